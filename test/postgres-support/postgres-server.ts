@@ -96,8 +96,8 @@ export class PostgresServer implements AsyncDisposable {
     const options = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const deadline = Date.now() + STARTING_MS;
     for (;;) {
-      // It ends when its standard input does: with this process.
-      const script = `"$@" >>"${this.folder}/log" 2>&1 & pid=$!; { read _; kill -INT $pid 2>/dev/null; } <&3 & wait $pid`;
+      // It ends when its standard input does, with this process: at once, as the checkpoint of a slower end may take a minute.
+      const script = `"$@" >>"${this.folder}/log" 2>&1 & pid=$!; { read _; kill -QUIT $pid 2>/dev/null; } <&3 & wait $pid`;
       const command = [join(this.#binaries.folder, "postgres"), "-D", join(this.folder, "data"), ...options];
       this.#process = spawn("bash", ["-c", `exec 3<&0; ${script}`, "bash", ...command], {
         stdio: ["pipe", "ignore", "ignore"],
@@ -120,14 +120,18 @@ export class PostgresServer implements AsyncDisposable {
     const running = this.#process;
     if (!running || running.exitCode !== null) return;
     const ended = once(running, "exit");
-    running.stdin?.end();
+    process.kill(this.#postmaster(), "SIGINT");
     await ended;
+  }
+
+  #postmaster(): number {
+    return Number(readFileSync(join(this.folder, "data", "postmaster.pid"), "utf8").split("\n")[0]);
   }
 
   /** Ends the server and all its processes at once, in the midst of whatever they do. */
   async kill(): Promise<void> {
     const running = this.#process;
-    const pid = Number(readFileSync(join(this.folder, "data", "postmaster.pid"), "utf8").split("\n")[0]);
+    const pid = this.#postmaster();
     const { stdout } = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" });
     const ended = running && running.exitCode === null ? once(running, "exit") : undefined;
     for (const one of [
@@ -146,7 +150,12 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
+    const running = this.#process;
+    if (running && running.exitCode === null) {
+      const ended = once(running, "exit");
+      running.stdin?.end();
+      await ended;
+    }
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -171,6 +180,8 @@ export class PostgresServer implements AsyncDisposable {
         "--locale",
         "C",
         "--no-sync",
+        "--wal-segsize",
+        "1",
       ],
       { encoding: "utf8", ...this.#binaries.user },
     );
