@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { KeptSecrets } from "../../src/sources/kept-secrets.ts";
 import { withPlainEscapes } from "../../src/sources/openapi/send.ts";
+import { runs } from "../support/all-tests.ts";
 
 const SECRET = `p+/=: "ß'<&>(x)!`;
 const html = SECRET.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
@@ -40,6 +41,7 @@ test("no part of a secret is left in base64, whatever stands before and behind i
       );
       expect(cleaned).toContain("[secret]");
     }),
+    { numRuns: runs(100) },
   );
 });
 
@@ -63,6 +65,7 @@ test("whatever the secrets are, none is left, and a text without them stays as i
       if (!values.some((one) => text.includes(one)) && !/[\\%&+]/.test(text)) expect(cleaned).toBe(text);
       for (const one of values) expect(cleaned.replaceAll("[secret]", "\n")).not.toContain(one);
     }),
+    { numRuns: runs(100) },
   );
 });
 
@@ -76,5 +79,6 @@ test("JSON with plain escapes is the same JSON", () => {
       const json = all ? `"${escaped(text.replaceAll(/[^ -~]/g, ""))}"` : JSON.stringify(text).replaceAll("/", "\\/");
       expect(JSON.parse(withPlainEscapes(json))).toEqual(JSON.parse(json));
     }),
+    { numRuns: runs(100) },
   );
 });

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { sortedNames } from "../../src/workspace/sorted-names.ts";
+import { runs } from "../support/all-tests.ts";
 
 test("names are in the order in which an array sorts them", async () => {
   const names = fc.array(fc.string({ maxLength: 3, unit: "binary" }), { maxLength: 3000, size: "max" });
@@ -8,7 +9,7 @@ test("names are in the order in which an array sorts them", async () => {
     fc.asyncProperty(names, async (given) => {
       expect(await sortedNames(given, async () => {})).toEqual(given.toSorted());
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
 });
 

@@ -7,6 +7,7 @@ import { Slices } from "../../src/values/in-slices.ts";
 import { Lane } from "../../src/values/slice-scheduler.ts";
 import { Glob } from "../../src/workspace/glob.ts";
 import { Search, Workspace } from "../../src/workspace/workspace.ts";
+import { runs } from "../support/all-tests.ts";
 import { Folder } from "./folder.ts";
 
 const SECRET = "the secret beside the workspace";
@@ -81,7 +82,7 @@ test("a folder that is replaced by a link while a file of it is opened gives not
   const [place, aside] = [join(folder.root, "src"), join(folder.root, "aside")];
   const workspace = new Workspace(folder.root, []);
   const results = new Set<string>();
-  for (let time = 0; time < 300; time += 1) {
+  for (let time = 0; time < runs(300); time += 1) {
     const reading = workspace
       .read(workspace.place("src/a.txt"), 1000)
       .then(String, ({ code }: { code: string }) => code);

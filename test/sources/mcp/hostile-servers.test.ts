@@ -1,16 +1,14 @@
 import { expect, test } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
+import { someOf, testOfAll } from "../../support/all-tests.ts";
+import { servedRaw } from "./served-raw.ts";
 import { call, isRunning, rawServer, READ, run, WRITE } from "./servers.ts";
 
-/** What a program gets of a call of the server that behaves in this way. */
-async function callOf(
-  mode: string,
-  expression = 'raw.echo({ text: "hi" })',
-  more: Partial<McpServer> = {},
-): Promise<unknown> {
-  await using source = await fromMcp({ ...rawServer(mode), ...more }, READ);
-  return await call(source.tools, expression);
+/** What a program gets of a call of this server. */
+async function callOf(server: McpServer): Promise<unknown> {
+  await using source = await fromMcp(server, READ);
+  return await call(source.tools, 'raw.echo({ text: "hi" })');
 }
 
 /** Code and message with which a source of the server that behaves in this way is refused. */
@@ -29,20 +27,25 @@ async function refusalOf(mode: string, more: Partial<McpServer> = {}): Promise<r
 
 // ---- lists -----------------------------------------------------------------------------------------------------
 
-test.each([
-  ["same-cursor", 1, "The list of tools is cut off where the server gave the same cursor again."],
-  ["endless-cursors", 100, "The list of tools is cut off after 100 pages."],
-  ["many-pages", 10_000, "The list of tools is cut off after 10000 tools."],
-  ["many-tools", 10_000, "The list of tools is cut off after 10000 tools."],
-  ["heavy-pages", 2, "The list of tools is cut off after 32 MB."],
-  ["long-cursors", 2, "The list of tools is cut off after 32 MB."],
-])("a list that has no end is cut off with a sentence: %s", async (mode, count, problem) => {
-  await using source = await fromMcp(rawServer(mode), READ);
+test.each(
+  someOf<readonly [string, number, string]>(
+    [
+      ["same-cursor", 1, "The list of tools is cut off where the server gave the same cursor again."],
+      ["endless-cursors", 100, "The list of tools is cut off after 100 pages."],
+      ["many-pages", 10_000, "The list of tools is cut off after 10000 tools."],
+      ["heavy-pages", 2, "The list of tools is cut off after 32 MB."],
+      ["many-tools", 10_000, "The list of tools is cut off after 10000 tools."],
+      ["long-cursors", 2, "The list of tools is cut off after 32 MB."],
+    ],
+    4,
+  ),
+)("a list that has no end is cut off with a sentence: %s", async (mode, count, problem) => {
+  await using source = await fromMcp(await servedRaw(mode), READ);
   expect(source.problems[0]).toBe(problem);
   expect(source.tools).toHaveLength(count);
 });
 
-test("a list that changes without end is read at growing distances, and never left unread", async () => {
+testOfAll("a list that changes without end is read at growing distances, and never left unread", async () => {
   const at: number[] = [];
   const thrice = Promise.withResolvers<void>();
   const onSourceChange = () => {
@@ -59,7 +62,7 @@ test("a list that changes without end is read at growing distances, and never le
 });
 
 test("names become paths, and names that clash or are too long are refused by name", async () => {
-  await using source = await fromMcp(rawServer("names"), READ);
+  await using source = await fromMcp(await servedRaw("names"), READ);
   expect(source.tools.map(({ name }) => name)).toEqual([
     "raw.__proto___",
     "raw.constructor_",
@@ -85,7 +88,7 @@ test("names become paths, and names that clash or are too long are refused by na
 });
 
 test("a name in a policy resolves a clash, and the server is called by its own name", async () => {
-  await using source = await fromMcp(rawServer("names"), (name) =>
+  await using source = await fromMcp(await servedRaw("names"), (name) =>
     name === "same_name" ? { ...READ, name: "other" } : READ,
   );
   expect(source.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["raw.same_name", "raw.other"]));
@@ -93,14 +96,14 @@ test("a name in a policy resolves a clash, and the server is called by its own n
 });
 
 test("one malformed tool does not lose the list", async () => {
-  await using source = await fromMcp(rawServer("malformed"), READ);
+  await using source = await fromMcp(await servedRaw("malformed"), READ);
   expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo"]);
   expect(source.problems).toHaveLength(7);
   expect(source.problems.join("\n")).toContain("it is null, not a tool");
 });
 
 test("a schema that is nested without end is left out, and the rest of the list stands", async () => {
-  await using source = await fromMcp(rawServer("deep"), READ);
+  await using source = await fromMcp(await servedRaw("deep"), READ);
   expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo"]);
   expect(source.problems).toEqual([
     '"deep" is left out: its schema is nested more than 200 levels deep, or holds itself.',
@@ -108,12 +111,12 @@ test("a schema that is nested without end is left out, and the rest of the list 
 });
 
 test("of ten thousand names that are one, all are refused by name", async () => {
-  await using source = await fromMcp(rawServer("same-names"), READ);
+  await using source = await fromMcp(await servedRaw("same-names"), READ);
   expect([source.tools.length, source.problems.length]).toEqual([0, 10_000]);
 });
 
 test("a description of a megabyte is left out, and is in no problem", async () => {
-  await using source = await fromMcp(rawServer("large-description"), READ);
+  await using source = await fromMcp(await servedRaw("large-description"), READ);
   expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo"]);
   expect(source.problems).toEqual([
     '"big" is left out: its description has 1000000 characters, at most 16384 are taken.',
@@ -121,7 +124,7 @@ test("a description of a megabyte is left out, and is in no problem", async () =
 });
 
 test("a description with instructions stays within its comment", async () => {
-  await using source = await fromMcp(rawServer("instructions"), READ);
+  await using source = await fromMcp(await servedRaw("instructions"), READ);
   const [comment = "", ...rest] = declareTools(source.tools)
     .split("\n")
     .filter((line) => line.includes("IGNORE"));
@@ -131,19 +134,19 @@ test("a description with instructions stays within its comment", async () => {
 });
 
 test("annotations grant nothing: without a policy a tool is of no caller, whatever its server says of it", async () => {
-  await using source = await fromMcp(rawServer("instructions"));
+  await using source = await fromMcp(await servedRaw("instructions"));
   expect(source.tools).toEqual([]);
   expect(source.unassigned).toEqual([
     { name: "raw.echo", original: "echo", annotations: { readOnlyHint: true, destructiveHint: false } },
   ]);
-  await using hinted = await fromMcp(rawServer("instructions"), (_name, { readOnlyHint }) =>
+  await using hinted = await fromMcp(await servedRaw("instructions"), (_name, { readOnlyHint }) =>
     readOnlyHint ? WRITE : undefined,
   );
   expect(hinted.tools).toMatchObject([{ name: "raw.echo", effect: "write" }]);
 });
 
 test("schemas that lead elsewhere, or that cannot be checked at bounded cost, are left out", async () => {
-  await using source = await fromMcp(rawServer("schemas"), READ);
+  await using source = await fromMcp(await servedRaw("schemas"), READ);
   expect(source.tools.map(({ name }) => name)).toEqual(["raw.slow", "raw.echo"]);
   expect(source.problems).toEqual([
     expect.stringMatching(/^"network" is left out: inputSchema: \$ref "http:.*does not resolve/),
@@ -159,7 +162,7 @@ test("schemas that lead elsewhere, or that cannot be checked at bounded cost, ar
 // ---- results ---------------------------------------------------------------------------------------------------
 
 test("structured results are validated, and one that breaks its schema is output_invalid", async () => {
-  await using source = await fromMcp(rawServer("structured"), READ);
+  await using source = await fromMcp(await servedRaw("structured"), READ);
   expect(await call(source.tools, "raw.right({})")).toEqual({ n: 7 });
   expect(await call(source.tools, "raw.broken({})")).toMatchObject({ code: "output_invalid" });
   expect(await call(source.tools, "raw.missing({})")).toMatchObject({ code: "output_invalid" });
@@ -170,7 +173,7 @@ test("structured results are validated, and one that breaks its schema is output
 test.each(["no-result", "odd-result", "odd-type"])(
   "an answer that is no result is the source's failure: %s",
   async (mode) => {
-    expect(await callOf(mode)).toEqual({
+    expect(await callOf(await servedRaw(mode))).toEqual({
       code: "source_unavailable",
       message: "The server of raw.echo sent an answer that breaks the protocol.",
     });
@@ -178,7 +181,10 @@ test.each(["no-result", "odd-result", "odd-type"])(
 );
 
 test("an error of the protocol is the source's, bounded, and nothing but its message is passed on", async () => {
-  const { code, message } = (await callOf("rpc-error")) as { readonly code: string; readonly message: string };
+  const { code, message } = (await callOf(await servedRaw("rpc-error"))) as {
+    readonly code: string;
+    readonly message: string;
+  };
   expect(code).toBe("source_unavailable");
   expect(message).toContain('The server of raw.echo refused the request: "Bad yyy');
   expect(message).not.toContain("secret");
@@ -187,7 +193,10 @@ test("an error of the protocol is the source's, bounded, and nothing but its mes
 
 test("a tool's own failure reaches the program, in 4 KB and without the credentials that the server was given", async () => {
   const token = "sk-0123456789abcdef";
-  const answer = await callOf("failing", undefined, { env: { API_TOKEN: token } });
+  const answer = await callOf({
+    ...(await servedRaw("failing", { env: { API_TOKEN: token } })),
+    headers: { "x-token": token },
+  });
   const { code, message } = answer as { readonly code: string; readonly message: string };
   expect(code).toBe("handler_failed");
   expect(message).toContain("No such file, with [secret] and zzz");
@@ -196,7 +205,7 @@ test("a tool's own failure reaches the program, in 4 KB and without the credenti
 });
 
 test("answers with the ids of other requests are dropped", async () => {
-  expect(await callOf("foreign-ids")).toBe("own");
+  expect(await callOf(await servedRaw("foreign-ids"))).toBe("own");
 });
 
 test("garbage on standard output is no message, and is kept for the operator", async () => {
@@ -212,45 +221,60 @@ test("a flood on standard error stops nothing, and its end is kept without crede
   expect(source.log.length).toBeLessThan(10_000);
 });
 
-test.each(["long-line", "long-line-late-id"])("a line of 50 MB fails its own call alone, unread: %s", async (mode) => {
-  await using source = await fromMcp(rawServer(mode), READ);
-  const { outcome } = await run(
-    source.tools,
-    `const [large, small] = await Promise.allSettled([tools.raw.echo({}), tools.raw.other({ text: "small" })]);
+test.each(someOf(["long-line", "long-line-late-id"], 1))(
+  "a line of 50 MB fails its own call alone, unread: %s",
+  async (mode) => {
+    await using source = await fromMcp(rawServer(mode), READ);
+    const { outcome } = await run(
+      source.tools,
+      `const [large, small] = await Promise.allSettled([tools.raw.echo({}), tools.raw.other({ text: "small" })]);
      return [large.reason.code, small.value, await tools.raw.other({ text: "later" })];`,
-    { limits: { resultBytes: 1024 * 1024 } },
-  );
-  expect(outcome).toMatchObject({ value: ["result_too_large", "small", "later"] });
-});
+      { limits: { resultBytes: 1024 * 1024 } },
+    );
+    expect(outcome).toMatchObject({ value: ["result_too_large", "small", "later"] });
+  },
+);
 
 test("a result over ten megabytes passes where resultBytes allows it", async () => {
-  await using source = await fromMcp(rawServer("large"), READ);
+  await using source = await fromMcp(await servedRaw("large"), READ);
   const { outcome } = await run(source.tools, 'return (await tools.raw.echo({ text: "24000000" })).length');
   expect(outcome).toMatchObject({ value: 24_000_000 });
 });
 
 // ---- handshakes ------------------------------------------------------------------------------------------------
 
-test.each([
-  ["silent-from-the-start", {}, "did not list its tools within 1500 ms"],
-  ["only-garbage", {}, "did not list its tools within 1500 ms. It wrote: "],
-  ["no-list", {}, "it sent an answer that breaks the protocol."],
-  ["dies-at-once", {}, "it cannot be reached, or broke off (exit code 7)."],
-  ["half-dead", {}, "it cannot be reached, or broke off (exit code 4)."],
-  ["plain", { protocol: "2026-07-28" }, "it does not speak the protocol: "],
-] as const)(
-  "a server that does not come to a list is refused with a sentence, and ended: %s",
-  async (mode, more, message) => {
-    const [code, sentence] = await refusalOf(mode, { connectTimeoutMs: mode === "plain" ? 10_000 : 1500, ...more });
-    expect(code).toBe("source_unavailable");
-    expect(sentence).toContain(`MCP server "raw": `);
-    expect(sentence).toContain(message);
-  },
-);
+test.each(
+  someOf<readonly [string, object, string]>(
+    [
+      ["dies-at-once", {}, "it cannot be reached, or broke off (exit code 7)."],
+      ["half-dead", {}, "it cannot be reached, or broke off (exit code 4)."],
+      ["no-list", {}, "it sent an answer that breaks the protocol."],
+      ["plain", { protocol: "2026-07-28" }, "it does not speak the protocol: "],
+      ["silent-from-the-start", { connectTimeoutMs: 100 }, "did not list its tools within 100 ms"],
+      ["only-garbage", { connectTimeoutMs: 5000 }, "did not list its tools within 5000 ms. It wrote: "],
+    ],
+    1,
+  ),
+)("a server that does not come to a list is refused with a sentence, and ended: %s", async (mode, more, message) => {
+  const [code, sentence] = await refusalOf(mode, more);
+  expect(code).toBe("source_unavailable");
+  expect(sentence).toContain(`MCP server "raw": `);
+  expect(sentence).toContain(message);
+});
 
-test.each(["dies-when-asked-anew", "silent-when-asked-anew"])(
+test.each<readonly [string, object, string]>([
+  ["no-list", {}, "it sent an answer that breaks the protocol."],
+  ["plain", { protocol: "2026-07-28" }, "it does not speak the protocol: "],
+])("a server over HTTP that does not come to a list is refused with a sentence: %s", async (mode, more, message) => {
+  await expect(fromMcp({ ...(await servedRaw(mode)), ...more }, READ)).rejects.toMatchObject({
+    code: "source_unavailable",
+    message: expect.stringContaining(message),
+  });
+});
+
+test.each(someOf(["dies-when-asked-anew", "silent-when-asked-anew"], 1))(
   "a server that cannot be asked in the new version is spoken to in the old one: %s",
   async (mode) => {
-    expect(await callOf(mode, undefined, { connectTimeoutMs: 4000 })).toBe("hi");
+    expect(await callOf(rawServer(mode))).toBe("hi");
   },
 );

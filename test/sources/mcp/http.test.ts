@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
 import { makeServer } from "./fixtures/modern-server.ts";
 import { type AnswerCall, type HttpServer, serve, serveByHand, serveFetch } from "./http-servers.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 import { call, READ, run, WRITE } from "./servers.ts";
 
 const sourceOf = ({ url }: HttpServer, more: Partial<McpServer> = {}) => fromMcp({ name: "web", url, ...more }, READ);
@@ -264,25 +265,28 @@ test("a session that the server has ended is made anew, and a call that writes i
   expect(await call(writing.tools, "web.echo({})")).toBe("fresh");
 });
 
-test("a server that ends its stream of notifications, and asks for another at once, gets one in a second", async () => {
-  const at: number[] = [];
-  const thrice = Promise.withResolvers();
-  await using server = await serveByHand(
-    () => {},
-    () => "session",
-    (response) => {
-      at.push(performance.now());
-      if (at.length === 3) thrice.resolve(undefined);
-      response.writeHead(200, { "content-type": "text/event-stream" }).end("retry: 0\nid: 1\ndata: \n\n");
-    },
-  );
-  await using source = await sourceOf(server);
-  await thrice.promise;
-  expect(source.tools).toHaveLength(2);
-  const [first = 0, second = 0, third = 0] = at;
-  // Timers of node may fire a millisecond early.
-  expect(Math.min(second - first, third - second)).toBeGreaterThan(900);
-});
+testOfAll(
+  "a server that ends its stream of notifications, and asks for another at once, gets one in a second",
+  async () => {
+    const at: number[] = [];
+    const thrice = Promise.withResolvers();
+    await using server = await serveByHand(
+      () => {},
+      () => "session",
+      (response) => {
+        at.push(performance.now());
+        if (at.length === 3) thrice.resolve(undefined);
+        response.writeHead(200, { "content-type": "text/event-stream" }).end("retry: 0\nid: 1\ndata: \n\n");
+      },
+    );
+    await using source = await sourceOf(server);
+    await thrice.promise;
+    expect(source.tools).toHaveLength(2);
+    const [first = 0, second = 0, third = 0] = at;
+    // Timers of node may fire a millisecond early.
+    expect(Math.min(second - first, third - second)).toBeGreaterThan(900);
+  },
+);
 
 test("a server that answers with a status, or a page, is refused when it is connected to", async () => {
   for (const [status, type, sentence] of [

@@ -6,6 +6,7 @@ import { LineReader, type LongLine } from "../../../src/sources/mcp/wire/line-re
 import { type ListReader, ToolListBuilder } from "../../../src/sources/mcp/make-tools.ts";
 import { cleanPath } from "../../../src/sources/mcp/tool-path.ts";
 import { toolNameFault } from "../../../src/tools/tool-name.ts";
+import { runs } from "../../support/all-tests.ts";
 import { READ } from "./servers.ts";
 
 // ---- names -------------------------------------------------------------------------------------------------------
@@ -22,6 +23,7 @@ test("every name becomes a path that a tool may have, and stays as it is if it i
       expect(toolNameFault(path)).toBeUndefined();
       if (toolNameFault(name) === undefined) expect(path).toBe(name);
     }),
+    { numRuns: runs(100) },
   );
 });
 
@@ -52,6 +54,7 @@ test("whatever a server lists, the rest of the list stands, and every entry is a
       expect(tools.length + problems.length + unassigned.length).toBe(all.length);
       expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
     }),
+    { numRuns: runs(100) },
   );
 });
 
@@ -115,6 +118,7 @@ test("lines are the same however they are cut into chunks", () => {
       const chunks = at.slice(1).map((end, index) => whole.subarray(at[index], end));
       expect(read(chunks)).toEqual(lines);
     }),
+    { numRuns: runs(100) },
   );
 });
 

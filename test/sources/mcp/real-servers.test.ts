@@ -6,7 +6,8 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
 import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
-import { call, freePort, realServer, READ, run, serverFile, startProcess, WRITE } from "./servers.ts";
+import { someOf, testOfAll } from "../../support/all-tests.ts";
+import { call, CONNECT_MS, freePort, realServer, READ, run, serverFile, startProcess, WRITE } from "./servers.ts";
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "portcullis-mcp-")));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -31,10 +32,15 @@ async function overStdio(): Promise<McpServer & AsyncDisposable> {
   return { ...realServer("server-everything", "all"), async [Symbol.asyncDispose]() {} };
 }
 
-describe.each([
-  ["stdio", overStdio],
-  ["Streamable HTTP", overHttp],
-])("server-everything over %s", (_transport, start) => {
+describe.each(
+  someOf(
+    [
+      ["stdio", overStdio],
+      ["Streamable HTTP", overHttp],
+    ] as const,
+    1,
+  ),
+)("server-everything over %s", (_transport, start) => {
   test("has its tools, values, contents, failures, progress and questions", async () => {
     await using started = await start();
     const { [Symbol.asyncDispose]: _, ...server } = started;
@@ -82,19 +88,23 @@ describe.each([
   });
 });
 
+const MODERN = fileURLToPath(new URL("fixtures/modern-server.ts", import.meta.url));
+const modern = { name: "modern", command: process.execPath, args: [MODERN], connectTimeoutMs: CONNECT_MS };
+
 test("a server of the package is spoken to in the new version over stdio", async () => {
-  const file = fileURLToPath(new URL("fixtures/modern-server.ts", import.meta.url));
-  const server = { name: "modern", command: process.execPath, args: [file], protocol: "2026-07-28" } as const;
-  await using source = await fromMcp(server, WRITE);
+  await using source = await fromMcp({ ...modern, protocol: "2026-07-28" }, WRITE);
   expect(await call(source.tools, 'modern.shout({ text: "hi" })')).toEqual({ loud: "HI" });
   expect(await call(source.tools, 'modern.remove({ file: "a" })', { approve: () => true })).toBe("removed a");
-  await using both = await fromMcp({ ...server, protocol: "auto" }, WRITE);
+});
+
+testOfAll("a server that speaks both versions is found to speak the new one", async () => {
+  await using both = await fromMcp(modern, WRITE);
   expect(await call(both.tools, 'modern.remove({ file: "a" })')).toBe("kept a");
 });
 
 // ---- files, memory, thinking -------------------------------------------------------------------------------------
 
-test("server-filesystem: reads and writes in its folder alone, and its failures reach the program", async () => {
+testOfAll("server-filesystem: reads and writes in its folder alone, and its failures reach the program", async () => {
   writeFileSync(join(folder, "a.txt"), "alpha");
   await using source = await fromMcp(realServer("server-filesystem", "files", folder), (_name, { readOnlyHint }) =>
     readOnlyHint === true ? READ : WRITE,
@@ -116,7 +126,7 @@ test("server-filesystem: reads and writes in its folder alone, and its failures 
   expect(readFileSync(join(folder, "b.txt"), "utf8")).toBe("alphabet");
 });
 
-test("server-memory: a graph is written and searched in one program", async () => {
+testOfAll("server-memory: a graph is written and searched in one program", async () => {
   const server = { ...realServer("server-memory", "memory"), env: { MEMORY_FILE_PATH: join(folder, "memory.jsonl") } };
   await using source = await fromMcp(server, WRITE);
   const { outcome } = await run(
@@ -127,7 +137,7 @@ test("server-memory: a graph is written and searched in one program", async () =
   expect(outcome).toMatchObject({ value: ["Ada"] });
 });
 
-test("server-sequential-thinking: its structured content is its value", async () => {
+testOfAll("server-sequential-thinking: its structured content is its value", async () => {
   await using source = await fromMcp(realServer("server-sequential-thinking", "think"), READ);
   const thought = '{ thought: "one", nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 }';
   expect(await call(source.tools, `think.sequentialthinking(${thought})`)).toMatchObject({ thoughtNumber: 1 });

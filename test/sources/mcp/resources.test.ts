@@ -5,6 +5,7 @@ import { agentAsTool, createRuntime, defineTool, fromMcp, type McpSource, type T
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
 import { type HttpServer, serve, serveFetch } from "./http-servers.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 import { call, READ, realServer, run, WRITE } from "./servers.ts";
 
 const BOTH = { allowedCallers: ["direct", "programmatic"], effect: "read" } as const;
@@ -169,7 +170,7 @@ test("a model gets bytes as a file with where they come from, and a program as b
 
 // ---- real servers --------------------------------------------------------------------------------------------------
 
-test("server-everything: its links and embedded resources are read, and others are not", async () => {
+testOfAll("server-everything: its links and embedded resources are read, and others are not", async () => {
   await using source = await fromMcp({ ...realServer("server-everything", "all"), resources: true }, READ);
   const value = await valueOf(
     source.tools,

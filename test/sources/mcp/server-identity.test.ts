@@ -3,16 +3,20 @@ import { expect, test } from "vitest";
 import { fromMcp } from "../../../src/index.ts";
 import { makeServer } from "./fixtures/modern-server.ts";
 import { serveFetch } from "./http-servers.ts";
-import { call, rawServer, READ } from "./servers.ts";
+import { servedRaw } from "./served-raw.ts";
+import { call, READ } from "./servers.ts";
 
 test("the version of the protocol and the server's name and version are told", async () => {
-  await using source = await fromMcp(rawServer("plain"), READ);
+  await using source = await fromMcp(await servedRaw("plain"), READ);
   expect(source.server).toEqual({ protocol: "2025-11-25", name: "raw", version: "1" });
 });
 
 test("a server's name is one line of bounded length without credentials, and an empty version is left out", async () => {
   const env = { TOKEN: "hush-hush-hush" };
-  await using source = await fromMcp({ ...rawServer("long-name"), env }, READ);
+  await using source = await fromMcp(
+    { ...(await servedRaw("long-name", { env })), headers: { "x-token": env.TOKEN } },
+    READ,
+  );
   const { name = "", version } = source.server;
   expect(name).toMatch(/^a \[2J b /);
   expect(name).not.toContain(env.TOKEN);

@@ -8,6 +8,9 @@ import { fileURLToPath } from "node:url";
 import { createRuntime, type McpServer, type Report, type Tool } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 
+/** How long a server may take to start: longer than on any machine. */
+export const CONNECT_MS = 60_000;
+
 export const READ = { allowedCallers: ["programmatic"], effect: "read" } as const;
 export const WRITE = { allowedCallers: ["programmatic"], effect: "write" } as const;
 
@@ -19,14 +22,19 @@ export function serverFile(name: string): string {
 }
 
 export function realServer(name: string, source: string, ...args: readonly string[]): McpServer {
-  return { name: source, command: process.execPath, args: [serverFile(name), ...args] };
+  return { name: source, command: process.execPath, args: [serverFile(name), ...args], connectTimeoutMs: CONNECT_MS };
 }
 
 const raw = fileURLToPath(new URL("fixtures/raw-server.ts", import.meta.url));
 
 /** A server that behaves in this way; see `fixtures/raw-server.ts`. */
 export function rawServer(mode: string, notes?: string): McpServer {
-  return { name: "raw", command: process.execPath, args: [raw, mode, ...(notes === undefined ? [] : [notes])] };
+  return {
+    name: "raw",
+    command: process.execPath,
+    args: [raw, mode, ...(notes === undefined ? [] : [notes])],
+    connectTimeoutMs: CONNECT_MS,
+  };
 }
 
 type Run = Omit<Parameters<typeof createRuntime>[0], "tools" | "sandbox">;

@@ -2,13 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { fromMcp } from "../../../src/index.ts";
 import type { SourceChange } from "../../../src/sources/mcp/mcp-options.ts";
+import { testOfAll } from "../../support/all-tests.ts";
+import { servedRaw } from "./served-raw.ts";
 import { call, rawServer, READ, run, WRITE } from "./servers.ts";
 
 // ---- changes of the list ----------------------------------------------------------------------------------------
 
 test("a change of the list is told; new lists have the new tools, and old tools still call", async () => {
   const changed = Promise.withResolvers<SourceChange>();
-  await using source = await fromMcp({ ...rawServer("changes"), onSourceChange: changed.resolve }, READ);
+  await using source = await fromMcp({ ...(await servedRaw("changes")), onSourceChange: changed.resolve }, READ);
   const before = source.tools;
   expect(before.map(({ name }) => name)).toEqual(["raw.echo", "raw.first"]);
   await call(before, "raw.echo({})");
@@ -24,7 +26,7 @@ test("a change of the list is told; new lists have the new tools, and old tools 
 test("a change that is told while the list is read is read too", async () => {
   const changed = Promise.withResolvers();
   const onSourceChange = ({ added }: SourceChange) => added.includes("list3") && changed.resolve(undefined);
-  await using source = await fromMcp({ ...rawServer("changes-while-listed"), onSourceChange }, READ);
+  await using source = await fromMcp({ ...(await servedRaw("changes-while-listed")), onSourceChange }, READ);
   await call(source.tools, "raw.echo({})");
   await changed.promise;
   expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo", "raw.list3"]);
@@ -32,7 +34,10 @@ test("a change that is told while the list is read is read too", async () => {
 
 test("with pin, a tool whose definition has changed is refused and listed no more", async () => {
   const changed = Promise.withResolvers<SourceChange>();
-  await using source = await fromMcp({ ...rawServer("changes"), pin: true, onSourceChange: changed.resolve }, READ);
+  await using source = await fromMcp(
+    { ...(await servedRaw("changes")), pin: true, onSourceChange: changed.resolve },
+    READ,
+  );
   const before = source.tools;
   await call(before, "raw.echo({})");
   await changed.promise;
@@ -55,10 +60,10 @@ test("what a server asks in the midst of a call goes to approve, and is declined
     inputs.push([tool, input]);
     return true;
   };
-  await using source = await fromMcp(rawServer("asks"), READ);
+  await using source = await fromMcp(await servedRaw("asks"), READ);
   expect(await call(source.tools, "raw.echo({})", { approve })).toBe('[{"action":"accept","content":{}}]');
   expect(inputs).toEqual([["raw.echo", { elicitation: { message: "Really?", fields: [] } }]]);
-  await using other = await fromMcp(rawServer("asks"), READ);
+  await using other = await fromMcp(await servedRaw("asks"), READ);
   expect(await call(other.tools, "raw.echo({})")).toBe('[{"action":"decline"}]');
 });
 
@@ -73,7 +78,7 @@ test.each<[unknown, string]>([
   [{ allow: true, fields: { name: ["Ada"] } }, '[{"action":"cancel"}]'],
 ])("a form of the server gets the fields that the approver gave, if they fit it: %j", async (answer, expected) => {
   const approve = vi.fn(() => answer as never);
-  await using source = await fromMcp(rawServer("asks-for-fields"), READ);
+  await using source = await fromMcp(await servedRaw("asks-for-fields"), READ);
   expect(await call(source.tools, "raw.echo({})", { approve })).toBe(expected);
   expect(approve).toHaveBeenCalledWith(
     expect.objectContaining({
@@ -88,12 +93,12 @@ test.each<[unknown, string]>([
   );
 });
 
-test("while an approver is asked, the time of the call stands still", async () => {
+testOfAll("while an approver is asked, the time of the call stands still", async () => {
   const approve = async () => {
-    await sleep(400);
+    await sleep(1500);
     return true;
   };
-  await using source = await fromMcp({ ...rawServer("asks"), timeoutMs: 200 }, READ);
+  await using source = await fromMcp({ ...(await servedRaw("asks")), timeoutMs: 1000 }, READ);
   expect(await call(source.tools, "raw.echo({})", { approve })).toBe('[{"action":"accept","content":{}}]');
 });
 
@@ -109,7 +114,7 @@ test("a question is cancelled if it cannot be told which of several calls it bel
 
 test("an approver is asked 16 questions in one call, and further ones are declined", async () => {
   const approve = vi.fn(() => true);
-  await using source = await fromMcp(rawServer("asks-without-end"), READ);
+  await using source = await fromMcp(await servedRaw("asks-without-end"), READ);
   const answers = JSON.parse((await call(source.tools, "raw.echo({})", { approve })) as string) as { action: string }[];
   expect(approve).toHaveBeenCalledTimes(16);
   expect(answers.filter(({ action }) => action === "accept")).toHaveLength(16);
@@ -118,10 +123,10 @@ test("an approver is asked 16 questions in one call, and further ones are declin
 
 test("an approver who declines is asked nothing more in that call", async () => {
   const approve = vi.fn(() => false);
-  await using source = await fromMcp(rawServer("asks-without-end"), READ);
+  await using source = await fromMcp(await servedRaw("asks-without-end"), READ);
   await call(source.tools, "raw.echo({})", { approve });
   expect(approve).toHaveBeenCalledTimes(1);
-  await using again = await fromMcp(rawServer("asks-again"), WRITE);
+  await using again = await fromMcp(await servedRaw("asks-again"), WRITE);
   expect(await call(again.tools, "raw.echo({})", { approve })).toEqual({
     code: "handler_failed",
     message:
@@ -136,7 +141,7 @@ test("a server that makes requests and does not read the answers is ended", asyn
 });
 
 test("sampling and roots are refused", async () => {
-  await using source = await fromMcp(rawServer("asks-for-more"), READ);
+  await using source = await fromMcp(await servedRaw("asks-for-more"), READ);
   const errors = JSON.parse((await call(source.tools, "raw.echo({})")) as string) as readonly {
     readonly code: number;
   }[];
@@ -147,12 +152,12 @@ test("sampling and roots are refused", async () => {
 
 test("a policy's shape makes the result of what a server answers, whose own schema then does not hold", async () => {
   const shape = ({ n }: { readonly n: number }) => `${n} points`;
-  await using source = await fromMcp(rawServer("structured"), { ...READ, shape });
+  await using source = await fromMcp(await servedRaw("structured"), { ...READ, shape });
   expect(await call(source.tools, "raw.right({})")).toBe("7 points");
   expect(source.tools.every(({ output }) => output === undefined)).toBe(true);
 });
 
 test("what a server says of a failure is not shaped", async () => {
-  await using source = await fromMcp(rawServer("failing-fully"), { ...READ, shape: () => "fine" });
+  await using source = await fromMcp(await servedRaw("failing-fully"), { ...READ, shape: () => "fine" });
   expect(await call(source.tools, "raw.echo({})")).toEqual({ code: "handler_failed", message: "No axis." });
 });

@@ -176,37 +176,6 @@ describe("what a hostile document says stays within its own tool", () => {
   );
 });
 
-/** How often other work got the thread while a document was read, with what came of it. */
-async function ticksDuring<Value>(work: Promise<Value>): Promise<readonly [ticks: number, value: Value]> {
-  let ticks = 0;
-  const timer = setInterval(() => (ticks += 1), 1);
-  const value = await work;
-  clearInterval(timer);
-  return [ticks, value];
-}
-
-test("YAML whose keys are compared with each other is read beside other work", async () => {
-  const paths = Array.from({ length: 5000 }, (_, place) => `  /p${place}: {get: {operationId: o${place}}}`);
-  const reading = sourceOf(`openapi: 3.0.0\npaths:\n${paths.join("\n")}\n` as never);
-  const [ticks, { tools }] = await ticksDuring(reading);
-  expect(tools).toHaveLength(5000);
-  expect(ticks).toBeGreaterThan(100);
-});
-
-test("operations that all lead to thousands of definitions are read beside other work", async () => {
-  const names = Array.from({ length: 5000 }, (_, place) => `S${place}`);
-  const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-  const all = { type: "object", properties: Object.fromEntries(names.map((name) => [name, reference(name)])) };
-  const schemas = { ...Object.fromEntries(names.map((name) => [name, { type: "string" }])), All: all };
-  const responses = { 200: { description: "", content: { "application/json": { schema: reference("All") } } } };
-  const paths = Object.fromEntries(
-    Array.from({ length: 5000 }, (_, place) => [`/p${place}`, { get: { operationId: `o${place}`, responses } }]),
-  );
-  const [ticks, { tools }] = await ticksDuring(sourceOf({ ...specOf(paths), components: { schemas } }));
-  expect(tools).toHaveLength(5000);
-  expect(ticks).toBeGreaterThan(20);
-});
-
 test("a library that is missing is named with the command that installs it", async () => {
   const child = fork(new URL("without-libraries.ts", import.meta.url), {
     execArgv: ["--conditions=portcullis-source"],

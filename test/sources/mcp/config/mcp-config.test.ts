@@ -7,6 +7,7 @@ import { FILE_SERVER_RULES } from "../../../../src/sources/mcp/config/mcp-config
 import { expandVariables } from "../../../../src/sources/mcp/config/expand-variables.ts";
 import { WRITTEN_RULES } from "../../../../src/sources/file-policies.ts";
 import { validate } from "../../../../src/tools/schema.ts";
+import { servedRaw } from "../served-raw.ts";
 import { call, isRunning, rawServer, READ } from "../servers.ts";
 
 let folder = "";
@@ -29,6 +30,12 @@ function entry(mode = "plain", more: object = {}, mark?: string): object {
   return { command, args, ...more };
 }
 
+/** The server of `servedRaw`, with what a file says of it. */
+const served = async (portcullis: unknown) => {
+  const { url } = await servedRaw("plain");
+  return configFile({ mcpServers: { raw: { url, portcullis } } });
+};
+
 const POLICY = { allowedCallers: ["programmatic"], effect: "read" };
 
 /** All that a policy may say of how a tool is shown, found and repeated. */
@@ -45,7 +52,7 @@ const WHOLE = {
 
 test("a file says how tools of a server are shown, found, repeated and bounded", async () => {
   const portcullis = { tools: { echo: WHOLE, other: { ...POLICY, defer: true } } };
-  await using servers = await fromMcpConfig(configFile({ mcpServers: { raw: entry("plain", { portcullis }) } }));
+  await using servers = await fromMcpConfig(await served(portcullis));
   const [echo, other] = servers.tools;
   const { allowedCallers: _, ...said } = WHOLE;
   expect(echo).toMatchObject({ name: "raw.echo", ...said });
@@ -54,7 +61,7 @@ test("a file says how tools of a server are shown, found, repeated and bounded",
 
 test("a tool that changes something each time is left out if the file repeats it", async () => {
   const portcullis = { tools: { echo: { ...WHOLE, effect: "write" } } };
-  await using servers = await fromMcpConfig(configFile({ mcpServers: { raw: entry("plain", { portcullis }) } }));
+  await using servers = await fromMcpConfig(await served(portcullis));
   expect(servers.tools).toEqual([]);
   expect(servers.problems.join()).toContain('"raw.echo", retry }): calls with the effect "write" are never repeated');
 });
@@ -71,7 +78,8 @@ describe("the formats of clients", () => {
   });
 
   test("comments and commas at the end are allowed", async () => {
-    const server = JSON.stringify(entry("plain", { portcullis: POLICY }));
+    const { url } = await servedRaw("plain");
+    const server = JSON.stringify({ url, portcullis: POLICY });
     await using servers = await fromMcpConfig(configFile(`{ // servers\n"mcpServers": { "my-server": ${server}, }, }`));
     expect(servers.tools[0]?.name).toBe("my_server.echo");
   });
@@ -150,7 +158,7 @@ test("an entry that starts the package's own server by a path is skipped, whatev
         flags: own("node", ["--max-old-space-size=512", "srv-gate/dist/src/cli.js", "mcp"]),
         link: own("bin/gate", ["mcp"]),
         shell: own("sh", ["-c", `exec node '${root}/dist/src/cli.js' mcp`]),
-        raw: entry("plain", { portcullis: POLICY }),
+        raw: { url: (await servedRaw("plain")).url, portcullis: POLICY },
       },
     }),
   );
@@ -158,17 +166,15 @@ test("an entry that starts the package's own server by a path is skipped, whatev
 });
 
 describe("who may call", () => {
-  const servers = (portcullis: unknown) => configFile({ mcpServers: { raw: entry("plain", { portcullis }) } });
-
   test("tools that nothing is said about are of no caller, and are listed", async () => {
-    await using config = await fromMcpConfig(servers(undefined));
+    await using config = await fromMcpConfig(await served(undefined));
     expect(config.tools).toEqual([]);
     expect(config.unassigned.map(({ name }) => name)).toEqual(["raw.echo", "raw.die", "raw.other"]);
   });
 
   test("a policy of a tool changes that of its server, and false leaves it to no caller", async () => {
     await using config = await fromMcpConfig(
-      servers({ ...POLICY, tools: { echo: { effect: "write", approval: "always" }, die: false } }),
+      await served({ ...POLICY, tools: { echo: { effect: "write", approval: "always" }, die: false } }),
     );
     expect(config.tools).toMatchObject([
       { name: "raw.echo", effect: "write", approvable: true, allowedCallers: ["programmatic"] },
@@ -180,7 +186,7 @@ describe("who may call", () => {
 
   test("the second argument is asked where the file says nothing", async () => {
     const asked: string[] = [];
-    await using config = await fromMcpConfig(servers({ tools: { echo: POLICY, die: false } }), (name) => {
+    await using config = await fromMcpConfig(await served({ tools: { echo: POLICY, die: false } }), (name) => {
       asked.push(name);
       return { ...READ, effect: "idempotent" };
     });
@@ -202,7 +208,7 @@ describe("who may call", () => {
     [{ approval: "always" }, "portcullis.allowedCallers: expected a list"],
     [7, "an object"],
   ])("a policy that is invalid is refused with a sentence: %j", async (portcullis, message) => {
-    await expect(fromMcpConfig(servers(portcullis))).rejects.toMatchObject({
+    await expect(fromMcpConfig(await served(portcullis))).rejects.toMatchObject({
       code: "option_invalid",
       message: expect.stringContaining(message),
     });

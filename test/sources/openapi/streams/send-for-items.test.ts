@@ -4,6 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { createRuntime, type Limits, type Tool } from "../../../../src/index.ts";
 import { createMemorySandbox } from "../../../../src/testing.ts";
 import type { CallContext } from "../../../../src/tools/tool.ts";
+import { testOfAll } from "../../../support/all-tests.ts";
 import { ALL, callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "../api-server.ts";
 
 const LINES = "application/x-ndjson";
@@ -144,7 +145,7 @@ describe("a stream that cannot be read", () => {
     ],
     [
       "fails after the items before its end, if it breaks off",
-      sending("1\n2\n", (response) => void setTimeout(50).then(() => response.destroy())),
+      sending("1\n2\n", (response) => response.socket?.end()),
       [[1, 2], "source_unavailable", "api broke off after 2 items. Use these, or call again."],
     ],
     [
@@ -162,9 +163,7 @@ describe("a stream that cannot be read", () => {
   });
 
   test("says of a call that changes something that it may have taken effect", async () => {
-    await using server = await startServer(
-      sending("1\n", (response) => void setTimeout(50).then(() => response.destroy())),
-    );
+    await using server = await startServer(sending("1\n", (response) => response.socket?.end()));
     const { tools } = await sourceOf(operationOf(streaming(LINES), "/x", "post"), { baseUrl: server.baseUrl });
     expect((await run(tools, READ_ALL)).outcome).toMatchObject({
       value: [[1], "source_unavailable", expect.stringContaining("may have taken effect")],
@@ -229,7 +228,7 @@ describe("an endless stream", () => {
     await closed;
   });
 
-  test("is held up by a program that is slow, so that little of it is read ahead", async () => {
+  testOfAll("is held up by a program that is slow, so that little of it is read ahead", async () => {
     const { server, sent } = await endless();
     await using _ = server;
     const spec = specOf({

@@ -1,0 +1,59 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { fromOpenApi } from "../../../src/index.ts";
+import { ALL, specOf } from "./api-server.ts";
+import { DOCUMENTS, urlOf } from "./documents.ts";
+
+const script = fileURLToPath(new URL("read-document.ts", import.meta.url));
+
+/** The memory of a process that makes tools of a document, or parses it alone, in megabytes. */
+async function megabytesOf(file: string, made: "tools" | "parsed"): Promise<number> {
+  const args = ["--conditions=portcullis-source", script, urlOf(file).href, made];
+  return Number((await promisify(execFile)(process.execPath, args)).stdout);
+}
+
+test.each(DOCUMENTS)("tools of a real document take a few times the memory of its parsed text: $what", async (one) => {
+  const [parsed, tools] = [await megabytesOf(one.file, "parsed"), await megabytesOf(one.file, "tools")];
+  process.stdout.write(`${one.what}: ${Math.round(tools)} MB with tools, ${Math.round(parsed)} MB parsed alone\n`);
+  expect(tools / parsed).toBeLessThan(3);
+});
+
+/** The longest time in which other work did not have the thread, as a part of the whole. */
+async function longestPart(work: Promise<unknown>): Promise<number> {
+  const since = performance.now();
+  let [last, longest] = [since, 0];
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  await work;
+  clearInterval(timer);
+  const now = performance.now();
+  return Math.max(longest, now - last) / (now - since);
+}
+
+const sourceOf = (spec: unknown) =>
+  fromOpenApi({ name: "api", spec: spec as never, baseUrl: "http://127.0.0.1:1" }, ALL);
+
+test("YAML whose keys are compared with each other is read beside other work", async () => {
+  const paths = Array.from({ length: 5000 }, (_, place) => `  /p${place}: {get: {operationId: o${place}}}`);
+  const part = await longestPart(sourceOf(`openapi: 3.0.0\npaths:\n${paths.join("\n")}\n`));
+  process.stdout.write(`The longest block is ${(100 * part).toFixed(0)} % of the whole\n`);
+  expect(part).toBeLessThan(0.5);
+});
+
+test("operations that all lead to thousands of definitions are read beside other work", async () => {
+  const names = Array.from({ length: 5000 }, (_, place) => `S${place}`);
+  const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  const all = { type: "object", properties: Object.fromEntries(names.map((name) => [name, reference(name)])) };
+  const schemas = { ...Object.fromEntries(names.map((name) => [name, { type: "string" }])), All: all };
+  const responses = { 200: { description: "", content: { "application/json": { schema: reference("All") } } } };
+  const paths = Object.fromEntries(
+    Array.from({ length: 5000 }, (_, place) => [`/p${place}`, { get: { operationId: `o${place}`, responses } }]),
+  );
+  const part = await longestPart(sourceOf({ ...specOf(paths), components: { schemas } }));
+  process.stdout.write(`The longest block is ${(100 * part).toFixed(0)} % of the whole\n`);
+  expect(part).toBeLessThan(0.5);
+});
