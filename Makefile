@@ -84,7 +84,7 @@ kill-test: $(PACKAGES)
 # Kills workers of a fleet on PostgreSQL, KILLS times (50 in make test-all), with restarts of the database and lost wakes.
 fleet-test: export PORTCULLIS_TESTS := all
 fleet-test: $(PACKAGES)
-	@KILLS=$(or $(KILLS),50) vitest run test/fleet/kills.test.ts
+	@KILLS=$(or $(KILLS),50) vitest run test/fleet/kills.all.test.ts
 
 # Tells which of 100 mutants of src the tests find, by room, before and after: at each place of test/mutants/drawn.json a
 # condition is negated or a statement left out. It takes at most two hours, and continues where it was stopped. RECORD=1 writes

@@ -63,9 +63,6 @@ test("while another process locks the journal no handler starts, and the program
   const running = runtime.execute(PROGRAM, { execution: "one" });
   await locked.promise;
   const before = await Array.fromAsync(journal.read("one"));
-  await new Promise((resolve) => {
-    setTimeout(resolve, 50);
-  });
   expect(paid).toEqual([]);
   expect(await Array.fromAsync(journal.read("one"))).toEqual(before);
   other.exec("ROLLBACK");

@@ -180,8 +180,6 @@ export class PostgresServer implements AsyncDisposable {
         "--locale",
         "C",
         "--no-sync",
-        "--wal-segsize",
-        "1",
       ],
       { encoding: "utf8", ...this.#binaries.user },
     );

@@ -8,6 +8,7 @@ import { parse } from "yaml";
 import { SERVE, WORKER } from "../../../src/cli/command-options.ts";
 import { type OptionTable, optionsOf } from "../../../src/cli/option.ts";
 import { fixtures } from "../../cli/command.ts";
+import { describeOfAll } from "../../support/all-tests.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { begin, freePort, temporaryFolder, wordsOf } from "./commands.ts";
 import { takingTurns } from "./turn-about.ts";
@@ -131,7 +132,7 @@ test.skipIf(compose.status !== 0)("Docker Compose finds no fault in the file, an
   expect(read("")).toMatchObject({ stderr: expect.stringContaining("PGPASSWORD") });
 });
 
-describe.skipIf(noPostgres)("its services, started here", () => {
+describeOfAll.skipIf(noPostgres)("its services, started here", () => {
   const stack = new AsyncDisposableStack();
   const servers: ReturnType<typeof begin>[] = [];
   const ports: number[] = [];

@@ -12,7 +12,6 @@ import type { Journal, JournalRecord } from "../../src/journal/index.ts";
 import { readPast } from "../../src/programs/from-journal/past-execution.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { isWritten, makeTools, SHAPES } from "../durability/shapes.ts";
-import { ALL_TESTS } from "../support/all-tests.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 import { createPostgresJournal } from "../../src/journal/postgres/postgres-journal.ts";
 import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
@@ -33,9 +32,8 @@ interface Storm {
   readonly clockMs: number;
 }
 
-const SMALL: Storm = { workers: 2, submissions: 20, kills: 5, zombies: 0, restarts: 1, losses: 1, clockMs: 0 };
 const KILLS = Number(process.env["KILLS"] ?? 50);
-const LARGE: Storm = {
+const STORM: Storm = {
   workers: 3,
   submissions: 6 * KILLS,
   kills: KILLS,
@@ -47,7 +45,6 @@ const LARGE: Storm = {
 const CONVERSATION_EVERY = 10;
 /** Executions that have not ended hang if none of them changes for so long after the last kill, in milliseconds. */
 const STILL_MS = 180_000;
-const STORM = ALL_TESTS ? LARGE : SMALL;
 
 const SCRIPT = fileURLToPath(new URL("kill-worker.ts", import.meta.url));
 const children = new Set<ChildProcess>();
