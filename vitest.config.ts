@@ -20,7 +20,7 @@ const matching = (paths: string, pattern: RegExp) =>
  */
 const OWN_PROCESS = [
   "test/{examples,package,durability,telemetry}/**/*.test.ts",
-  "test/{bundlers,readme}.test.ts",
+  "test/bundlers.test.ts",
   "test/gate/session.test.ts",
   // Tests that share the Docker daemon, each with containers of its own.
   "test/cli/docker.test.ts",

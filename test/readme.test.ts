@@ -1,6 +1,4 @@
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { AgentEnding } from "../src/agent/ending.ts";
 import { AGENT_RULES } from "../src/agent/agent-options.ts";
@@ -13,12 +11,11 @@ import type { Outcome, StoppedBy } from "../src/programs/outcome.ts";
 import { amount } from "../src/output/sentences.ts";
 import { TOOL_RULES } from "../src/tools/define-tool.ts";
 import { speedPicture } from "./bench/draw-speed.ts";
+import { portcullis } from "./cli/command.ts";
 import { sentencesOf } from "./support/rule-sentences.ts";
 import { type Block, blocks, root, snippets } from "./support/snippets.ts";
 
 const read = (file: string) => readFileSync(root + file, "utf8");
-const run = (...args: string[]) =>
-  promisify(execFile)(process.execPath, ["--conditions=portcullis-source", ...args], { cwd: root });
 
 test("each of the four uses has a snippet in the README", () => {
   const uses = [...(/^## Four uses$([^]*?)^## /m.exec(read("README.md"))?.[1]?.matchAll(/^### (.+)$/gm) ?? [])];
@@ -84,7 +81,7 @@ describe("a command that stands in a document exists", () => {
 
   const names = [...new Set(commands.map((line) => line.split(" ")[1] ?? ""))];
   test.each(names)("portcullis %s has the options that are shown", async (name) => {
-    const { stdout: help } = await run("src/cli.ts", name, "--help");
+    const { stdout: help } = await portcullis([name, "--help"]);
     // A command with commands of its own does not list their options.
     if (/^Commands:/m.test(help)) return;
     const shown = commands
@@ -185,8 +182,9 @@ describe("a table of options or endings names exactly those of the code", () => 
   });
 });
 
-test("the README says what the demo prints", async () => {
-  const { stdout } = await run("src/cli.ts", "demo");
+test("the demo's answers are right, and the README says what it prints", async () => {
+  const { code, stdout } = await portcullis(["demo"]);
+  expect([code, stdout.match(/✓ right/g)?.length]).toEqual([0, 2]);
   const names = [...stdout.matchAll(/^(\w+): the question$/gm)].map(([, name = ""]) => name);
   const printed = [
     ...stdout.matchAll(/^(\d+) calls returned +(\S+ \S+) +(\S+)\nreached the model +(\S+ \S+) +(\S+)$/gm),
