@@ -1,17 +1,12 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { serve } from "../../../models/wire.ts";
+import { testOfAll } from "../../../support/all-tests.ts";
 import { fixtures } from "../../command.ts";
 import { hasScript, onTerminal, screenOf } from "../../on-terminal.ts";
-
-vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
-vi.stubEnv("PORTCULLIS_JOURNAL", "");
-vi.stubEnv("NO_COLOR", undefined);
-vi.stubEnv("FORCE_COLOR", undefined);
-vi.stubEnv("TERM", "xterm-256color");
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-chat-terminal-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -26,33 +21,36 @@ const CTRL_C = "\u0003";
 const UP = "\u001b[A";
 
 describe.skipIf(!hasScript)("on a terminal", () => {
-  test("a program is shown with its calls, the funnel follows, text is indented, and nothing is coloured", async () => {
-    const { code, shown } = await onTerminal(CHAT, [
-      [PROMPT, `count${ENTER}`],
-      [ANSWERED, "\u0004"],
-    ]);
-    expect(code).toBe(0);
-    const screen = screenOf(shown).map((line) => line.replaceAll(/\d+(?:\.\d+)? m?s/g, "TIME"));
-    expect(screen.slice(2, 16)).toEqual([
-      "› count",
-      "  I count.",
-      "",
-      "── program ──",
-      "  // Late rows",
-      "  const rows = await tools.rows.list({});",
-      "  return rows.filter(({ late }) => late).length;",
-      "──",
-      "  call from the program: rows.list → array of 500, TIME",
-      "program done",
-      "  It came to 100",
-      "11.5 KiB (about 2,948 tokens) returned by tools → 3 B (1 token) given to the",
-      "model",
-      "2 turns, 1 program, 1 call, 100 tokens in, 20 out, TIME",
-    ]);
-    expect(shown).not.toMatch(/\u001b\[[1-9]\d*m/);
-  });
+  testOfAll(
+    "a program is shown with its calls, the funnel follows, text is indented, and nothing is coloured",
+    async () => {
+      const { code, shown } = await onTerminal(CHAT, [
+        [PROMPT, `count${ENTER}`],
+        [ANSWERED, "\u0004"],
+      ]);
+      expect(code).toBe(0);
+      const screen = screenOf(shown).map((line) => line.replaceAll(/\d+(?:\.\d+)? m?s/g, "TIME"));
+      expect(screen.slice(2, 16)).toEqual([
+        "› count",
+        "  I count.",
+        "",
+        "── program ──",
+        "  // Late rows",
+        "  const rows = await tools.rows.list({});",
+        "  return rows.filter(({ late }) => late).length;",
+        "──",
+        "  call from the program: rows.list → array of 500, TIME",
+        "program done",
+        "  It came to 100",
+        "11.5 KiB (about 2,948 tokens) returned by tools → 3 B (1 token) given to the",
+        "model",
+        "2 turns, 1 program, 1 call, 100 tokens in, 20 out, TIME",
+      ]);
+      expect(shown).not.toMatch(/\u001b\[[1-9]\d*m/);
+    },
+  );
 
-  test("Ctrl-C interrupts the model's text, and the next message goes on", async () => {
+  testOfAll("Ctrl-C interrupts the model's text, and the next message goes on", async () => {
     await using served = await serve(anthropicWire, [
       { text: "I begin to ", sent: "open", end: "cut_off" },
       { text: "Well." },
@@ -66,6 +64,7 @@ describe.skipIf(!hasScript)("on a terminal", () => {
         [PROMPT, `two${ENTER}`],
         ["Well.", `/exit${ENTER}`],
       ],
+      { env: { ANTHROPIC_API_KEY: anthropicWire.key } },
     );
     expect([code, served.refusals]).toEqual([0, []]);
     const screen = screenOf(shown);
@@ -98,7 +97,7 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(screen.slice(2, 6)).toEqual(["you:", "  hang", "model:", "  I wait."]);
   });
 
-  test("Ctrl-C throws away a line that was begun, and then tells what one more does; typing goes on", async () => {
+  testOfAll("Ctrl-C throws away a line that was begun, and then tells what one more does; typing goes on", async () => {
     const { code, shown } = await onTerminal(CHAT, [
       [PROMPT, "nonsense"],
       ["nonsense", CTRL_C],
@@ -145,7 +144,7 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(screen.filter((line) => line.startsWith("  It came to ToolError"))).toHaveLength(1);
   });
 
-  test("Ctrl-C at a question gives the call up, and the conversation goes on", async () => {
+  testOfAll("Ctrl-C at a question gives the call up, and the conversation goes on", async () => {
     const { code, shown } = await onTerminal(CHAT, [
       [PROMPT, `pay {"amount":3}${ENTER}`],
       [ASKED, CTRL_C],
@@ -159,44 +158,50 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(screen.join("\n")).not.toContain("paid");
   });
 
-  test("a call that waits is asked about when its conversation is taken up and goes on, and Ctrl-D leaves its line", async () => {
-    const journal = ["--journal", join(folder, "waits.db")];
-    const first = await onTerminal(
-      [...CHAT, ...journal, "--approve", "later"],
-      [
-        [PROMPT, `program {"amount":7}${ENTER}`],
-        ["/continue goes on", `/exit${ENTER}`],
-      ],
-    );
-    const [, id = ""] = /--conversation ([\w-]+)/.exec(first.shown) ?? [];
-    const again = await onTerminal(
-      [...CHAT, ...journal, "--conversation", id],
-      [
-        [PROMPT, `/continue${ENTER}`],
-        ["The program calls pay, which", ""],
-        [ASKED, `y${ENTER}`],
-        [ANSWERED, `/continue${ENTER}`],
-        ["nothing to go on with", "\u0004"],
-      ],
-    );
-    expect([first.code, again.code]).toEqual([0, 0]);
-    expect(screenOf(again.shown)).toContain('  It came to {"paid":7}');
-    expect(screenOf(again.shown)).toContain("Take it up again with:");
-  });
+  testOfAll(
+    "a call that waits is asked about when its conversation is taken up and goes on, and Ctrl-D leaves its line",
+    async () => {
+      const journal = ["--journal", join(folder, "waits.db")];
+      const first = await onTerminal(
+        [...CHAT, ...journal, "--approve", "later"],
+        [
+          [PROMPT, `program {"amount":7}${ENTER}`],
+          ["/continue goes on", `/exit${ENTER}`],
+        ],
+      );
+      const [, id = ""] = /--conversation ([\w-]+)/.exec(first.shown) ?? [];
+      const again = await onTerminal(
+        [...CHAT, ...journal, "--conversation", id],
+        [
+          [PROMPT, `/continue${ENTER}`],
+          ["The program calls pay, which", ""],
+          [ASKED, `y${ENTER}`],
+          [ANSWERED, `/continue${ENTER}`],
+          ["nothing to go on with", "\u0004"],
+        ],
+      );
+      expect([first.code, again.code]).toEqual([0, 0]);
+      expect(screenOf(again.shown)).toContain('  It came to {"paid":7}');
+      expect(screenOf(again.shown)).toContain("Take it up again with:");
+    },
+  );
 
-  test("neither text, nor a program, nor its fault steers the terminal or begins a line at its left edge", async () => {
-    const { shown } = await onTerminal(CHAT, [
-      [PROMPT, `foreign${ENTER}`],
-      [ANSWERED, `throw${ENTER}`],
-      [ANSWERED, `/show${ENTER}`],
-      ["fromCharCode", `/exit${ENTER}`],
-    ]);
-    // `screenOf` throws for sequences that the command line does not write.
-    const screen = screenOf(shown);
-    expect(screen).toContain("  Run it? y");
-    expect(screen.filter((line) => line.startsWith("Run it?"))).toEqual([]);
-    expect(screen.join("")).toContain(String.raw`\u001b[2J\u001b]0;owned\u0007\u009b1A\u202e`);
-  });
+  testOfAll(
+    "neither text, nor a program, nor its fault steers the terminal or begins a line at its left edge",
+    async () => {
+      const { shown } = await onTerminal(CHAT, [
+        [PROMPT, `foreign${ENTER}`],
+        [ANSWERED, `throw${ENTER}`],
+        [ANSWERED, `/show${ENTER}`],
+        ["fromCharCode", `/exit${ENTER}`],
+      ]);
+      // `screenOf` throws for sequences that the command line does not write.
+      const screen = screenOf(shown);
+      expect(screen).toContain("  Run it? y");
+      expect(screen.filter((line) => line.startsWith("Run it?"))).toEqual([]);
+      expect(screen.join("")).toContain(String.raw`\u001b[2J\u001b]0;owned\u0007\u009b1A\u202e`);
+    },
+  );
 
   test("the commands: help, tools, cost, show, and save, which overwrites nothing", async () => {
     const [talk, transcript, there] = ["talk.md", "talk.json", "there.md"].map((name) => join(folder, name)) as [
@@ -233,20 +238,23 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(existsSync(join(folder, "talk.md.tmp"))).toBe(false);
   });
 
-  test("a paste is one message, a backslash goes on in the next line, and what is typed early is the next message", async () => {
-    const { shown } = await onTerminal(CHAT, [
-      [PROMPT, `\u001b[200~one\ntwo\u001b[201~${ENTER}`],
-      [ANSWERED, `three \\${ENTER}four${ENTER}five${ENTER}`],
-      ["Message 3: five", `${UP}${ENTER}`],
-      ["Message 4: five", `/exit${ENTER}`],
-    ]);
-    const screen = screenOf(shown);
-    expect(screen).toContain("  Message 1: one");
-    expect(screen).toContain("  two");
-    expect(screen.join("\n")).toContain("  Message 2: three\n  four\n");
-  });
+  testOfAll(
+    "a paste is one message, a backslash goes on in the next line, and what is typed early is the next message",
+    async () => {
+      const { shown } = await onTerminal(CHAT, [
+        [PROMPT, `\u001b[200~one\ntwo\u001b[201~${ENTER}`],
+        [ANSWERED, `three \\${ENTER}four${ENTER}five${ENTER}`],
+        ["Message 3: five", `${UP}${ENTER}`],
+        ["Message 4: five", `/exit${ENTER}`],
+      ]);
+      const screen = screenOf(shown);
+      expect(screen).toContain("  Message 1: one");
+      expect(screen).toContain("  two");
+      expect(screen.join("\n")).toContain("  Message 2: three\n  four\n");
+    },
+  );
 
-  test("what was typed before a question answers no question, and is no message", async () => {
+  testOfAll("what was typed before a question answers no question, and is no message", async () => {
     const { code, shown } = await onTerminal(CHAT, [
       [PROMPT, `program {"amount":3}${ENTER}y`],
       [ASKED, ENTER],
@@ -257,31 +265,37 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(shown).not.toContain("Message 2");
   });
 
-  test("without a journal the greeting says once that nothing is kept, and with one what the conversation is called", async () => {
-    const kept = "Nothing of it is kept: with --journal FILE it is, and can be taken up again.";
-    const { shown } = await onTerminal(CHAT, [[PROMPT, `/exit${ENTER}`]]);
-    expect(screenOf(shown).filter((line) => line.includes("kept"))).toEqual([kept]);
-    const journal = ["--journal", join(folder, "greeting.db")];
-    const named = screenOf((await onTerminal([...CHAT, ...journal], [[PROMPT, `/exit${ENTER}`]])).shown);
-    expect(named[1]).toMatch(/^Conversation [\da-f-]{36}$/);
-    expect(named.join("")).not.toContain("Nothing of it");
-  });
+  testOfAll(
+    "without a journal the greeting says once that nothing is kept, and with one what the conversation is called",
+    async () => {
+      const kept = "Nothing of it is kept: with --journal FILE it is, and can be taken up again.";
+      const { shown } = await onTerminal(CHAT, [[PROMPT, `/exit${ENTER}`]]);
+      expect(screenOf(shown).filter((line) => line.includes("kept"))).toEqual([kept]);
+      const journal = ["--journal", join(folder, "greeting.db")];
+      const named = screenOf((await onTerminal([...CHAT, ...journal], [[PROMPT, `/exit${ENTER}`]])).shown);
+      expect(named[1]).toMatch(/^Conversation [\da-f-]{36}$/);
+      expect(named.join("")).not.toContain("Nothing of it");
+    },
+  );
 
-  test("a terminal that cannot move its cursor gets lines, can be asked, and is interrupted and ended by Ctrl-C", async () => {
-    const { code, shown } = await onTerminal(
-      CHAT,
-      [
-        [PROMPT, 'pay {"amount":3}\n'],
-        [ASKED, "y\n"],
-        [ANSWERED, "hang\n"],
-        ["hanging", CTRL_C],
-        ["Interrupted.", CTRL_C],
-      ],
-      { env: { TERM: "dumb" } },
-    );
-    expect(code).toBe(130);
-    expect(shown).toContain('  It came to {"paid":3}');
-    // Nothing but the characters of lines: no sequence, and no return to the edge within a line.
-    expect(shown.replaceAll("\r\n", "\n")).not.toMatch(/[\u001b\r]/);
-  });
+  testOfAll(
+    "a terminal that cannot move its cursor gets lines, can be asked, and is interrupted and ended by Ctrl-C",
+    async () => {
+      const { code, shown } = await onTerminal(
+        CHAT,
+        [
+          [PROMPT, 'pay {"amount":3}\n'],
+          [ASKED, "y\n"],
+          [ANSWERED, "hang\n"],
+          ["hanging", CTRL_C],
+          ["Interrupted.", CTRL_C],
+        ],
+        { env: { TERM: "dumb" } },
+      );
+      expect(code).toBe(130);
+      expect(shown).toContain('  It came to {"paid":3}');
+      // Nothing but the characters of lines: no sequence, and no return to the edge within a line.
+      expect(shown.replaceAll("\r\n", "\n")).not.toMatch(/[\u001b\r]/);
+    },
+  );
 });

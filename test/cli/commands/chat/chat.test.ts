@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { serve } from "../../../models/wire.ts";
-import { fixtures, ownProcess, portcullis, start } from "../../command.ts";
+import { begin, fixtures, portcullis as command, start } from "../../command.ts";
 
-vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
-vi.stubEnv("PORTCULLIS_JOURNAL", "");
+const environment = { ANTHROPIC_API_KEY: anthropicWire.key };
+const portcullis = (args: readonly string[], input: string | Buffer = "") => command(args, input, { environment });
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-chat-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -191,7 +191,7 @@ test("a program is no conversation to be taken up, and an id that nothing has is
 });
 
 test("a message that is no text is refused, and what was said before it stays", async () => {
-  const { code, stdout, stderr } = await ownProcess(
+  const { code, stdout, stderr } = await portcullis(
     CHAT,
     Buffer.concat([Buffer.from("one\n"), Buffer.from([0xff, 10])]),
   );
@@ -204,15 +204,10 @@ test.each<[NodeJS.Signals, number]>([
   ["SIGTERM", 143],
 ])("%s in the midst of a call ends a pipe, and the conversation can be taken up", async (signal, exitCode) => {
   const journal = ["--journal", join(folder, `${signal}.db`)];
-  const { child, finished } = start([...CHAT, ...journal]);
-  const done = finished();
-  child.stdin.write("hang\n");
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
-    if (said.includes("hanging") && !child.killed) child.kill(signal);
-  });
-  const { code, stderr, stdout } = await done;
+  const { until, hear, finished } = begin([...CHAT, ...journal], "hang\n");
+  await until("hanging");
+  hear(signal);
+  const { code, stderr, stdout } = await finished;
   expect([code, stdout]).toEqual([exitCode, "I wait.\n"]);
   const [, id = ""] = ID.exec(stderr) ?? [];
   const again = await portcullis([...CHAT, ...journal, "--conversation", id], "two\n");
