@@ -1,8 +1,8 @@
-import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { someOf, testOfAll } from "../support/all-tests.ts";
+import { someOf } from "../support/all-tests.ts";
 import { enginesOf } from "../support/engines.ts";
 import { fixtures, ownProcess, portcullis, root, start } from "./command.ts";
 
@@ -381,17 +381,6 @@ test("standard input is read up to the maximum length of a program", async () =>
 test("a program of the maximum length runs", async () => {
   const { stdout } = await portcullis(["run", "-", ...TOOLS], "return 1;".padEnd(32768, " "));
   expect(stdout).toBe("1\n");
-});
-
-testOfAll("the command runs from a folder whose path must be encoded in a URL", async () => {
-  const copy = join(folder, "ein Ordner für 100%41");
-  mkdirSync(copy);
-  for (const part of ["src", "bridge", "package.json"]) cpSync(join(root, part), join(copy, part), { recursive: true });
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  const args = ["run", "-", "--tools", scratch("none.mjs", "export default [];")];
-  const { code, stdout } = await ownProcess(args, "return 1;", { cli: join(copy, "src/cli.ts") });
-  expect(stdout).toBe("1\n");
-  expect(code).toBe(0);
 });
 
 test("control and invisible characters are escaped in JSON, with the same value", async () => {
