@@ -208,6 +208,14 @@ test("one file tells the observers of a program, and the loop only what no recor
   ]);
 });
 
+test("sources read the time by `src/clock.ts`, and tests replace that alone: what lint cannot find", () => {
+  const using = (names: readonly string[], pattern: RegExp) => names.filter((file) => pattern.test(read(file)));
+  const sources = listFiles("src").filter((file) => file !== "src/clock.ts");
+  expect(using(sources, /\bnew Date\(\)|\bprocess\.(?:hrtime|uptime)\b/)).toEqual([]);
+  const tests = listFiles("test").filter((file) => file.endsWith(".test.ts"));
+  expect(using(tests, /\bspyOn\((?:Date|performance|globalThis, "set(?:Timeout|Interval)")/)).toEqual([]);
+});
+
 test("the reader of imports finds every form of them", () => {
   expect(imports.length).toBeGreaterThan(files.length);
   const has = (file: string, target: string, typesOnly: boolean) =>

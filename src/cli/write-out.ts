@@ -1,5 +1,6 @@
 import { accessSync, constants, lstatSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { now } from "../clock.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
 import { randomBytes } from "node:crypto";
@@ -41,7 +42,7 @@ export function writeOut(folder: string, file: string, text: string): void {
 
 /** The day of a report, like 2026-11-20. */
 export function today(): string {
-  return new Date().toISOString().slice(0, 10);
+  return new Date(now()).toISOString().slice(0, 10);
 }
 
 function guard(folder: string, work: () => void): void {

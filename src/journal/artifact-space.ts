@@ -1,3 +1,4 @@
+import { now } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "./execution-id.ts";
 import type { Head, Journal } from "./journal.ts";
@@ -94,7 +95,7 @@ export class ArtifactSpace {
     const log = this.#log;
     if (!log) throw new Error("These artifacts are only read.");
     const { position } = log;
-    await log.append({ type: "artifact", ...artifact, value, at: Date.now() });
+    await log.append({ type: "artifact", ...artifact, value, at: now() });
     this.#note({ ...artifact, position, ...(this.#journal.isDurable === true ? {} : { value }) });
   }
 

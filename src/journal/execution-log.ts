@@ -1,3 +1,4 @@
+import { cancel, every, now, type Timer } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
 import type { Head, Journal } from "./journal.ts";
 import { readRecords } from "./reading/read-records.ts";
@@ -28,7 +29,7 @@ export class ExecutionLog {
   readonly #journal: Journal;
   readonly #tenant: string;
   readonly #driver: DriverOptions;
-  readonly #renewal: NodeJS.Timeout;
+  readonly #renewal: Timer;
   /** Called with records of others, in their order. */
   onForeign: ((records: readonly ForeignRecord[]) => void) | undefined;
   /** Called once if another driver has taken the execution over. */
@@ -48,12 +49,12 @@ export class ExecutionLog {
     this.#head = head;
     this.#driver = driver;
     // Three attempts before the lease ends.
-    this.#renewal = setInterval(() => void this.#renew(), driver.leaseMs / 3);
+    this.#renewal = every(driver.leaseMs / 3, () => void this.#renew());
     this.#renewal.unref();
   }
 
   static async create(journal: Journal, header: Header, driver: DriverOptions): Promise<ExecutionLog> {
-    const lease = { driver: driver.driver, until: Date.now() + driver.leaseMs };
+    const lease = { driver: driver.driver, until: now() + driver.leaseMs };
     return new ExecutionLog(journal, header, await journal.create(header, lease), driver);
   }
 
@@ -98,7 +99,7 @@ export class ExecutionLog {
 
   /** Ends the driving. An execution without an outcome may be taken over at once. */
   async end(hasOutcome: boolean): Promise<void> {
-    clearInterval(this.#renewal);
+    cancel(this.#renewal);
     if (hasOutcome) return;
     try {
       await this.append();
@@ -197,7 +198,7 @@ export class ExecutionLog {
     this.#isRenewing = true;
     const { driver, leaseMs } = this.#driver;
     try {
-      const head = await this.#journal.renew(this.execution, { driver, until: Date.now() + leaseMs });
+      const head = await this.#journal.renew(this.execution, { driver, until: now() + leaseMs });
       if (head > this.#head) await this.catchUp();
     } catch (error) {
       // Another failure of the store shows at the next append.
@@ -208,7 +209,7 @@ export class ExecutionLog {
   }
 
   #fence(error: unknown): unknown {
-    clearInterval(this.#renewal);
+    cancel(this.#renewal);
     const { onFenced } = this;
     this.onFenced = undefined;
     onFenced?.(error);

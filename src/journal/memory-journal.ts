@@ -1,3 +1,4 @@
+import { now } from "../clock.ts";
 import { isGivenBack } from "./given-back.ts";
 import { AppendListeners } from "./append-listeners.ts";
 import { given } from "../option-rules/given.ts";
@@ -140,7 +141,7 @@ function textLengthOf(header: Header): number {
 }
 
 function isLeased({ lease }: Entry): boolean {
-  return lease !== undefined && lease.until > Date.now();
+  return lease !== undefined && lease.until > now();
 }
 
 function heldOf(entries: ReadonlyMap<string, Entry>): ReadonlyMap<string, number> {
@@ -162,14 +163,14 @@ function lack(entry: Entry, needs: WorkerNeeds): void {
 function lackingOf(entries: ReadonlyMap<string, Entry>): ReadonlyMap<WorkerNeeds["what"], number> {
   const counts = new Map<WorkerNeeds["what"], number>();
   for (const entry of entries.values())
-    if (entry.needs && !isLeased(entry) && entry.restsUntil <= Date.now())
+    if (entry.needs && !isLeased(entry) && entry.restsUntil <= now())
       counts.set(entry.needs.what, (counts.get(entry.needs.what) ?? 0) + 1);
   return counts;
 }
 
 /** How an execution is due; undefined if a driver holds it, it rests or has ended. */
 function dueOf(entry: Entry): ListOptions["due"] {
-  if (entry.ended || isLeased(entry) || entry.restsUntil > Date.now()) return undefined;
+  if (entry.ended || isLeased(entry) || entry.restsUntil > now()) return undefined;
   return entry.lease ? "left" : "submitted";
 }
 

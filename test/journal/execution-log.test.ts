@@ -3,6 +3,7 @@ import { ExecutionLog } from "../../src/journal/execution-log.ts";
 import type { Journal } from "../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
+import { manualClock } from "../support/clock.ts";
 import { header, turn } from "./records.ts";
 
 interface Append {
@@ -109,19 +110,18 @@ test("once an append has failed, waiting and later ones fail with the same error
 });
 
 test("a lease is not renewed again while the store has not answered", async () => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  onTestFinished(() => void vi.useRealTimers());
+  const clock = manualClock();
   const store = createMemoryJournal();
   const answers: (() => void)[] = [];
   const renew = vi.fn<Journal["renew"]>(() => new Promise((resolve) => answers.push(() => resolve(1))));
   await ExecutionLog.create({ ...store, renew }, header("one"), DRIVER);
-  vi.advanceTimersByTime(10 * DRIVER.leaseMs);
+  clock.pass(10 * DRIVER.leaseMs);
   expect(renew).toHaveBeenCalledOnce();
   answers[0]?.();
   await new Promise((resolve) => {
     setImmediate(resolve);
   });
-  vi.advanceTimersByTime(DRIVER.leaseMs / 3);
+  clock.pass(DRIVER.leaseMs / 3);
   expect(renew).toHaveBeenCalledTimes(2);
 });
 

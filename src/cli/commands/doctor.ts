@@ -1,3 +1,4 @@
+import { monotonic } from "../../clock.ts";
 import { printJson } from "../terminal/print.ts";
 import { writeStdout, writeStyled } from "../terminal/standard-streams.ts";
 import { byteText } from "../../output/byte-text.ts";
@@ -66,9 +67,9 @@ async function programFinding(sandbox: Sandbox): Promise<Finding> {
   try {
     await using runtime = await createRuntime({ tools: [], sandbox });
     await runtime.execute("return 1");
-    const since = performance.now();
+    const since = monotonic();
     const { outcome } = await runtime.execute("return 1");
-    const ms = (performance.now() - since).toFixed(1);
+    const ms = (monotonic() - since).toFixed(1);
     return outcome.type === "completed"
       ? { what, state: "good", detail: `a program that does nothing took ${ms} ms` }
       : { what, state: "missing", detail: `a program ended as ${outcome.type}` };

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
+import { every } from "../../clock.ts";
 import { isLoopback } from "../../serve/http/allowed-hosts.ts";
 import { parseKeys } from "../../serve/http/keys.ts";
 import { EXIT } from "../exit-code.ts";
@@ -69,8 +70,7 @@ export function watchDoorKeys(
       told = reason;
     }
   };
-  const timer = setInterval(look, LOOK_MS).unref();
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  return every(LOOK_MS, look).unref();
 }
 
 /** Throws for a file that is gone, or too large to be keys. */

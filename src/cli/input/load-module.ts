@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { nextTurn } from "../../clock.ts";
 import { keepStdout } from "../terminal/standard-streams.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure, reasonOf } from "../failure.ts";
@@ -28,7 +28,7 @@ export async function loadModule(option: string, path: string, wanted: string): 
     try {
       const loaded: unknown = await import(pathToFileURL(file).href);
       // Unhandled rejections of the module are reported within this tick.
-      await setImmediate();
+      await nextTurn();
       return (loaded as { readonly default?: unknown }).default;
     } catch (cause) {
       throw notLoaded(reasonOf(cause), cause);

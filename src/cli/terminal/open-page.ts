@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { after, cancel } from "../../clock.ts";
 import { causeOf } from "../failure.ts";
 import { writeStderr } from "./standard-streams.ts";
 
@@ -39,10 +40,10 @@ export function openPage(address: string, option: string): Disposable {
     failed(error);
   }
   const remove = () => {
-    clearTimeout(timer);
+    cancel(timer);
     if (file !== undefined) rmSync(file, { force: true });
   };
-  const timer = setTimeout(remove, FILE_MS).unref();
+  const timer = after(FILE_MS, remove).unref();
   return { [Symbol.dispose]: remove };
 }
 

@@ -1,5 +1,5 @@
-import { setImmediate } from "node:timers/promises";
 import { styleText } from "node:util";
+import { nextTurn } from "../../clock.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -126,7 +126,7 @@ export function listenToStreams(): void {
 export async function flush(): Promise<Failure | undefined> {
   await Promise.all([flushed(writeToProcess), flushed(process.stderr.write.bind(process.stderr))]);
   // A stream emits its error after it has called the callbacks of its writes.
-  await setImmediate();
+  await nextTurn();
   return lost;
 }
 

@@ -1,3 +1,4 @@
+import { cancel, every, monotonic, type Timer } from "../../clock.ts";
 import { fitLine } from "./one-line.ts";
 import { Screen } from "./screen.ts";
 import { hasBegunLine, hideBeforeWriting, standardStreams, watchWrites, writeDrawn } from "./standard-streams.ts";
@@ -32,8 +33,8 @@ class Line implements StatusLine {
   readonly #lineOf: LineOf;
   readonly #stream: NodeJS.WriteStream;
   readonly #screen: Screen;
-  readonly #since = performance.now();
-  readonly #timer: NodeJS.Timeout;
+  readonly #since = monotonic();
+  readonly #timer: Timer;
   readonly #watching: Disposable;
   #isDrawn = false;
 
@@ -41,7 +42,7 @@ class Line implements StatusLine {
     this.#lineOf = lineOf;
     this.#stream = stream;
     this.#screen = screen;
-    this.#timer = setInterval(() => this.draw(), DRAW_MS).unref();
+    this.#timer = every(DRAW_MS, () => this.draw()).unref();
     // Before the listeners that end the work: those that are left tell whether the signal is to end the process.
     for (const name of SIGNALS) process.prependOnceListener(name, this.#onSignal);
     process.prependOnceListener("exit", this.#end);
@@ -51,7 +52,7 @@ class Line implements StatusLine {
 
   draw(): void {
     if (this.#screen.isTaken || hasBegunLine() || lines.at(-1) !== this) return;
-    const took = `${((performance.now() - this.#since) / 1000).toFixed(1)} s`;
+    const took = `${((monotonic() - this.#since) / 1000).toFixed(1)} s`;
     const columns = this.#stream.columns > 0 ? this.#stream.columns : COLUMNS;
     const text = fitLine(this.#lineOf(took), Math.max(20, columns - 1));
     if (text === "") return this.hide();
@@ -70,7 +71,7 @@ class Line implements StatusLine {
   }
 
   readonly #end = (): void => {
-    clearInterval(this.#timer);
+    cancel(this.#timer);
     for (const name of SIGNALS) process.off(name, this.#onSignal);
     process.off("exit", this.#end);
     this.hide();

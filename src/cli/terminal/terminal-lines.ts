@@ -1,5 +1,5 @@
 import { type Completer, createInterface, type Interface, type Key } from "node:readline";
-import { setImmediate } from "node:timers/promises";
+import { nextTurn } from "../../clock.ts";
 import { movesCursor } from "./terminal-shape.ts";
 
 /** Terminals that know it put marks around what is pasted. */
@@ -62,7 +62,7 @@ export class TerminalLines implements AnswerLines, Disposable {
     const isFirst = this.#reader === undefined;
     this.#reader ??= this.#read();
     // What the terminal holds arrives in the turns after the first reading.
-    for (let turns = isFirst ? 2 : 0; turns > 0; turns -= 1) await setImmediate();
+    for (let turns = isFirst ? 2 : 0; turns > 0; turns -= 1) await nextTurn();
     this.#discardBegun(this.#reader);
     this.#lines.length = 0;
   }

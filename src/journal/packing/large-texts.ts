@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
 import { promisify } from "node:util";
 // Not by names: an older node lacks some, and could not even link the package to say which node it needs.
 import zlib from "node:zlib";
+import { nextTurn } from "../../clock.ts";
 import { journalDamaged } from "../journal-error.ts";
 import { inSteps, parseInSteps } from "./parse-in-steps.ts";
 
@@ -88,13 +88,13 @@ async function packList(texts: readonly string[], keep: (text: string) => string
     if (part.length > 0) packed.push({ part: true, sha256: keep(JSON.stringify(part)) } satisfies PartRef);
     part = [];
     length = 0;
-    await setImmediate();
+    await nextTurn();
   };
   for (const text of texts) {
     if (isLongText(text)) {
       if (isLong) await endPart();
       packed.push(refTo(text, keep));
-      await setImmediate();
+      await nextTurn();
     } else if (!isLong) packed.push(text);
     else {
       part.push(text);

@@ -1,6 +1,7 @@
 import { closeSync, lstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { monotonic } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { isBusy, storeError } from "./store-error.ts";
 
@@ -67,13 +68,12 @@ export function openDatabase(
     createFile(file);
     refuseForeignFiles(file);
   }
-  const deadline = performance.now() + OPENING_MS;
+  const deadline = monotonic() + OPENING_MS;
   for (;;) {
     try {
       return openFile(file, synchronous, maxBytes);
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline)
-        throw PortcullisError.is(error) ? error : storeError(error, file);
+      if (!isBusy(error) || monotonic() > deadline) throw PortcullisError.is(error) ? error : storeError(error, file);
       // SQLite does not wait by itself if two processes that create a file would wait for each other.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * RETRY_MS);
     }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { cancel, every, type Timer } from "../../clock.ts";
 import { AppendListeners } from "../append-listeners.ts";
 
 /** How often a file is looked at for appends of other connections, in milliseconds. It takes some microseconds. */
@@ -9,7 +10,7 @@ const LOOK_MS = 50;
  * commits, and what they appended to is not known. The file is looked at only while there are listeners.
  */
 export function listenForOthers(database: DatabaseSync): AppendListeners {
-  let looking: NodeJS.Timeout | undefined;
+  let looking: Timer | undefined;
   let version: unknown;
   const versionNow = (): unknown => {
     try {
@@ -20,7 +21,7 @@ export function listenForOthers(database: DatabaseSync): AppendListeners {
     }
   };
   const look = () => {
-    if (!database.isOpen) return clearInterval(looking);
+    if (!database.isOpen) return cancel(looking);
     const now = versionNow();
     if (now === version) return;
     version = now;
@@ -29,10 +30,10 @@ export function listenForOthers(database: DatabaseSync): AppendListeners {
   const listeners = new AppendListeners(
     () => {
       version = database.isOpen ? versionNow() : undefined;
-      looking = setInterval(look, LOOK_MS);
+      looking = every(LOOK_MS, look);
       looking.unref();
     },
-    () => clearInterval(looking),
+    () => cancel(looking),
   );
   return listeners;
 }

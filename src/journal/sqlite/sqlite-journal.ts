@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { isGivenBack } from "../given-back.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { errorAt, PortcullisError } from "../../errors.ts";
@@ -234,7 +235,7 @@ class FileJournal implements SqliteJournal {
     let deleted = 0;
     for (;;) {
       const numbers = await this.#transactions.write("as_opened", () => {
-        const page = this.#statements.findOld.all({ before, open: Number(open), now: Date.now() });
+        const page = this.#statements.findOld.all({ before, open: Number(open), now: now() });
         for (const { number } of page) {
           for (const statement of this.#statements.deleteExecution) statement.run(Number(number));
         }

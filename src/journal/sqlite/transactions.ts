@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { statSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
+import { monotonic, pause } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { isBusy, storeError } from "./store-error.ts";
 
@@ -52,7 +52,7 @@ export class Transactions {
    * `lockTimeoutMs`, and if the file is closed.
    */
   async locked<Value>(run: () => Value): Promise<Value> {
-    const deadline = performance.now() + this.#lockTimeoutMs;
+    const deadline = monotonic() + this.#lockTimeoutMs;
     for (let waitMs = 1; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_MS)) {
       try {
         if (!this.#database.isOpen)
@@ -60,9 +60,9 @@ export class Transactions {
         this.#refuseGone();
         return run();
       } catch (error) {
-        if (!isBusy(error) || performance.now() > deadline) throw storeError(error, this.#path);
+        if (!isBusy(error) || monotonic() > deadline) throw storeError(error, this.#path);
       }
-      await delay(waitMs * (0.5 + Math.random()));
+      await pause(waitMs * (0.5 + Math.random()));
     }
   }
 

@@ -1,21 +1,23 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { pause } from "../../../src/clock.ts";
 import { someOf } from "../../support/all-tests.ts";
 import { Screen } from "../../../src/cli/terminal/screen.ts";
 import { standardStreams, useStreams, writeStderr, writeStdout } from "../../../src/cli/terminal/standard-streams.ts";
 import { endStatusLines, showing, statusLine } from "../../../src/cli/terminal/status-line.ts";
+import { type ManualClock, manualClock } from "../../support/clock.ts";
 
 const CLEAR = "\r\u001b[2K";
 
+let clock: ManualClock;
 beforeEach(() => {
-  vi.useFakeTimers();
+  clock = manualClock();
   vi.stubEnv("TERM", "xterm");
 });
 afterEach(() => {
   endStatusLines();
   useStreams(process);
-  vi.useRealTimers();
 });
 
 /** Streams of a command, and what is written to both of them. */
@@ -36,12 +38,12 @@ test("work of more than a moment shows what it is and how long it has taken, and
   const work = Promise.withResolvers<number>();
   const shownWork = showing("Reading", () => work.promise);
   expect(written).toEqual([]);
-  vi.advanceTimersByTime(1200);
+  clock.pass(1200);
   expect(lastLine(shown())).toBe("Reading, 1.2 s");
   work.resolve(7);
   expect(await shownWork).toBe(7);
   expect(lastLine(shown())).toBe("");
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.timers).toBe(0);
 });
 
 test.each([
@@ -50,8 +52,8 @@ test.each([
 ])("%s gets nothing", async (_, isTTY, term) => {
   vi.stubEnv("TERM", term);
   const { written } = use({ isTTY });
-  const done = showing("Reading", () => new Promise((resolve) => void setTimeout(resolve, 5000)));
-  vi.advanceTimersByTime(5000);
+  const done = showing("Reading", () => pause(5000));
+  clock.pass(5000);
   await done;
   expect(written).toEqual([]);
 });
@@ -60,7 +62,7 @@ test("nothing is left after work that fails", async () => {
   const { shown } = use();
   const work = Promise.withResolvers<never>();
   const failing = showing("Reading", () => work.promise);
-  vi.advanceTimersByTime(300);
+  clock.pass(300);
   work.reject(new Error("no"));
   await expect(failing).rejects.toThrow("no");
   expect(lastLine(shown())).toBe("");
@@ -69,11 +71,11 @@ test("nothing is left after work that fails", async () => {
 test("what the command writes takes the place of the line, which comes again below", () => {
   const { shown } = use();
   using _ = statusLine(() => "working");
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   writeStdout("one\n");
   expect(shown()).toBe(`${CLEAR}working${CLEAR}one\n`);
   writeStderr("two\n");
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   expect(shown()).toBe(`${CLEAR}working${CLEAR}one\ntwo\n${CLEAR}working`);
 });
 
@@ -81,10 +83,10 @@ test("a line that the command has begun is not written over", () => {
   const { shown } = use();
   using _ = statusLine(() => "working");
   writeStdout("The answer");
-  vi.advanceTimersByTime(500);
+  clock.pass(500);
   expect(shown()).toBe("The answer");
   writeStdout(" is 7.\n");
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   expect(shown()).toBe(`The answer is 7.\n${CLEAR}working`);
 });
 
@@ -92,10 +94,10 @@ test("of two lines the later is shown, and then the earlier again", () => {
   const { shown } = use();
   using _ = statusLine(() => "outer");
   const inner = statusLine(() => "inner");
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   expect(lastLine(shown())).toBe("inner");
   inner[Symbol.dispose]();
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   expect(lastLine(shown())).toBe("outer");
 });
 
@@ -104,7 +106,7 @@ test("a question that is open has the terminal for itself", () => {
   const screen = new Screen();
   const line = statusLine(() => "working", { screen });
   const question = screen.take();
-  vi.advanceTimersByTime(1000);
+  clock.pass(1000);
   line[Symbol.dispose]();
   expect(written).toEqual([]);
   question[Symbol.dispose]();
@@ -113,7 +115,7 @@ test("a question that is open has the terminal for itself", () => {
 test("a text that is long, of several lines, or an attack on the terminal stays in one line of it", () => {
   const { shown } = use({ columns: 30 });
   using _ = statusLine(() => `\u001b[2J${"x\n".repeat(50)}漢漢`);
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   const line = lastLine(shown());
   expect(line).toHaveLength(29);
   expect(line).not.toMatch(/[\u001b\n]/);
@@ -122,7 +124,6 @@ test("a text that is long, of several lines, or an attack on the terminal stays 
 test.skipIf(process.platform === "win32").each(someOf(["SIGINT", "SIGTERM", "SIGHUP"] as const, 1))(
   "%s ends a process that shows a line, and leaves nothing of the line",
   async (signal) => {
-    vi.useRealTimers();
     const source = new URL("../../../src/cli/terminal/status-line.ts", import.meta.url).href;
     const program = `const { statusLine } = await import(${JSON.stringify(source)});
 process.stderr.isTTY = true;
@@ -149,7 +150,7 @@ test("a signal that the command itself handles does not end the process", () => 
   const handled = vi.fn<() => void>();
   process.once("SIGHUP", handled);
   using _ = statusLine(() => "working");
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   process.emit("SIGHUP", "SIGHUP");
   expect(handled).toHaveBeenCalledOnce();
   expect(lastLine(shown())).toBe("");
@@ -165,14 +166,14 @@ test.each<readonly [string, string | Uint8Array]>([
   const before = stderr.write;
   const outer = statusLine(() => "working");
   const inner = statusLine(() => "reading");
-  vi.advanceTimersByTime(300);
+  clock.pass(300);
   stderr.write(chunk);
   expect(written.at(-2)).toBe(CLEAR);
   expect(lastLine(shown())).toBe("");
-  vi.advanceTimersByTime(300);
+  clock.pass(300);
   expect(lastLine(shown())).toBe("reading");
   stderr.write("not ended");
-  vi.advanceTimersByTime(300);
+  clock.pass(300);
   expect(lastLine(shown())).toBe("not ended");
   inner[Symbol.dispose]();
   outer[Symbol.dispose]();

@@ -1,7 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { now } from "../../../src/clock.ts";
 import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
 import type { PostgresJournalOptions } from "../../../src/journal/postgres/postgres-options.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { settableClock } from "../../support/clock.ts";
 import { fleetJournalSuite, journalSuite, listed } from "../journal-suite.ts";
 import { header, outcome, RECORDS, turn } from "../records.ts";
 
@@ -35,16 +37,14 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
     const schema = "clock";
     const right = openJournal({ schema });
     await right.create(header("held"), { driver: "right", until: Date.now() + 60_000 });
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
-    try {
-      const wrong = openJournal({ schema });
-      const { lease } = await wrong.find("held");
-      expect((lease?.until ?? 0) - Date.now()).toBeGreaterThan(30_000);
-      await wrong.create(header("own"), { driver: "wrong", until: Date.now() + 60_000 });
-      expect(await listed(wrong, { open: true, due: "left" })).toEqual([]);
-    } finally {
-      vi.useRealTimers();
-    }
+    const clock = settableClock();
+    clock.jump(600_000);
+    const wrong = openJournal({ schema });
+    const { lease: held } = await wrong.find("held");
+    expect((held?.until ?? 0) - now()).toBeGreaterThan(30_000);
+    await wrong.create(header("own"), { driver: "wrong", until: now() + 60_000 });
+    expect(await listed(wrong, { open: true, due: "left" })).toEqual([]);
+    clock.jump(-600_000);
     const { lease } = await right.find("own");
     expect((lease?.until ?? 0) - Date.now()).toBeLessThan(90_000);
     expect((lease?.until ?? 0) - Date.now()).toBeGreaterThan(0);
@@ -54,16 +54,13 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
     const right = openJournal({ schema: "clock_prune" });
     await right.create(header("held", { startedAt: 1 }), { driver: "right", until: Date.now() + 60_000 });
     await right.create(header("left", { startedAt: 1 }), { driver: "gone", until: Date.now() - 60_000 });
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
-    try {
-      expect(await right.prune({ before: 5, open: true })).toBe(1);
-      expect((await right.find("held")).execution).toBe("held");
-      await right.create(header("gone", { startedAt: 1 }), { driver: "gone", until: 5 });
-      vi.setSystemTime(Date.now() - 1_200_000);
-      expect(await right.prune({ before: 5, open: true })).toBe(1);
-    } finally {
-      vi.useRealTimers();
-    }
+    const clock = settableClock();
+    clock.jump(600_000);
+    expect(await right.prune({ before: 5, open: true })).toBe(1);
+    expect((await right.find("held")).execution).toBe("held");
+    await right.create(header("gone", { startedAt: 1 }), { driver: "gone", until: 5 });
+    clock.jump(-1_200_000);
+    expect(await right.prune({ before: 5, open: true })).toBe(1);
     expect((await listed(right)).map(({ execution }) => execution)).toEqual(["held"]);
   });
 

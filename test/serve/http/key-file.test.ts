@@ -15,10 +15,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { watchDoorKeys } from "../../../src/cli/input/door-keys.ts";
 import { addKey, listKeys, revokeKey } from "../../../src/serve/http/key-file.ts";
 import { parseKeys } from "../../../src/serve/http/keys.ts";
+import { manualClock } from "../../support/clock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-keys-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -66,33 +67,29 @@ test("a change that is refused leaves the file and no lock", () => {
 });
 
 test("a server that follows the file learns of what changed before it looked, and of a file that comes back", () => {
-  vi.useFakeTimers();
-  try {
-    const path = join(folder, "followed.json");
-    addKey(path, { id: "a", tenant: "t" });
-    const known = readFileSync(path, "utf8");
-    addKey(path, { id: "b", tenant: "t" });
-    const seen: string[] = [];
-    const unread: string[] = [];
-    using _ = watchDoorKeys(
-      path,
-      known,
-      (text) => seen.push(text),
-      (why) => unread.push(why),
-    );
-    const look = () => vi.advanceTimersByTime(4000);
-    look();
-    expect(seen).toEqual([readFileSync(path, "utf8")]);
-    rmSync(path);
-    look();
-    look();
-    expect(unread).toHaveLength(1);
-    writeFileSync(path, known);
-    look();
-    expect(seen.at(-1)).toBe(known);
-  } finally {
-    vi.useRealTimers();
-  }
+  const clock = manualClock();
+  const path = join(folder, "followed.json");
+  addKey(path, { id: "a", tenant: "t" });
+  const known = readFileSync(path, "utf8");
+  addKey(path, { id: "b", tenant: "t" });
+  const seen: string[] = [];
+  const unread: string[] = [];
+  using _ = watchDoorKeys(
+    path,
+    known,
+    (text) => seen.push(text),
+    (why) => unread.push(why),
+  );
+  const look = () => clock.pass(4000);
+  look();
+  expect(seen).toEqual([readFileSync(path, "utf8")]);
+  rmSync(path);
+  look();
+  look();
+  expect(unread).toHaveLength(1);
+  writeFileSync(path, known);
+  look();
+  expect(seen.at(-1)).toBe(known);
 });
 
 test("ten thousand keys are read, and take the place of those before, one look-up each", () => {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { readLines } from "../../../journal/reading/read-lines.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -93,8 +93,7 @@ class PipedMessages {
   async left(): Promise<number> {
     let left = 0;
     try {
-      while (left < COUNTED && (await this.#message(sleep(COUNT_MS, undefined, { ref: false }))) !== undefined)
-        left += 1;
+      while (left < COUNTED && (await this.#message(pause(COUNT_MS, { ref: false }))) !== undefined) left += 1;
     } catch {
       // What is no message is not counted, and nothing behind it.
     }
@@ -102,11 +101,11 @@ class PipedMessages {
   }
 
   /** The next line that is not empty; undefined if there is none, or none before `given` resolves. */
-  async #message(given: Promise<undefined>): Promise<string | undefined> {
+  async #message(given: Promise<void>): Promise<string | undefined> {
     for (;;) {
       this.#reading ??= this.#lines.next();
       const line = await Promise.race([this.#reading, given]);
-      if (line === undefined) return undefined;
+      if (!line) return undefined;
       this.#reading = undefined;
       if (line.done) return undefined;
       if (line.value.trim() !== "") return line.value;

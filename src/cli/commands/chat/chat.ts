@@ -1,3 +1,4 @@
+import { monotonic } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import type { AgentEnding } from "../../../agent/ending.ts";
 import { agentEndingText } from "../../../agent/ending-text.ts";
@@ -235,10 +236,10 @@ class ChatLoop {
     const interrupt = () => talk.interrupt();
     control.interrupts = interrupt;
     over.addEventListener("abort", interrupt);
-    const since = performance.now();
+    const since = monotonic();
     try {
       const report = await talk.say(message);
-      this.#tell(report, performance.now() - since, isPerson);
+      this.#tell(report, monotonic() - since, isPerson);
       return report.ending;
     } catch (error) {
       if (message !== undefined || !PortcullisError.is(error) || error.code !== "option_invalid") throw error;

@@ -1,3 +1,4 @@
+import { now } from "../../../clock.ts";
 import { standingOfConversation } from "../../../agent/from-journal/conversation-standing.ts";
 import { readPastConversation } from "../../../agent/from-journal/past-conversation.ts";
 import type { Journal } from "../../../journal/journal.ts";
@@ -48,7 +49,7 @@ export async function readPastChat(journal: Journal, named: string, options: Sam
 
 /** A conversation has one driver. Another one that has just died holds it for as long as its lease lasts. */
 function heldElsewhere(execution: string, until: number, { tenant, journal }: SameOptions): Failure {
-  const seconds = Math.max(1, Math.ceil((until - Date.now()) / 1000));
+  const seconds = Math.max(1, Math.ceil((until - now()) / 1000));
   const watch = `portcullis watch ${shown(execution)}${flags({ tenant, journal })}`;
   return new Failure(
     EXIT.environment,

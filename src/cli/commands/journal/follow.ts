@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { monotonic, pause } from "../../../clock.ts";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { ifKnown } from "../../../journal/find-if-known.ts";
 import type { Journal } from "../../../journal/journal.ts";
@@ -72,9 +72,9 @@ async function lookAgain(cancelling: Cancelling, lookWith: (display: LiveDisplay
   using display = liveDisplay(stdout, writeInTime);
   const look = lookWith(display);
   for (;;) {
-    const since = performance.now();
+    const since = monotonic();
     if (await look()) return EXIT.completed;
-    await pause(since, signal);
+    await rest(since, signal);
     if (signal.aborted) return cancelling.exitCode;
     // The reader of the output has gone.
     if (stdout.destroyed) return EXIT.completed;
@@ -88,18 +88,18 @@ async function untilFound<Found>(
   signal: AbortSignal,
 ): Promise<Found | undefined> {
   for (let looks = 0; !signal.aborted; looks += 1) {
-    const since = performance.now();
+    const since = monotonic();
     const found = await find();
     if (found !== undefined) return found;
     if (looks === 0) writeStderr(`portcullis: there is no ${oneLine(what)} yet: waiting for it.\n`);
-    await pause(since, signal);
+    await rest(since, signal);
   }
   return undefined;
 }
 
-async function pause(since: number, signal: AbortSignal): Promise<void> {
-  const wait = Math.max(LOOK_MS, (performance.now() - since) / LOOKING_SHARE);
-  await sleep(wait, undefined, { signal }).catch(() => {});
+async function rest(since: number, signal: AbortSignal): Promise<void> {
+  const wait = Math.max(LOOK_MS, (monotonic() - since) / LOOKING_SHARE);
+  await pause(wait, { signal });
 }
 
 /** Looks at the journal once and shows the news. Resolves with true if there will be no more news. */

@@ -1,3 +1,4 @@
+import { now } from "../../../clock.ts";
 import { readList } from "../../../journal/reading/read-records.ts";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
@@ -88,7 +89,7 @@ async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
 
 /** `portcullis journal prune`: deletes old executions. */
 export async function pruneJournal(options: CommandOptions<typeof PRUNE>): Promise<number> {
-  const before = Date.now() - options.olderThan;
+  const before = now() - options.olderThan;
   await using journal = existingJournal(options.journal);
   const deleted = await showing("Deleting old executions", () =>
     journal.prune({ before, open: options.open === true }),

@@ -1,3 +1,4 @@
+import { now } from "../../../clock.ts";
 import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { join } from "node:path";
 import { runTrials } from "../../../comparison/trials/run-trials.ts";
@@ -103,7 +104,7 @@ export async function benchLive(
 
 /** Default of `--out`. Each run gets a new folder, so that no run overwrites results that cost money. */
 function freshFolder(): string {
-  return join("bench", `live-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}`);
+  return join("bench", `live-${new Date(now()).toISOString().slice(0, 19).replaceAll(":", "")}`);
 }
 
 function asText(value: unknown): string {

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { now } from "../../../clock.ts";
 import { given } from "../../../option-rules/given.ts";
 import { addKey, listKeys, revokeKey } from "../../../serve/http/key-file.ts";
 import { rotateSecret } from "../../../serve/gateway/carried/secret-file.ts";
@@ -42,7 +43,7 @@ export function keyList({ keys: path, json }: CommandOptions<typeof KEY_LIST>): 
         tenant,
         scopes.join(", "),
         tools?.join(", ") ?? "all",
-        expires === "never" || Date.parse(expires) > Date.now() ? expires : `${expires}, has expired`,
+        expires === "never" || Date.parse(expires) > now() ? expires : `${expires}, has expired`,
       ]),
     );
   return EXIT.completed;

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "../../../clock.ts";
 import { given } from "../../../option-rules/given.ts";
 import type { Runtime } from "../../../runtime.ts";
 import { STDIO_ID } from "../../../serve/principal.ts";
@@ -74,12 +74,12 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
     stack.use(outlastErrors(tellStray));
   };
   try {
-    await Promise.race([serve(), ended.then(() => sleep(FAIL_MS))]);
+    await Promise.race([serve(), ended.then(() => pause(FAIL_MS))]);
     await ended;
     // A server over HTTP ends by a signal and by nothing else; a client on the standard streams ends its input.
     return transport && cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
   } finally {
-    await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS + (settings?.drainMs ?? 0))]);
+    await Promise.race([stack.disposeAsync().catch(() => {}), pause(CLOSE_MS + (settings?.drainMs ?? 0))]);
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "../../../clock.ts";
 import { given } from "../../../option-rules/given.ts";
 import { fleetJournalOf } from "../../input/open-journal.ts";
 import type { PortcullisServer } from "../../../serve/create-server.ts";
@@ -42,7 +42,7 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
     await cancelling.asked;
     return EXIT.completed;
   } finally {
-    await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS)]);
+    await Promise.race([stack.disposeAsync().catch(() => {}), pause(CLOSE_MS)]);
   }
 }
 

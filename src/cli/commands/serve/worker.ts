@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "../../../clock.ts";
 import { namedDatabase } from "../../../journal/postgres/connection/address.ts";
 import type { RecoveredConversation } from "../../../executions/recover-options.ts";
 import { given } from "../../../option-rules/given.ts";
@@ -54,7 +54,7 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
     if (left > 0) tell(`${count(left)} ${left === 1 ? "execution goes" : "executions go"} on with other workers.`);
     return EXIT.completed;
   } finally {
-    await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS)]);
+    await Promise.race([stack.disposeAsync().catch(() => {}), pause(CLOSE_MS)]);
   }
 }
 

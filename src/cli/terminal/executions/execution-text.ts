@@ -182,7 +182,7 @@ function headLine({
   startedAt,
   lastAt,
 }: ExecutionView): string {
-  const until = state === "running" && driven ? Date.now() : lastAt;
+  const until = state === "running" && driven ? now() : lastAt;
   const word = stateText({ state, driven, needs, outcome: outcome?.type });
   return `${kind} ${oneLine(execution)} of ${oneLine(tenant)}: ${oneLine(word)}, ${duration(Math.max(0, until - startedAt))}`;
 }

@@ -1,3 +1,4 @@
+import { now } from "../../../clock.ts";
 import type { ListedExecution } from "../../../executions/listed-execution.ts";
 import { count } from "../../../output/count-text.ts";
 import type { ListRow } from "../../../views/list/list.ts";
@@ -63,7 +64,7 @@ function partsOf(executions: readonly Listed[], layout: readonly Column[]) {
 
 function tookText({ ms, driven, startedAt }: Listed): string {
   if (ms === undefined && !driven) return "";
-  return duration(Math.max(0, ms ?? Date.now() - startedAt));
+  return duration(Math.max(0, ms ?? now() - startedAt));
 }
 
 /** What an execution waits for, needs or goes on with, or else what it does. */

@@ -1,4 +1,5 @@
 import type { PoolClient } from "pg";
+import { monotonic, now } from "../../../clock.ts";
 import { isGivenBack } from "../../given-back.ts";
 import type { Lease } from "../../journal.ts";
 import type { Database, Row } from "./database.ts";
@@ -21,7 +22,7 @@ export class DatabaseClock {
   }
 
   aheadMs(): Promise<number> {
-    const now = performance.now();
+    const now = monotonic();
     if (!this.#measured || now - this.#measured.at > HOLDS_MS)
       this.#measured = {
         at: now,
@@ -35,7 +36,7 @@ export class DatabaseClock {
 
   /** This moment by the database's clock, in milliseconds since 1970. */
   async now(): Promise<number> {
-    return Date.now() + (await this.aheadMs());
+    return now() + (await this.aheadMs());
   }
 
   /** A lease by the database's clock. A lease that was given back, with a time near 1970, stays as it is. */
@@ -52,9 +53,9 @@ export class DatabaseClock {
   #measure(): Promise<number> {
     const text = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now";
     const measure = async (client: PoolClient) => {
-      const [before, begun] = [Date.now(), performance.now()];
+      const [before, begun] = [now(), monotonic()];
       const { rows } = await client.query<Row>({ text });
-      const uncertainMs = (performance.now() - begun) / 2;
+      const uncertainMs = (monotonic() - begun) / 2;
       return differenceOf(Number(rows[0]?.["now"]) - before - uncertainMs, uncertainMs);
     };
     return this.#database.run(measure, { idempotent: true });

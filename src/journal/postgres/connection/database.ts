@@ -1,5 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Client, Pool, PoolClient, PoolConfig, QueryResult } from "pg";
+import { monotonic, pause } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import type { Resolved } from "../../../option-rules/options.ts";
 import type { Places } from "../../../places/places.ts";
@@ -178,7 +178,7 @@ export class Database {
   async #attempt<Value>(run: () => Promise<Value>, options: RunOptions): Promise<Value> {
     const { idempotent = false, onLost, unlessBlocked = false } = options;
     const { unavailableMs } = this.#options;
-    const begun = performance.now();
+    const begun = monotonic();
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_MS)) {
       if (this.#isClosed) throw new PortcullisError("runtime_closed", `The journal ${this.where} was closed.`);
       try {
@@ -195,10 +195,10 @@ export class Database {
         const isUndone = error instanceof Undone || fault === "later";
         if (!isUndone && !idempotent) throw unknownOutcome(this.where, cause);
         if (!isUndone) onLost?.();
-        const waited = performance.now() - begun;
+        const waited = monotonic() - begun;
         if (waited + waitMs > unavailableMs) throw unavailable(this.where, Math.round(waited), cause);
       }
-      await delay(waitMs * (0.5 + Math.random() / 2));
+      await pause(waitMs * (0.5 + Math.random() / 2));
     }
   }
 

@@ -1,4 +1,5 @@
 import type { ClientBase } from "pg";
+import { monotonic, now } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import type { JournalFinding } from "../../journal.ts";
 import { differenceText } from "./database-clock.ts";
@@ -27,16 +28,16 @@ interface ServerRow {
 /** Looks at a database on a connection of its own, which is tried once: whether a journal can be kept in it. Never rejects. */
 export async function diagnoseDatabase(database: Database): Promise<readonly JournalFinding[]> {
   const what = "database";
-  const begun = performance.now();
+  const begun = monotonic();
   try {
     const client = await database.connect();
     try {
-      const asked = Date.now();
+      const asked = now();
       const { rows } = await client.query<ServerRow>(SERVER);
-      const tookMs = Date.now() - asked;
+      const tookMs = now() - asked;
       const [server] = rows;
       if (!server) return [];
-      const ms = Math.round(performance.now() - begun);
+      const ms = Math.round(monotonic() - begun);
       const reached = `PostgreSQL ${server.version} at ${database.where} answers, in ${ms} ms with the connection`;
       return [
         serverFinding(server, reached),

@@ -1,4 +1,5 @@
 import type { Client, Notification } from "pg";
+import { after, cancel, type Timer } from "../../../clock.ts";
 import type { Database } from "./database.ts";
 
 /** Called with the payload of a notice, and with undefined after notices may have been lost. */
@@ -20,7 +21,7 @@ export class Notices {
   #client: Client | undefined;
   #isConnecting = false;
   #retryMs = FIRST_RETRY_MS;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   constructor(database: Database) {
     this.#database = database;
@@ -55,7 +56,7 @@ export class Notices {
   }
 
   async #end(): Promise<void> {
-    clearTimeout(this.#timer);
+    cancel(this.#timer);
     const client = this.#client;
     this.#client = undefined;
     await client?.end().catch(() => {});
@@ -64,7 +65,7 @@ export class Notices {
   async #connect(): Promise<void> {
     if (this.#isConnecting) return;
     this.#isConnecting = true;
-    clearTimeout(this.#timer);
+    cancel(this.#timer);
     try {
       const client = await this.#database.connect();
       this.#isConnecting = false;
@@ -92,8 +93,8 @@ export class Notices {
 
   #later(): void {
     if (this.#channels.size === 0 || this.#database.isClosed) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#connect(), this.#retryMs * (0.5 + Math.random() / 2));
+    cancel(this.#timer);
+    this.#timer = after(this.#retryMs * (0.5 + Math.random() / 2), () => void this.#connect());
     this.#timer.unref();
     this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
   }
@@ -110,13 +111,13 @@ export class Notices {
 
   /** A connection can be lost without a word of it. */
   #pulse(client: Client): void {
-    this.#timer = setTimeout(() => {
+    this.#timer = after(PULSE_MS, () => {
       if (this.#client !== client) return;
       client.query("SELECT 1").then(
         () => this.#pulse(client),
         () => client.end().catch(() => {}),
       );
-    }, PULSE_MS);
+    });
     this.#timer.unref();
   }
 

@@ -1,12 +1,13 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { showProgress } from "../../../../src/cli/terminal/executions/progress.ts";
 import { Screen } from "../../../../src/cli/terminal/screen.ts";
+import { type ManualClock, manualClock } from "../../../support/clock.ts";
 
+let clock: ManualClock;
 beforeEach(() => {
-  vi.useFakeTimers();
+  clock = manualClock();
   vi.stubEnv("TERM", "xterm");
 });
-afterEach(() => void vi.useRealTimers());
 
 function stream(isTTY: boolean) {
   const written: string[] = [];
@@ -35,7 +36,7 @@ test("on a terminal one line is updated, and removed at the end", () => {
   progress.onEvent(started("1"));
   progress.onEvent(started("2"));
   progress.onEvent(ended("1", 2048));
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   progress.end();
   expect(written).toEqual(["\r\u001b[2K1 call done, 1 open, 2 KiB in, 0.1 s", "\r\u001b[2K"]);
 });
@@ -44,9 +45,9 @@ test("without a terminal nothing is shown, however long it takes", () => {
   const { written, stream: file } = stream(false);
   const progress = showProgress(file);
   progress.onEvent(ended("1", 10));
-  vi.advanceTimersByTime(4000);
+  clock.pass(4000);
   progress.end();
-  vi.advanceTimersByTime(4000);
+  clock.pass(4000);
   expect(written).toEqual([]);
 });
 
@@ -55,10 +56,10 @@ test("nothing is shown while a question is open", () => {
   const screen = new Screen();
   const progress = showProgress(terminal, screen);
   const question = screen.take();
-  vi.advanceTimersByTime(1000);
+  clock.pass(1000);
   expect(written).toEqual([]);
   question[Symbol.dispose]();
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   progress.end();
   expect(written).toHaveLength(2);
 });
@@ -71,13 +72,13 @@ test("open streams are shown with their items and bytes so far, which are in the
   progress.onEvent(started("1"));
   progress.onEvent(streamed("1", 1, 100));
   progress.onEvent(streamed("1", 12_000, 2.5 * 1024 ** 2));
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   progress.onEvent(started("2"));
   progress.onEvent(streamed("2", 1, 512 * 1024));
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   progress.onEvent(ended("1", 3 * 1024 ** 2));
   progress.onEvent(ended("2", 1024 ** 2));
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   progress.end();
   expect(written).toEqual([
     "\r\u001b[2K0 calls done, 1 open, 2.5 MiB in, stream of 12,000 items, 2.5 MiB so far, 0.1 s",

@@ -1,25 +1,28 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { DatabaseClock } from "../../../../src/journal/postgres/connection/database-clock.ts";
 import type { Database, Statement } from "../../../../src/journal/postgres/connection/database.ts";
+import { type ManualClock, manualClock } from "../../../support/clock.ts";
 
 interface Client {
   query(statement: Statement): Promise<{ readonly rows: readonly { readonly now: number }[] }>;
 }
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date", "performance"], now: 1_700_000_000_000 }));
-afterEach(() => void vi.useRealTimers());
+let clock: ManualClock;
+beforeEach(() => {
+  clock = manualClock();
+});
 
 /** A database whose clock is ahead, which is waited for, and whose answer takes long to come. */
 function databaseOf({ aheadMs = 0, waitMs = 0, answerMs = 0 }): Database {
   const client: Client = {
     query: () => {
-      const now = Date.now() + aheadMs;
-      vi.advanceTimersByTime(answerMs);
+      const now = clock.now() + aheadMs;
+      clock.pass(answerMs);
       return Promise.resolve({ rows: [{ now }] });
     },
   };
   const run = <Value>(work: (one: Client) => Promise<Value>) => {
-    vi.advanceTimersByTime(waitMs);
+    clock.pass(waitMs);
     return work(client);
   };
   return { run, query: (statement: Statement) => run((one) => one.query(statement)) } as unknown as Database;

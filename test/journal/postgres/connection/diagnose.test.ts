@@ -6,6 +6,7 @@ import { createServer } from "../../../../src/serve/index.ts";
 import { createMemorySandbox } from "../../../../src/testing.ts";
 import { portcullis } from "../../../cli/command.ts";
 import { noPostgres, PostgresServer } from "../../../postgres-support/postgres-server.ts";
+import { settableClock } from "../../../support/clock.ts";
 import { header } from "../../records.ts";
 
 /** Holds `src/journal/postgres/connection/diagnose.ts`, `src/serve/api/handlers/health.ts` and `src/cli/commands/doctor.ts`. */
@@ -100,8 +101,7 @@ describe.skipIf(noPostgres)("what is found out about a database", () => {
   });
 
   test("a clock that differs is told with the difference, and that nothing is taken over for it", async () => {
-    const now = Date.now.bind(Date);
-    vi.spyOn(Date, "now").mockImplementation(() => now() + 600_000);
+    settableClock().jump(600_000);
     const clock = (await diagnose()).find(({ what }) => what === "database clock");
     expect(clock).toMatchObject({
       state: "weak",
