@@ -31,6 +31,14 @@ export function journalDamaged(what: string, cause?: unknown): PortcullisError {
   return new PortcullisError("journal_corrupt", message, cause === undefined ? {} : { cause });
 }
 
+/** A store of another build. `where` names it, `found` is the version of its tables, and `reads` that of this build. */
+export function otherTables(where: string, found: number | undefined, reads: number): PortcullisError {
+  return new PortcullisError(
+    "journal_version",
+    `The journal ${where} has version ${String(found)} of its tables, and this version of portcullis reads version ${reads}. Open it with the version that wrote it, or export it there with: portcullis journal export`,
+  );
+}
+
 /** `holder` is the driver that holds the execution. */
 export function driverChanged(execution: string, holder: string | undefined, { driver }: Lease): PortcullisError {
   return new PortcullisError(

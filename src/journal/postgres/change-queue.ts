@@ -4,7 +4,7 @@ import { Places } from "../../places/places.ts";
 import type { CreateOptions } from "../journal.ts";
 import { type Change, type Changed, changedOf, changeText, changeValues, isTold, noticeOf } from "./changes.ts";
 import { Blocked, type Database, queryOf, type Row, type RunOptions } from "./connection/database.ts";
-import { quoted } from "./tables/migrations.ts";
+import { quoted } from "./tables/tables.ts";
 import { insertParts } from "./parts.ts";
 import { inTransaction } from "./connection/transaction.ts";
 

@@ -3,7 +3,7 @@ import type { Head, Lease } from "../journal.ts";
 import type { PackedRecord } from "../packing/large-texts.ts";
 import type { Header } from "../record.ts";
 import type { Row, Statement } from "./connection/database.ts";
-import { quoted } from "./tables/migrations.ts";
+import { quoted } from "./tables/tables.ts";
 import { storedName } from "./tables/names.ts";
 
 /** What is done to one execution: it is made, appended to, or its lease is set. Each is done whole or not at all. */

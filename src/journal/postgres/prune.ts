@@ -1,7 +1,7 @@
 import { readOptions } from "../../option-rules/options.ts";
 import { PRUNE_RULES, type PruneOptions } from "../stored-journal.ts";
 import type { Database } from "./connection/database.ts";
-import { quoted } from "./tables/migrations.ts";
+import { quoted } from "./tables/tables.ts";
 
 /** Executions, or texts, that are deleted in one transaction. */
 const PAGE = 256;

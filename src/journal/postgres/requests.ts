@@ -1,6 +1,6 @@
 import type { ExecutionId } from "../execution-id.ts";
 import type { Database } from "./connection/database.ts";
-import { quoted } from "./tables/migrations.ts";
+import { quoted } from "./tables/tables.ts";
 import { nameOf, storedName } from "./tables/names.ts";
 import type { Notices } from "./connection/notices.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "../packing/execution-row.ts";
 import type { StoredText } from "../packing/large-texts.ts";
 import type { Database, Row } from "./connection/database.ts";
-import { quoted } from "./tables/migrations.ts";
+import { quoted } from "./tables/tables.ts";
 import { nameOf, storedName } from "./tables/names.ts";
 import { isNeed, needsOf, needsText } from "./tables/needs-text.ts";
 

@@ -3,10 +3,11 @@ import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { monotonic } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
+import { otherTables } from "../journal-error.ts";
 import { isBusy, storeError } from "./store-error.ts";
 
 /** Version of the tables, kept in `PRAGMA user_version`. Records have a version of their own, `JOURNAL_FORMAT`. */
-const SCHEMA_VERSION = 1;
+const TABLES_VERSION = 1;
 /** Marks a file as a journal of this package, in `PRAGMA application_id`: "Pcul". */
 const APPLICATION_ID = 0x5063756c;
 /** How long opening waits for another process that creates the same file, in milliseconds. */
@@ -52,7 +53,7 @@ const TABLES = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX uses_of_text ON uses (sha256);
   PRAGMA application_id = ${APPLICATION_ID};
-  PRAGMA user_version = ${SCHEMA_VERSION};
+  PRAGMA user_version = ${TABLES_VERSION};
 `;
 
 /**
@@ -187,17 +188,13 @@ function schemaOf(database: DatabaseSync): string {
 
 function prepareTables(database: DatabaseSync, file: string): void {
   const found = versionAtOnce(database);
-  if (found.schema === SCHEMA_VERSION && found.application === APPLICATION_ID) return;
+  if (found.schema === TABLES_VERSION && found.application === APPLICATION_ID) return;
   if (found.tables > 0 && found.application !== APPLICATION_ID)
     throw new PortcullisError(
       "journal_corrupt",
       `${file} is an SQLite database, but not a journal of portcullis. Give another path.`,
     );
-  if (found.tables > 0)
-    throw new PortcullisError(
-      "journal_version",
-      `The journal ${file} has version ${found.schema} of its tables, and this version of portcullis reads version ${SCHEMA_VERSION}. Open it with the version that wrote it, or export it there with: portcullis journal export`,
-    );
+  if (found.tables > 0) throw otherTables(file, found.schema, TABLES_VERSION);
   database.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have created the tables while this one waited for the lock.

@@ -83,13 +83,23 @@ describe.skipIf(noPostgres)("a database that fails", () => {
         });
     });
 
-    test("tables of a newer format, which stay as they are", async () => {
-      const schema = "newer";
-      await openJournal({ schema }).create(header("one"));
-      await server.sql("UPDATE newer.journal_format SET version = 99");
-      await expect(openJournal({ schema }).create(header("two"))).rejects.toMatchObject({ code: "journal_version" });
-      expect(await server.sql("SELECT id FROM newer.executions")).toEqual([{ id: "one" }]);
-    });
+    test.each([0, 2, 6])(
+      "tables of another build, of version %i, with what to do; they stay as they are",
+      async (version) => {
+        const schema = `other_${version}`;
+        await openJournal({ schema }).create(header("one"));
+        await server.sql(`UPDATE ${schema}.journal_format SET version = ${version}`);
+        await expect(openJournal({ schema }).create(header("two"))).rejects.toMatchObject({
+          code: "journal_version",
+          message: expect.stringMatching(
+            new RegExp(
+              `has version ${version} of its tables, .* reads version 1\\. Open it with the version that wrote it, or export`,
+            ),
+          ) as string,
+        });
+        expect(await server.sql(`SELECT id FROM ${schema}.executions`)).toEqual([{ id: "one" }]);
+      },
+    );
 
     test("a schema with tables of something else, which get no others beside them", async () => {
       await server.sql("CREATE SCHEMA foreign_tables; CREATE TABLE foreign_tables.executions (a int)");

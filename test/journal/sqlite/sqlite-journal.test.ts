@@ -288,15 +288,6 @@ describe("a file that cannot be used is refused with what to do, and left as it 
     expect(() => openJournal(path)).not.toThrow();
   });
 
-  test("a journal of a later version", () => {
-    const path = newPath();
-    openJournal(path)[Symbol.dispose]();
-    const database = raw(path);
-    database.exec("PRAGMA user_version = 99");
-    database.close();
-    expect(() => openJournal(path)).toThrow(expect.objectContaining({ code: "journal_version" }));
-  });
-
   test.skipIf(process.getuid?.() === 0)(
     "a file that may not be written (skipped for root, who may write every file)",
     async () => {

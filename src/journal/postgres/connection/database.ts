@@ -5,7 +5,7 @@ import type { Resolved } from "../../../option-rules/options.ts";
 import type { Places } from "../../../places/places.ts";
 import { namedDatabase } from "./address.ts";
 import { loadPg } from "./load-pg.ts";
-import { migrate } from "../tables/migrations.ts";
+import { makeTables } from "../tables/tables.ts";
 import type { POSTGRES_JOURNAL_RULES } from "../postgres-options.ts";
 import { inTransaction, Undone } from "./transaction.ts";
 import { codeOf, faultOf, storeError, unavailable, unknownOutcome } from "./store-error.ts";
@@ -147,7 +147,7 @@ export class Database {
 
   async #prepare(): Promise<void> {
     try {
-      await this.#once((client) => migrate(client, this.schema, this.where));
+      await this.#once((client) => makeTables(client, this.schema, this.where));
     } catch (error) {
       this.#ready = undefined;
       throw error;

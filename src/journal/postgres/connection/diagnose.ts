@@ -4,7 +4,7 @@ import { PortcullisError } from "../../../errors.ts";
 import type { JournalFinding } from "../../journal.ts";
 import { differenceText } from "./database-clock.ts";
 import type { Database, PoolFigures } from "./database.ts";
-import { formatOf, NEWEST_FORMAT, quoted } from "../tables/migrations.ts";
+import { hasTables, quoted, TABLES_VERSION } from "../tables/tables.ts";
 import { storeError, unavailable } from "./store-error.ts";
 
 /** Rows of `pg_stat_activity` that a role may not read count as well. */
@@ -82,18 +82,13 @@ async function tableFindings(
 ): Promise<readonly JournalFinding[]> {
   const named = { what: "journal format" };
   try {
-    const format = await formatOf(client, schema, where);
-    if (format === 0) {
+    if (!(await hasTables(client, schema, where))) {
       if (may_create)
         return [{ ...named, state: "good", detail: `the schema ${schema} has no journal; the first use makes one` }];
       const detail = `the schema ${schema} has no journal, and the role of the URL may make none: GRANT CREATE ON DATABASE, once`;
       return [{ ...named, state: "missing", detail, code: "journal_read_only" }];
     }
-    const isNewest = format === NEWEST_FORMAT;
-    const detail = isNewest
-      ? `version ${format}`
-      : `version ${format}; the next use brings it to version ${NEWEST_FORMAT}, which older versions of portcullis do not open`;
-    return [{ ...named, state: isNewest ? "good" : "weak", detail }, await rightsFinding(client, schema)];
+    return [{ ...named, state: "good", detail: `version ${TABLES_VERSION}` }, await rightsFinding(client, schema)];
   } catch (error) {
     return [{ ...named, state: "missing", ...toldOf(error, where) }];
   }

@@ -1,0 +1,63 @@
+import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished, test } from "vitest";
+import { createRuntime, createSqliteJournal } from "../../src/index.ts";
+import { createMemoryJournal, exportLines, importLines, type Journal, readLines } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-builds-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+async function runIn(journal: Journal): Promise<string> {
+  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  return (await runtime.execute("return 1")).execution;
+}
+
+test.each([0, 2, 99])(
+  "a file whose tables another build made, of version %i, is refused with what to do, and stays as it is",
+  async (version) => {
+    const path = join(newFolder(), "journal.db");
+    {
+      using journal = createSqliteJournal({ path });
+      await runIn(journal);
+    }
+    const database = new DatabaseSync(path);
+    database.exec(`PRAGMA journal_mode = DELETE; PRAGMA user_version = ${version}`);
+    database.close();
+    const before = readFileSync(path);
+    expect(() => createSqliteJournal({ path })).toThrow(
+      expect.objectContaining({
+        code: "journal_version",
+        message: `The journal ${path} has version ${version} of its tables, and this version of portcullis reads version 1. Open it with the version that wrote it, or export it there with: portcullis journal export`,
+      }),
+    );
+    expect(readFileSync(path)).toEqual(before);
+  },
+);
+
+test.each([0, 2, undefined])(
+  "an exported file of format %s is refused with its lines and what to do, and nothing of it is added",
+  async (format) => {
+    const journal = createMemoryJournal();
+    const execution = await runIn(journal);
+    const lines = await Array.fromAsync(exportLines(journal, [execution]));
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ type: "header", format: 1 });
+    const path = join(newFolder(), "export.jsonl");
+    const others = lines.map((line) => JSON.parse(line) as { readonly type: string });
+    writeFileSync(
+      path,
+      others.map((one) => JSON.stringify(one.type === "header" ? { ...one, format } : one)).join("\n"),
+    );
+    const empty = createMemoryJournal();
+    await expect(Array.fromAsync(importLines(empty, readLines(createReadStream(path))))).rejects.toMatchObject({
+      code: "journal_version",
+      message: `Lines 1 to ${lines.length}: The journal has format ${format}, and this version of portcullis reads format 1. Read it with the version that wrote it.`,
+    });
+    expect(await Array.fromAsync(empty.list())).toEqual([]);
+  },
+);
