@@ -3,6 +3,7 @@ import type { Appended } from "../../src/journal/journal.ts";
 import { waitForRest } from "../../src/executions/wait-for-rest.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { ExecutionFacts } from "../../src/executions/read-facts.ts";
+import { manualClock } from "../support/clock.ts";
 
 const NEVER = new AbortController().signal;
 const ENDED = { listed: { execution: "e", state: "ended" } } as unknown as ExecutionFacts;
@@ -57,6 +58,7 @@ test("reads at once when the driver has given the execution back", async () => {
 });
 
 test("reads nothing for appends that it has read, or that are another execution's", async () => {
+  const clock = manualClock();
   const { journal, reader, tell } = watched();
   const leaving = new AbortController();
   reader.records = 5;
@@ -64,11 +66,12 @@ test("reads nothing for appends that it has read, or that are another execution'
   await expect.poll(() => reader.readings).toBe(1);
   tell({ execution: "e", head: 5, ended: true });
   tell({ execution: "other", head: 50, ended: true });
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await clock.advance(100);
   expect(reader.readings).toBe(1);
   // Notices may have been lost.
   tell({});
-  await expect.poll(() => reader.readings).toBe(2);
+  await clock.advance(200);
+  expect(reader.readings).toBe(2);
   leaving.abort(new Error("gone"));
   await expect(waiting).rejects.toThrow("gone");
 });

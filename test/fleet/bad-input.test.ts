@@ -126,7 +126,7 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
 
   test("a full disk: what does not fit is not there, and goes in once there is room", async ({ skip }) => {
     const folder = `${server.folder}/small`;
-    const mount = `mkdir ${folder} && mount -t tmpfs -o size=3m tmpfs ${folder} && chown postgres ${folder}`;
+    const mount = `mkdir ${folder} && mount -t tmpfs -o size=1m tmpfs ${folder} && chown postgres ${folder}`;
     if (spawnSync("sh", ["-c", mount]).status !== 0) {
       process.stderr.write("A full disk is not tested: this user may not mount one.\n");
       skip("this user may not mount a disk");

@@ -21,6 +21,7 @@ import { zstdCompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSqliteJournal, type SqliteJournal } from "../../../src/index.ts";
 import { listExecutions } from "../../../src/executions/list-executions.ts";
+import { someOf } from "../../support/all-tests.ts";
 import { journalSuite, listed } from "../journal-suite.ts";
 import { header, outcome, RECORDS, turn } from "../records.ts";
 
@@ -97,11 +98,11 @@ describe("a journal in a file", () => {
   test("is opened by every process of those that create the same file at once", async () => {
     const path = newPath();
     const script = fileURLToPath(new URL("open-process.ts", import.meta.url));
-    const children = Array.from({ length: 5 }, () =>
+    const children = someOf([1, 2, 3, 4, 5], 2).map(() =>
       fork(script, [path, "150"], { execArgv: ["--conditions=portcullis-source"] }),
     );
     const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0] as number));
-    expect(codes).toEqual([0, 0, 0, 0, 0]);
+    expect(codes).toEqual(children.map(() => 0));
   });
 
   test("is written by several processes at once: each append at one head goes through once", async () => {
@@ -109,18 +110,19 @@ describe("a journal in a file", () => {
     const journal = openJournal(path);
     await journal.create(header("shared"));
     const script = fileURLToPath(new URL("append-process.ts", import.meta.url));
-    const children = [1, 2, 3].map((number) =>
+    const numbers = someOf([1, 2, 3], 2);
+    const children = numbers.map((number) =>
       fork(script, [path, `process ${number}`, "50"], { execArgv: ["--conditions=portcullis-source"] }),
     );
     const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0] as number));
-    expect(codes).toEqual([0, 0, 0]);
+    expect(codes).toEqual(numbers.map(() => 0));
     const events = (await Array.fromAsync(journal.read("shared"))).flatMap((record) =>
       record.type === "turn" ? [record.event] : [],
     );
     expect(events.toSorted()).toEqual(
-      [1, 2, 3].flatMap((number) => Array.from({ length: 50 }, (_, n) => `process ${number}: ${n}`)).toSorted(),
+      numbers.flatMap((number) => Array.from({ length: 50 }, (_, n) => `process ${number}: ${n}`)).toSorted(),
     );
-    expect(await listed(journal)).toHaveLength(4);
+    expect(await listed(journal)).toHaveLength(numbers.length + 1);
   });
 });
 

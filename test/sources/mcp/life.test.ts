@@ -7,7 +7,7 @@ import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
 import { StdioWire } from "../../../src/sources/mcp/wire/stdio-wire.ts";
 import { OutputTail } from "../../../src/values/output-tail.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
-import { someOf, testOfAll } from "../../support/all-tests.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 import { servedRaw } from "./served-raw.ts";
 import { call, isRunning, rawServer, READ, run, startProcess, WRITE } from "./servers.ts";
 
@@ -44,7 +44,7 @@ test("a server that dies in mid-call fails the call, which is not sent twice, an
   expect(notesIn(notes)).toEqual(["call die", "call echo"]);
 });
 
-test.each(someOf(["read", "idempotent"] as const, 1))("a call with the effect %s is sent once more", async (effect) => {
+testOfAll.each(["read", "idempotent"] as const)("a call with the effect %s is sent once more", async (effect) => {
   const notes = notesFile();
   await using source = await fromMcp(rawServer("plain", notes), { ...READ, effect });
   expect(await call(source.tools, "raw.die({})")).toMatchObject({ code: "source_unavailable" });

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { fromMcp } from "../../../src/index.ts";
 import type { SourceChange } from "../../../src/sources/mcp/mcp-options.ts";
-import { testOfAll } from "../../support/all-tests.ts";
+import { manualClock } from "../../support/clock.ts";
 import { servedRaw } from "./served-raw.ts";
 import { call, rawServer, READ, run, WRITE } from "./servers.ts";
 
@@ -93,12 +92,13 @@ test.each<[unknown, string]>([
   );
 });
 
-testOfAll("while an approver is asked, the time of the call stands still", async () => {
+test("while an approver is asked, the time of the call stands still", async () => {
+  const clock = manualClock();
   const approve = async () => {
-    await sleep(1500);
+    await clock.advance(60_000);
     return true;
   };
-  await using source = await fromMcp({ ...(await servedRaw("asks")), timeoutMs: 1000 }, READ);
+  await using source = await fromMcp({ ...(await servedRaw("asks")), timeoutMs: 30_000 }, READ);
   expect(await call(source.tools, "raw.echo({})", { approve })).toBe('[{"action":"accept","content":{}}]');
 });
 
