@@ -1,9 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { format as knownFormats } from "@cfworker/json-schema";
-import { tokenizer } from "acorn";
 import { expect, test } from "vitest";
 import { FrameDecoder } from "../bridge/wire.ts";
 import { isRightAnswer } from "../src/comparison/trials/trial.ts";
@@ -40,7 +36,6 @@ import { Glob } from "../src/workspace/glob.ts";
 import { LineTest } from "../src/workspace/grep-files.ts";
 import { linesOf } from "../src/workspace/text-lines.ts";
 import { Workspace } from "../src/workspace/workspace.ts";
-import { REVIEWED_PATTERNS } from "./reviewed-patterns.ts";
 import { processorMs, slowness } from "./support/slowness.ts";
 import { ToolSet } from "../src/tools/tool-set.ts";
 import { ServerText } from "../src/sources/mcp/clean-credentials.ts";
@@ -582,33 +577,4 @@ test("a text of a megabyte costs the host no time for any format that is short",
     const ms = await leastMs({ size: 0, make: () => list, run: checked({ items: { not: { format } } }) }, 0);
     expect(ms, format).toBeLessThan(5 * slowness("processor"));
   }
-});
-
-// ---- patterns ------------------------------------------------------------------------------------------------------
-
-const amaro = createRequire(import.meta.url)("amaro") as typeof import("amaro");
-
-/** The regular expressions of a file, as they are written. */
-function patternsIn(path: string): readonly string[] {
-  const source = readFileSync(path, "utf8");
-  const code = path.endsWith(".ts") ? amaro.transformSync(source, { mode: "strip-only" }).code : source;
-  return [...tokenizer(code, { ecmaVersion: "latest", sourceType: "module" })]
-    .filter(({ type }) => type.label === "regexp")
-    .map(({ start, end }) => code.slice(start, end));
-}
-
-/** Without the global objects of programs: as a program's own patterns, theirs take time of the program. */
-function sourcesUnder(folder: string): readonly string[] {
-  return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => /\.(?:ts|js)$/.test(name) && !/^(?:guest\/)?globals\b/.test(name))
-    .map((name) => join(folder, name));
-}
-
-// Before any test: the stripper of types that reads the sources does not always survive what the tests give it.
-const root = join(import.meta.dirname, "..");
-const PATTERNS = [join(root, "src"), join(root, "bridge")].flatMap(sourcesUnder).flatMap(patternsIn);
-
-test("every pattern that repeats without a bound has been looked at", () => {
-  const repeating = PATTERNS.filter((pattern) => /[*+]|\{\d+,\}/.test(pattern));
-  expect([...new Set(repeating)].toSorted()).toEqual(Object.values(REVIEWED_PATTERNS).flat().toSorted());
 });

@@ -101,6 +101,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/[!'()*]/g`,
     String.raw`/[-\s]+/`,
     String.raw`/[\w.]+/g`,
+    String.raw`/(?:'[^']*'|\\.|[^' ]|')+/g`,
   ],
   "reads a text of bounded length": [
     String.raw`/[0-9]+/`,

@@ -5,7 +5,7 @@ import { createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
-import { ALL_TESTS } from "../support/all-tests.ts";
+import { ALL_TESTS, describeOfAll } from "../support/all-tests.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 import { streamsTakenUpSuite } from "./streams-taken-up.suite.ts";
 
@@ -14,11 +14,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
 describe("with a journal in memory", () =>
-  streamsTakenUpSuite({ makeJournal: createMemoryJournal, sandbox: createMemorySandbox(), step: ALL_TESTS ? 1 : 3 }));
+  streamsTakenUpSuite({ makeJournal: createMemoryJournal, sandbox: createMemorySandbox(), step: ALL_TESTS ? 1 : 8 }));
 
-describe("with a journal in a file, in isolates", () =>
-  streamsTakenUpSuite({
-    makeJournal: () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) }),
-    sandbox: createIsolateSandbox(),
-    step: ALL_TESTS ? 1 : 7,
-  }));
+const makeJournal = () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) });
+
+describe("with a journal in a file", () =>
+  streamsTakenUpSuite({ makeJournal, sandbox: createMemorySandbox(), step: ALL_TESTS ? 1 : 20 }));
+
+describeOfAll("with a journal in a file, in isolates", () =>
+  streamsTakenUpSuite({ makeJournal, sandbox: createIsolateSandbox(), step: 1 }),
+);
