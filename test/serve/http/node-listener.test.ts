@@ -117,14 +117,17 @@ test("a body that its reader leaves in the middle is read to its end, so that th
 
 test("a body whose client leaves in the middle is an incomplete one, not a short one", async () => {
   const { promise, resolve } = Promise.withResolvers<unknown>();
-  const fetched = async (asked: Request) => {
-    const reading = readJson(asked, { most: 1000, lane: new Lane("") });
+  const asked = Promise.withResolvers<void>();
+  const fetched = async (request: Request) => {
+    asked.resolve();
+    const reading = readJson(request, { most: 1000, lane: new Lane("") });
     resolve(await reading.catch((error: unknown) => error));
     return new Response("");
   };
   const url = await serve(nodeListener(fetched, { idleMs: 1000, onError: () => {} }));
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{}");
-  setTimeout(() => socket.destroy(), 20);
+  await asked.promise;
+  socket.destroy();
   expect(String(await promise)).toContain("incomplete");
 });

@@ -120,3 +120,6 @@ export const CLIENTS = [
   { client: "version 2, auto", connect: connectV2("auto"), version: "2026-07-28" },
   { client: "version 2, pinned", connect: connectV2({ pin: "2026-07-28" }), version: "2026-07-28" },
 ] as const;
+
+/** One client of each protocol. */
+export const USUAL_CLIENTS = [CLIENTS[0], CLIENTS[2]] as const;

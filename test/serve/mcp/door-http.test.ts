@@ -1,14 +1,21 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { CLIENTS } from "./clients.ts";
-import { describeDoor } from "./door.suite.ts";
-import { type OpenDoor, openHttpDoor } from "./doors.ts";
+import { USUAL_CLIENTS } from "./clients.ts";
+import { describeDoor, describeImpatientDoor, describeMuteClient } from "./door.suite.ts";
+import { openOwnDoor, type OwnDoor } from "./doors.ts";
 
-let door: OpenDoor;
+let door: OwnDoor;
+let impatient: OwnDoor;
 beforeAll(async () => {
-  door = await openHttpDoor("--patience", "1");
+  door = await openOwnDoor();
+  impatient = await openOwnDoor({ patienceMs: 20 });
 });
-afterAll(() => door[Symbol.asyncDispose]());
+afterAll(async () => {
+  await door[Symbol.asyncDispose]();
+  await impatient[Symbol.asyncDispose]();
+});
 
-describe.each(CLIENTS)("a client of $client over HTTP", ({ connect, version }) => {
+describe.each(USUAL_CLIENTS)("a client of $client over HTTP", ({ connect, version }) => {
   describeDoor({ connect, version, address: () => door });
+  describeMuteClient({ connect, address: () => door });
+  describeImpatientDoor({ connect, address: () => impatient });
 });

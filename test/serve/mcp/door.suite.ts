@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Address, Answer, Connect, TestClient } from "./clients.ts";
 
 export interface SuiteOptions {
   readonly connect: Connect;
   readonly version: string;
-  /** A door that lets requests wait for a second. */
   readonly address: () => Address;
 }
 
@@ -22,14 +22,6 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
   afterAll(() => client[Symbol.asyncDispose]());
   const run = (code: string, options?: Parameters<TestClient["call"]>[2]) =>
     client.call("run_program", { code }, options);
-  /** The result of a program, which on a busy machine may take longer than a request waits. */
-  const resultOf = async (code: string) => {
-    for (let answer = await run(code); ;) {
-      const [, execution] = /^The program still runs: .*\{"execution":"([^"]+)"\}/.exec(answer.text) ?? [];
-      if (execution === undefined) return answer;
-      answer = await client.call("result", { execution });
-    }
-  };
   const statement = async () =>
     JSON.parse((await client.call("bank_statement")).text) as {
       readonly paid: readonly number[];
@@ -47,16 +39,18 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
       "bank_statement",
       "clock_hang",
       "clock_wait",
+      "clock_go",
+      "clock_stray",
     ]);
   });
 
   test("a program runs, and its result comes back", async () => {
-    expect(await resultOf("return (await tools.shop.list({ n: 40 })).length")).toEqual({
+    expect(await run("return (await tools.shop.list({ n: 40 })).length")).toEqual({
       text: "40",
       isError: false,
       links: [],
     });
-    const failed = await resultOf("return tools.shop.list({ n: 'many' })");
+    const failed = await run("return tools.shop.list({ n: 'many' })");
     expect(failed.isError).toBe(true);
     expect(failed.text).toContain("The input of shop.list does not fit: n");
   });
@@ -83,9 +77,7 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     const before = (await statement()).paid.length;
     answer = { action: "accept", content: { allow: true } };
     asked.length = 0;
-    expect(
-      await resultOf("return [await tools.bank.pay({ cents: 1 }), await tools.bank.pay({ cents: 2 })]"),
-    ).toMatchObject({
+    expect(await run("return [await tools.bank.pay({ cents: 1 }), await tools.bank.pay({ cents: 2 })]")).toMatchObject({
       text: '["paid 1","paid 2"]',
     });
     expect(await client.call("bank_pay", { cents: 3 })).toMatchObject({ text: '"paid 3"', isError: false });
@@ -95,13 +87,13 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
       'The model asks to call bank.pay with this input:\n  {"cents":3}\n  It changes something each time. Its description: Pays an amount',
     ]);
     answer = { action: "decline" };
-    expect((await resultOf("return tools.bank.pay({ cents: 4 })")).text).toContain("denied");
+    expect((await run("return tools.bank.pay({ cents: 4 })")).text).toContain("denied");
     expect((await client.call("bank_pay", { cents: 5 })).isError).toBe(true);
     expect((await statement()).paid.slice(before)).toEqual([1, 2, 3]);
   });
 
   test("a value that is too large stands there as its beginning, and is read whole", async () => {
-    const { text, links } = await resultOf("return tools.shop.list({ n: 3000 })");
+    const { text, links } = await run("return tools.shop.list({ n: 3000 })");
     expect(JSON.parse(text)).toMatchObject({ count: 3000, shape: "{ id: number, name: string }[]" });
     expect(JSON.parse(await client.read(links[0] ?? ""))).toHaveLength(3000);
     const direct = await client.call("shop_list", { n: 2000 });
@@ -111,10 +103,17 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
 
   test("progress tells calls and bytes, in growing numbers", async () => {
     const told: { readonly progress: number; readonly message?: string | undefined }[] = [];
+    const gate = randomUUID();
+    // Each wait of the program ends once the client was told of it.
     await run(
-      "for (let n = 0; n < 5; n += 1) { await tools.shop.list({ n: 100 }); await tools.clock.wait({ ms: 130 }) } return 1",
+      `await tools.shop.list({ n: 100 });
+       for (const n of [1, 2]) await tools.clock.wait({ name: "${gate}" + n });
+       return 1;`,
       {
-        onprogress: (progress) => told.push(progress),
+        onprogress: (progress) => {
+          told.push(progress);
+          void client.call("clock_go", { name: `${gate}${told.length}` });
+        },
       },
     );
     const numbers = told.map(({ progress }) => progress);
@@ -134,24 +133,6 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     await expect.poll(async () => (await statement()).stopped).toBe(stopped + 1);
   });
 
-  test("a program that takes longer than a request waits is collected by its id, and can be ended", async () => {
-    const { text, isError } = await run("await tools.clock.wait({ ms: 1300 }); return 'late'");
-    expect(isError).toBe(false);
-    const execution = /\{"execution":"([^"]+)"\}/.exec(text)?.[1];
-    expect(text).toContain("The program still runs: 0 of 1 calls done");
-    expect(await client.call("result", { execution })).toMatchObject({ text: '"late"', isError: false });
-    expect(await client.call("result", { execution })).toMatchObject({ text: '"late"' });
-    const listed = JSON.parse((await client.call("result")).text) as readonly object[];
-    expect(listed).toContainEqual(expect.objectContaining({ execution, state: "ended" }));
-
-    const hanging = await run("return tools.clock.hang({})");
-    const other = /\{"execution":"([^"]+)"\}/.exec(hanging.text)?.[1];
-    expect(await client.call("result", { execution: other, cancel: true })).toMatchObject({
-      text: "The execution was cancelled.",
-      isError: true,
-    });
-  });
-
   test("an id that is no program's is refused with a sentence", async () => {
     for (const execution of ["none", "__proto__", "mcp-0000000000000000-x", ""])
       expect(await client.call("result", { execution })).toMatchObject({
@@ -159,12 +140,42 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
         isError: true,
       });
   });
+}
 
-  describe("with a client that cannot ask its user", () => {
-    test("a call that needs approval is denied with a sentence", async () => {
-      await using mute = await connect(address());
-      const { text, isError } = await mute.call("bank_pay", { cents: 9 });
-      expect([isError, text]).toEqual([true, expect.stringContaining("The client cannot ask its user.")]);
-    });
+/** What a client gets of a door whose requests wait for a moment alone. */
+export function describeImpatientDoor({ connect, address }: Pick<SuiteOptions, "connect" | "address">): void {
+  test("a program that takes longer than a request waits is collected by its id, and can be ended", async () => {
+    await using client = await connect(address());
+    const run = (code: string) => client.call("run_program", { code });
+    const executionOf = ({ text, isError }: { readonly text: string; readonly isError: boolean }) => {
+      expect([isError, text]).toEqual([false, expect.stringMatching(/^The program still runs: /)]);
+      return /\{"execution":"([^"]+)"\}/.exec(text)?.[1];
+    };
+    const name = randomUUID();
+    const execution = executionOf(await run(`await tools.clock.wait({ name: "${name}" }); return "late"`));
+    expect(executionOf(await client.call("result", { execution }))).toBe(execution);
+    await client.call("clock_go", { name });
+    const resultOf = (id: string | undefined) => expect.poll(() => client.call("result", { execution: id }));
+    // The result is given again, also where reading it takes longer than a request waits.
+    for (let times = 0; times < 2; times += 1)
+      await resultOf(execution).toMatchObject({ text: '"late"', isError: false });
+    const listed = JSON.parse((await client.call("result")).text) as readonly object[];
+    expect(listed).toContainEqual(expect.objectContaining({ execution, state: "ended" }));
+
+    const stopped = async () => (JSON.parse((await client.call("bank_statement")).text) as { stopped: number }).stopped;
+    const before = await stopped();
+    const hanging = executionOf(await run("return tools.clock.hang({})"));
+    await client.call("result", { execution: hanging, cancel: true });
+    await resultOf(hanging).toMatchObject({ isError: true, text: expect.stringContaining("cancelled") as string });
+    await expect.poll(stopped).toBe(before + 1);
+  });
+}
+
+/** What a client gets that cannot ask its user. */
+export function describeMuteClient({ connect, address }: Pick<SuiteOptions, "connect" | "address">): void {
+  test("a call that needs approval is denied with a sentence to a client that cannot ask", async () => {
+    await using mute = await connect(address());
+    const { text, isError } = await mute.call("bank_pay", { cents: 9 });
+    expect([isError, text]).toEqual([true, expect.stringContaining("The client cannot ask its user.")]);
   });
 }

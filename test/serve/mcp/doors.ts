@@ -2,6 +2,12 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { createRuntime } from "portcullis";
+import { createServer, type ServerOptions } from "portcullis/serve";
+import { createMemorySandbox } from "portcullis/testing";
+import { doorTools } from "./tools-of-doors.ts";
+
+const TOKEN = "a-token-of-this-process";
 
 export const cli = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url));
 export const tools = fileURLToPath(new URL("fixtures/door-tools.ts", import.meta.url));
@@ -48,6 +54,26 @@ export async function openHttpDoor(...args: readonly string[]): Promise<OpenDoor
       const gone = once(child, "exit");
       child.kill("SIGTERM");
       await gone;
+    },
+  };
+}
+
+export interface OwnDoor extends AsyncDisposable {
+  readonly url: string;
+  readonly token: string;
+}
+
+/** A door over HTTP in this process, which runs programs too. */
+export async function openOwnDoor(options: ServerOptions = {}, tools = doorTools()): Promise<OwnDoor> {
+  const runtime = await createRuntime({ tools: [...tools], sandbox: createMemorySandbox() });
+  const server = await createServer(runtime, { routes: "mcp", ...(options.keys ? {} : { token: TOKEN }), ...options });
+  const { url } = await server.listen({ port: 0 });
+  return {
+    url: `${url}/mcp`,
+    token: TOKEN,
+    async [Symbol.asyncDispose]() {
+      await server.close({ drainMs: 0 });
+      await runtime[Symbol.asyncDispose]();
     },
   };
 }

@@ -6,36 +6,38 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLIENTS } from "./clients.ts";
-import { type OpenDoor, openHttpDoor } from "./doors.ts";
-import { runs } from "../../support/all-tests.ts";
+import { type OpenDoor, openHttpDoor, openOwnDoor, type OwnDoor } from "./doors.ts";
+import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
 
 const ANN = "key-of-ann-0123456789";
 const BOB = "key-of-bob-0123456789";
 const READER = "key-of-reader-0123456789";
 const SLOW = "key-of-slow-0123456789";
 
-const REQUESTS = runs(2000);
+const REQUESTS = ALL_TESTS ? 2000 : 60;
 
 let folder = "";
 let door: OpenDoor;
+/** Another door, of this process, whose requests wait for a moment alone. */
+let impatient: OwnDoor;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "portcullis-hostile-"));
   const keys = join(folder, "keys.json");
-  writeFileSync(
-    keys,
-    JSON.stringify({
-      keys: [
-        { id: "ann", key: ANN, tenant: "acme" },
-        { id: "bob", hash: createHash("sha256").update(BOB).digest("hex"), tenant: "acme" },
-        { id: "reader", key: READER, tenant: "other", tools: ["shop.*"], callers: ["direct"], limits: { calls: 3 } },
-        { id: "slow", key: SLOW, tenant: "other", rate: { calls: 2, perMs: 60_000 } },
-      ],
-    }),
-  );
-  door = await openHttpDoor("--keys", keys, "--patience", "1");
+  const content = {
+    keys: [
+      { id: "ann", key: ANN, tenant: "acme" },
+      { id: "bob", hash: createHash("sha256").update(BOB).digest("hex"), tenant: "acme" },
+      { id: "reader", key: READER, tenant: "other", tools: ["shop.*"], callers: ["direct"], limits: { calls: 3 } },
+      { id: "slow", key: SLOW, tenant: "other", rate: { calls: 2, perMs: 60_000 } },
+    ],
+  };
+  writeFileSync(keys, JSON.stringify(content));
+  door = await openHttpDoor("--keys", keys);
+  impatient = await openOwnDoor({ keys: content, patienceMs: 20 });
 });
 afterAll(async () => {
   await door[Symbol.asyncDispose]();
+  await impatient[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true });
 });
 
@@ -51,8 +53,9 @@ function post(
   headers: Record<string, string> = {},
   path = "/mcp",
   method = "POST",
+  url = door.url,
 ): Promise<Answered> {
-  const { port } = new URL(door.url);
+  const { port } = new URL(url);
   return new Promise((resolve, reject) => {
     const sent = request(
       {
@@ -100,16 +103,22 @@ async function call(
   name: string,
   args: object,
   more: object = {},
-  { key = ANN, capabilities }: { readonly key?: string; readonly capabilities?: object } = {},
+  {
+    key = ANN,
+    capabilities,
+    url,
+  }: { readonly key?: string; readonly capabilities?: object; readonly url?: string | undefined } = {},
 ): Promise<CallAnswer> {
   id += 1;
   const params = { name, arguments: args, _meta: envelope(capabilities), ...more };
-  const { body } = await post(JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params }), {
+  const headers = {
     authorization: `Bearer ${key}`,
     "mcp-protocol-version": "2026-07-28",
     "mcp-method": "tools/call",
     "mcp-name": name,
-  });
+  };
+  const message = JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
+  const { body } = await post(message, headers, "/mcp", "POST", url);
   const json = body.startsWith("{") ? body : (/^data: (\{.*"(?:result|error)".*)$/m.exec(body)?.[1] ?? "{}");
   const { result, error } = JSON.parse(json) as { result?: CallAnswer; error?: { message: string } };
   return result ?? { isError: true, content: [{ text: error?.message ?? body }] };
@@ -118,7 +127,11 @@ async function call(
 const textOf = ({ content = [] }: CallAnswer) => content.map((block) => block.text).join("");
 const yes = { action: "accept", content: { allow: true } };
 const paidBy = async (key = ANN) =>
-  JSON.parse(textOf(await call("bank_statement", {}, {}, { key }))) as { paid: number[]; stopped: number };
+  JSON.parse(textOf(await call("bank_statement", {}, {}, { key }))) as {
+    readonly paid: readonly number[];
+    readonly hanging: number;
+    readonly stopped: number;
+  };
 
 describe("a request is refused by its headers", () => {
   test.each([
@@ -264,7 +277,7 @@ describe("the memory that a client can take is bounded", () => {
 
 describe("the door goes on for all clients", () => {
   test("when a tool leaves a rejection and an error behind", async () => {
-    expect(textOf(await call("clock_wait", { ms: -1 }))).toBe('"left"');
+    expect(textOf(await call("clock_stray", {}))).toBe('"left"');
     await expect.poll(door.said).toContain("a stray error");
     expect(door.said()).toContain("a stray rejection");
     expect(textOf(await call("shop_list", { n: 0 }))).toBe("[]");
@@ -324,17 +337,20 @@ describe("a requestState", () => {
 
 describe("two principals", () => {
   test("see nothing of each other: executions, results, values, sessions", async () => {
-    const late = textOf(await call("run_program", { code: "await tools.clock.wait({ ms: 1300 }); return 'of ann'" }));
+    const code = 'await tools.clock.wait({ name: "ann" }); return "of ann"';
+    const { url } = impatient;
+    const late = textOf(await call("run_program", { code }, {}, { url }));
     const execution = /\{"execution":"([^"]+)"\}/.exec(late)?.[1];
-    const foreign = await call("result", { execution }, {}, { key: BOB });
-    const unknown = await call("result", { execution: `${execution}x`.slice(1) }, {}, { key: BOB });
+    const foreign = await call("result", { execution }, {}, { key: BOB, url });
+    const unknown = await call("result", { execution: `${execution}x`.slice(1) }, {}, { key: BOB, url });
     expect([foreign.isError, textOf(foreign).replace(execution ?? "", "ID")]).toEqual([
       true,
       textOf(unknown).replace(`${execution}x`.slice(1), "ID"),
     ]);
-    expect((await call("result", { execution, cancel: true }, {}, { key: BOB })).isError).toBe(true);
-    expect(textOf(await call("result", { execution }))).toBe('"of ann"');
-    expect(textOf(await call("result", {}, {}, { key: BOB }))).not.toContain(execution);
+    expect((await call("result", { execution, cancel: true }, {}, { key: BOB, url })).isError).toBe(true);
+    await call("clock_go", { name: "ann" }, {}, { url });
+    await expect.poll(async () => textOf(await call("result", { execution }, {}, { url }))).toBe('"of ann"');
+    expect(textOf(await call("result", {}, {}, { key: BOB, url }))).not.toContain(execution);
   });
 
   test("read none of each other's values, by either version of the protocol", async () => {
@@ -382,12 +398,10 @@ describe("two principals", () => {
 });
 
 describe("cancelling", () => {
-  const stopped = async () => (await paidBy()).stopped;
-
-  test("a program that runs, that is held between two rounds, and that is collected", async () => {
-    const before = await stopped();
+  test("a program that runs, and that was held between two rounds", async () => {
+    const { stopped: before, hanging: hung } = await paidBy();
     const both =
-      "const held = tools.bank.pay({ cents: 5 }); const hanging = tools.clock.hang({}); await held.catch(() => {}); return hanging";
+      "const held = tools.bank.pay({ cents: 5 }); const hanging = tools.clock.hang({}); await held.catch(() => {}); await Promise.all([hanging, tools.clock.hang({})])";
     const first = await call("run_program", { code: both });
     expect(first.resultType).toBe("input_required");
     // The repeated request leaves while the program goes on.
@@ -399,52 +413,48 @@ describe("cancelling", () => {
       inputResponses: { "1": { action: "decline" } },
       _meta: envelope(),
     };
-    await new Promise<void>((resolve) => {
-      const sent = request({
-        host: "127.0.0.1",
-        port,
-        path: "/mcp",
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${ANN}`,
-          "content-type": "application/json",
-          accept: "application/json, text/event-stream",
-          "mcp-protocol-version": "2026-07-28",
-          "mcp-method": "tools/call",
-          "mcp-name": "run_program",
-        },
-      });
-      sent.on("error", () => {});
-      sent.on("close", resolve);
-      sent.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }), () =>
-        setTimeout(() => sent.destroy(), 50),
-      );
+    const sent = request({
+      host: "127.0.0.1",
+      port,
+      path: "/mcp",
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${ANN}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "run_program",
+      },
     });
-    await expect.poll(stopped).toBe(before + 1);
-
-    const hanging = textOf(await call("run_program", { code: "return tools.clock.hang({})" }));
-    const execution = /\{"execution":"([^"]+)"\}/.exec(hanging)?.[1];
-    expect(textOf(await call("result", { execution, cancel: true }))).toBe("The execution was cancelled.");
-    await expect.poll(stopped).toBe(before + 2);
+    sent.on("error", () => {});
+    sent.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }));
+    await expect.poll(async () => (await paidBy()).hanging).toBe(hung + 2);
+    sent.destroy();
+    await expect.poll(async () => (await paidBy()).stopped).toBe(before + 2);
   });
 });
 
 describe("many", () => {
-  test("100 clients at once are served, each with its own results", async () => {
-    await using patient = await openHttpDoor();
-    const { url, token } = patient;
-    const served = await Promise.all(
-      Array.from({ length: 100 }, async (_, n) => {
-        const { connect } = CLIENTS[n % CLIENTS.length] ?? CLIENTS[0];
-        await using client = await connect({ url, token });
-        const { text: answer } = await client.call("run_program", {
-          code: `return (await tools.shop.list({ n: ${n} })).length`,
-        });
-        return answer;
-      }),
-    );
-    expect(served).toEqual(Array.from({ length: 100 }, (_, n) => String(n)));
-  }, 300_000);
+  testOfAll(
+    "100 clients at once are served, each with its own results",
+    async () => {
+      await using patient = await openHttpDoor();
+      const { url, token } = patient;
+      const served = await Promise.all(
+        Array.from({ length: 100 }, async (_, n) => {
+          const { connect } = CLIENTS[n % CLIENTS.length] ?? CLIENTS[0];
+          await using client = await connect({ url, token });
+          const { text: answer } = await client.call("run_program", {
+            code: `return (await tools.shop.list({ n: ${n} })).length`,
+          });
+          return answer;
+        }),
+      );
+      expect(served).toEqual(Array.from({ length: 100 }, (_, n) => String(n)));
+    },
+    300_000,
+  );
 
   test(`${REQUESTS} requests with progress tokens, of every size, leave the door as it was`, async () => {
     const tokens = Array.from({ length: REQUESTS }, (_, n) => (n % 100 === 0 ? "x".repeat(100_000) : `token-${n}`));

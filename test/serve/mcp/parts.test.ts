@@ -1,8 +1,8 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { content, createRuntime, defineTool, fromMcp, type PartInput, type Tool } from "portcullis";
+import { content, createRuntime, defineTool, fromMcp, type McpSource, type PartInput, type Tool } from "portcullis";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { McpDoor } from "../../../src/serve/mcp/mcp-door.ts";
 import { rawServer, realServer, serverFile } from "../../sources/mcp/servers.ts";
@@ -100,6 +100,18 @@ const plain = (blocks: readonly object[]) =>
   });
 
 describe("a direct call of a tool of an MCP server", () => {
+  const client = new Client({ name: "test", version: "1" });
+  let source: McpSource;
+  beforeAll(async () => {
+    const args = [serverFile("server-everything")];
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: "ignore" }));
+    source = await fromMcp(realServer("server-everything", "all"), { allowedCallers: ["direct"], effect: "read" });
+  });
+  afterAll(async () => {
+    await client.close();
+    await source[Symbol.asyncDispose]();
+  });
+
   test.each([
     ["get-tiny-image", {}],
     ["get-resource-links", { count: 3 }],
@@ -107,18 +119,7 @@ describe("a direct call of a tool of an MCP server", () => {
     ["get-resource-reference", { resourceType: "Blob", resourceId: 2 }],
     ["get-annotated-message", { messageType: "success", includeImage: true }],
   ])("gives the blocks that a client of the server gets: %s %j", async (name, input) => {
-    const client = new Client({ name: "test", version: "1" });
-    await client.connect(
-      new StdioClientTransport({
-        command: process.execPath,
-        args: [serverFile("server-everything")],
-        stderr: "ignore",
-      }),
-    );
     const own = await client.callTool({ name, arguments: input });
-    await client.close();
-    const policy = { allowedCallers: ["direct"], effect: "read" } as const;
-    await using source = await fromMcp(realServer("server-everything", "all"), policy);
     const letters = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
     const tool = source.tools.find((one) => letters(one.name) === letters(`all.${name}`));
     const { content: blocks } = await called(source.tools, tool?.name ?? "", input);
@@ -137,11 +138,14 @@ describe("a direct call of a tool of an MCP server", () => {
 describe("a failure of a tool of an MCP server", () => {
   const image = { type: "image", data: "cGl4ZWxz", mimeType: "image/png" };
   const given = (structured: boolean) => ({ text: structured ? "structured" : "" });
-  const open = (allowedCallers: ("direct" | "programmatic")[]) =>
-    fromMcp({ ...rawServer("failing-fully"), env: { API_TOKEN: "t0ken-12345" } }, { allowedCallers, effect: "read" });
+  let source: McpSource;
+  beforeAll(async () => {
+    const server = { ...rawServer("failing-fully"), env: { API_TOKEN: "t0ken-12345" } };
+    source = await fromMcp(server, { allowedCallers: ["direct", "programmatic"], effect: "read" });
+  });
+  afterAll(() => source[Symbol.asyncDispose]());
 
   test("is passed on with its blocks, and with what it is made of", async () => {
-    await using source = await open(["direct"]);
     const said = { type: "text", text: "  No axis." };
     expect(await called(source.tools, "raw_echo", given(false))).toEqual({ isError: true, content: [said, image] });
     const structured = { type: "text", text: '{"code":5,"token":"[secret]"}' };
@@ -150,7 +154,6 @@ describe("a failure of a tool of an MCP server", () => {
   });
 
   test("is an error with a value to a program, and words and image to a model", async () => {
-    await using source = await open(["direct", "programmatic"]);
     await using runtime = await createRuntime({ tools: source.tools, sandbox: createMemorySandbox() });
     const program = (structured: boolean) =>
       `try { await tools.raw.echo(${JSON.stringify(given(structured))}); } catch ({ message, value }) { return [message, value]; }`;
