@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSqliteJournal } from "portcullis";
 import { afterAll, expect, test } from "vitest";
+import { testOfAll } from "../support/all-tests.ts";
 import { openServerProcess } from "./processes.ts";
 import { keyOf, openServer } from "./servers.ts";
 
@@ -92,40 +93,75 @@ test("keys that are replaced hold from the next request on, and those that canno
   expect((await door.ask("GET", "/v1/executions", { key: keyOf("new") })).status).toBe(200);
 });
 
-test("a server that is told to end under load loses nothing that it has accepted", { timeout: 120_000 }, async () => {
-  const path = join(folder, "load.db");
-  const program = `
+test("a server that is told to end loses nothing that it has accepted, and the next one ends it", async () => {
+  const path = join(folder, "told.db");
+  const program = 'await tools.clock.wait({ name: "go" }); return (await tools.shop.list({ n: 3 })).length';
+  const ids = ["a", "b", "c", "d"];
+  {
+    await using server = await openServerProcess("--journal", path, "--drain", "0");
+    const asked = ids.map(async (execution, index) => {
+      const answer = await server.ask("POST", "/v1/executions", { program, execution, wait: index % 2 === 0 });
+      const { error } = (await answer.json()) as { readonly error?: { readonly code: string } };
+      return error?.code ?? answer.status;
+    });
+    // All have begun, whether their requests are answered or wait.
+    await expect
+      .poll(
+        async () =>
+          (await (await server.ask("GET", "/v1/executions?state=running")).text()).split('"execution"').length - 1,
+      )
+      .toBe(ids.length);
+    expect(await server.end("SIGTERM")).toBe(0);
+    expect(await Promise.all(asked)).toEqual(["runtime_suspended", 202, "runtime_suspended", 202]);
+    expect(server.said()).toMatch(/\b4 executions are left open/);
+  }
+  await using next = await openServerProcess("--journal", path);
+  await next.ask("POST", "/v1/executions", { program: 'await tools.clock.go({ name: "go" })' });
+  for (const id of ids) {
+    await (await next.ask("GET", `/v1/executions/${id}/events`)).text();
+    const shown = (await (await next.ask("GET", `/v1/executions/${id}`)).json()) as { readonly outcome?: unknown };
+    expect(shown.outcome, id).toEqual({ type: "completed", value: 3 });
+  }
+});
+
+testOfAll(
+  "a server that is told to end under load loses nothing that it has accepted",
+  { timeout: 120_000 },
+  async () => {
+    const path = join(folder, "load.db");
+    const program = `
     let sum = 0;
     for (let turn = 0; turn < 5; turn += 1) {
       sum += (await tools.shop.list({ n: 3 })).length;
       await new Promise((resolve) => setTimeout(resolve, 40));
     }
     return sum;`;
-  const ids = Array.from({ length: 30 }, (_, index) => `load-${index}`);
-  const accepted: string[] = [];
-  {
-    await using server = await openServerProcess("--journal", path, "--drain", "0");
-    let ended: Promise<number | null> | undefined;
-    const asked = ids.map(async (execution, index) => {
-      const body = { program, execution, wait: index % 2 === 0 };
-      const response = await server.ask("POST", "/v1/executions", body).catch(() => undefined);
-      const { error } = ((await response?.json().catch(() => ({}))) ?? {}) as { readonly error?: { code: string } };
-      if (response?.ok || error?.code === "runtime_suspended") accepted.push(execution);
-      if (accepted.length >= 5) ended ??= server.end("SIGTERM");
-    });
-    await Promise.all(asked);
-    expect(await ended).toBe(0);
-    expect(server.said()).toMatch(/executions are left open in the journal/);
-  }
-  expect(accepted.length).toBeGreaterThanOrEqual(5);
-  await using next = await openServerProcess("--journal", path);
-  for (const id of accepted) {
-    await (await next.ask("GET", `/v1/executions/${id}/events`)).text();
-    const shown = (await (await next.ask("GET", `/v1/executions/${id}`)).json()) as { readonly outcome?: unknown };
-    expect(shown.outcome, id).toEqual({ type: "completed", value: 15 });
-  }
-  await expect.poll(() => next.said()).toMatch(/left open before ha(?:s|ve) ended/);
-});
+    const ids = Array.from({ length: 30 }, (_, index) => `load-${index}`);
+    const accepted: string[] = [];
+    {
+      await using server = await openServerProcess("--journal", path, "--drain", "0");
+      let ended: Promise<number | null> | undefined;
+      const asked = ids.map(async (execution, index) => {
+        const body = { program, execution, wait: index % 2 === 0 };
+        const response = await server.ask("POST", "/v1/executions", body).catch(() => undefined);
+        const { error } = ((await response?.json().catch(() => ({}))) ?? {}) as { readonly error?: { code: string } };
+        if (response?.ok || error?.code === "runtime_suspended") accepted.push(execution);
+        if (accepted.length >= 5) ended ??= server.end("SIGTERM");
+      });
+      await Promise.all(asked);
+      expect(await ended).toBe(0);
+      expect(server.said()).toMatch(/executions are left open in the journal/);
+    }
+    expect(accepted.length).toBeGreaterThanOrEqual(5);
+    await using next = await openServerProcess("--journal", path);
+    for (const id of accepted) {
+      await (await next.ask("GET", `/v1/executions/${id}/events`)).text();
+      const shown = (await (await next.ask("GET", `/v1/executions/${id}`)).json()) as { readonly outcome?: unknown };
+      expect(shown.outcome, id).toEqual({ type: "completed", value: 15 });
+    }
+    await expect.poll(() => next.said()).toMatch(/left open before ha(?:s|ve) ended/);
+  },
+);
 
 test("a server that is closed listens no more, also one that is closed while it begins to", async () => {
   await using closed = await openServer();

@@ -85,6 +85,15 @@ test("a pause that its client leaves ends the program and the conversation, also
   expect(gateway.errors).toEqual([]);
 });
 
+test("answers after the expiry are refused, also of a pause that the server has not looked for", async () => {
+  await using gateway = await openGateway([PROGRAM], { pauseMs: PAUSE_MS });
+  const { json: message } = await post(gateway, { messages: [USER] });
+  expect(Date.parse(message.container.expires_at) - Date.now()).toBe(PAUSE_MS);
+  pass(PAUSE_MS);
+  const late = await post(gateway, answered(message));
+  expect([late.status, late.json.error.message]).toEqual([400, expect.stringContaining("expired")]);
+});
+
 test("open executions are listed once for what clients and what other hosts have left, and read again only when they are due", async () => {
   const journal = createMemoryJournal();
   await using gateway = await openGateway([PROGRAM], { journal, pauseMs: PAUSE_MS });

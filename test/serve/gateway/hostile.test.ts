@@ -1,8 +1,5 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { readMessages } from "../../../src/models/anthropic/surface/read-messages.ts";
-import { readItems } from "../../../src/models/openai/surface/read-items.ts";
-import { processorMs, slowness } from "../../support/slowness.ts";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 
 const KEY = "con-0123456789abcdef";
@@ -18,119 +15,6 @@ function post({ fetch }: OpenGateway, path: string, body: object): Promise<Respo
 }
 
 const messages = (content: unknown) => ({ max_tokens: 10, messages: [{ role: "user", content }] });
-
-/** Repeats work, and gives the longest time of the processor that it has kept from all else. */
-async function longestMs(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
-  const over = new AbortController();
-  const looking = (async () => {
-    while (!over.signal.aborted) longest = Math.max(longest, await processorMs(() => setImmediate()));
-  })();
-  await work();
-  over.abort();
-  await looking;
-  return longest;
-}
-
-test.each([
-  ["one word", "a".repeat(4_000_000)],
-  ["marks above letters", "\u0301".repeat(1_900_000)],
-  ["digits", "7".repeat(4_000_000)],
-])(
-  "counting the tokens of the largest body keeps nothing else waiting: %s",
-  async (_, text) => {
-    await using gateway = await openGateway([]);
-    // The first request loads code.
-    expect((await post(gateway, "/v1/messages/count_tokens", messages("x"))).status).toBe(200);
-    const longest = await longestMs(async () => {
-      expect((await post(gateway, "/v1/messages/count_tokens", messages(text))).status).toBe(200);
-    });
-    const allowed = 50 * slowness("processor");
-    process.stdout.write(`longest turn: ${longest.toFixed(0)} ms of the processor, allowed ${allowed.toFixed(0)} ms\n`);
-    expect(longest).toBeLessThan(allowed);
-  },
-  120_000,
-);
-
-test("twice as many calls, programs and answers take twice as long to read, not four times", async () => {
-  const history = (count: number) => {
-    const numbers = Array.from({ length: count }, (_, index) => index);
-    const caller = (index: number) => ({ type: "code_execution_20260120", tool_id: `p${index}` });
-    return {
-      messages: [
-        { role: "user", content: "x" },
-        {
-          role: "assistant",
-          content: [
-            ...numbers.map((one) => ({
-              type: "server_tool_use",
-              id: `p${one}`,
-              name: "code_execution",
-              input: { code: "" },
-            })),
-            ...numbers.map((one) => ({ type: "tool_use", id: `c${one}`, name: "f", input: {}, caller: caller(one) })),
-            ...numbers.map((one) => ({ type: "tool_use", id: `d${one}`, name: "f", input: {} })),
-          ],
-        },
-        {
-          role: "user",
-          content: ["c", "d"].flatMap((of) =>
-            numbers.map((one) => ({ type: "tool_result", tool_use_id: of + one, content: "" })),
-          ),
-        },
-        {
-          role: "assistant",
-          content: numbers.map((one) => ({
-            type: "code_execution_tool_result",
-            tool_use_id: `p${one}`,
-            content: { type: "code_execution_result", stdout: "", stderr: "", return_code: 0, content: [] },
-          })),
-        },
-        { role: "user", content: "y" },
-      ],
-    };
-  };
-  const least = async (count: number) => {
-    const body = history(count);
-    const times: number[] = [];
-    for (let round = 0; round < 5; round += 1) times.push(await processorMs(() => readMessages(body)));
-    return Math.min(...times);
-  };
-  await least(4000);
-  const [one, two] = [await least(8000), await least(16_000)];
-  process.stdout.write(`8,000: ${one.toFixed(1)} ms, 16,000: ${two.toFixed(1)} ms\n`);
-  expect(two / one).toBeLessThan(3.2);
-}, 60_000);
-
-test("twice as many items of OpenAI's wire take twice as long to read, not four times", async () => {
-  const history = (count: number) => {
-    const numbers = Array.from({ length: count }, (_, index) => index);
-    const call = { type: "function_call", name: "f", arguments: "{}" };
-    return {
-      input: [
-        { role: "user", content: "x" },
-        ...numbers.map((one) => ({ type: "program", call_id: `p${one}`, code: "", fingerprint: "f" })),
-        ...numbers.map((one) => ({ ...call, call_id: `c${one}`, caller: { type: "program", caller_id: `p${one}` } })),
-        ...numbers.map((one) => ({ ...call, call_id: `d${one}` })),
-        ...["c", "d"].flatMap((of) =>
-          numbers.map((one) => ({ type: "function_call_output", call_id: of + one, output: "" })),
-        ),
-        ...numbers.map((one) => ({ type: "program_output", call_id: `p${one}`, result: "", status: "completed" })),
-        { role: "user", content: "y" },
-      ],
-    };
-  };
-  const least = async (count: number) => {
-    const body = history(count);
-    const times: number[] = [];
-    for (let round = 0; round < 5; round += 1) times.push(await processorMs(() => readItems(body, new Map(), false)));
-    return Math.min(...times);
-  };
-  await least(4000);
-  const [one, two] = [await least(8000), await least(16_000)];
-  process.stdout.write(`8,000: ${one.toFixed(1)} ms, 16,000: ${two.toFixed(1)} ms\n`);
-  expect(two / one).toBeLessThan(3.2);
-}, 60_000);
 
 test("requests whose clients left while they waited for their turn ask no model, and the next one is answered", async () => {
   const asked: number[] = [];
@@ -202,7 +86,7 @@ test("a request has at most a thousand tools, however alike their names are", as
 });
 
 test("a reference, of which a request may have thousands, makes no more of a text than the key may hold", async () => {
-  const long = "x".repeat(MIB);
+  const long = "x".repeat(4 * MIB);
   await using gateway = await openGateway([{ text: long }, { text: "heard" }]);
   const { responses } = gateway.openai();
   const said = await responses.create({ model: "m", input: "Say it." });
@@ -221,7 +105,7 @@ test("a reference, of which a request may have thousands, makes no more of a tex
   });
   expect(await refer([id])).toMatchObject({ output_text: "heard" });
   const more: string[] = [id];
-  for (let count = 0; count < 85; count += 1)
+  for (let count = 0; count < 22; count += 1)
     more.push((await responses.create({ model: "m", input: "Say it." })).output[0]?.id ?? "");
   await expect(refer(more)).rejects.toMatchObject({ status: 429 });
   expect(gateway.errors).toEqual([]);

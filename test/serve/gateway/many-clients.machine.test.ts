@@ -1,135 +1,29 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createRuntime, createSqliteJournal } from "portcullis";
-import { createMemoryJournal, type Journal } from "portcullis/journal";
-import { createServer } from "portcullis/serve";
-import { scriptedModel } from "portcullis/testing";
+import { createIsolateSandbox } from "portcullis/sandboxes";
 import { expect, test } from "vitest";
-import { ALL_TESTS } from "../../support/all-tests.ts";
-import { GATEWAY_KEYS, SECRET } from "./gateways.ts";
+import { answersOf, expectRight } from "./many-clients.ts";
 
-const CLIENTS = 200;
 const MIB = 1024 * 1024;
-/** What the host may hold beside what it holds before, for all clients together. */
-const MOST_HELD = 512 * MIB;
+/** Four times the clients may take four times the memory, and a half more of that. */
+const MOST_RATIO = 6;
 
-const PROGRAM = `const [a, b] = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]);
-return a.n + b.n;`;
-const CODE = "code_execution_20260120";
-const INPUT = { type: "object", properties: { id: { type: "number" } }, required: ["id"] };
-const TOOLS = {
-  "/v1/messages": [
-    { type: CODE, name: "code_execution" },
-    { name: "depot", description: "Units.", input_schema: INPUT, allowed_callers: [CODE] },
-  ],
-  "/v1/responses": [
-    { type: "programmatic_tool_calling" },
-    { type: "function", name: "depot", parameters: INPUT, allowed_callers: ["programmatic"] },
-  ],
-};
-
-interface Item {
-  readonly type: string;
-  readonly id: string;
-  readonly call_id: string;
-  readonly caller?: unknown;
-}
-
-interface Message {
-  readonly content: readonly Item[];
-  readonly container: { readonly id: string };
-}
-
-type Ask = (path: keyof typeof TOOLS, body: object) => Promise<string>;
-
-/** What a client of Anthropic's wire gets for its program, whose calls it answers with this number. */
-async function askMessages(ask: Ask, n: number): Promise<string> {
-  const question = { role: "user", content: `Twice ${n}?` };
-  const first = await ask("/v1/messages", { max_tokens: 100, messages: [question] });
-  const { content, container } = JSON.parse(first) as Message;
-  const results = content.flatMap(({ type, id }) =>
-    type === "tool_use" ? [{ type: "tool_result", tool_use_id: id, content: `{"n":${n}}` }] : [],
-  );
-  const messages = [question, { role: "assistant", content }, { role: "user", content: results }];
-  return ask("/v1/messages", { max_tokens: 100, messages, container: container.id, stream: true });
-}
-
-/** The same on OpenAI's wire. */
-async function askResponses(ask: Ask, n: number): Promise<string> {
-  const question = { role: "user", content: `Twice ${n}?` };
-  const first = await ask("/v1/responses", { store: false, input: [question] });
-  const { output } = JSON.parse(first) as { readonly output: readonly Item[] };
-  const results = output.flatMap(({ type, call_id, caller }) =>
-    type === "function_call" ? [{ type: `${type}_output`, call_id, output: `{"n":${n}}`, caller }] : [],
-  );
-  return ask("/v1/responses", { store: false, input: [question, ...output, ...results], stream: true });
-}
-
-async function answersOf(journal: Journal): Promise<readonly string[]> {
-  await using runtime = await createRuntime({ tools: [], journal });
-  const model = scriptedModel([{ programs: [PROGRAM] }, { text: "Done." }], { name: "scripted:m" });
-  const errors: unknown[] = [];
-  const onError = (error: unknown) => errors.push(error);
-  const server = await createServer(runtime, { model, keys: GATEWAY_KEYS, secrets: [SECRET], onError });
+/** Bytes that the host holds at most beside what it held before, while so many clients ask at once. */
+async function mostHeld(clients: number): Promise<number> {
+  await using sandbox = createIsolateSandbox();
+  const before = process.memoryUsage().rss;
+  let most = before;
+  const watching = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 20);
   try {
-    const { url } = await server.listen({ port: 0 });
-    const ask: Ask = async (path, body) => {
-      const response = await fetch(new URL(path, url), {
-        method: "POST",
-        headers: {
-          authorization: "Bearer con-0123456789abcdef",
-          "content-type": "application/json",
-          "anthropic-version": "2023-06-01",
-        },
-        body: JSON.stringify({ model: "m", tools: TOOLS[path], ...body }),
-      });
-      const text = await response.text();
-      expect([response.status, text]).toEqual([200, expect.any(String)]);
-      return text;
-    };
-    const one = (client: number) => (client % 2 === 0 ? askMessages(ask, client) : askResponses(ask, client));
-    const answers = await Promise.all(Array.from({ length: CLIENTS }, (_, client) => one(client)));
-    expect(errors).toEqual([]);
-    return answers;
+    expectRight(await answersOf(clients, { sandbox }));
   } finally {
-    await server.close({ drainMs: 0 });
+    clearInterval(watching);
   }
+  return most - before;
 }
 
-const JOURNALS = [
-  { name: "in memory", isRun: true, open: () => createMemoryJournal() },
-  {
-    name: "in a file",
-    isRun: ALL_TESTS,
-    open: (folder: string) => createSqliteJournal({ path: join(folder, "j.db") }),
-  },
-];
-
-test.each(JOURNALS)(
-  `${CLIENTS} clients whose programs run at once are all answered right, and the host's memory has a bound: $name`,
-  { timeout: 300_000 },
-  async ({ isRun, open, name }) => {
-    if (!isRun) {
-      process.stdout.write(`skipped: a journal ${name} waits for the disk; PORTCULLIS_TESTS=all runs it\n`);
-      return;
-    }
-    const folder = mkdtempSync(join(tmpdir(), "portcullis-many-"));
-    const before = process.memoryUsage().rss;
-    let most = before;
-    const watching = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 50);
-    try {
-      const answers = await answersOf(open(folder));
-      for (const [client, text] of answers.entries()) {
-        // The result of the program is a text in JSON.
-        expect(text).toMatch(new RegExp(`"(?:stdout|result)":"${2 * client}[^0-9]`));
-        expect(text).toContain("Done.");
-      }
-      process.stdout.write(`${name}: the host held ${Math.round((most - before) / MIB)} MiB more\n`);
-      expect(most - before).toBeLessThan(MOST_HELD);
-    } finally {
-      clearInterval(watching);
-      rmSync(folder, { recursive: true });
-    }
-  },
-);
+test("200 clients at once take no more than six times the memory of 50", { timeout: 300_000 }, async () => {
+  // The first clients load code.
+  await mostHeld(50);
+  const [few, many] = [await mostHeld(50), await mostHeld(200)];
+  process.stdout.write(`50 clients: ${Math.round(few / MIB)} MiB more, 200 clients: ${Math.round(many / MIB)} MiB\n`);
+  expect(many / Math.max(few, 16 * MIB)).toBeLessThan(MOST_RATIO);
+});

@@ -285,18 +285,6 @@ test("a container and calls of another key are none, also of the same tenant", a
   expect((await post(gateway, body(answers))).status).toBe(200);
 });
 
-test("answers after the expiry of the pause are refused, and say so", async () => {
-  await using gateway = await openGateway(SCRIPT, { pauseMs: 1000 });
-  const { answers, body, message } = await paused(gateway);
-  const left = Date.parse(message.container.expires_at as string) - Date.now();
-  expect(left).toBeLessThanOrEqual(1000);
-  await new Promise((resolve) => {
-    setTimeout(resolve, Math.max(0, left) + 20);
-  });
-  const { status, json } = await post(gateway, body(answers));
-  expect([status, json.error.message]).toEqual([400, expect.stringContaining("expired")]);
-});
-
 test("a program goes on after the server was restarted, with the secret that it was sealed with", async () => {
   const journal = createMemoryJournal();
   const first = await openGateway(SCRIPT, { journal });

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
+import { testOfAll } from "../../../support/all-tests.ts";
 import { readSecrets, rotateSecret, secretFileOf } from "../../../../src/serve/gateway/carried/secret-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-secrets-"));
@@ -38,24 +39,30 @@ test.each(["", "short\n", `${"x".repeat(40)}\nshort\n`])(
   },
 );
 
-test("servers that start at once on one journal have the same secret, and leave nothing else", async () => {
-  const place = mkdtempSync(join(folder, "at-once-"));
-  const module = new URL("../../../../src/serve/gateway/carried/secret-file.ts", import.meta.url);
-  const path = JSON.stringify(join(place, "journal.db.secrets"));
-  const source = `import { readSecrets } from ${JSON.stringify(module.href)}; console.log(readSecrets(${path}).join());`;
-  const start = () => promisify(execFile)(process.execPath, ["--input-type=module", "-e", source]);
-  const all = await Promise.all(Array.from({ length: 6 }, start));
-  expect(new Set(all.map(({ stdout }) => stdout.trim())).size).toBe(1);
-  expect(readdirSync(place)).toEqual(["journal.db.secrets"]);
-}, 60_000);
+testOfAll(
+  "servers that start at once on one journal have the same secret, and leave nothing else",
+  async () => {
+    const place = mkdtempSync(join(folder, "at-once-"));
+    const module = new URL("../../../../src/serve/gateway/carried/secret-file.ts", import.meta.url);
+    const path = JSON.stringify(join(place, "journal.db.secrets"));
+    const source = `import { readSecrets } from ${JSON.stringify(module.href)}; console.log(readSecrets(${path}).join());`;
+    const start = () => promisify(execFile)(process.execPath, ["--input-type=module", "-e", source]);
+    const all = await Promise.all(Array.from({ length: 6 }, start));
+    expect(new Set(all.map(({ stdout }) => stdout.trim())).size).toBe(1);
+    expect(readdirSync(place)).toEqual(["journal.db.secrets"]);
+  },
+  60_000,
+);
 
-test("of processes that rotate at once none loses the secret of another", async () => {
-  const place = mkdtempSync(join(folder, "rotated-"));
-  const file = join(place, "journal.db.secrets");
-  const go = join(place, "go");
-  const [first] = readSecrets(file);
-  const module = new URL("../../../../src/serve/gateway/carried/secret-file.ts", import.meta.url);
-  const source = `import { existsSync } from "node:fs";
+testOfAll(
+  "of processes that rotate at once none loses the secret of another",
+  async () => {
+    const place = mkdtempSync(join(folder, "rotated-"));
+    const file = join(place, "journal.db.secrets");
+    const go = join(place, "go");
+    const [first] = readSecrets(file);
+    const module = new URL("../../../../src/serve/gateway/carried/secret-file.ts", import.meta.url);
+    const source = `import { existsSync } from "node:fs";
 import { rotateSecret } from ${JSON.stringify(module.href)};
 console.log("ready");
 while (!existsSync(${JSON.stringify(go)}));
@@ -65,15 +72,17 @@ for (;;) try {
 } catch (error) {
   if (!error.message.includes("Nothing was changed. Try again")) throw error;
 }`;
-  const children = Array.from({ length: 3 }, () => spawn(process.execPath, ["--input-type=module", "-e", source]));
-  await Promise.all(children.map(({ stdout }) => once(stdout, "data")));
-  writeFileSync(go, "");
-  const ended = await Promise.all(children.map((child) => once(child, "exit")));
-  expect(ended).toEqual(children.map(() => [0, null]));
-  const secrets = readSecrets(file);
-  expect([new Set(secrets).size, secrets[3]]).toEqual([4, first]);
-  expect(readdirSync(place).toSorted()).toEqual(["go", "journal.db.secrets"]);
-}, 60_000);
+    const children = Array.from({ length: 3 }, () => spawn(process.execPath, ["--input-type=module", "-e", source]));
+    await Promise.all(children.map(({ stdout }) => once(stdout, "data")));
+    writeFileSync(go, "");
+    const ended = await Promise.all(children.map((child) => once(child, "exit")));
+    expect(ended).toEqual(children.map(() => [0, null]));
+    const secrets = readSecrets(file);
+    expect([new Set(secrets).size, secrets[3]]).toEqual([4, first]);
+    expect(readdirSync(place).toSorted()).toEqual(["go", "journal.db.secrets"]);
+  },
+  60_000,
+);
 
 test("a rotation is refused while another one is under way, and keeps what the file has", () => {
   const file = join(folder, "held");

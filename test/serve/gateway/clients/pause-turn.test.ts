@@ -2,6 +2,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
+import { testOfAll } from "../../../support/all-tests.ts";
 import { openGateway } from "../gateways.ts";
 import { aiAnthropic, aiOpenai } from "./ai-sdk-clients.ts";
 import { ownAnthropic, toolRunner } from "./anthropic-clients.ts";
@@ -67,8 +68,11 @@ const CLIENTS: readonly (readonly [name: string, client: Client, ends?: "ends"])
   ["this package: openai()", ownOpenai(true)],
 ];
 
+/** One client of each wire, and one that ends; the others in `make test-all`. */
+const USUAL = new Set(["@anthropic-ai/sdk: messages", "openai: responses, not stored", "@openai/agents"]);
+
 for (const [name, client, ends] of CLIENTS)
-  test.each([false, true])(
+  (USUAL.has(name) ? test : testOfAll).each([false, true])(
     `an answer that the server's bounds end ${ends ?? "goes on"}: ${name}, streamed: %s`,
     async (isStreamed) => {
       const text = ends ? "I compute." : "It is 42.";

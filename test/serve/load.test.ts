@@ -1,0 +1,139 @@
+import { expect, test } from "vitest";
+import { createIsolateSandbox, type Sandbox } from "portcullis/sandboxes";
+import { createMemorySandbox } from "portcullis/testing";
+import { ALL_TESTS, testOfAll } from "../support/all-tests.ts";
+import { openServer } from "./servers.ts";
+
+const TENANTS = ALL_TESTS ? 5 : 3;
+const KEYS_EACH = ALL_TESTS ? 4 : 2;
+const RUNS_EACH = ALL_TESTS ? 10 : 3;
+const RUNS = TENANTS * KEYS_EACH * RUNS_EACH;
+/** Streams whose connection is broken again and again. */
+const BROKEN = Math.floor(RUNS / 4);
+
+const keys = Array.from({ length: TENANTS * KEYS_EACH }, (_, index) => ({
+  id: `key-${index}`,
+  key: `secret-of-key-number-${index}`,
+  tenant: `tenant-${index % TENANTS}`,
+}));
+
+interface Run {
+  readonly key: string;
+  readonly tenant: string;
+  readonly id: string;
+  readonly mark: string;
+}
+
+interface Seen {
+  readonly ids: string[];
+  text: string;
+}
+
+const PROGRAM = (mark: string) => `
+  console.log(${JSON.stringify(mark)});
+  for (let turn = 0; turn < 4; turn += 1) {
+    await tools.crm.find({});
+    console.log("turn " + turn);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return ${JSON.stringify(mark)};`;
+
+/** Follows events to the last one. With `breaks`, each connection is broken after some events, and made anew from the last. */
+async function follow(url: string, { key, id }: Run, breaks: boolean): Promise<Seen> {
+  const seen: Seen = { ids: [], text: "" };
+  for (;;) {
+    const left = new AbortController();
+    const last = seen.ids.at(-1);
+    const response = await fetch(`${url}/v1/executions/${id}/events`, {
+      headers: { authorization: `Bearer ${key}`, ...(last === undefined ? {} : { "last-event-id": last }) },
+      signal: left.signal,
+    });
+    if (response.status === 204) return seen;
+    expect(response.status).toBe(200);
+    let rest = "";
+    let taken = 0;
+    try {
+      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        const events = (rest + chunk).split("\n\n");
+        rest = events.pop() ?? "";
+        for (const event of events) {
+          const eventId = /^id: (.+)$/m.exec(event)?.[1];
+          if (eventId === undefined) continue;
+          seen.ids.push(eventId);
+          seen.text += event;
+          taken += 1;
+          if (breaks && taken === 2) break;
+        }
+        if (breaks && taken === 2) break;
+      }
+    } catch (error) {
+      if (!left.signal.aborted) throw error;
+    }
+    left.abort();
+    if (seen.text.includes("event: execution_ended")) return seen;
+  }
+}
+
+const TITLE = `${RUNS} executions at once, with ${BROKEN} broken streams: every event once, and no tenant sees another's`;
+
+test(TITLE, () => loaded(createMemorySandbox()), 180_000);
+testOfAll(`in isolates, ${TITLE}`, () => loaded(createIsolateSandbox()), 180_000);
+
+async function loaded(created: Sandbox): Promise<void> {
+  await using sandbox = created;
+  await using door = await openServer({ keys: { keys } }, { sandbox });
+  const { url } = await door.server.listen({ port: 0 });
+  const runs: Run[] = keys.flatMap(({ key, tenant, id: owner }) =>
+    Array.from({ length: RUNS_EACH }, (_, index) => ({
+      key,
+      tenant,
+      id: `${owner}-${index}`,
+      mark: `mark of ${owner}-${index}!`,
+    })),
+  );
+  expect(runs).toHaveLength(RUNS);
+  const waits = (index: number) => index % 3 === 0;
+  const begun = runs.map(async ({ key, id, mark }, index) => {
+    const response = await fetch(`${url}/v1/executions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ program: PROGRAM(mark), execution: id, wait: waits(index) }),
+    });
+    expect([200, 202]).toContain(response.status);
+    await response.text();
+  });
+  const followed = runs.map(async (run, index) => {
+    // A request that waits is answered when the execution has ended; the others, once it has begun.
+    if (!waits(index)) await begun[index];
+    await expect
+      .poll(async () => {
+        const found = await fetch(`${url}/v1/executions/${run.id}`, {
+          headers: { authorization: `Bearer ${run.key}` },
+        });
+        await found.text();
+        return found.status;
+      })
+      .toBe(200);
+    return follow(url, run, index < BROKEN);
+  });
+  await Promise.all(begun);
+  const all = await Promise.all(followed);
+  const marks = runs.map(({ mark }) => mark);
+  for (const [index, { ids, text }] of all.entries()) {
+    const run = runs[index];
+    const whole = await follow(url, run as Run, false);
+    expect(ids).toEqual(whole.ids);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(text.match(/event: call_ended/g)).toHaveLength(4);
+    expect(marks.filter((mark) => text.includes(mark))).toEqual([run?.mark]);
+  }
+  for (const { key, tenant } of keys.slice(0, TENANTS)) {
+    const response = await fetch(`${url}/v1/executions?limit=200`, { headers: { authorization: `Bearer ${key}` } });
+    const { executions } = (await response.json()) as {
+      readonly executions: readonly { readonly execution: string }[];
+    };
+    const own = runs.filter((run) => run.tenant === tenant).map(({ id }) => id);
+    expect(executions.map(({ execution }) => execution).toSorted()).toEqual(own.toSorted());
+  }
+  expect(door.errors).toEqual([]);
+}
