@@ -2,6 +2,7 @@ import { defineTool } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
+import { ALL_TESTS } from "../../support/all-tests.ts";
 import { KEYS, keyOf, type OpenServer, openServer } from "../servers.ts";
 
 const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
@@ -152,33 +153,36 @@ test("keys can be replaced after a tool of one that stays is gone, and that one 
   expect(json.outcome.value).not.toContain("bank");
 });
 
-test.each(["running", "waiting", "ended"])("while a list of what is %s is made, others are served", async (state) => {
-  const memory = createMemoryJournal();
-  const journal: Journal = {
-    ...memory,
-    async *list(options) {
-      for await (const summary of memory.list(options)) {
-        const until = performance.now() + 1;
-        while (performance.now() < until);
-        yield summary;
-      }
-    },
-  };
-  await using door = await openServer(undefined, { journal });
-  for (let n = 0; n < 60; n += 1)
-    for (const program of ["return await tools.desk.ask({})", "return 1"])
-      await door.ask("POST", "/v1/executions", { body: { program } });
-  let turns = 0;
-  let isOver = false;
-  const turn = () => {
-    turns += 1;
-    if (!isOver) setImmediate(turn);
-  };
-  turn();
-  expect((await door.ask("GET", `/v1/executions?state=${state}&limit=200`)).status).toBe(200);
-  isOver = true;
-  expect(turns).toBeGreaterThan(5);
-});
+test.each(ALL_TESTS ? ["running", "waiting", "ended"] : ["ended"])(
+  "while a list of what is %s is made, others are served",
+  async (state) => {
+    const memory = createMemoryJournal();
+    const journal: Journal = {
+      ...memory,
+      async *list(options) {
+        for await (const summary of memory.list(options)) {
+          const until = performance.now() + 5;
+          while (performance.now() < until);
+          yield summary;
+        }
+      },
+    };
+    await using door = await openServer(undefined, { journal });
+    for (let n = 0; n < 12; n += 1)
+      for (const program of ["return await tools.desk.ask({})", "return 1"])
+        await door.ask("POST", "/v1/executions", { body: { program } });
+    let turns = 0;
+    let isOver = false;
+    const turn = () => {
+      turns += 1;
+      if (!isOver) setImmediate(turn);
+    };
+    turn();
+    expect((await door.ask("GET", `/v1/executions?state=${state}&limit=200`)).status).toBe(200);
+    isOver = true;
+    expect(turns).toBeGreaterThan(5);
+  },
+);
 
 test("a key runs no more at once than it may, also of programs that have waited for its decisions", async () => {
   await using door = await openServer();

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { ALL_TESTS, runs, testOfAll } from "../../support/all-tests.ts";
+import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
 import { messages, toolRunner } from "./clients/anthropic-clients.ts";
 import { responses } from "./clients/openai-clients.ts";
 import type { Client } from "./clients/task.ts";
@@ -13,7 +13,7 @@ import { type Death, mortalGateway } from "./mortal-gateway.ts";
  */
 
 /** Of the moments of death, the quick run takes one in so many. */
-const STEP = ALL_TESTS ? 1 : 3;
+const STEP = ALL_TESTS ? 1 : 5;
 
 const PROGRAM = `const [a, b] = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]);
 const c = await tools.depot({ id: 3 });
@@ -70,7 +70,7 @@ for (const [name, client] of CLIENTS)
           fc.asyncProperty(fc.array(death, { minLength: 2, maxLength: 4 }), async (deaths) => {
             await complete(client, isStreamed, deaths);
           }),
-          { numRuns: runs(40) },
+          { numRuns: ALL_TESTS ? 40 : 4 },
         );
       },
       300_000,

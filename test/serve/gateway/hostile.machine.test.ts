@@ -1,19 +1,13 @@
-import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readMessages } from "../../../src/models/anthropic/surface/read-messages.ts";
 import { readItems } from "../../../src/models/openai/surface/read-items.ts";
+import { processorNow, turnsOf } from "../turns.ts";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 
 /** Of the processor time of all turns together, what the longest one may take. */
 const MOST_SHARE = 0.3;
 /** Reading that compares each part with all others takes four times as long. */
 const MOST_RATIO = 3.2;
-
-/** Processor time of this thread, in milliseconds. */
-function processorNow(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
-}
 
 function count({ fetch }: OpenGateway, content: string): Promise<Response> {
   const headers = {
@@ -23,24 +17,6 @@ function count({ fetch }: OpenGateway, content: string): Promise<Response> {
   };
   const body = JSON.stringify({ model: "m", max_tokens: 10, messages: [{ role: "user", content }] });
   return fetch("http://localhost/v1/messages/count_tokens", { method: "POST", headers, body });
-}
-
-/** Processor time that work took, and its longest turn, in which all else waits. */
-async function turnsOf(work: () => Promise<unknown>) {
-  let longest = 0;
-  const over = new AbortController();
-  const begun = processorNow();
-  const looking = (async () => {
-    for (let before = begun; !over.signal.aborted; before = processorNow()) {
-      await setImmediate();
-      longest = Math.max(longest, processorNow() - before);
-    }
-  })();
-  await work();
-  const whole = processorNow() - begun;
-  over.abort();
-  await looking;
-  return { whole, longest };
 }
 
 test.each([

@@ -12,7 +12,7 @@ import { PROGRAM_EVENTS } from "../../../src/programs/event.ts";
 import { HTTP_EVENTS } from "../../../src/serve/api/event-shapes.ts";
 import { header, turn } from "../../journal/records.ts";
 import { JournalEvents } from "../../../src/serve/live/journal-events.ts";
-import { collectGarbage } from "../../support/collect-garbage.ts";
+import { beginCalls, DECISIONS, endCalls } from "./many-calls.ts";
 import { takeRecords } from "./take-records.ts";
 
 const read = { allowedCallers: ["programmatic"], effect: "read" } as const;
@@ -177,39 +177,23 @@ test("the same records give the same events, wherever the reading is interrupted
   }
 });
 
-const memory = () => {
-  collectGarbage();
-  return process.memoryUsage().heapUsed;
-};
-
-test.each(["allowed", "held", "client"] as const)(
+test.each(DECISIONS)(
   "what is held of thousands of calls that are %s is counted, and given back once they are answered",
   (decision) => {
-    const ids = Array.from({ length: 20_000 }, (_, n) => n + 1);
-    const events = new JournalEvents();
-    takeRecords([header("e")], events);
-    const empty = events.heldBytes;
-    const before = memory();
-    const commands = [
-      ...ids.map((id) => frameText({ kind: "call", id, tool: "a.pay", body: "{}" })),
-      ...ids.map((id) => frameText({ kind: "timer", id: 30_000 + id, ms: 1 })),
-    ];
-    takeRecords([turn(frameText({ kind: "fire", now: 1, id: 1 }), ...commands)], events);
-    for (const id of ids) {
-      const inputDigest = `${id}`.padStart(64, "0");
-      const tool = `a.p${"ay".repeat(1 + (id % 2))}`;
-      const call = { type: "call", call: `${id}`, tool, caller: "programmatic", decision, inputDigest } as const;
-      takeRecords([{ ...call, at: 1.7e12 + id }], events);
-    }
-    commands.length = 0;
-    expect(events.heldBytes - empty).toBeGreaterThan(0.9 * (memory() - before));
-    for (const id of ids) {
-      const answered = { type: "answered", call: `${id}`, ok: true, ms: 1, bytes: 1, at: 1 } as const;
-      const told = frameText({ kind: "answer", now: 2, id, ok: true, body: "1" });
-      const fired = frameText({ kind: "fire", now: 2, id: 30_000 + id });
-      takeRecords([answered, turn(told), turn(fired)], events);
-    }
-    expect(events.heldBytes).toBe(empty);
+    const heldBy = (count: number) => {
+      const events = new JournalEvents();
+      takeRecords([header("e")], events);
+      const empty = events.heldBytes;
+      beginCalls(events, count, decision);
+      const held = events.heldBytes - empty;
+      endCalls(events, count);
+      expect(events.heldBytes).toBe(empty);
+      return held / count;
+    };
+    const [few, many] = [heldBy(1000), heldBy(2000)];
+    // Names and ids of calls are longer than that.
+    expect(few).toBeGreaterThan(30);
+    expect(many).toBeCloseTo(few, -1);
   },
 );
 

@@ -5,8 +5,6 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { ask, KEYS, keyOf, openServer } from "../../servers.ts";
 
-const KEYS_OF_ALL = { keys: KEYS.keys.filter(({ id }) => id !== "low") };
-
 const names = (json: { readonly tools: readonly { readonly name: string }[] }) => json.tools.map(({ name }) => name);
 
 test("a key learns the tools that it may call, and run_program in the words that models get", async () => {
@@ -40,34 +38,6 @@ test("a key with few tools, or few callers, is told of no others, in no place", 
   const found = await door.ask("GET", "/v1/tools/search?q=pays", { key: keyOf("low") });
   expect(found.text).not.toContain("bank");
   expect(names((await door.ask("GET", "/v1/tools", { key: keyOf("dir") })).json)).toEqual([]);
-});
-
-test("a page of a thousand tools is made in slices, between which other requests are served", async () => {
-  const tools = Array.from({ length: 1000 }, (_, n) =>
-    defineTool({
-      name: `many.t${n}`,
-      description: "d",
-      input: z.object({ id: z.string(), more: z.array(z.object({ n: z.number() })) }),
-      allowedCallers: ["programmatic"],
-      effect: "read",
-      handler: () => 1,
-    }),
-  );
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
-  const server = await createServer(runtime, { keys: KEYS_OF_ALL });
-  const get = (path: string) => ask(server, "GET", path, { key: keyOf("ann") });
-  // What is told of all tools together is made once.
-  await get("/v1/tools?limit=1");
-  const seen = { turns: 0, isOver: false };
-  const listing = get("/v1/tools?limit=1000").then((answer) => {
-    seen.isOver = true;
-    return answer;
-  });
-
-  for (; !seen.isOver; seen.turns += 1) await new Promise((resolve) => setImmediate(resolve));
-  expect((await listing).json.tools).toHaveLength(1000);
-  expect(seen.turns).toBeGreaterThan(5);
-  await server.close();
 });
 
 test("a search finds tools by what they do, with the stub of the language that is asked for", async () => {
