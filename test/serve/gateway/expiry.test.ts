@@ -88,7 +88,7 @@ test("a pause that its client leaves ends the program and the conversation, also
 test("answers after the expiry are refused, also of a pause that the server has not looked for", async () => {
   await using gateway = await openGateway([PROGRAM], { pauseMs: PAUSE_MS });
   const { json: message } = await post(gateway, { messages: [USER] });
-  expect(Date.parse(message.container.expires_at) - Date.now()).toBe(PAUSE_MS);
+  expect(Date.parse(message.container.expires_at) - Date.now()).toBeLessThanOrEqual(PAUSE_MS);
   pass(PAUSE_MS);
   const late = await post(gateway, answered(message));
   expect([late.status, late.json.error.message]).toEqual([400, expect.stringContaining("expired")]);

@@ -104,7 +104,8 @@ beforeAll(async () => {
 
 test("each scenario for servers is passed, or it is said why it cannot be", () => {
   const scenarios = printed.map((line) => / (\S+): /.exec(line)?.[1]);
-  expect(scenarios.toSorted()).toEqual([...APPLICABLE, ...Object.keys(OTHERS)].toSorted());
+  expect(new Set(scenarios)).toEqual(new Set([...APPLICABLE, ...Object.keys(OTHERS)]));
+  expect(scenarios).toHaveLength(APPLICABLE.length + Object.keys(OTHERS).length);
 });
 
 test.each(APPLICABLE)("the conformance suite of the protocol: %s", (scenario) => {

@@ -15,11 +15,12 @@ import type { Client } from "./task.ts";
  * server that is closed after each answer, so that every pause lies in the journal alone.
  */
 
+const unstored = responses(false);
 const CLIENTS: readonly (readonly [name: string, client: Client])[] = [
   ["`@anthropic-ai/sdk`: `messages`", messages],
   ["`@anthropic-ai/sdk`: `toolRunner`", toolRunner],
   ["`openai`: `responses`, stored", responses(true)],
-  ["`openai`: `responses`, not stored", responses(false)],
+  ["`openai`: `responses`, not stored", unstored],
   ["`@openai/agents`", agents],
   ["`ai` with `@ai-sdk/anthropic`", aiAnthropic],
   ["`ai` with `@ai-sdk/openai`, stored", aiOpenai(true)],
@@ -66,9 +67,9 @@ async function complete(client: Client, mode: (typeof MODES)[number], wire: Wire
 }
 
 /** One client of each wire in each way, and on each upstream in one: `make test-all` has all of the matrix. */
-const USUAL: readonly Client[] = [CLIENTS[0], CLIENTS[3]].flatMap((one) => (one ? [one[1]] : []));
+const USUAL: ReadonlySet<Client> = new Set([messages, unstored]);
 const isUsual = (client: Client, mode: string, upstream: string) =>
-  USUAL.includes(client) && (upstream === WIRES[0]?.[0] || (client === messages && mode === "whole"));
+  USUAL.has(client) && (upstream === WIRES[0]?.[0] || (client === messages && mode === "whole"));
 
 for (const [upstream, wire] of WIRES)
   for (const [name, client] of CLIENTS)
