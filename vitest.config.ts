@@ -4,9 +4,12 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import packageJson from "./package.json" with { type: "json" };
 
-/** A file that fakes modules leaves traces in what it has loaded. One that counts engines or memory counts those of its whole process. */
+/**
+ * A file that fakes modules leaves traces in what it has loaded. One that counts engines, memory or the timers of the package's
+ * clock counts those of its whole process.
+ */
 const JUDGES_PROCESS =
-  /\bvi\.(?:(?:mock|doMock|stubGlobal|stubEnv)\(|spyOn\(process\b)|\b(?:enginesOf|growthOf|memoryUsage|memoryHeld|collectGarbage|HostWatch)\(/;
+  /\bvi\.(?:(?:mock|doMock|stubGlobal|stubEnv)\(|spyOn\(process\b)|\b(?:enginesOf|growthOf|memoryUsage|memoryHeld|collectGarbage|HostWatch)\(|\bclock\.timers\b/;
 
 const matching = (paths: string, pattern: RegExp) =>
   globSync(paths).filter((path) => pattern.test(readFileSync(path, "utf8")));

@@ -62,7 +62,7 @@ export const after = (ms: number, run: () => void): Timer => clock.after(ms, run
 /** Calls `run` again and again. */
 export const every = (ms: number, run: () => void): Timer => clock.every(ms, run);
 
-/** A signal that is aborted with a `TimeoutError`. It does not keep the process, and costs nothing once nobody holds it. */
+/** A signal that is aborted with a `TimeoutError`. It does not keep the process, and costs nothing once it is unreachable. */
 export const deadline = (ms: number): AbortSignal => clock.deadline(ms);
 
 export const cancel = (timer: Timer | undefined): void => timer?.[Symbol.dispose]();

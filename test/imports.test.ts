@@ -220,7 +220,7 @@ test("the reader of imports finds every form of them", () => {
   expect(imports.length).toBeGreaterThan(files.length);
   const has = (file: string, target: string, typesOnly: boolean) =>
     imports.some((one) => one.file === file && one.target === target && one.typesOnly === typesOnly);
-  expect(has("src/programs/drive/program-timers.ts", "tinyqueue", false)).toBe(true);
+  expect(has("src/gate/queues/tool-queues.ts", "p-queue", false)).toBe(true);
   expect(has("src/output/report.ts", "src/programs/execution.ts", true)).toBe(true);
   expect(has("src/index.ts", "src/errors.ts", false)).toBe(true);
   expect(has("src/programs/prepare/preparing-thread.ts", "src/programs/prepare/thread/thread.js", false)).toBe(true);

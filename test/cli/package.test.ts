@@ -49,6 +49,7 @@ test("an install brings these packages and no other, of less than 40 MB", () => 
     "jsonc-parser",
     "leven",
     "node-gyp-build",
+    "p-queue",
     "tinyqueue",
     "zod",
   ]);

@@ -1,9 +1,9 @@
+import PQueue from "p-queue";
 import { after, cancel, now } from "../../clock.ts";
 import type { PastCall } from "../../gate/open-call.ts";
 import type { GateSession } from "../../gate/session.ts";
 import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../../models/model.ts";
 import type { Report } from "../../output/report.ts";
-import { Slots } from "../../gate/queues/slots.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { Effect } from "../../tools/tool.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
@@ -54,7 +54,7 @@ export class CallAnswerer {
    * Calls that may write, and programs, run one after the other in the order of the turn. A call that waits for a
    * decision or a result gives its place up. The gate limits how many other calls run at once.
    */
-  readonly #inOrder = new Slots(1);
+  readonly #inOrder = new PQueue({ concurrency: 1 });
   readonly #unanswered = new Set<string>();
   /** Calls whose programs have stopped to wait. */
   readonly #waitingPrograms = new Set<string>();
@@ -118,7 +118,7 @@ export class CallAnswerer {
   /** A call that waits leaves the order. */
   async #begin(call: ModelCall, past: PastCall | undefined): Promise<void> {
     if (this.#mayOverlap(call)) return this.#answer(call, past);
-    await this.#inOrder.run(async () => {
+    await this.#inOrder.add(async () => {
       const left = Promise.withResolvers<void>();
       this.#leaving.set(call.id, left.resolve);
       const answering = this.#answer(call, past);

@@ -1,13 +1,22 @@
-import { Places } from "../../places/places.ts";
+import PQueue from "p-queue";
 import { SharedPlaces } from "../../places/shared-places.ts";
 import { SharedStarts } from "../../places/shared-starts.ts";
 import type { SharedState } from "../../places/shared-state.ts";
 import { Starts } from "../../places/starts.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { TenantsInTurn } from "./tenants-in-turn.ts";
+
+/** The part of a queue that is used: the declarations of `p-queue` do not compile without the types of browsers. */
+interface Queue {
+  add<Value>(
+    run: () => Promise<Value>,
+    options: { readonly signal: AbortSignal; readonly tenant: string },
+  ): Promise<Value>;
+}
 
 interface QueuesOfTool {
   /** For a tool whose concurrency is bounded. */
-  readonly running?: Places;
+  readonly running?: Queue;
   /** For a tool with a rate. */
   readonly starting?: Starts;
   /** The same bounds over all processes of a fleet. */
@@ -34,9 +43,8 @@ export class ToolQueues {
     if (typeof handler !== "function" || this.#of(tool) || (!Number.isFinite(concurrency) && !rate)) return;
     const own = this.#queues.get(handler) ?? new Map<string, QueuesOfTool>();
     this.#queues.set(handler, own);
-    const perTenant = Number.POSITIVE_INFINITY;
     own.set(keyOf(tool), {
-      ...(Number.isFinite(concurrency) ? { running: new Places({ atOnce: concurrency, perTenant }) } : {}),
+      ...(Number.isFinite(concurrency) ? { running: new PQueue({ concurrency, queueClass: TenantsInTurn }) } : {}),
       ...(rate ? { starting: new Starts(rate) } : {}),
       ...this.#sharedOf(tool),
     });
@@ -81,15 +89,12 @@ export class ToolQueues {
     signal: AbortSignal,
   ): Promise<Value | undefined> {
     const begin = () => this.whenRate(tool, tenant, signal).then(run);
-    const release = await running?.take(tenant, signal);
+    const start = places ? () => places.run(begin, signal) : begin;
     try {
-      signal.throwIfAborted();
-      return await (places ? places.run(begin, signal) : begin());
+      return await (running ? running.add(start, { signal, tenant }) : start());
     } catch (error) {
       if (signal.aborted && error instanceof Error && error.name === "AbortError") return undefined;
       throw error;
-    } finally {
-      release?.();
     }
   }
 
