@@ -6,6 +6,7 @@ import { Gate } from "../../src/gate/gate.ts";
 import type { CallContext } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
 import { HeldBytes } from "../../src/values/held-bytes.ts";
+import { manualClock } from "../support/clock.ts";
 import { heldSchema, holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
 test("a tool's fields are read from its schema once, however many calls are refused", async () => {
@@ -533,10 +534,8 @@ test("a call that is being journalled as allowed when its session closes does no
   const answer = call();
   await idle();
   // The scheduler's time in this turn of the event loop is spent, so the calls of the session are ended in the next one.
-  void session.share.lane.run(() => {
-    const until = performance.now() + 50;
-    while (performance.now() < until);
-  });
+  const clock = manualClock();
+  void session.share.lane.run(() => clock.block(50));
   session.close();
   journalled.resolve();
   expect(await answer).toBeUndefined();

@@ -13,6 +13,7 @@ import { createForkedPythonSandbox, PYTHON } from "../support/python-process-san
 import { echo, later, pay, signal, tool } from "../support/tools.ts";
 import { executeSuite } from "./execute.suite.ts";
 import { runs } from "../support/all-tests.ts";
+import { manualClock } from "../support/clock.ts";
 
 describe("evicted at every wait, programs in JavaScript do", () => {
   const sandbox = evicting(createMemorySandbox());
@@ -197,15 +198,13 @@ test("a program that cannot be replayed keeps its guest, and its usage says why"
 });
 
 test("a program with an expensive replay keeps its guest, and its replays never take half of runningMs", async () => {
-  const computes = (ms: number) => {
-    for (const until = performance.now() + ms; performance.now() < until;);
-  };
+  const clock = manualClock();
   const calls = Array.from({ length: 12 }, (_, index) => [CALL(index + 1, "echo"), TURN_END]);
   let replayedMs = 0;
   let guest = 0;
   const sandbox = evicting(
     scripted([...calls, [SETTLED]], (number, turn) => {
-      computes(60);
+      clock.block(60);
       if (number > guest) guest = number;
       if (turn < number) replayedMs += 60;
     }),

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
@@ -12,6 +12,7 @@ import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { listed } from "../../journal/journal-suite.ts";
+import { manualClock } from "../../support/clock.ts";
 import { signal } from "../../support/tools.ts";
 
 const sandbox = createMemorySandbox();
@@ -107,7 +108,7 @@ test("a host reads the items as they come, and the journal tells their number an
 test("a stream without items is a loop without turns, and keeps nothing open if it is not read", async () => {
   await using host = await open(rows({ count: 0 }));
   const items = await host.items();
-  await sleep(0);
+  await nextTurn();
   expect(host.runtime.queue).toMatchObject({ running: 0 });
   expect(await Array.fromAsync(items)).toEqual([]);
   expect(await outcomeOf(host)).toEqual({ type: "completed", items: 0, bytes: 0 });
@@ -124,7 +125,7 @@ test("a handler is asked for two batches and no more while the host reads the fi
   await using host = await open({ tool });
   const iterator = (await host.items())[Symbol.asyncIterator]();
   expect(await iterator.next()).toEqual({ done: false, value: { id: 0 } });
-  await sleep(150);
+  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
   expect(seen.pulled).toBeLessThanOrEqual(2001);
   expect(seen.ended).toBe(false);
   await iterator.return?.();
@@ -288,8 +289,7 @@ describe("items that are not read end", () => {
     const { tool, seen } = rows({ count: 5000, timeoutMs: 50 });
     await using host = await open({ tool });
     const items = await host.items();
-    await sleep(150);
-    expect(seen).toMatchObject({ ended: true, aborted: true });
+    await expect.poll(() => seen).toMatchObject({ ended: true, aborted: true });
     expect(host.runtime.queue).toMatchObject({ running: 0 });
     await expect(Array.fromAsync(items)).rejects.toMatchObject({
       ...cancelled,
@@ -300,10 +300,11 @@ describe("items that are not read end", () => {
 });
 
 test("a loop may take longer than the tool's time for an item", async () => {
+  const clock = manualClock();
   await using host = await open(rows({ count: 2, timeoutMs: 50 }));
   const read: unknown[] = [];
   for await (const item of await host.items()) {
-    await sleep(120);
+    await clock.advance(120);
     read.push(item);
   }
   expect(read).toHaveLength(2);

@@ -1,5 +1,4 @@
 /* oxlint-disable unicorn/no-thenable -- what handlers give is hostile here */
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
@@ -7,6 +6,7 @@ import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { HeldBytes } from "../../../src/values/held-bytes.ts";
 import { idle } from "../open-session.ts";
+import { manualClock } from "../../support/clock.ts";
 import { type Items, read, streamTool } from "./read-stream.ts";
 
 const MIB = 1024 * 1024;
@@ -301,11 +301,12 @@ test.each(
 });
 
 test("a handler whose time for an approval is counted is not silent meanwhile", async () => {
+  const clock = manualClock();
   const handler = async function* (_: unknown, context: CallContext) {
     const { session } = opened;
     // As an agent does that runs in a handler, and waits for a decision.
     const endBelow = session.beginBelow("1", { waitsForApproval: true });
-    await sleep(400);
+    await clock.advance(400);
     endBelow();
     yield context.signal.aborted;
   };
