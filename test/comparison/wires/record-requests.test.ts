@@ -204,13 +204,13 @@ describe.each(wires)("on %s", (provider, wire) => {
   });
 
   test("a long conversation in parts is read like its turns, each alone", async () => {
-    const large = fc.array(fc.nat({ max: 300 }), { minLength: 2, maxLength: 7 }).map((kilobytes) => [
-      ...kilobytes.map((kilobyte, index) => {
+    const large = fc.array(fc.nat({ max: 300 }), { minLength: 2, maxLength: 7 }).map((kilobytes) =>
+      kilobytes.map((kilobyte, index) => {
         const [one, two] = [`call_${index}`, `call_${index}_b`];
         const calls = [call(one, {}), call(two, {})];
         return called("And?", calls, [result(one, "x".repeat(kilobyte * 1000)), result(two, index)]);
       }),
-    ]);
+    );
     const check = async (turns: readonly GivenTurn[]) => {
       const read = (given: readonly GivenTurn[]) =>
         recordLastRequest(wire, opening, "Why?", [...given, answered("Done.")]);
