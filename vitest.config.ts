@@ -19,7 +19,7 @@ const matching = (paths: string, pattern: RegExp) =>
  * in one process, which loads once what they share.
  */
 const OWN_PROCESS = [
-  "test/{examples,package,durability,telemetry}/**/*.test.ts",
+  "test/{package,durability,telemetry}/**/*.test.ts",
   "test/bundlers.test.ts",
   "test/gate/session.test.ts",
   // Tests that share the Docker daemon, each with containers of its own.

@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { testOfAll } from "../support/all-tests.ts";
 import { root } from "../support/snippets.ts";
 
 /* What `make` installs, with an npm that only notes what it is asked for. */
@@ -66,12 +67,15 @@ async function make(targets: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return { ...ran, npm: existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [] };
 }
 
-test("make demo installs what the demo needs, and says so before and after; the next one installs nothing", async () => {
-  const { stderr, npm } = await make(["demo"]);
-  expect(npm).toEqual(["ci --omit=dev"]);
-  expect(stderr).toMatch(/^Installing the 1 packages that the demo needs, .*\n1 packages in \d+ s\.\n$/);
-  expect(await make(["demo"])).toMatchObject({ code: 0, stderr: "", npm: ["ci --omit=dev"] });
-});
+testOfAll(
+  "make demo installs what the demo needs, and says so before and after; the next one installs nothing",
+  async () => {
+    const { stderr, npm } = await make(["demo"]);
+    expect(npm).toEqual(["ci --omit=dev"]);
+    expect(stderr).toMatch(/^Installing the 1 packages that the demo needs, .*\n1 packages in \d+ s\.\n$/);
+    expect(await make(["demo"])).toMatchObject({ code: 0, stderr: "", npm: ["ci --omit=dev"] });
+  },
+);
 
 test("make test after make demo installs all packages, and make demo after it leaves them", async () => {
   await make(["demo"]);
@@ -82,11 +86,11 @@ test("make test after make demo installs all packages, and make demo after it le
   expect((await make(["test", "packages"])).npm).toHaveLength(2);
 });
 
-test("make demo test, in either order, installs once", async () => {
+testOfAll("make demo test, in either order, installs once", async () => {
   expect((await make(["demo", "test"])).npm).toEqual(["ci"]);
 });
 
-test("a lock that has changed is installed again: all packages where all were installed", async () => {
+testOfAll("a lock that has changed is installed again: all packages where all were installed", async () => {
   await make(["test"]);
   const later = new Date(Date.now() + 60_000);
   utimesSync(join(folder, "package-lock.json"), later, later);
