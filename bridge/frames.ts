@@ -16,8 +16,8 @@ export interface GuestLimits {
   readonly calls: number;
   /** Bytes, as UTF-8, of the printed text that is kept from the end, once `printedBytes` are spent. */
   readonly logBytes: number;
-  /** Bytes, as UTF-8, of printed text that are sent as they are. Missing in journals of before there was this limit. */
-  readonly printedBytes?: number;
+  /** Bytes, as UTF-8, of printed text that are sent as they are. */
+  readonly printedBytes: number;
   /** Bytes of the largest frame the guest may send. */
   readonly frameBytes: number;
 }

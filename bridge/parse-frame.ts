@@ -92,7 +92,7 @@ const limits: Field = (value) => {
   if (typeof value !== "object" || value === null) return false;
   const named = value as Readonly<Record<string, unknown>>;
   const isCount = (key: string) => Object.hasOwn(named, key) && count(named[key]);
-  return ["calls", "logBytes", "frameBytes"].every(isCount) && (!("printedBytes" in named) || isCount("printedBytes"));
+  return ["calls", "logBytes", "printedBytes", "frameBytes"].every(isCount);
 };
 
 const HOST_FORMS = new Map([

@@ -144,9 +144,7 @@
 
   let outbox = "";
   let settled = false;
-  let limits = { __proto__: null, calls: 0, logBytes: 0, frameBytes: 0 };
-  /** Undefined in a journal of before there was this limit: then a guest prints as it did at the time. */
-  let printedBytes = undefined;
+  let limits = { __proto__: null, calls: 0, logBytes: 0, printedBytes: 0, frameBytes: 0 };
 
   function emit(header, body) {
     if (settled) return;
@@ -192,7 +190,6 @@
   function start(header, body) {
     startedAt = header.now;
     limits = header.limits;
-    printedBytes = limits.printedBytes;
     seedRandom(header.seed);
     streamingTools = body.streams;
     defineProperty(globalThis, "tools", { value: toolTree(body.tools), enumerable: true });
@@ -1021,7 +1018,6 @@
 
   /** Prints a text, which may be several lines. */
   function print(stream, text) {
-    if (printedBytes === undefined) return printLine(stream, text);
     let from = 0;
     for (let end = indexOf(text, "\n"); end >= 0; end = indexOf(text, "\n", from)) {
       printLine(stream, slice(text, from, end));
@@ -1035,7 +1031,7 @@
     if (settled) return;
     const isHead = tailFirst === null && dropped === 0;
     const besides = 1 + (stream === pendingStream ? 0 : FRAME_BYTES);
-    const room = printedBytes === undefined || !isHead ? -1 : printedBytes - headBytes - besides;
+    const room = isHead ? limits.printedBytes - headBytes - besides : -1;
     if (room >= 0 && fittingLength(text, room) === text.length) {
       headBytes += fittingBytes + besides;
       send(stream, `${text}\n`, 0);
@@ -1045,11 +1041,6 @@
     const leftOut = length === text.length ? "" : `… [${text.length - length} more characters of this line left out]`;
     const line = `${leftOut === "" ? text : slice(text, 0, length)}${leftOut}\n`;
     const bytes = fittingBytes + utf8Length(leftOut) + 1;
-    if (printedBytes === undefined && isHead && headBytes + bytes <= limits.logBytes) {
-      headBytes += bytes;
-      send(stream, line, 0);
-      return;
-    }
     const entry = { __proto__: null, stream, line, bytes, next: null };
     if (tailLast === null) tailFirst = entry;
     else tailLast.next = entry;
@@ -1068,7 +1059,6 @@
     pendingStream = stream;
     pendingDropped += droppedBefore;
     pending += text;
-    if (printedBytes === undefined) return;
     while (pending.length > PIECE_LENGTH) {
       const isPair = charCodeAt(pending, PIECE_LENGTH - 1) >>> 10 === 0xd800 >>> 10;
       const rest = slice(pending, isPair ? PIECE_LENGTH - 1 : PIECE_LENGTH);

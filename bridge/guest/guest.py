@@ -465,8 +465,7 @@ class Log:
     def __init__(self, append):
         self._append = append
         self.log_bytes = 0
-        # None in a journal of before there was this limit: then a guest prints as it did at the time.
-        self.printed_bytes = None
+        self.printed_bytes = 0
         self._pending = []
         self._pending_length = 0
         self._pending_stream = "stdout"
@@ -483,7 +482,7 @@ class Log:
     def room(self):
         """Bytes that a line may have, with its line break, to be sent whole."""
         is_head = not self._tail and self._dropped == 0
-        return self.printed_bytes - self._head_bytes if is_head and self.printed_bytes is not None else 0
+        return self.printed_bytes - self._head_bytes if is_head else 0
 
     def held_length(self):
         """Characters of a line that are held until its end. A line that is longer is not sent whole."""
@@ -504,11 +503,6 @@ class Log:
             text, left_out = kept, left_out + units(text) - units(kept)
         line = f"{text}… [{left_out} more characters of this line left out]\n" if left_out > 0 else f"{text}\n"
         size = utf8_size(line)
-        is_head = self.printed_bytes is None and not self._tail and self._dropped == 0
-        if is_head and self._head_bytes + size <= self.log_bytes:
-            self._head_bytes += size
-            self._send(stream, line, 0)
-            return
         self._tail.append((stream, line, size))
         self._tail_bytes += size
         while self._tail_bytes > self.log_bytes and self._tail:
@@ -520,9 +514,6 @@ class Log:
             self.flush()
         self._pending_stream = stream
         self._pending_dropped += dropped_before
-        if self.printed_bytes is None:
-            self._pending.append(line)
-            return
         while len(line) > PIECE_LENGTH - self._pending_length:
             room = PIECE_LENGTH - self._pending_length
             self._pending.append(line[:room])
@@ -1625,7 +1616,7 @@ class Guest:
         self.started_at = header["now"]
         self._limits = header["limits"]
         self.log.log_bytes = self._limits["logBytes"]
-        self.log.printed_bytes = self._limits.get("printedBytes")
+        self.log.printed_bytes = self._limits["printedBytes"]
         seed_chance(header["seed"])
         module = types.ModuleType("__main__")
         tools = tool_tree(body["tools"], self.call, set(body.get("streams", ())), self.stream)

@@ -53,7 +53,7 @@ function run(child: ChildProcess, index: number, program: string): Promise<strin
         if (kind === "settled") resolve("settled");
       }
     });
-    const limits = { calls: 1e6, logBytes: 512, frameBytes: 65_536 };
+    const limits = { calls: 1e6, logBytes: 512, printedBytes: 512, frameBytes: 65_536 };
     const header = { kind: "start", protocol: 1, now: 1, seed: "0123456789abcdef0123456789abcdef", limits };
     send(header, JSON.stringify({ program, tools: ["ping"] }));
   });

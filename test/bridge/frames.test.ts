@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { answerText, frameText, type GuestFrame, type HostFrame, splitFrame } from "../../bridge/frames.ts";
 
-const LIMITS = { calls: 1, logBytes: 256, frameBytes: 65_536 };
+const LIMITS = { calls: 1, logBytes: 256, printedBytes: 256, frameBytes: 65_536 };
 
 test.each<[string, HostFrame | GuestFrame, string]>([
   ["a header alone", { kind: "fire", now: 5, id: 2 }, '{"kind":"fire","now":5,"id":2}'],
@@ -16,7 +16,7 @@ test.each<[string, HostFrame | GuestFrame, string]>([
   [
     "the fields in the order they are given",
     { kind: "start", protocol: 1, now: 0, seed: "0".repeat(32), limits: LIMITS, body: "{}" },
-    `{"kind":"start","protocol":1,"now":0,"seed":"${"0".repeat(32)}","limits":{"calls":1,"logBytes":256,"frameBytes":65536}}\n{}`,
+    `{"kind":"start","protocol":1,"now":0,"seed":"${"0".repeat(32)}","limits":{"calls":1,"logBytes":256,"printedBytes":256,"frameBytes":65536}}\n{}`,
   ],
 ])("a frame's text is %s", (_, frame, text) => {
   expect(frameText(frame)).toBe(text);

@@ -6,7 +6,8 @@ import type { JournalRecord } from "../../src/journal/record.ts";
 import { listExecutions } from "../../src/executions/list-executions.ts";
 import { header, outcome, turn } from "../journal/records.ts";
 
-const start = '{"kind":"start","protocol":1,"now":1,"seed":"00","limits":{"calls":1,"logBytes":1,"frameBytes":1}}\n{}';
+const start =
+  '{"kind":"start","protocol":1,"now":1,"seed":"00","limits":{"calls":1,"logBytes":1,"printedBytes":1,"frameBytes":1}}\n{}';
 const held = (input: string): readonly JournalRecord[] => [
   turn('{"kind":"fire","now":1,"id":9}', `{"kind":"call","id":1,"tool":"pay"}\n${input}`),
   { type: "call", call: "1", tool: "pay", caller: "programmatic", decision: "held", inputDigest: "", at: 1 },

@@ -41,7 +41,7 @@ const callHeader = (execution: string): CallHeader => {
   return { type, format, execution, tenant, startedAt, tools, limits, versions, ...called };
 };
 
-const START = `{"kind":"start","protocol":1,"now":${AT},"seed":"${"0".repeat(32)}","limits":{"calls":9,"logBytes":9,"frameBytes":9}}\n{"program":"","tools":[]}`;
+const START = `{"kind":"start","protocol":1,"now":${AT},"seed":"${"0".repeat(32)}","limits":{"calls":9,"logBytes":9,"printedBytes":9,"frameBytes":9}}\n{"program":"","tools":[]}`;
 const call = (id: number, body: string) => `{"kind":"call","id":${id},"tool":"take"}\n${body}`;
 const answer = (id: number) => `{"kind":"answer","now":${AT},"id":${id},"ok":true}\n1`;
 /** Cannot be compressed, and is like no other. */

@@ -19,7 +19,7 @@ export function startText(program: string): string {
     protocol: PROTOCOL_VERSION,
     now: 1_760_000_000_000,
     seed: "0123456789abcdef0123456789abcdef",
-    limits: { calls: 100, logBytes: 8192, frameBytes: 1024 * 1024 },
+    limits: { calls: 100, logBytes: 8192, printedBytes: 8192, frameBytes: 1024 * 1024 },
     body: JSON.stringify({ program, tools: ["ping"] }),
   });
 }

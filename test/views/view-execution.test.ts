@@ -255,7 +255,7 @@ testOfAll("of very many calls the first are listed and the others counted, and e
   const journal = createMemoryJournal();
   await journal.create(header("many", { limits: {} }));
   const calls = Array.from({ length: 50_002 }, (_, n) => `{"kind":"call","id":${n + 1},"tool":"t"}\n{"n":${n}}`);
-  const start = `{"kind":"start","protocol":1,"now":1,"seed":"${"0".repeat(32)}","limits":{"calls":1,"logBytes":1,"frameBytes":1}}\n{}`;
+  const start = `{"kind":"start","protocol":1,"now":1,"seed":"${"0".repeat(32)}","limits":{"calls":1,"logBytes":1,"printedBytes":1,"frameBytes":1}}\n{}`;
   await journal.append("many", 1, [turn(start, ...calls)]);
   const view = await viewExecution(journal, "many");
   expect(view.calls).toHaveLength(50_000);
@@ -351,7 +351,7 @@ test.each(LARGE)(
     const store = cleanUp.use(createSqliteJournal({ path: join(folder, "journal.db") }));
     const { counted, read } = counting(store);
     const most = 32 * 1024 * 1024;
-    const start = `{"kind":"start","protocol":1,"now":1,"seed":"${"0".repeat(32)}","limits":{"calls":1,"logBytes":1,"frameBytes":1}}\n{}`;
+    const start = `{"kind":"start","protocol":1,"now":1,"seed":"${"0".repeat(32)}","limits":{"calls":1,"logBytes":1,"printedBytes":1,"frameBytes":1}}\n{}`;
     let id = 0;
     const text = "x".repeat(500_000);
     for (let n = 0; n < count; n += 1) {

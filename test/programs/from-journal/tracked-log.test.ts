@@ -13,7 +13,7 @@ const start = frameText({
   protocol: 1,
   now: AT,
   seed: "0".repeat(32),
-  limits: { calls: 1, logBytes: 1, frameBytes: 1 },
+  limits: { calls: 1, logBytes: 1, printedBytes: 1, frameBytes: 1 },
   body: '{"program":"","tools":[]}',
 });
 const BEGIN: GuestEvent = { head: { kind: "start", now: AT }, text: start };
