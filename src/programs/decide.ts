@@ -68,7 +68,7 @@ export async function decide(
 
 export type FindCall = (id: string) => UnansweredCall | undefined;
 
-export function openCallsOf({ calls, end: { outcome }, own, turns }: ExecutionState): FindCall {
+function openCallsOf({ calls, end: { outcome }, own, turns }: ExecutionState): FindCall {
   return (id) => {
     if (outcome !== undefined) return undefined;
     if (own && own.id === id) return turns === 0 ? own : undefined;
@@ -78,7 +78,7 @@ export function openCallsOf({ calls, end: { outcome }, own, turns }: ExecutionSt
 }
 
 /** An execution whose calls are decided. */
-export interface Decidable {
+interface Decidable {
   readonly header: Pick<Header, "execution" | "limits" | "tenant">;
   readonly find: FindCall;
   /** Grants that it has. */

@@ -36,7 +36,7 @@ function objectSchema(shape: Shape): JsonSchema {
 type Named = readonly [name: string, shape: Shape];
 
 /** The names of fields, and the shape of the values under names that are data by what else is known of them. */
-export function dividedNames(
+function dividedNames(
   shape: Shape,
   objects: number,
 ): { readonly fields: readonly Named[]; readonly others: Shape | undefined } {
