@@ -1,5 +1,5 @@
 # All commands of the project. Every target installs what it needs: a node that isolated-vm has binaries for, and the
-# packages of package-lock.json. Nothing is installed outside this folder.
+# packages that its lock names. Nothing is installed outside this folder.
 
 SHELL := /bin/sh
 NODE_VERSION := 24.21.0
@@ -11,9 +11,14 @@ PRIVATE_NODE := .node/node_modules/.bin/node
 endif
 export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/node_modules/.bin:)$(PATH)
 
-PACKAGES := node_modules/.installed
-# The demo needs few of them: only those are installed for it, where not all are installed or asked for.
+# Packages of tests and builds. Tests of integrations, and checks of all sources, need more: frameworks, clients and suites of others.
+ALL_PACKAGES := node_modules/.installed-all
+OF_ALL := packages lint types check test-all mutants bench-growth bench-tokens
+PACKAGES := $(if $(wildcard $(ALL_PACKAGES))$(filter $(OF_ALL),$(MAKECMDGOALS)),$(ALL_PACKAGES),node_modules/.installed)
+# The demo needs few of them: only those are installed for it, where no more are installed or asked for.
 DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),$(PACKAGES),node_modules/.installed-demo)
+# Bundlers and packagers have packages of their own, in the folder that needs them.
+PACKAGERS := bridge/globals page test/packagers
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
 .PHONY: demo packages demo-docker image globals page options test test-all test-engine test-machine test-steady kill-test fleet-test mutants live check format lint types bench bench-durable bench-fleet simulate-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-gateway bench-tokens build dist clean
@@ -21,8 +26,8 @@ NODE_CLI := node --conditions=portcullis-source src/cli.ts
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
 
-# All packages, for examples that the demo does not run by itself, and for everything below.
-packages: $(PACKAGES)
+# All packages, for tests of integrations and for an editor that shows no import as missing.
+packages: $(PACKAGES) $(PACKAGERS:=/node_modules/.installed)
 	@:
 
 # The demo in containers. It needs a Docker daemon, and `make image` before.
@@ -34,11 +39,11 @@ image: $(PACKAGES)
 	@$(NODE_CLI) image build $(if $(NETWORK),--network $(NETWORK))
 
 # Bundles bridge/globals and its packages into bridge/guest/globals.js, which is committed.
-globals: $(PACKAGES)
+globals: bridge/globals/node_modules/.installed
 	@node bridge/globals/bundle.js
 
 # Bundles page/ and its package into page/built, which is committed.
-page: $(PACKAGES)
+page: $(PACKAGES) page/node_modules/.installed
 	@node page/build.js
 
 # Writes docs/options.md from the rules of the options and of the commands.
@@ -57,7 +62,7 @@ test: $(PACKAGES)
 # All tests of that kind: every hostile program, every cut, the kills, the long properties. Where no Docker daemon answers and
 # one can be started (as root on Debian), the first test with containers starts it.
 test-all: export PORTCULLIS_TESTS := all
-test-all: $(PACKAGES)
+test-all: packages
 	@vitest run
 
 # Finds the Docker daemon for tests with containers, or starts one, and builds the image there. The next run of tests ends it.
@@ -96,15 +101,15 @@ mutants: $(PACKAGES)
 live: $(PACKAGES)
 	@node --conditions=portcullis-source test/models/live.ts
 
-check: format lint types test
+check: packages format lint types test
 
 format: $(PACKAGES)
 	@oxfmt --check
 
-lint: $(PACKAGES)
+lint: packages
 	@oxlint --type-aware --deny-warnings
 
-types: $(PACKAGES)
+types: packages
 	@tsc
 	@tsc -p tsconfig.dist.json --noEmit --incremental --tsBuildInfoFile node_modules/.cache/tsc/dist
 	@tsc -p page
@@ -187,14 +192,22 @@ build: $(PACKAGES)
 	@rm -rf dist && tsc -p tsconfig.dist.json
 	@node build-dist.js && chmod +x dist/src/cli.js
 
-dist: build
-	@publint --strict && attw --pack . --profile esm-only
+dist: build test/packagers/node_modules/.installed
+	@PATH=$(CURDIR)/test/packagers/node_modules/.bin:$$PATH && publint --strict && attw --pack . --profile esm-only
 
 clean:
-	@rm -rf node_modules .node dist report
+	@rm -rf node_modules $(PACKAGERS:=/node_modules) .node dist report
 
-node_modules/.installed node_modules/.installed-demo: package.json package-lock.json | $(PRIVATE_NODE)
-	@node install-packages.js $(if $(filter $(PACKAGES),$@),all,demo) && touch $@
+node_modules/.installed-demo: MODE := demo
+node_modules/.installed: MODE := tests
+$(ALL_PACKAGES): MODE := all
+$(ALL_PACKAGES): test/integrations/package.json
+node_modules/.installed-demo node_modules/.installed $(ALL_PACKAGES): package.json package-lock.json | $(PRIVATE_NODE)
+	@node install-packages.js $(MODE) && touch $@
+
+%/node_modules/.installed: %/package.json %/package-lock.json | $(PRIVATE_NODE)
+	@echo "Installing the packages of $* ..."
+	@cd $* && npm ci --prefer-offline --no-audit --no-fund --loglevel=error && touch node_modules/.installed
 
 .node/node_modules/.bin/node:
 	@command -v npm >/dev/null || { echo "npm is needed: install Node.js of any version from 18 on, the right one is then fetched from npm."; exit 1; }

@@ -7,7 +7,6 @@
  */
 import { cpSync, globSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
-import { transform } from "esbuild";
 import { build } from "rolldown";
 
 const root = import.meta.dirname;
@@ -23,11 +22,16 @@ const TOGETHER = {
   serve: ["src/serve/index.ts"],
 };
 
-/** @type {import("rolldown").InputOptions} */
+/**
+ * Syntax is compiled for the oldest node that must read it, to say which node is needed.
+ * @type {import("rolldown").InputOptions}
+ */
 const INPUT = {
   cwd: root,
   platform: "node",
-  external: (id) => !/^[./]/.test(id),
+  // What the compiler adds for `using` is part of the files.
+  external: (id) => !/^(?:[./]|\0|@oxc-project\/runtime\/)/.test(id),
+  transform: { target: "es2024" },
   // What is loaded with the first program is one file, also if a later module imports a part of it.
   checks: { ineffectiveDynamicImport: false },
 };
@@ -36,26 +40,19 @@ const OUTPUT = { format: "esm", sourcemap: true, sourcemapExcludeSources: true, 
 
 /**
  * A module names the files beside it by `new URL("./NAME", import.meta.url)`. Built, it stands in a file of `dist/src`: the
- * names are rewritten to start there. Syntax is compiled for the oldest node that must read it, to say which node is needed.
+ * names are rewritten to start there.
  * @type {import("rolldown").Plugin}
  */
-const COMPILED = {
-  name: "compiled",
-  async transform(source, id) {
-    if (id.endsWith(".json")) return null;
+const PLACED = {
+  name: "placed",
+  transform(source, id) {
     const folder = posix.dirname(relative(join(root, "src"), id));
-    const placed = source.replaceAll(
+    const code = source.replaceAll(
       /(?<=new URL\(["`])\.[^"`$]*(?=[^"`]*["`], import\.meta\.url\))/g,
       (name) => `./${posix.join(folder, name)}`,
     );
-    const { code, map } = await transform(placed, {
-      loader: "ts",
-      target: "es2024",
-      sourcefile: id,
-      sourcemap: true,
-      sourcesContent: false,
-    });
-    return { code, map, moduleType: "js" };
+    // Lines stay where they are.
+    return code === source ? null : { code, map: null };
   },
 };
 
@@ -94,7 +91,7 @@ await build({
     ["cli", "src/cli.ts"],
     ...entries.map((entry) => [posix.basename(entry.default, ".js"), entry["portcullis-source"]]),
   ]),
-  plugins: [COMPILED],
+  plugins: [PLACED],
   output: {
     ...OUTPUT,
     dir: "dist/src",
@@ -119,7 +116,7 @@ for (const input of ["programs/prepare/thread/thread.js", "sources/openapi/conve
   await build({
     ...INPUT,
     input: `src/${input}`,
-    plugins: [COMPILED],
+    plugins: [PLACED],
     output: { ...OUTPUT, file: `dist/src/${input}`, codeSplitting: false },
   });
 await build({

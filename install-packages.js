@@ -1,9 +1,9 @@
 // @ts-check
 /*
  * The Makefile installs with this: `node install-packages.js demo` the packages that users of this package get, which are
- * those that the demo needs; `all` those of package-lock.json; `node VERSION` a node for this folder only. It says first
- * what it will do, and then how far it is: on a terminal in one line that changes, elsewhere in a line every ten seconds.
- * Any node from 18 on runs it.
+ * those that the demo needs; `tests` those of `make test`; `all` those of package-lock.json; `node VERSION` a node for this
+ * folder only. It says first what it will do, and then how far it is: on a terminal in one line that changes, elsewhere in a
+ * line every ten seconds. Any node from 18 on runs it.
  */
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -12,20 +12,49 @@ const QUIET = ["--no-audit", "--no-fund", "--loglevel=error", "--no-progress"];
 const { stderr } = process;
 const [what, version] = process.argv.slice(2);
 
+const OPTIONS = {
+  demo: { args: ["--workspaces=false", "--omit=dev"], about: "packages that the demo needs, 40 MB" },
+  tests: { args: ["--workspaces=false"], about: "packages that tests need, 400 MB" },
+  all: { args: [], about: "packages of tests, integrations and checks, 610 MB" },
+};
+
 /** Folders of the packages that npm installs on this machine, by the lock. */
-function foldersOf(/** @type {boolean} */ all) {
+function foldersOf(/** @type {keyof typeof OPTIONS} */ mode) {
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
   const isFor = (/** @type {string[] | undefined} */ names, /** @type {string} */ name) =>
     names?.includes(name) ?? true;
-  return Object.entries(packages).flatMap(([folder, { dev, os, cpu, libc }]) =>
-    folder !== "" &&
-    (all || dev !== true) &&
-    isFor(os, process.platform) &&
-    isFor(cpu, process.arch) &&
-    isFor(libc, "glibc")
-      ? folder
-      : [],
-  );
+  const found = new Set();
+  const add = (/** @type {string} */ from, /** @type {string[]} */ names) => {
+    for (const name of names) {
+      const folder = locate(packages, from, name);
+      if (folder === undefined || found.has(folder)) continue;
+      const { os, cpu, libc } = packages[folder];
+      if (!isFor(os, process.platform) || !isFor(cpu, process.arch) || !isFor(libc, "glibc")) continue;
+      found.add(folder);
+      add(folder, neededBy(packages[folder]));
+    }
+  };
+  add("", neededBy(packages[""]));
+  if (mode !== "demo") add("", Object.keys(packages[""].devDependencies));
+  if (mode === "all") add(INTEGRATIONS, Object.keys(packages[INTEGRATIONS].devDependencies));
+  return [...found];
+}
+
+function neededBy(/** @type {Record<string, Record<string, any>>} */ about) {
+  const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta = {} } = about;
+  const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true);
+  return [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers];
+}
+
+const INTEGRATIONS = "test/integrations";
+
+/** The folder where code in another folder finds a package; undefined if it is not in the lock. */
+function locate(/** @type {object} */ packages, /** @type {string} */ from, /** @type {string} */ name) {
+  const above = from.split("/node_modules/");
+  const places = above.map((_, index) => `${above.slice(0, above.length - index).join("/node_modules/")}/`);
+  return [...places, ""]
+    .map((place) => `${place}node_modules/${name}`.replace(/^\//, ""))
+    .find((folder) => folder in packages);
 }
 
 /** How many of these packages are installed: the file is written with the package. */
@@ -74,11 +103,8 @@ if (what === "node") {
       force: true,
     });
 } else {
-  const folders = foldersOf(what === "all");
-  stderr.write(
-    what === "all"
-      ? `Installing all ${folders.length} packages, 1.6 GB, into node_modules: for tests, examples and builds ...\n`
-      : `Installing the ${folders.length} packages that the demo needs, 40 MB, into node_modules ...\n`,
-  );
-  await npm(["ci", ...(what === "all" ? [] : ["--omit=dev"])], counter(folders));
+  const { args, about } = OPTIONS[what];
+  const folders = foldersOf(what);
+  stderr.write(`Installing the ${folders.length} ${about}, into node_modules ...\n`);
+  await npm(["ci", ...args], counter(folders));
 }

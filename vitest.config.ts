@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import packageJson from "./package.json" with { type: "json" };
+import { INTEGRATIONS } from "./test/support/integrations.ts";
 
 /**
  * A file that fakes modules leaves traces in what it has loaded. One that counts engines, memory or the timers of the package's
@@ -19,8 +20,7 @@ const matching = (paths: string, pattern: RegExp) =>
  * in one process, which loads once what they share.
  */
 const OWN_PROCESS = [
-  "test/{package,durability,telemetry}/**/*.test.ts",
-  "test/bundlers.test.ts",
+  "test/{package,packagers,durability,telemetry}/**/*.test.ts",
   "test/gate/session.test.ts",
   // Tests that share the Docker daemon, each with containers of its own.
   "test/cli/docker.test.ts",
@@ -36,7 +36,11 @@ const RUN = process.env.PORTCULLIS_TESTS ?? "test";
 const MACHINE = "test/**/*.machine.test.ts";
 const OF_OTHER_RUNS = RUN === "all" ? [MACHINE] : [MACHINE, "test/**/*.all.test.ts"];
 
-const NOT_TESTS = ["**/node_modules/**", ...(RUN === "machine" ? [] : OF_OTHER_RUNS)];
+/** Of `make test` and `make test-all`, where the packages are installed that they are about. */
+const OF_INTEGRATIONS = INTEGRATIONS ? [] : ["test/**/*.integration.test.ts"];
+if (!INTEGRATIONS) process.stderr.write("No tests of integrations: make packages installs what they need.\n");
+
+const NOT_TESTS = ["**/node_modules/**", ...OF_INTEGRATIONS, ...(RUN === "machine" ? [] : OF_OTHER_RUNS)];
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 

@@ -16,7 +16,7 @@ const read = (file: string) => readFileSync(root + file, "utf8");
 /** A file, or all files of a folder and those below it. */
 function filesIn(path: string): string[] {
   if (!statSync(root + path).isDirectory()) return [path];
-  return readdirSync(root + path).flatMap((name) => filesIn(`${path}/${name}`));
+  return readdirSync(root + path).flatMap((name) => (name === "node_modules" ? [] : filesIn(`${path}/${name}`)));
 }
 
 const documents = [
@@ -24,7 +24,7 @@ const documents = [
   "SECURITY.md",
   "CHANGELOG.md",
   ...["docs", "src", "bridge", "sandbox-image", "examples", "test"].flatMap(filesIn),
-].filter((file) => file.endsWith(".md") && !file.includes("node_modules"));
+].filter((file) => file.endsWith(".md"));
 
 /** Text outside of blocks of code. */
 const proseOf = (document: string) => read(document).replaceAll(/^```[^]*?^```$/gm, "");

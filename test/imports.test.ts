@@ -87,7 +87,7 @@ function importsOf(file: string): Import[] {
 
 const listFiles = (folder: string) =>
   readdirSync(posix.join(root, folder), { recursive: true, encoding: "utf8" })
-    .filter((path) => /\.c?[jt]sx?$/.test(path))
+    .filter((path) => /\.c?[jt]sx?$/.test(path) && !/^(?:.*\/)?node_modules\//.test(path))
     .map((path) => posix.join(folder, path));
 
 const page = listFiles("page").filter((path) => !path.startsWith("page/built/"));

@@ -10,8 +10,8 @@ import { LIMIT_RULES, type Limits } from "../src/programs/limits.ts";
 import type { Outcome, StoppedBy } from "../src/programs/outcome.ts";
 import { amount } from "../src/output/sentences.ts";
 import { TOOL_RULES } from "../src/tools/define-tool.ts";
-import { speedPicture } from "./bench/draw-speed.ts";
 import { portcullis } from "./cli/command.ts";
+import { INTEGRATIONS } from "./support/integrations.ts";
 import { sentencesOf } from "./support/rule-sentences.ts";
 import { type Block, blocks, root, snippets } from "./support/snippets.ts";
 
@@ -63,9 +63,13 @@ describe("a command that stands in a document exists", () => {
 
   test("each is one of portcullis, a target of make, or an installation of a package that is named in package.json", () => {
     const targets = /^\.PHONY: (.+)$/m.exec(read("Makefile"))?.[1]?.split(" ") ?? [];
-    const manifest = JSON.parse(read("package.json")) as Record<string, Record<string, string> | string>;
     const packages = new Set(
-      ["dependencies", "devDependencies", "optionalDependencies"].flatMap((kind) => Object.keys(manifest[kind] ?? {})),
+      ["package.json", "test/integrations/package.json"].flatMap((file) => {
+        const manifest = JSON.parse(read(file)) as Record<string, Record<string, string> | string>;
+        return ["dependencies", "devDependencies", "optionalDependencies"].flatMap((kind) =>
+          Object.keys(manifest[kind] ?? {}),
+        );
+      }),
     );
     const known = [
       ...targets.map((target) => `make ${target}`),
@@ -212,7 +216,8 @@ describe("figures of other packages stand in docs/performance.md, and nowhere el
     expect(rows).toEqual(medians);
   });
 
-  test("the picture is drawn from its table", async () => {
+  test.skipIf(!INTEGRATIONS)("the picture is drawn from its table", async () => {
+    const { speedPicture } = await import("./bench/draw-speed.ts");
     const drawn = await speedPicture(read("docs/performance.md"));
     expect(read("test/bench/speed.svg") === drawn, "node test/bench/draw-speed.ts draws it anew").toBe(true);
   });

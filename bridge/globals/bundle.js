@@ -57,7 +57,7 @@ const replacements = {
 /** @param {string} part */
 async function bundlePart(part) {
   const { outputFiles, metafile } = await build({
-    absWorkingDir: root,
+    absWorkingDir: folder,
     entryPoints: [join(folder, `${part}.js`)],
     bundle: true,
     write: false,
@@ -83,7 +83,7 @@ async function bundlePart(part) {
 
 /** @param {string} name */
 function licenceOf(name) {
-  const path = join(root, "node_modules", name);
+  const path = join(folder, "node_modules", name);
   const { version, license } = JSON.parse(readFileSync(join(path, "package.json"), "utf8"));
   const file = readdirSync(path).find((file) => /^licen[cs]e/i.test(file));
   const text = file === undefined ? undefined : readFileSync(join(path, file), "utf8").trim();

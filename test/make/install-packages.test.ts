@@ -24,12 +24,14 @@ import { root } from "../support/snippets.ts";
 const NPM = `#!/usr/bin/env node
 const { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } = require("node:fs");
 const args = process.argv.slice(2);
-const [command, option] = args.filter((arg) => !/^--(no-audit|no-fund|no-progress|loglevel=error)$/.test(arg));
-appendFileSync("npm.log", [command, option].join(" ").trim() + "\\n");
+const asked = args.filter((arg) => !/^--(no-audit|no-fund|no-progress|loglevel=error)$/.test(arg));
+appendFileSync("npm.log", asked.join(" ") + "\\n");
 if (process.env.NPM_FAILS) { process.stderr.write("npm error code ENOTFOUND\\n"); process.exit(7); }
 rmSync("node_modules", { recursive: true, force: true });
-for (const [folder, { dev }] of Object.entries(JSON.parse(readFileSync("package-lock.json", "utf8")).packages))
-  if (folder !== "" && !(dev && option === "--omit=dev")) {
+mkdirSync("node_modules");
+const has = (option) => asked.includes(option);
+for (const folder of Object.keys(JSON.parse(readFileSync("package-lock.json", "utf8")).packages))
+  if (folder.endsWith("/zod") || (folder.endsWith("/vitest") && !has("--omit=dev")) || (folder.endsWith("/effect") && !has("--workspaces=false"))) {
     mkdirSync(folder, { recursive: true });
     writeFileSync(folder + "/package.json", "{}");
   }
@@ -39,9 +41,21 @@ let folder = "";
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "portcullis-make-"));
   for (const file of ["Makefile", "install-packages.js"]) cpSync(join(root, file), join(folder, file));
-  const lock = { packages: { "": {}, "node_modules/zod": {}, "node_modules/vitest": { dev: true } } };
-  writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-  writeFileSync(join(folder, "package-lock.json"), JSON.stringify(lock));
+  const packages = {
+    "": { dependencies: { zod: "4" }, devDependencies: { vitest: "5" } },
+    "node_modules/effect": {},
+    "node_modules/vitest": { dependencies: { zod: "4" } },
+    "node_modules/zod": {},
+    "test/integrations": { devDependencies: { effect: "4" } },
+  };
+  for (const place of [".", "test/integrations", "bridge/globals", "page", "test/packagers"]) {
+    mkdirSync(join(folder, place), { recursive: true });
+    writeFileSync(join(folder, place, "package.json"), '{"type":"module"}');
+    writeFileSync(
+      join(folder, place, "package-lock.json"),
+      JSON.stringify({ packages: place === "." ? packages : {} }),
+    );
+  }
   mkdirSync(join(folder, "bin"));
   writeFileSync(join(folder, "bin/package.json"), "{}");
   for (const [name, text] of [
@@ -67,48 +81,69 @@ async function make(targets: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return { ...ran, npm: existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [] };
 }
 
+const DEMO = "ci --workspaces=false --omit=dev";
+const TESTS = "ci --workspaces=false";
+
 testOfAll(
   "make demo installs what the demo needs, and says so before and after; the next one installs nothing",
   async () => {
     const { stderr, npm } = await make(["demo"]);
-    expect(npm).toEqual(["ci --omit=dev"]);
+    expect(npm).toEqual([DEMO]);
     expect(stderr).toMatch(/^Installing the 1 packages that the demo needs, .*\n1 packages in \d+ s\.\n$/);
-    expect(await make(["demo"])).toMatchObject({ code: 0, stderr: "", npm: ["ci --omit=dev"] });
+    expect(await make(["demo"])).toMatchObject({ code: 0, stderr: "", npm: [DEMO] });
   },
 );
 
-test("make test after make demo installs all packages, and make demo after it leaves them", async () => {
+test("make test after make demo installs what tests need, and make demo after it leaves them", async () => {
   await make(["demo"]);
   const { stderr, npm } = await make(["test"]);
-  expect(npm).toEqual(["ci --omit=dev", "ci"]);
-  expect(stderr).toMatch(/^Installing all 2 packages, .*\n2 packages in \d+ s\.\n$/);
+  expect(npm).toEqual([DEMO, TESTS]);
+  expect(stderr).toMatch(/^Installing the 2 packages that tests need, .*\n2 packages in \d+ s\.\n$/);
   expect((await make(["demo"])).npm).toHaveLength(2);
-  expect((await make(["test", "packages"])).npm).toHaveLength(2);
 });
 
-testOfAll("make demo test, in either order, installs once", async () => {
-  expect((await make(["demo", "test"])).npm).toEqual(["ci"]);
-});
-
-testOfAll("a lock that has changed is installed again: all packages where all were installed", async () => {
+test("make packages installs all, those of bundlers and packagers in their folders, and what comes after leaves them", async () => {
   await make(["test"]);
+  const { stderr, npm } = await make(["packages"]);
+  expect(npm).toEqual([TESTS, "ci"]);
+  expect(stderr).toMatch(/^Installing the 3 packages of tests, integrations and checks, .*\n3 packages in \d+ s\.\n$/);
+  for (const place of ["bridge/globals", "page", "test/packagers"])
+    expect(readFileSync(join(folder, place, "npm.log"), "utf8")).toBe("ci --prefer-offline\n");
+  expect((await make(["test"])).npm).toHaveLength(2);
+  expect((await make(["demo", "packages"])).npm).toHaveLength(2);
+});
+
+testOfAll.each([
+  [["demo", "test"], TESTS],
+  [["test", "packages"], "ci"],
+])("make %j, in either order, installs once", async (targets, installation) => {
+  expect((await make(targets)).npm).toEqual([installation]);
+});
+
+testOfAll.each([
+  ["test", TESTS],
+  ["packages", "ci"],
+])("after make %s a lock that has changed is installed again as it was", async (target, installation) => {
+  await make([target]);
   const later = new Date(Date.now() + 60_000);
   utimesSync(join(folder, "package-lock.json"), later, later);
-  expect((await make(["demo"])).npm).toEqual(["ci", "ci"]);
+  expect((await make(["demo"])).npm).toEqual([installation, installation]);
 });
 
 test("an installation that fails says what npm said, and is made again", async () => {
   const { code, stderr } = await make(["demo"], { NPM_FAILS: "1" });
   expect(code).toBe(2);
   expect(stderr).toMatch(/npm error code ENOTFOUND\nNot installed: npm ended with 7 after \d+ s\.\n/);
-  expect((await make(["demo"])).npm).toEqual(["ci --omit=dev", "ci --omit=dev"]);
+  expect((await make(["demo"])).npm).toEqual([DEMO, DEMO]);
 });
 
 test("the demo needs as many megabytes as make says before", () => {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
-    readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+    readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly link?: boolean }>>;
   };
-  const folders = Object.keys(packages).filter((path) => path !== "" && packages[path]?.dev !== true);
+  const folders = Object.keys(packages).filter(
+    (path) => path.startsWith("node_modules/") && packages[path]?.dev !== true && packages[path]?.link !== true,
+  );
   const bytes = folders
     .flatMap((path) => {
       const entries = readdirSync(join(root, path), { recursive: true, withFileTypes: true });
@@ -118,4 +153,11 @@ test("the demo needs as many megabytes as make says before", () => {
   const [, said = ""] =
     /that the demo needs, (\d+) MB/.exec(readFileSync(join(root, "install-packages.js"), "utf8")) ?? [];
   expect(Math.abs(bytes / 1e6 - Number(said))).toBeLessThan(3);
+});
+
+test("a contributor installs at most forty packages, and those that these need", () => {
+  const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    readonly devDependencies: object;
+  };
+  expect(Object.keys(devDependencies).length).toBeLessThanOrEqual(40);
 });

@@ -28,6 +28,7 @@ import {
  */
 
 const bin = join(root, "node_modules/.bin");
+const packagers = join(root, "test/packagers/node_modules/.bin");
 const uses = join(import.meta.dirname, "uses");
 const installed = new Installed();
 // A busy disk takes a while to remove all projects.
@@ -135,7 +136,7 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
     ["publint", "--strict"],
     ["attw", "--profile", "esm-only"],
   ])("%s finds nothing to mend in it", async (command, ...options) => {
-    await succeed(join(bin, command), [installed.tarball, ...options], installed.bare);
+    await succeed(join(packagers, command), [installed.tarball, ...options], installed.bare);
   });
 
   describe.each(documents)("%s", (document) => {
@@ -390,11 +391,15 @@ ${code}
     const other = join(installed.folder, "with-pnpm");
     mkdirSync(other);
     writeFileSync(join(other, "package.json"), JSON.stringify({ private: true, type: "module" }));
-    const { stdout, stderr } = await run(join(bin, "pnpm"), ["add", installed.tarball, withVersion("zod")], other);
+    const { stdout, stderr } = await run(
+      join(packagers, "pnpm"),
+      ["add", installed.tarball, withVersion("zod")],
+      other,
+    );
     const ignored = /Ignored build scripts: ([^\n]+)/.exec(`${stdout}${stderr}`)?.[1] ?? "";
     const names = [...ignored.matchAll(/([\w@/-][\w./-]*)@\d/g)].map(([, name = ""]) => name);
     expect(names.filter((name) => name !== "isolated-vm")).toEqual([]);
-    const { stdout: listed } = await run(join(bin, "pnpm"), ["exec", "portcullis", "--version"], other);
+    const { stdout: listed } = await run(join(packagers, "pnpm"), ["exec", "portcullis", "--version"], other);
     expect(listed).toBe(`${packageJson.version}\n`);
   });
 });

@@ -29,14 +29,18 @@ interface Locked {
   readonly version: string;
   readonly dev?: boolean;
   readonly devOptional?: boolean;
+  /** Whether it is a folder of this repository. */
+  readonly link?: boolean;
 }
 
 /** The packages that an install brings, and the types of node, as the lock of this package has them. */
 function lockedPackages(): Readonly<Record<string, Locked>> {
   const text = readFileSync(join(root, "package-lock.json"), "utf8");
   const { packages } = JSON.parse(text) as { readonly packages: Readonly<Record<string, Locked>> };
-  const isOurs = ([path, { dev, devOptional }]: readonly [string, Locked]) =>
-    path !== "" && ((dev !== true && devOptional !== true) || TYPES.some((name) => path === `node_modules/${name}`));
+  const isOurs = ([path, { dev, devOptional, link }]: readonly [string, Locked]) =>
+    path.startsWith("node_modules/") &&
+    !link &&
+    ((dev !== true && devOptional !== true) || TYPES.some((name) => path === `node_modules/${name}`));
   return Object.fromEntries(Object.entries(packages).filter(isOurs));
 }
 

@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
+import integrations from "../integrations/package.json" with { type: "json" };
 import { makeClone } from "../support/make-clone.ts";
 import { blocks, packagesOf, DOCUMENTS } from "../support/snippets.ts";
 
@@ -23,7 +24,11 @@ import { blocks, packagesOf, DOCUMENTS } from "../support/snippets.ts";
  */
 
 const NAME = "portcullis";
-const VERSIONS: Readonly<Record<string, string>> = { ...packageJson.dependencies, ...packageJson.devDependencies };
+const VERSIONS: Readonly<Record<string, string>> = {
+  ...packageJson.dependencies,
+  ...packageJson.devDependencies,
+  ...integrations.devDependencies,
+};
 /** Bought by no document: the types of node, without which nothing type-checks. */
 const TYPES = "@types/node";
 

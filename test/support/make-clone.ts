@@ -20,10 +20,11 @@ export function makeClone(clone: string): void {
   // Patterns leave out files of folders, or name files of `src`.
   const shipped = packageJson.files.filter((file) => file !== "dist" && !/[!*]/.test(file));
   for (const file of [...BUILT_FROM, ...shipped, "README.md", "LICENSE"])
-    cpSync(join(root, file), join(clone, file), { recursive: true });
+    cpSync(join(root, file), join(clone, file), { recursive: true, filter: (path) => !path.endsWith("node_modules") });
   mkdirSync(join(clone, "node_modules"));
   for (const name of readdirSync(join(root, "node_modules")))
-    if (name !== ".installed") symlinkSync(join(root, "node_modules", name), join(clone, "node_modules", name));
+    if (!name.startsWith(".installed"))
+      symlinkSync(join(root, "node_modules", name), join(clone, "node_modules", name));
   // The Makefile takes this file for the time of the last installation.
   writeFileSync(join(clone, "node_modules/.installed"), "");
 }

@@ -1,6 +1,5 @@
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
-import { Schema as Effect } from "effect";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -11,6 +10,7 @@ import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { fromAiSdk } from "../../src/sources/from-ai-sdk.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import type { Schema } from "../../src/tools/schema.ts";
+import { INTEGRATIONS } from "../support/integrations.ts";
 
 function toolWith(input: unknown, output?: unknown) {
   return defineTool({
@@ -24,13 +24,25 @@ function toolWith(input: unknown, output?: unknown) {
   });
 }
 
-const effect = Effect.Struct({ sku: Effect.String, units: Effect.optionalKey(Effect.Number) });
+/** Schemas of effect, with what each of its functions adds. */
+const effect = INTEGRATIONS
+  ? await import("effect").then(({ Schema: Effect }) => {
+      const struct = Effect.Struct({ sku: Effect.String, units: Effect.optionalKey(Effect.Number) });
+      const validating = Effect.toStandardSchemaV1(struct);
+      return {
+        struct,
+        validating,
+        described: Effect.toStandardJSONSchemaV1(struct),
+        both: Effect.toStandardJSONSchemaV1(validating),
+      };
+    })
+  : undefined;
 
 test.each<[string, Schema]>([
   ["zod", z.object({ sku: z.string(), units: z.number().optional() })],
   ["valibot", toStandardJsonSchema(v.object({ sku: v.string(), units: v.optional(v.number()) }))],
   ["arktype", type({ sku: "string", "units?": "number" })],
-  ["effect", Effect.toStandardJSONSchemaV1(Effect.toStandardSchemaV1(effect))],
+  ...(effect ? [["effect", effect.both] as [string, Schema]] : []),
 ])("a program calls a tool whose input and output are schemas of %s", async (_, schema) => {
   await using runtime = await createRuntime({ tools: [toolWith(schema, schema)], sandbox: createMemorySandbox() });
   expect(runtime.declarations()).toMatch(/^tools\.shop\.find\(input: \{ sku: string, units\?: number.*\}\): Promise</);
@@ -52,21 +64,25 @@ test.each<[string, unknown, string]>([
     v.object({ sku: v.string() }),
     "this schema of valibot gives no JSON Schema. Wrap it: toStandardJsonSchema(schema) of the package @valibot/to-json-schema.",
   ],
-  [
-    "effect alone",
-    effect,
-    "a schema of effect gives no JSON Schema by itself. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
-  ],
-  [
-    "effect without its JSON Schema",
-    Effect.toStandardSchemaV1(Effect.Struct({ sku: Effect.String })),
-    "this schema of effect gives no JSON Schema. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
-  ],
-  [
-    "effect without its validation",
-    Effect.toStandardJSONSchemaV1(Effect.Struct({ sku: Effect.String })),
-    "this schema of effect gives no validation. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
-  ],
+  ...(effect
+    ? ([
+        [
+          "effect alone",
+          effect.struct,
+          "a schema of effect gives no JSON Schema by itself. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
+        ],
+        [
+          "effect without its JSON Schema",
+          effect.validating,
+          "this schema of effect gives no JSON Schema. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
+        ],
+        [
+          "effect without its validation",
+          effect.described,
+          "this schema of effect gives no validation. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
+        ],
+      ] as [string, unknown, string][])
+    : []),
   [
     "zod/mini",
     mini.object({ sku: mini.string() }),

@@ -1,6 +1,5 @@
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
-import { Schema as Effect } from "effect";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -8,6 +7,9 @@ import { readInput } from "../../../src/gate/admit/read-input.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
 import { jsonSchema, type Schema } from "../../../src/tools/schema.ts";
+import { INTEGRATIONS } from "../../support/integrations.ts";
+
+const Effect = INTEGRATIONS ? (await import("effect")).Schema : undefined;
 
 /** A tool as `defineTool` makes it, to read inputs for. */
 function toolWith(input: Schema, unknownFields: "refuse" | "allow" = "refuse") {
@@ -43,14 +45,16 @@ const LIBRARIES: Readonly<Record<string, Schema>> = {
     v.object({ minRating: v.optional(v.number()), place: v.optional(v.object({ city: v.string() })) }),
   ),
   arktype: type({ "minRating?": "number", "place?": { city: "string" } }),
-  effect: Effect.toStandardJSONSchemaV1(
-    Effect.toStandardSchemaV1(
-      Effect.Struct({
-        minRating: Effect.optionalKey(Effect.Number),
-        place: Effect.optionalKey(Effect.Struct({ city: Effect.String })),
-      }),
+  ...(Effect && {
+    effect: Effect.toStandardJSONSchemaV1(
+      Effect.toStandardSchemaV1(
+        Effect.Struct({
+          minRating: Effect.optionalKey(Effect.Number),
+          place: Effect.optionalKey(Effect.Struct({ city: Effect.String })),
+        }),
+      ),
     ),
-  ),
+  }),
   "plain JSON Schema": plain({ minRating: { type: "number" }, place: object({ city: text }, { required: ["city"] }) }),
 };
 
@@ -90,15 +94,21 @@ test.each<[string, Schema, unknown]>([
   ["anything in a field", z.object({ a: z.unknown(), b: z.json() }), { a: { x: [{ y: 1 }] }, b: { z: [{ q: null }] } }],
   ["valibot's rest", toStandardJsonSchema(v.objectWithRest({ a: v.string() }, v.number())), { a: "x", b: 1 }],
   ["arktype's index", type({ "[string]": "number" }), { a: 1 }],
-  [
-    "effect's struct with a rest",
-    Effect.toStandardJSONSchemaV1(
-      Effect.toStandardSchemaV1(
-        Effect.StructWithRest(Effect.Struct({ a: Effect.String }), [Effect.Record(Effect.String, Effect.Unknown)]),
-      ),
-    ),
-    { a: "x", b: 1 },
-  ],
+  ...(Effect
+    ? [
+        [
+          "effect's struct with a rest",
+          Effect.toStandardJSONSchemaV1(
+            Effect.toStandardSchemaV1(
+              Effect.StructWithRest(Effect.Struct({ a: Effect.String }), [
+                Effect.Record(Effect.String, Effect.Unknown),
+              ]),
+            ),
+          ),
+          { a: "x", b: 1 },
+        ] as [string, Schema, unknown],
+      ]
+    : []),
   ["an object without named fields", jsonSchema({ type: "object" }), { a: { b: 1 } }],
   ["additionalProperties: true", plain({ a: text }, { additionalProperties: true }), { b: 1 }],
   ["a schema for other fields", plain({ a: text }, { additionalProperties: { type: "number" } }), { b: 1 }],

@@ -1,7 +1,5 @@
-import { Agent, OpenAIProvider, programmaticToolCallingTool, Runner, tool } from "@openai/agents";
 import type OpenAI from "openai";
 import { openai } from "portcullis";
-import { z } from "zod";
 import { ownClient } from "./own-client.ts";
 import { answerTo, API_KEY, type Client, DEPOT, INPUT, MOST_REQUESTS, QUESTION, STOCK } from "./task.ts";
 
@@ -48,33 +46,6 @@ export const responses =
     }
     throw new Error("The conversation has no end.");
   };
-
-/** OpenAI's agents. */
-export const agents: Client = async (task) => {
-  const parameters = z.object({ id: z.number() });
-  const agent = new Agent({
-    name: "adder",
-    instructions: "Add.",
-    model: task.model,
-    tools: [
-      programmaticToolCallingTool(),
-      tool({
-        name: "depot",
-        description: DEPOT,
-        parameters,
-        allowedCallers: ["programmatic"],
-        execute: ({ id }: { id: number }) => JSON.stringify(task.depot(id)),
-      } as never),
-      tool({ name: "stock", description: STOCK, parameters, execute: ({ id }) => task.stock(id) }),
-    ],
-  });
-  const modelProvider = new OpenAIProvider({ openAIClient: task.gateway.openai() as never, useResponses: true });
-  const runner = new Runner({ modelProvider, tracingDisabled: true });
-  if (!task.isStreamed) return String((await runner.run(agent, QUESTION)).finalOutput);
-  const run = await runner.run(agent, QUESTION, { stream: true });
-  await run.completed;
-  return String(run.finalOutput);
-};
 
 /** This package's own adapter. */
 export const ownOpenai =

@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { someOf, testOfAll } from "./support/all-tests.ts";
+import { someOf, testOfAll } from "../support/all-tests.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const SOURCE = "portcullis-source";
 const OTHER_EXTERNALS = [
   "isolated-vm",

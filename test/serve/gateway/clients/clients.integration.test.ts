@@ -6,7 +6,8 @@ import { testOfAll } from "../../../support/all-tests.ts";
 import { openGateway, restartedGateway } from "../gateways.ts";
 import { aiAnthropic, aiOpenai } from "./ai-sdk-clients.ts";
 import { messages, ownAnthropic, toolRunner } from "./anthropic-clients.ts";
-import { agents, ownOpenai, responses } from "./openai-clients.ts";
+import { agents } from "./agents-client.ts";
+import { ownOpenai, responses } from "./openai-clients.ts";
 import type { Client } from "./task.ts";
 
 /*
