@@ -25,14 +25,19 @@ test("every link of a document in the package leads to what is in the package", 
   expect(links.filter((path) => !isShipped(path))).toEqual([]);
 });
 
+interface Locked {
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  /** Of a workspace, which no tarball has. */
+  readonly link?: boolean;
+}
+
 /** What npm installs with the package: everything of the lock file that is neither for development nor optional for peers. */
 const installed = Object.entries(
-  (
-    JSON.parse(read("package-lock.json")) as {
-      readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly devOptional?: boolean }>>;
-    }
-  ).packages,
-).flatMap(([path, { dev, devOptional }]) => (path === "" || dev || devOptional ? [] : path));
+  (JSON.parse(read("package-lock.json")) as { readonly packages: Readonly<Record<string, Locked>> }).packages,
+).flatMap(([path, { dev, devOptional, link }]) =>
+  dev || devOptional || link || !path.startsWith("node_modules/") ? [] : path,
+);
 
 /** Space that a folder takes on a disk with blocks of 4 KiB. */
 const bytesOnDisk = (folder: string): number =>
