@@ -1,18 +1,12 @@
 import { now } from "../clock.ts";
 import { oneLine } from "../tools/declarations/one-line.ts";
 import type { Effect } from "../tools/tool.ts";
+import { CHANGES } from "./effect-text.ts";
 import { type GrantWords, grantText } from "./grant-text.ts";
 import { cleanText } from "./clean-text.ts";
 
 /** Characters of a description that are shown to a person who decides about a call. */
 const DESCRIPTION_LENGTH = 300;
-
-/** What a call changes, for a person who decides about it. */
-export const CHANGES: Readonly<Record<Effect, string>> = {
-  read: "It changes nothing.",
-  idempotent: "It changes something; repeating it changes nothing more.",
-  write: "It changes something each time.",
-};
 
 /** What a person who decides about a call is told of its tool, in one line: a description of a source is foreign text. */
 export function callAbout({

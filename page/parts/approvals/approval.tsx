@@ -1,6 +1,6 @@
 import { useId, useState } from "preact/hooks";
 import type { WaitingView } from "../../../src/views/view.ts";
-import { CHANGES } from "../../../src/output/call-about.ts";
+import { CHANGES } from "../../../src/output/effect-text.ts";
 import { WAITS } from "../../../src/views/words.ts";
 import type { Decision } from "../../data/source.ts";
 import { useSource } from "../../data/use-source.ts";

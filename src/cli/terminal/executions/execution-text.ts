@@ -1,6 +1,6 @@
 import { now } from "../../../clock.ts";
 import { byteText } from "../../../output/byte-text.ts";
-import { CHANGES } from "../../../output/call-about.ts";
+import { CHANGES } from "../../../output/effect-text.ts";
 import { cleanText } from "../../../output/clean-text.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import { insetText } from "../../../output/foreign-text.ts";
