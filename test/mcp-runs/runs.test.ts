@@ -83,7 +83,7 @@ test("a run whose client does not come back leaves its questions to others, wher
 test("a client that cannot ask leaves the question for later, or it is denied", async () => {
   expect(await new McpRuns({ canWait: true }).handle(callOf(asks), request())).toEqual(textResult('"later"'));
   const denied = await new McpRuns().handle(callOf(asks), request());
-  expect(JSON.stringify(denied)).toContain("The client cannot ask its user.");
+  expect(JSON.stringify(denied)).toContain("cannot ask its user");
 });
 
 test("a question that was asked by a request that is over is asked again by the next one", async () => {

@@ -13,7 +13,7 @@ test("clients choose among the listed models alone, and get the first by default
   expect(served.offer).toEqual({ models: ["scripted:one", "scripted:two"], ...bounds });
   expect([served.choose(undefined), served.choose("scripted:two")]).toEqual([one, two]);
   for (const name of ["scripted:other", "constructor", ""])
-    expect(() => served.choose(name)).toThrow("this server has scripted:one, scripted:two");
+    expect(() => served.choose(name)).toThrow("scripted:one, scripted:two");
 });
 
 test("a server without a model says so, and continues what another function has a model for", () => {
@@ -23,7 +23,7 @@ test("a server without a model says so, and continues what another function has 
     ...bounds,
   });
   expect(served.offer.models).toEqual([]);
-  expect(() => served.choose(undefined)).toThrow("This server has no model");
+  expect(() => served.choose(undefined)).toThrow("no model");
   expect(served.continuing(conversation(other.name))).toBe(other);
   expect(() => served.continuing(conversation(one.name))).toThrow("no model scripted:one");
 });

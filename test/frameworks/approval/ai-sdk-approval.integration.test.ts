@@ -265,7 +265,7 @@ test("a program that waits goes on with no other handle, in no other conversatio
   const options = { toolCallId: "1", messages: [] };
   // A loop whose own rule approves `run_program` runs it without a person.
   const said = await mine.run_program.execute({ code: THREE }, options);
-  expect(said).toContain("The program waits for a person to approve a call of refund.");
+  expect(said).toContain("approve a call of refund");
   const { program } = JSON.parse(/(\{.*?\})/.exec(said)?.[1] ?? "") as { program: string };
   const approved = [
     {
@@ -281,9 +281,9 @@ test("a program that waits goes on with no other handle, in no other conversatio
     tools
       .continue_program!.execute({ program: handle }, { toolCallId: "2", messages })
       .then(String, (error: Error) => error.message);
-  expect(await go(theirs, program, approved)).toContain("There is no program with this handle.");
+  expect(await go(theirs, program, approved)).toContain("no program with this handle");
   expect(await go(mine, `${program.slice(0, -3)}abc`, approved)).toContain("waits for a person");
-  expect(await go(mine, "__proto__", approved)).toContain("There is no program with this handle.");
+  expect(await go(mine, "__proto__", approved)).toContain("no program with this handle");
   expect(await go(mine, program, [])).toContain("waits for a person");
   expect(await go(mine, program, [approved[0]])).toContain("waits for a person");
   expect(paid).toEqual([]);

@@ -77,16 +77,18 @@ test.each([
     const { requests, asked, text } = await drive(() => nested(all[step++]!.runtime)(), "run_program", { code });
     expect(requests).toBe(2);
     expect(JSON.parse(text)).toEqual(["paid 1", "paid 2", "paid 3"]);
-    expect(asked.map(({ callId, tool: name, input }) => [callId, name, input])).toEqual(
+    // Calls at once are held in any order.
+    const inOrder = asked.toSorted((one, other) => Number(one.callId) - Number(other.callId));
+    expect(inOrder.map(({ callId, tool: name, input }) => [callId, name, input])).toEqual(
       [1, 2, 3].map((n) => [String(n), "refund", { n }]),
     );
-    expect(asked[0]).toMatchObject({
+    expect(inOrder[0]).toMatchObject({
       type: "portcullis_approval",
       question: 'A program asks to make one call:\n1. refund, with this input:\n  {"n":1}',
     });
     expect(all.flatMap(({ paid }) => paid).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
-    expect(await decisionsOf(all[0]!.runtime)).toEqual(
-      [1, 2, 3].map((n) => [String(n), true, "an interrupt of LangGraph"]),
+    expect(new Set(await decisionsOf(all[0]!.runtime))).toEqual(
+      new Set([1, 2, 3].map((n) => [String(n), true, "an interrupt of LangGraph"])),
     );
     for (const { runtime } of all) await runtime[Symbol.asyncDispose]();
   },

@@ -212,7 +212,7 @@ describe("what fails on the host's side", () => {
   ] as const)("%s says that it failed and no more, and the operator is told", async (name, input) => {
     const { as, errors } = await open({ journal: broken() });
     const text = textOf(await as().call(name, input, asks()));
-    expect(text).toContain("The cause is an error of the host");
+    expect(text).toContain("error of the host");
     expect(text).not.toContain("secret");
     expect(String(errors[0])).toContain("disk full");
   });

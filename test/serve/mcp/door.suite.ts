@@ -52,7 +52,7 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     });
     const failed = await run("return tools.shop.list({ n: 'many' })");
     expect(failed.isError).toBe(true);
-    expect(failed.text).toContain("The input of shop.list does not fit: n");
+    expect(failed.text).toMatch(/shop\.list.*: n\b/);
   });
 
   test("a tool is called directly", async () => {
@@ -176,6 +176,6 @@ export function describeMuteClient({ connect, address }: Pick<SuiteOptions, "con
   test("a call that needs approval is denied with a sentence to a client that cannot ask", async () => {
     await using mute = await connect(address());
     const { text, isError } = await mute.call("bank_pay", { cents: 9 });
-    expect([isError, text]).toEqual([true, expect.stringContaining("The client cannot ask its user.")]);
+    expect([isError, text]).toEqual([true, expect.stringContaining("cannot ask its user")]);
   });
 }

@@ -31,7 +31,7 @@ test.each(["", "short", "whsec_", `whsec_${"!".repeat(40)}`, `whsec_=${"A".repea
   "a secret without a key of 24 bytes verifies nothing and signs nothing: %j",
   (secret) => {
     const headers = signedHeaders("evt_1", body, [secret]);
-    expect(() => verifyWebhook({ headers, body, secret })).toThrow("verifyWebhook({ secret }): expected the secret");
+    expect(() => verifyWebhook({ headers, body, secret })).toThrow("verifyWebhook({ secret })");
     expect(() => readWebhooks([{ url: "https://example.com", secret }])).toThrow("secret");
   },
 );
