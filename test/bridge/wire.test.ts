@@ -1,11 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { encodeFrames, FrameDecoder } from "../../bridge/wire.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Text of every kind: `unit: "binary"` reaches all of Unicode, so most characters have more than one byte. */
-const frameTexts = fc.array(fc.oneof(fc.string(), fc.string({ unit: "binary" })), { maxLength: 12 });
+/** Text of every kind: `unit: anyCharacter` reaches all of Unicode, so most characters have more than one byte. */
+const frameTexts = fc.array(fc.oneof(fc.string(), fc.string({ unit: anyCharacter })), { maxLength: 12 });
 
 /** Cuts bytes into consecutive chunks at the given places. */
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {

@@ -8,6 +8,7 @@ import { axisTexts } from "../../page/timeline/axis-texts.ts";
 import { timeScale } from "../../src/views/time-scale.ts";
 import type { CallView } from "../../src/views/view.ts";
 import { visibleParts } from "../../page/visible-text.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 test("JSON over several lines is the same JSON, and nothing but white space between its parts changes", () => {
   fc.assert(
@@ -33,7 +34,7 @@ test("every address leads to a screen, also one that is no address of the page",
 });
 
 test("any id has an address, also one that is no text of Unicode", () => {
-  fc.assert(fc.property(fc.string({ unit: "binary" }), (id) => void linkTo("execution", id, `\ud800${id}`)));
+  fc.assert(fc.property(fc.string({ unit: anyCharacter }), (id) => void linkTo("execution", id, `\ud800${id}`)));
 });
 
 test("a text of many invisible characters has a bounded number of marks, and nothing of it is left out", () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { KeptSecrets } from "../../src/sources/kept-secrets.ts";
 import { withPlainEscapes } from "../../src/sources/openapi/send.ts";
 import { runs } from "../support/all-tests.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 const SECRET = `p+/=: "ß'<&>(x)!`;
 const html = SECRET.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
@@ -27,7 +28,7 @@ describe("a secret is taken out of a text", () => {
 });
 
 test("no part of a secret is left in base64, whatever stands before and behind it in the coded text", () => {
-  const secret = fc.string({ unit: "binary", minLength: 6, maxLength: 40 }).map((one) => one.toWellFormed());
+  const secret = fc.string({ unit: anyCharacter, minLength: 6, maxLength: 40 }).map((one) => one.toWellFormed());
   const beside = fc.uint8Array({ maxLength: 20 });
   const codings = fc.constantFrom("base64" as const, "base64url" as const);
   fc.assert(

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { assert, property, string } from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import { writeStderr } from "../../../src/cli/terminal/standard-streams.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 const written = vi.spyOn(process.stderr, "write");
 afterEach(() => {
@@ -11,7 +12,7 @@ afterEach(() => {
 test("whatever a text is, it reaches the terminal without a control character but tabs and line breaks", () => {
   const texts: unknown[] = [];
   written.mockImplementation((text) => texts.push(text) > 0);
-  const anything = string({ unit: "binary" });
+  const anything = string({ unit: anyCharacter });
   assert(property(anything, (text) => writeStderr(`Not taken up: ${text}\u001b[2J\n`)));
   expect(texts.length).toBeGreaterThan(0);
   for (const text of texts) expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202e]/);

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type MessageHead, messageHead } from "../../../src/serve/live/message-head.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 function read(
   from: "model" | "host" | "user",
@@ -16,7 +17,7 @@ function read(
 const EMPTY = { text: undefined, usage: undefined, calls: [], answered: [] };
 
 test("a turn has its text, its usage and its calls, and an answer the ids of its calls, however they are spaced", () => {
-  const text = fc.string({ unit: "binary" });
+  const text = fc.string({ unit: anyCharacter });
   const call = fc.record({ id: text, inputText: text, tool: fc.option(text, { nil: undefined }) });
   const turn = fc.record({ calls: fc.array(call), text, usage: fc.dictionary(fc.string(), fc.nat()) });
   const results = fc.array(fc.record({ text, callId: text, parts: fc.jsonValue() }));
@@ -32,7 +33,7 @@ test("a turn has its text, its usage and its calls, and an answer the ids of its
 });
 
 test("what a user said has the texts of its messages and of their parts, and nothing of what the host told the model", () => {
-  const text = fc.string({ unit: "binary", minLength: 1 });
+  const text = fc.string({ unit: anyCharacter, minLength: 1 });
   const image = fc.record({ type: fc.constant("image"), mediaType: text, data: text });
   const message = fc.oneof(text, fc.array(fc.oneof(image, fc.record({ type: fc.constant("text"), text }))));
   const said = fc.record({ by: fc.constantFrom("user", "host"), message });

@@ -8,12 +8,13 @@ import { cleanPath } from "../../../src/sources/mcp/tool-path.ts";
 import { toolNameFault } from "../../../src/tools/tool-name.ts";
 import { runs } from "../../support/all-tests.ts";
 import { READ } from "./servers.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 // ---- names -------------------------------------------------------------------------------------------------------
 
 test("every name becomes a path that a tool may have, and stays as it is if it is one", () => {
   const parts = fc.oneof(
-    fc.string({ unit: "binary" }),
+    fc.string({ unit: anyCharacter }),
     fc.constantFrom("__proto__", "constructor", "then", "", "a.b", "..", "1"),
   );
   fc.assert(

@@ -7,10 +7,11 @@ import { Schemas } from "../../../src/sources/openapi/schemas.ts";
 import { toolInput } from "../../../src/sources/openapi/tool-input.ts";
 import { operationOf } from "./api-server.ts";
 import { runs } from "../../support/all-tests.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 const text = () =>
   oneof(
-    string({ unit: "binary" }),
+    string({ unit: anyCharacter }),
     string({
       unit: constantFrom(
         "/",

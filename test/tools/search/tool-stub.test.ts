@@ -9,9 +9,10 @@ import { PYTHON } from "../../support/python-process-sandbox.ts";
 import { tool } from "../../support/tools.ts";
 import { catalogueTools } from "./catalogue-tools.ts";
 import { runs } from "../../support/all-tests.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 const ODD_TEXTS = ["*/ x", "a\nb", '"', "\\", "…", "`${x}`", "\u2028", "'''", "#", "from", "class", "名"];
-const text = fc.oneof(fc.constantFrom(...ODD_TEXTS), fc.string({ unit: "binary" }));
+const text = fc.oneof(fc.constantFrom(...ODD_TEXTS), fc.string({ unit: anyCharacter }));
 
 /** Schemas as servers write them, with odd names and texts. */
 const schemas = fc.letrec<{ readonly schema: object }>((tie) => ({

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { cellsOf, laidOut, StreamCleaner, TextLayout } from "../../../../src/cli/terminal/chat/streamed-text.ts";
 import { cleanText } from "../../../../src/output/clean-text.ts";
+import { anyCharacter } from "../../../support/any-character.ts";
 
 const characters = fc.constantFrom(
   "\u001b",
@@ -21,7 +22,7 @@ const characters = fc.constantFrom(
 const pieces = fc.array(
   fc.oneof(
     characters,
-    fc.string({ unit: "binary" }),
+    fc.string({ unit: anyCharacter }),
     characters.map((text) => text.slice(0, 1)),
   ),
 );
