@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import { eventStream } from "../../../src/serve/live/event-stream.ts";
 import { JournalWatch } from "../../../src/serve/live/journal-watch.ts";
 import { header } from "../../journal/records.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 import { keyOf, openServer, type OpenServer } from "../servers.ts";
 
 /** Ids of the events in a text of server-sent events. */
@@ -232,28 +233,31 @@ test.each([
   expect(errors).toHaveLength(times);
 });
 
-test("streams of an execution with thousands of open calls count what they hold of them: a key gets as many as it may hold", async () => {
-  await using door = await openServer();
-  const program = "await Promise.all(Array.from({ length: 9000 }, () => tools.bank.pay({ amount: 1 }))); return 1";
-  const begun = await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
-  expect(begun.json.state).toBe("waiting");
-  const readers: ReadableStreamDefaultReader<Uint8Array>[] = [];
-  const last = async () => {
-    const reader = await stream(door, "e");
-    readers.push(reader);
-    let text = "";
-    while (!/^event: (?:execution_waiting|error)$/m.test(text)) {
-      const { value = new Uint8Array(), done } = await reader.read();
-      if (done) throw new Error("It has ended.");
-      text = new TextDecoder().decode(value);
-    }
-    return text;
-  };
-  let said = "";
-  while (readers.length < 40 && !said.includes("too_many_at_once")) said = await last();
-  expect(said).toContain("too_many_at_once");
-  expect(readers.length).toBeGreaterThan(3);
-  for (const reader of readers.splice(0)) await reader.cancel();
-  expect(await last()).toContain("execution_waiting");
-  for (const reader of readers) await reader.cancel();
-});
+testOfAll(
+  "streams of an execution with thousands of open calls count what they hold of them: a key gets as many as it may hold",
+  async () => {
+    await using door = await openServer();
+    const program = "await Promise.all(Array.from({ length: 9000 }, () => tools.bank.pay({ amount: 1 }))); return 1";
+    const begun = await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
+    expect(begun.json.state).toBe("waiting");
+    const readers: ReadableStreamDefaultReader<Uint8Array>[] = [];
+    const last = async () => {
+      const reader = await stream(door, "e");
+      readers.push(reader);
+      let text = "";
+      while (!/^event: (?:execution_waiting|error)$/m.test(text)) {
+        const { value = new Uint8Array(), done } = await reader.read();
+        if (done) throw new Error("It has ended.");
+        text = new TextDecoder().decode(value);
+      }
+      return text;
+    };
+    let said = "";
+    while (readers.length < 40 && !said.includes("too_many_at_once")) said = await last();
+    expect(said).toContain("too_many_at_once");
+    expect(readers.length).toBeGreaterThan(3);
+    for (const reader of readers.splice(0)) await reader.cancel();
+    expect(await last()).toContain("execution_waiting");
+    for (const reader of readers) await reader.cancel();
+  },
+);

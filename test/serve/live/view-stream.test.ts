@@ -118,6 +118,7 @@ test("a journal that fails is the last event, and says nothing of the host", asy
   const following = await follow(door, "e");
   await following.until(({ calls }) => calls.length > 0);
   isGone = true;
+  door.slow.release();
   await following.toEnd();
   expect(following.events.at(-1)).toMatchObject({ type: "error", data: { error: { code: "server_failed" } } });
   expect(JSON.stringify(following.events)).not.toContain("secret");

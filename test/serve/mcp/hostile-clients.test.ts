@@ -239,40 +239,44 @@ describe("the memory that a client can take is bounded", () => {
     for (const more of [{}, session]) expect((await post(JSON.stringify([list, list]), more)).status).toBe(400);
   });
 
-  test("by values that are read and not taken, and they can be read again after that", async () => {
-    const [first] = (await call("shop_list", { n: 300_000 })).content?.filter((one) => "uri" in one) ?? [];
-    const { uri = "" } = (first ?? {}) as { readonly uri?: string };
-    expect(uri).not.toBe("");
-    const read = JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "resources/read",
-      params: { uri, _meta: envelope() },
-    });
-    const { port } = new URL(door.url);
-    const headers = {
-      authorization: `Bearer ${ANN}`,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": "resources/read",
-      "mcp-name": uri,
-    };
-    // The answers begin, and are not read.
-    const begin = () =>
-      new Promise<{ readonly status: number; readonly end: () => void }>((resolve, reject) => {
-        const sent = request({ host: "127.0.0.1", port, path: "/mcp", method: "POST", headers }, (answer) => {
-          answer.on("error", () => {});
-          resolve({ status: answer.statusCode ?? 0, end: () => answer.destroy() });
-        });
-        sent.on("error", reject);
-        sent.end(read);
+  testOfAll(
+    "by values that are read and not taken, and they can be read again after that",
+    async () => {
+      const [first] = (await call("shop_list", { n: 300_000 })).content?.filter((one) => "uri" in one) ?? [];
+      const { uri = "" } = (first ?? {}) as { readonly uri?: string };
+      expect(uri).not.toBe("");
+      const read = JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "resources/read",
+        params: { uri, _meta: envelope() },
       });
-    const answers = await Promise.all(Array.from({ length: 12 }, begin));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
-    for (const { end } of answers) end();
-    await expect.poll(async () => (await post(read, headers)).status).toBe(200);
-  }, 60_000);
+      const { port } = new URL(door.url);
+      const headers = {
+        authorization: `Bearer ${ANN}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "resources/read",
+        "mcp-name": uri,
+      };
+      // The answers begin, and are not read.
+      const begin = () =>
+        new Promise<{ readonly status: number; readonly end: () => void }>((resolve, reject) => {
+          const sent = request({ host: "127.0.0.1", port, path: "/mcp", method: "POST", headers }, (answer) => {
+            answer.on("error", () => {});
+            resolve({ status: answer.statusCode ?? 0, end: () => answer.destroy() });
+          });
+          sent.on("error", reject);
+          sent.end(read);
+        });
+      const answers = await Promise.all(Array.from({ length: 12 }, begin));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+      for (const { end } of answers) end();
+      await expect.poll(async () => (await post(read, headers)).status).toBe(200);
+    },
+    60_000,
+  );
 });
 
 describe("the door goes on for all clients", () => {
