@@ -42,16 +42,6 @@ test("a key over its rate gets 429 with the time to wait", async () => {
   expect(refused.json.error.code).toBe("rate_exceeded");
 });
 
-test("a key runs no more at once than it may, and others go on", async () => {
-  await using door = await openServer();
-  const slow = { program: "return await tools.crm.slow({})", wait: false };
-  expect((await door.ask("POST", "/v1/executions", { key: keyOf("one"), body: slow })).status).toBe(202);
-  const refused = await door.ask("POST", "/v1/executions", { key: keyOf("one"), body: RUN });
-  expect([refused.status, refused.json.error.code]).toEqual([429, "too_many_at_once"]);
-  expect(refused.headers.get("retry-after")).toBe("1");
-  expect((await door.ask("POST", "/v1/executions", { body: RUN })).status).toBe(200);
-});
-
 test("above the runtime's bound a 503 says that nothing was started", async () => {
   await using door = await openServer(undefined, { executions: { atOnce: 1, queued: 0 } });
   const slow = { program: "return await tools.crm.slow({})", wait: false };

@@ -102,7 +102,10 @@ test("a key runs no more at once than it may, also with requests that come toget
     Array.from({ length: 20 }, (_, n) => door.ask("POST", "/v1/executions", { key: keyOf("one"), body: slow(n) })),
   );
   expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(19);
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused).toHaveLength(19);
+  expect([refused[0]?.json.error.code, refused[0]?.headers.get("retry-after")]).toEqual(["too_many_at_once", "1"]);
+  expect((await door.ask("POST", "/v1/executions", { body: { program: "return 1" } })).status).toBe(200);
 });
 
 test("a decision is signed with the key, however long a name the client gives", async () => {
