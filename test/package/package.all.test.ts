@@ -355,10 +355,18 @@ ${code}
       expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(sentence)]);
     });
 
+    test("an example whose data is too large for the package says where it runs", async () => {
+      for (const command of ["demo", "bench"]) {
+        const { code, stdout, stderr } = await run("npx", ["portcullis", command, "speeches"], project);
+        expect([code, stdout]).toEqual([5, ""]);
+        expect(stderr).toContain("speeches: the data is too large for this package. Run it in a clone of the sources");
+      }
+    });
+
     test("an example says what to install for it", async () => {
-      const { code, stdout, stderr } = await run("npx", ["portcullis", "demo", "github-openapi"], project);
+      const { code, stdout, stderr } = await run("npx", ["portcullis", "demo", "mcp-join"], project);
       expect([code, stdout]).toEqual([5, ""]);
-      expect(stderr).toContain(`npm install ${withVersion("openapi-fetch")}`);
+      expect(stderr).toContain(`npm install ${withVersion("@modelcontextprotocol/client")}`);
     });
   });
 

@@ -1,5 +1,5 @@
 import type { Tool } from "../../tools/tool.ts";
-import { EXAMPLES, TASKS, exampleFile, exampleTools } from "./examples.ts";
+import { EXAMPLES, TASKS, exampleFile, exampleTools, requireData } from "./examples.ts";
 import type { CommandOptions, BENCH } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -28,6 +28,7 @@ export async function jobsOf(
   if (tools !== undefined)
     throw new Failure(EXIT.usage, "--tools needs --task: the package's tasks have their own tools.");
   const chosen = named.length > 0 ? named.map((name) => word(TASKS)("bench", name)) : EXAMPLES;
+  requireData(chosen);
   return Promise.all(
     chosen.map(async (name) => ({
       loaded: await loadTask(exampleFile(name, "task.json"), language),

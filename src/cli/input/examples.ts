@@ -68,6 +68,23 @@ export function exampleTools(name: DemoName): Promise<readonly Tool[]> {
   return loadTools(exampleModule(name, "tools"));
 }
 
+/** Data that is too large for the published package: a clone of the sources has it. */
+const LARGE_DATA: Readonly<Record<string, string>> = {
+  speeches: "speeches/speeches.json.br",
+  operations: "operations/api.github.com.json.br",
+  "github-openapi": "operations/api.github.com.json.br",
+};
+
+/** Throws a `Failure` if the data of some of these examples is not there. */
+export function requireData(names: readonly DemoName[]): void {
+  const lacking = names.filter((name) => !existsSync(folder + (LARGE_DATA[name] ?? "")));
+  if (lacking.length > 0)
+    throw new Failure(
+      EXIT.environment,
+      `${lacking.join(", ")}: the data is too large for this package. Run it in a clone of the sources, or name other examples.`,
+    );
+}
+
 const missing = (name: DemoName) => (NEEDED[name] ?? []).filter((one) => !isInstalled(one));
 
 /** Throws a `Failure` with the command that installs what these examples need, if some of it is missing. */

@@ -26,6 +26,7 @@ import {
   exampleModule,
   exampleTools,
   isScene,
+  requireData,
   requirePackages,
   type DemoName,
   type SceneName,
@@ -54,6 +55,7 @@ export async function demo(
   const named = names.map((name) => word([...DEMOS, ...SCENES])("demo", name));
   const scenes = named.filter(isScene);
   const chosen = named.length > 0 ? named.filter((name) => !isScene(name)) : DEFAULT_DEMOS;
+  requireData(chosen);
   requirePackages(chosen);
   const model = await modelFor(scenes, chosen, playing);
   using cancelling = cancelOnSignal();
