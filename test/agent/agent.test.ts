@@ -10,6 +10,7 @@ import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 import { manualClock } from "../support/clock.ts";
 import { signal } from "../support/tools.ts";
 import { resultsBefore, talk } from "./talk.ts";
+import { testOfAll } from "../support/all-tests.ts";
 
 const both = ["direct", "programmatic"] as const;
 const direct = (changes: Parameters<typeof makeTool>[0] = {}) => makeTool({ allowedCallers: ["direct"], ...changes });
@@ -585,7 +586,7 @@ test("programs count as calls: of four hundred in one turn the allowed number ru
   ).toHaveLength(390);
 });
 
-test("a second turn with too many calls ends the conversation with their number, and none is made", async () => {
+testOfAll("a second turn with too many calls ends the conversation with their number, and none is made", async () => {
   const inputs: unknown[] = [];
   const tool = direct({ handler: (input: unknown) => inputs.push(input) });
   const calls = Array.from({ length: 200_000 }, () => ({ tool: "t" }));

@@ -13,6 +13,7 @@ import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
 import { timeless } from "../support/timeless.ts";
 import { payTool } from "../support/tools.ts";
+import { testOfAll } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
 const later = () => "later" as const;
@@ -388,75 +389,78 @@ function recorded(journal: Journal): {
   };
 }
 
-test("a conversation that is cut after any record goes on to the same end, and pays each payment once", async () => {
-  const program = `
+testOfAll(
+  "a conversation that is cut after any record goes on to the same end, and pays each payment once",
+  async () => {
+    const program = `
     const [, ...rest] = await tools.look({});
     const sum = { paid: 0, units: (await tools.stock({})).units };
     for (const euros of rest) sum.paid += (await tools.pay({ euros })).paid;
     return sum;`;
-  const asked: (readonly [turn: number, cut: number])[] = [];
-  let cut = 0;
-  const script: readonly ScriptedStep[] = [
-    () => {
-      asked.push([0, cut]);
-      return { text: "I look.", calls: [{ id: "look-1", tool: "look" }, pay(1)] };
-    },
-    () => {
-      asked.push([1, cut]);
-      return { programs: [program], calls: [pay(5), { id: "stock-2", tool: "stock" }] };
-    },
-    ({ results }) => {
-      asked.push([2, cut]);
-      return { text: results.map(({ text }) => text).join("|") };
-    },
-  ];
-  const approveAll = (report: AgentReport) => {
-    if (report.ending.type !== "waiting") return {};
-    const { approvals, calls } = report.ending;
-    return {
-      decisions: Object.fromEntries(approvals.map(({ callId }) => [callId, { allow: true }])),
-      results: Object.fromEntries(calls.map(({ callId }) => [callId, { value: { units: 4 } }])),
+    const asked: (readonly [turn: number, cut: number])[] = [];
+    let cut = 0;
+    const script: readonly ScriptedStep[] = [
+      () => {
+        asked.push([0, cut]);
+        return { text: "I look.", calls: [{ id: "look-1", tool: "look" }, pay(1)] };
+      },
+      () => {
+        asked.push([1, cut]);
+        return { programs: [program], calls: [pay(5), { id: "stock-2", tool: "stock" }] };
+      },
+      ({ results }) => {
+        asked.push([2, cut]);
+        return { text: results.map(({ text }) => text).join("|") };
+      },
+    ];
+    const approveAll = (report: AgentReport) => {
+      if (report.ending.type !== "waiting") return {};
+      const { approvals, calls } = report.ending;
+      return {
+        decisions: Object.fromEntries(approvals.map(({ callId }) => [callId, { allow: true }])),
+        results: Object.fromEntries(calls.map(({ callId }) => [callId, { value: { units: 4 } }])),
+      };
     };
-  };
-  const untilAnswered = async (journal: Journal, tools: readonly Tool[], first: AgentReport) => {
-    let report = first;
-    for (let round = 0; report.ending.type === "waiting" && round < 10; round += 1)
-      report = await goOn(journal, tools, script, report.execution, approveAll(report));
-    return report;
-  };
-  const whole = payTool();
-  const { journal, appended } = recorded(createMemoryJournal());
-  const wholeTools = [whole.tool, look, stock];
-  const expected = await untilAnswered(journal, wholeTools, await begin(journal, wholeTools, script));
-  expect(expected.ending.type).toBe("answered");
-  expect([...whole.paid.values()]).toEqual([1, 1, 1, 1]);
-  const { execution } = expected;
+    const untilAnswered = async (journal: Journal, tools: readonly Tool[], first: AgentReport) => {
+      let report = first;
+      for (let round = 0; report.ending.type === "waiting" && round < 10; round += 1)
+        report = await goOn(journal, tools, script, report.execution, approveAll(report));
+      return report;
+    };
+    const whole = payTool();
+    const { journal, appended } = recorded(createMemoryJournal());
+    const wholeTools = [whole.tool, look, stock];
+    const expected = await untilAnswered(journal, wholeTools, await begin(journal, wholeTools, script));
+    expect(expected.ending.type).toBe("answered");
+    expect([...whole.paid.values()]).toEqual([1, 1, 1, 1]);
+    const { execution } = expected;
 
-  for (cut = 1; cut <= appended.length; cut += 1) {
-    const { tool, paid } = payTool();
-    const copy = await cutAfter(appended, cut);
-    const tools = [tool, look, stock];
-    const turnsThere = appended
-      .slice(0, cut)
-      .filter(([, record]) => record.type === "message" && record.from === "model").length;
-    const report = await untilAnswered(copy, tools, await goOn(copy, tools, script, execution));
-    const { transcript, answer, usage } = report;
-    expect({ cut, answer, usage, transcript: timeless(transcript) }).toEqual({
-      cut,
-      answer: expected.answer,
-      usage: expected.usage,
-      transcript: timeless(expected.transcript),
-    });
-    expect(report.calls.map(({ callId }) => callId).toSorted()).toEqual(
-      expected.calls.map(({ callId }) => callId).toSorted(),
-    );
-    // A recorded turn is not asked for again.
-    expect(asked.filter(([, at]) => at === cut).map(([turn]) => turn)).toEqual([0, 1, 2].slice(turnsThere));
-    // Each payment has one key, and this process has made it at most once.
-    expect([...paid.values()].every((times) => times === 1)).toBe(true);
-    expect(await Array.fromAsync(copy.list({ open: true }))).toEqual([]);
-  }
-});
+    for (cut = 1; cut <= appended.length; cut += 1) {
+      const { tool, paid } = payTool();
+      const copy = await cutAfter(appended, cut);
+      const tools = [tool, look, stock];
+      const turnsThere = appended
+        .slice(0, cut)
+        .filter(([, record]) => record.type === "message" && record.from === "model").length;
+      const report = await untilAnswered(copy, tools, await goOn(copy, tools, script, execution));
+      const { transcript, answer, usage } = report;
+      expect({ cut, answer, usage, transcript: timeless(transcript) }).toEqual({
+        cut,
+        answer: expected.answer,
+        usage: expected.usage,
+        transcript: timeless(expected.transcript),
+      });
+      expect(report.calls.map(({ callId }) => callId).toSorted()).toEqual(
+        expected.calls.map(({ callId }) => callId).toSorted(),
+      );
+      // A recorded turn is not asked for again.
+      expect(asked.filter(([, at]) => at === cut).map(([turn]) => turn)).toEqual([0, 1, 2].slice(turnsThere));
+      // Each payment has one key, and this process has made it at most once.
+      expect([...paid.values()].every((times) => times === 1)).toBe(true);
+      expect(await Array.fromAsync(copy.list({ open: true }))).toEqual([]);
+    }
+  },
+);
 
 test("a conversation whose journal another driver has claimed stops, and leaves its program to the other", async () => {
   const journal = createMemoryJournal();

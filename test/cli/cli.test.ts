@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { someOf } from "../support/all-tests.ts";
+import { someOf, testOfAll } from "../support/all-tests.ts";
 import { enginesOf } from "../support/engines.ts";
 import { fixtures, ownProcess, portcullis, root, start } from "./command.ts";
 
@@ -425,7 +425,7 @@ test("a file's extension gives its language, unless --language is given", async 
   expect(named.stdout).toBe("1\n");
 });
 
-test("the process ends with the program, whatever its tools keep open", async () => {
+testOfAll("the process ends with the program, whatever its tools keep open", async () => {
   const { code, stdout, pid } = await ownProcess(["run", "-", ...TOOLS], "tools.deaf(); await tools.echo(); return 1;");
   expect(stdout).toMatch(/^1\n/);
   expect(code).toBe(0);
@@ -446,7 +446,7 @@ test.each([
   },
 );
 
-test("a large result reaches a slow reader whole", async () => {
+testOfAll("a large result reaches a slow reader whole", async () => {
   const args = ["run", "-", ...TOOLS, "--json", "--limit", "outputBytes=4MiB"];
   const { stdout } = await ownProcess(args, "return 'x'.repeat(3_000_000);");
   expect(JSON.parse(stdout)).toMatchObject({ outcome: { value: "x".repeat(3_000_000) } });
@@ -466,7 +466,7 @@ test.each(someOf(UNREAD, 1))(
   },
 );
 
-test("a result that cannot be written is reported with a sentence", async () => {
+testOfAll("a result that cannot be written is reported with a sentence", async () => {
   const stdout = openSync("/dev/full", "w");
   const { code, stderr } = await ownProcess(["run", "-", ...TOOLS, "--json"], "return 1;", { stdout });
   closeSync(stdout);

@@ -15,6 +15,7 @@ import type { ModeMeasure } from "../../src/comparison/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../src/comparison/accounting/count-exchange.ts";
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { price } from "../support/tools.ts";
+import { describeOfAll } from "../support/all-tests.ts";
 
 const TASK: ComparisonTask = {
   name: "sum",
@@ -428,7 +429,7 @@ describe("what may be claimed", () => {
   });
 });
 
-describe.skipIf(PYTHON.missing)("a program in Python", { timeout: 120_000 }, () => {
+describeOfAll.skipIf(PYTHON.missing)("a program in Python", { timeout: 120_000 }, () => {
   test("is measured with a probe and a mistake in Python", async () => {
     const program = `import asyncio
 prices = await asyncio.gather(*(tools.shop.price(thing=thing) for thing in ["pen", "book"]))

@@ -7,6 +7,7 @@ import type { JournalRecord } from "../../src/journal/index.ts";
 import { SCENES } from "../../src/cli/input/examples.ts";
 import { portcullis } from "../cli/command.ts";
 import { ANSWERS, mostDepartures } from "./independent.ts";
+import { someOf } from "../support/all-tests.ts";
 
 const examples = fileURLToPath(new URL("../../examples/", import.meta.url));
 
@@ -97,7 +98,7 @@ test("every example is tested", () => {
 
 /** Run by files of tests of their own. */
 const RUN_THERE: ReadonlySet<string> = new Set(["desk", "read-file", "team"]);
-test.each(SCENES.filter((name) => !RUN_THERE.has(name)))(
+test.each(someOf(SCENES.filter((name) => !RUN_THERE.has(name)).toSorted(), 1))(
   "the scene %s goes as it should",
   { timeout: 120_000 },
   async (name) => {

@@ -11,7 +11,7 @@ import { createMemoryJournal } from "portcullis/journal";
 import { createServer } from "portcullis/serve";
 import { createMemorySandbox } from "portcullis/testing";
 import { afterAll, expect, test as anyTest } from "vitest";
-import { someOf, testOfAll } from "../support/all-tests.ts";
+import { testOfAll } from "../support/all-tests.ts";
 import { tool } from "../support/tools.ts";
 
 const folder = fileURLToPath(new URL("../../examples/http-client/", import.meta.url));
@@ -196,7 +196,7 @@ const FAILING: readonly (readonly [what: string, args: readonly string[], env: N
   ],
   ["another key", ["--script", SCRIPT], { PORTCULLIS_KEY: "another-key-than-it-is" }, "The server refused it"],
 ];
-test.each(someOf(FAILING, 1))("%s is told in a sentence, without a traceback", async (_, args, env, said) => {
+testOfAll.each(FAILING)("%s is told in a sentence, without a traceback", async (_, args, env, said) => {
   await using server = await open();
   const { code, err } = await start(server.url, args, env).ended;
   expect(code).toBe(1);

@@ -7,6 +7,7 @@ import { createRuntime, defineTool, type RuntimeOptions } from "../../src/index.
 import { createPostgresJournal, type PostgresJournalOptions } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { noPostgres, PostgresServer, type UrlParts } from "../postgres-support/postgres-server.ts";
+import { testOfAll } from "../support/all-tests.ts";
 
 /* What may be wrong around a fleet: each is told in one clear sentence, and nothing is lost. */
 
@@ -124,7 +125,7 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
     });
   });
 
-  test("a full disk: what does not fit is not there, and goes in once there is room", async ({ skip }) => {
+  testOfAll("a full disk: what does not fit is not there, and goes in once there is room", async ({ skip }) => {
     const folder = `${server.folder}/small`;
     const mount = `mkdir ${folder} && mount -t tmpfs -o size=1m tmpfs ${folder} && chown postgres ${folder}`;
     if (spawnSync("sh", ["-c", mount]).status !== 0) {
@@ -166,32 +167,36 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
     }
   });
 
-  test("a queue that answers slowly: a submission is whole or not there, a worker says what it waits for, and all goes on", async () => {
-    await using shared = await share();
-    const submitter = await shared.join({}, { unavailableMs: 2000 });
-    const worker = await shared.join({}, { unavailableMs: 2000 });
-    await submitter.submit(DOUBLE, { execution: "before" });
-    const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const journal = createPostgresJournal({ url: server.url({ database: `bad_${count}` }) });
-    const holding = journal.transaction(async (sql) => {
-      await sql("LOCK TABLE portcullis_queue.job IN ACCESS EXCLUSIVE MODE");
-      held.resolve();
-      await release.promise;
-    });
-    await held.promise;
-    await shared.work(worker);
-    await expect(submitter.submit(DOUBLE, { execution: "slow" })).rejects.toMatchObject({
-      code: "journal_unavailable",
-      message: expect.stringMatching(/cannot be used, for \d+ ms \(.*\)\. Nothing of this is half done\./) as string,
-    });
-    expect((await Array.fromAsync(submitter.executions())).map(({ execution }) => execution)).toEqual(["before"]);
-    await expect
-      .poll(() => shared.told, { timeout: 20_000 })
-      .toContainEqual(expect.stringMatching(/cannot be used, for \d+ ms/));
-    release.resolve();
-    await holding;
-    await journal[Symbol.asyncDispose]();
-    await submitter.submit(DOUBLE, { execution: "slow" });
-    for (const id of ["before", "slow"]) expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
-  }, 120_000);
+  testOfAll(
+    "a queue that answers slowly: a submission is whole or not there, a worker says what it waits for, and all goes on",
+    async () => {
+      await using shared = await share();
+      const submitter = await shared.join({}, { unavailableMs: 2000 });
+      const worker = await shared.join({}, { unavailableMs: 2000 });
+      await submitter.submit(DOUBLE, { execution: "before" });
+      const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const journal = createPostgresJournal({ url: server.url({ database: `bad_${count}` }) });
+      const holding = journal.transaction(async (sql) => {
+        await sql("LOCK TABLE portcullis_queue.job IN ACCESS EXCLUSIVE MODE");
+        held.resolve();
+        await release.promise;
+      });
+      await held.promise;
+      await shared.work(worker);
+      await expect(submitter.submit(DOUBLE, { execution: "slow" })).rejects.toMatchObject({
+        code: "journal_unavailable",
+        message: expect.stringMatching(/cannot be used, for \d+ ms \(.*\)\. Nothing of this is half done\./) as string,
+      });
+      expect((await Array.fromAsync(submitter.executions())).map(({ execution }) => execution)).toEqual(["before"]);
+      await expect
+        .poll(() => shared.told, { timeout: 20_000 })
+        .toContainEqual(expect.stringMatching(/cannot be used, for \d+ ms/));
+      release.resolve();
+      await holding;
+      await journal[Symbol.asyncDispose]();
+      await submitter.submit(DOUBLE, { execution: "slow" });
+      for (const id of ["before", "slow"]) expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
+    },
+    120_000,
+  );
 });

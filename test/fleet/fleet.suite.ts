@@ -195,7 +195,7 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       await first[Symbol.asyncDispose]();
     });
 
-    test("a worker that ends waits for the result of a write, and nothing more of its program", async () => {
+    testOfAll("a worker that ends waits for the result of a write, and nothing more of its program", async () => {
       await using shared = await share();
       const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const made: string[] = [];
@@ -314,7 +314,7 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       expect(await listed()).not.toHaveProperty("needs");
     });
 
-    test("an execution whose guest spoke another protocol waits for a worker that speaks it", async () => {
+    testOfAll("an execution whose guest spoke another protocol waits for a worker that speaks it", async () => {
       await using shared = await share();
       await using server = await open(shared.join());
       await server.execute("return (await tools.ask({ n: 1 })) + (await tools.ask({ n: 2 }));", { execution: "one" });
@@ -395,30 +395,35 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       expect(most.a).toBe(2);
     });
 
-    test("its figures tell what waits of each tenant, and what workers have room for and have claimed", async () => {
-      await using shared = await share();
-      const fleet = shared.join();
-      await using server = await open(fleet);
-      const ids = await Promise.all(
-        ["a", "a", "b"].map(async (tenant) => [await server.submit(SUM, { tenant }), tenant]),
-      );
-      const byTenant = async () => new Map((await fleet.figures()).queued.map(({ tenant, wakes }) => [tenant, wakes]));
-      expect(await byTenant()).toEqual(
-        new Map([
-          ["a", 2],
-          ["b", 1],
-        ]),
-      );
-      await using runtime = await open(shared.join());
-      const worker = await work(runtime, { concurrency: 3 });
-      for (const [id = "", tenant = ""] of ids) expect((await server.wait(id, { tenant })).listed.state).toBe("ended");
-      await expect
-        .poll(() => fleet.figures(), { timeout: 10_000 })
-        .toMatchObject({ workers: 1, places: 3, queued: [] });
-      await worker.drain(0);
-      const ended = { workers: 0, places: 0, driven: 0, claims: 3, takeovers: 0 };
-      await expect.poll(() => fleet.figures(), { timeout: 10_000 }).toMatchObject(ended);
-    });
+    testOfAll(
+      "its figures tell what waits of each tenant, and what workers have room for and have claimed",
+      async () => {
+        await using shared = await share();
+        const fleet = shared.join();
+        await using server = await open(fleet);
+        const ids = await Promise.all(
+          ["a", "a", "b"].map(async (tenant) => [await server.submit(SUM, { tenant }), tenant]),
+        );
+        const byTenant = async () =>
+          new Map((await fleet.figures()).queued.map(({ tenant, wakes }) => [tenant, wakes]));
+        expect(await byTenant()).toEqual(
+          new Map([
+            ["a", 2],
+            ["b", 1],
+          ]),
+        );
+        await using runtime = await open(shared.join());
+        const worker = await work(runtime, { concurrency: 3 });
+        for (const [id = "", tenant = ""] of ids)
+          expect((await server.wait(id, { tenant })).listed.state).toBe("ended");
+        await expect
+          .poll(() => fleet.figures(), { timeout: 10_000 })
+          .toMatchObject({ workers: 1, places: 3, queued: [] });
+        await worker.drain(0);
+        const ended = { workers: 0, places: 0, driven: 0, claims: 3, takeovers: 0 };
+        await expect.poll(() => fleet.figures(), { timeout: 10_000 }).toMatchObject(ended);
+      },
+    );
 
     test("concurrency of a tool holds over all workers, and over a worker that ends", async () => {
       await using shared = await share();

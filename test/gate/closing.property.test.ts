@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 import { idle, makeTool, openSession, stepsOf } from "./open-session.ts";
+import { runs } from "../support/all-tests.ts";
 
 /** The places where a call can wait: for what a schema, a predicate, an approver, the journal or a handler says. */
 type Place = "schema" | "predicate" | "approver" | "journal" | "handler";
@@ -150,7 +151,7 @@ test("after a session closes no handler starts and no approver is asked, whateve
       seen.started += started.length;
       for (const [, step] of steps) if (step in seen) seen[step as keyof typeof seen] += 1;
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
   expect(Object.entries(seen).filter(([, count]) => count === 0)).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect, test } from "vitest";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { makeTool, openSession } from "./open-session.ts";
+import { testOfAll } from "../support/all-tests.ts";
 
 const own = makeTool({ name: "crm.find", description: "Finds a customer." });
 const other = makeTool({ name: "secret.find", description: "Finds a customer.", allowedCallers: ["direct"] });
@@ -55,20 +56,23 @@ test("a filter that throws fails the search, and says nothing of why", async () 
   expect(JSON.stringify(answer)).not.toContain("hunter2");
 });
 
-test("a hundred searches at once among 4,000 tools all get their answers, in turns of the event loop", async () => {
-  const { call } = openSession({ tools: catalogueTools() });
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  delay.enable();
-  let turns = 0;
-  const counting = setInterval(() => (turns += 1), 0);
-  const answers = await Promise.all(
-    Array.from({ length: 100 }, (_, id) =>
-      call({ query: "list the open issues of a repository" }, { ...search, callId: String(id) }),
-    ),
-  );
-  clearInterval(counting);
-  delay.disable();
-  expect(answers.every((answer) => answer?.ok)).toBe(true);
-  expect(turns).toBeGreaterThan(20);
-  process.stdout.write(`longest turn of the event loop: ${(delay.max / 1e6).toFixed(0)} ms\n`);
-});
+testOfAll(
+  "a hundred searches at once among 4,000 tools all get their answers, in turns of the event loop",
+  async () => {
+    const { call } = openSession({ tools: catalogueTools() });
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    let turns = 0;
+    const counting = setInterval(() => (turns += 1), 0);
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, id) =>
+        call({ query: "list the open issues of a repository" }, { ...search, callId: String(id) }),
+      ),
+    );
+    clearInterval(counting);
+    delay.disable();
+    expect(answers.every((answer) => answer?.ok)).toBe(true);
+    expect(turns).toBeGreaterThan(20);
+    process.stdout.write(`longest turn of the event loop: ${(delay.max / 1e6).toFixed(0)} ms\n`);
+  },
+);

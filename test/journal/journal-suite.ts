@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Appended, ExecutionSummary, Journal, ListOptions } from "../../src/journal/journal.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { header, outcome, RECORDS, turn } from "./records.ts";
+import { testOfAll } from "../support/all-tests.ts";
 
 export async function listed(journal: Journal, options?: ListOptions): Promise<ExecutionSummary[]> {
   return Array.fromAsync(journal.list(options));
@@ -126,7 +127,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     expect(await ids({ open: true, tenant: "a", before: 3 })).toEqual([]);
   });
 
-  test("more executions than one page are all listed once", async () => {
+  testOfAll("more executions than one page are all listed once", async () => {
     const journal = await makeJournal();
     const ids = Array.from({ length: 600 }, (_, index) => `e${index}`);
     for (const execution of ids) await journal.create(header(execution));

@@ -5,7 +5,7 @@ import { createMemorySandbox } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import type { ServerEvent } from "./loopback.ts";
 import type { Wire, WireTurn } from "./wire.ts";
-import { runs } from "../support/all-tests.ts";
+import { runs, testOfAll } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -187,7 +187,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       }
     });
 
-    test("of a second reply with far too many calls the conversation ends, and none of them is made", async () => {
+    testOfAll("of a second reply with far too many calls the conversation ends, and none of them is made", async () => {
       const { tools, made } = watched();
       const calls = Array.from({ length: 5000 }, () => ({ tool: "read", input: {} }));
       const reply = stream ? eventText(wire.events({ calls }, 1)) : JSON.stringify(wire.json({ calls }, 1));

@@ -17,7 +17,7 @@ import { makeTool } from "../gate/open-session.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";
 import { expectSameRequests } from "./restored.ts";
 import { type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
-import { runs } from "../support/all-tests.ts";
+import { runs, testOfAll } from "../support/all-tests.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 
 const sandbox = createMemorySandbox();
@@ -196,7 +196,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect(transcript.turns[0]?.results[0]?.text).not.toContain("called");
     });
 
-    test.runIf(!stream && !sameReplies)(
+    testOfAll.runIf(!stream && !sameReplies)(
       "X4: of ten thousand calls at once none is lost or made twice, and few run at a time",
       async () => {
         const inputs: unknown[] = [];
@@ -524,7 +524,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       });
     });
 
-    test.runIf(!stream && !sameReplies)(
+    testOfAll.runIf(!stream && !sameReplies)(
       "a hundred thousand calls with one id are read and answered in linear time",
       async () => {
         const calls = Array.from({ length: 100_000 }, () => ({ id: "a", tool: "f" }));

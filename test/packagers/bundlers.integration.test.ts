@@ -115,7 +115,7 @@ testOfAll("an app that webpack bundles, with portcullis external, runs", async (
   expect(await runWebpack()).toBe("5 2");
 });
 
-test.each(someOf(["esm", "cjs"] as const, 1))(
+testOfAll.each(someOf(["esm", "cjs"] as const, 1))(
   "where the package itself is bundled as %s, the runtime says that it must be external",
   async (format) => {
     const app = await runEsbuild(format, OTHER_EXTERNALS, "bundled");

@@ -12,7 +12,7 @@ import { evicting, type EvictionMoment } from "../support/evicting-sandbox.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { echo, later, pay, signal, tool } from "../support/tools.ts";
 import { executeSuite } from "./execute.suite.ts";
-import { runs } from "../support/all-tests.ts";
+import { runs, testOfAll } from "../support/all-tests.ts";
 import { manualClock } from "../support/clock.ts";
 
 describe("evicted at every wait, programs in JavaScript do", () => {
@@ -362,7 +362,7 @@ test("an evicted program whose calls all wait for decisions is left, and goes on
   expect((await Array.fromAsync(journal.read("one"))).filter(({ type }) => type === "restart")).toEqual([]);
 });
 
-test("programs give up their guests only while half of heldBytes is free", async () => {
+testOfAll("programs give up their guests only while half of heldBytes is free", async () => {
   const sandbox = evicting(createMemorySandbox());
   const { hold, called, release } = holding();
   await using runtime = await createRuntime({ tools: [hold], sandbox, heldBytes: 16 * 1024 * 1024 });

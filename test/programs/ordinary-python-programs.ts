@@ -1,3 +1,8 @@
+import { ALL_TESTS } from "../support/all-tests.ts";
+
+/** `make test-all` takes a large queue. */
+const ROWS = ALL_TESTS ? 140_000 : 10_000;
+
 /** Python programs as models write them, and what each must return: run, and replayed from every prefix. */
 export const ORDINARY_PYTHON_PROGRAMS: readonly {
   readonly does: string;
@@ -113,10 +118,9 @@ export const ORDINARY_PYTHON_PROGRAMS: readonly {
     returns: true,
   },
   {
-    does: "takes 140,000 rows from a queue with a timeout for each",
-    program:
-      "queue = asyncio.Queue()\nfor n in range(140_000):\n    queue.put_nowait(n)\ntotal = 0\nwhile not queue.empty():\n    async with asyncio.timeout(5):\n        total += await queue.get()\nreturn total",
-    returns: 9_799_930_000,
+    does: "takes many rows from a queue with a timeout for each",
+    program: `queue = asyncio.Queue()\nfor n in range(${ROWS}):\n    queue.put_nowait(n)\ntotal = 0\nwhile not queue.empty():\n    async with asyncio.timeout(5):\n        total += await queue.get()\nreturn total`,
+    returns: (ROWS * (ROWS - 1)) / 2,
   },
   {
     does: "walks through the set of 1,500 tasks that are done",

@@ -1,10 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { fixtures, ownProcess } from "../cli/command.ts";
+import { someOf } from "../support/all-tests.ts";
 
 const sdk = fileURLToPath(new URL("fixtures/batching-sdk.ts", import.meta.url));
 
-test.each([false, true])(
+test.each(someOf([true, false], 1))(
   "spans that wait for their export are exported before a command ends: hanging, %s",
   async (hangs) => {
     if (hangs) vi.stubEnv("SDK_HANGS", "1");

@@ -14,6 +14,7 @@ import { anthropicWire } from "../models/anthropic/wire.ts";
 import { serve } from "../models/wire.ts";
 import { pay } from "./fixtures/pay.ts";
 import { record, type Recording, tree } from "./recording.ts";
+import { testOfAll } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
 const tracer = () => trace.getTracer("the application");
@@ -81,7 +82,7 @@ describe("spans of a program", () => {
     });
   });
 
-  test("hundreds at once each keep their own calls", async () => {
+  testOfAll("hundreds at once each keep their own calls", async () => {
     await using runtime = await createRuntime({ tools: [stock], sandbox });
     const program = 'await tools.stock.units({ article: "a" }); return await tools.stock.units({ article: "b" });';
     await Promise.all(Array.from({ length: 100 }, () => runtime.execute(program)));

@@ -5,6 +5,7 @@ import { createMemoryJournal, type Journal, type JournalRecord } from "../../../
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { resultsBefore, talk } from "../talk.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 const CALLERS = ["direct", "programmatic"] as const;
 const clerkWith = (options: object) =>
@@ -186,31 +187,35 @@ function counted(script: readonly ScriptedStep[]) {
   return { asked, model: scriptedModel(steps) };
 }
 
-test("twenty agents within one budget end the same wherever the host died, and no recorded turn is asked for again", async () => {
-  const program = "return Promise.all(Array.from({ length: 20 }, (_, n) => tools.clerk({ task: `task ${n}` })));";
-  const script = both({ programs: [program], usage }, TEXTS);
-  const tools: readonly Tool[] = [inheriting({ concurrency: 20 })];
-  const { journal, count, upTo } = logged();
-  const first = counted(script);
-  await using runtime = await createRuntime({ tools, sandbox, journal });
-  const options = { task: "Do it.", execution: "one", maxTokens: 2000 } as const;
-  const whole = await runtime.agent({ model: first.model, ...options });
-  expect(whole.answer).toBe(JSON.stringify(Array.from({ length: 20 }, (_, n) => `TASK ${n}`)));
-  expect(whole.usage).toMatchObject({ inputTokens: 630, outputTokens: 420 });
-  expect(first.asked.turns).toBe(22);
-  const left = new Set<number>();
-  for (let prefix = 1; prefix <= count(); prefix += 1) {
-    const copy = await upTo(prefix);
-    const recorded = await turnsIn(copy);
-    const again = counted(script);
-    await using other = await createRuntime({ tools, sandbox, journal: copy, leaseMs: 100 });
-    const report = await other.agent({ model: again.model, ...options });
-    const ended = [report.answer, report.usage, again.asked.turns];
-    expect([prefix, ...ended]).toEqual([prefix, whole.answer, whole.usage, 22 - recorded]);
-    left.add(again.asked.turns);
-  }
-  expect(left.size).toBe(23);
-}, 300_000);
+testOfAll(
+  "twenty agents within one budget end the same wherever the host died, and no recorded turn is asked for again",
+  async () => {
+    const program = "return Promise.all(Array.from({ length: 20 }, (_, n) => tools.clerk({ task: `task ${n}` })));";
+    const script = both({ programs: [program], usage }, TEXTS);
+    const tools: readonly Tool[] = [inheriting({ concurrency: 20 })];
+    const { journal, count, upTo } = logged();
+    const first = counted(script);
+    await using runtime = await createRuntime({ tools, sandbox, journal });
+    const options = { task: "Do it.", execution: "one", maxTokens: 2000 } as const;
+    const whole = await runtime.agent({ model: first.model, ...options });
+    expect(whole.answer).toBe(JSON.stringify(Array.from({ length: 20 }, (_, n) => `TASK ${n}`)));
+    expect(whole.usage).toMatchObject({ inputTokens: 630, outputTokens: 420 });
+    expect(first.asked.turns).toBe(22);
+    const left = new Set<number>();
+    for (let prefix = 1; prefix <= count(); prefix += 1) {
+      const copy = await upTo(prefix);
+      const recorded = await turnsIn(copy);
+      const again = counted(script);
+      await using other = await createRuntime({ tools, sandbox, journal: copy, leaseMs: 100 });
+      const report = await other.agent({ model: again.model, ...options });
+      const ended = [report.answer, report.usage, again.asked.turns];
+      expect([prefix, ...ended]).toEqual([prefix, whole.answer, whole.usage, 22 - recorded]);
+      left.add(again.asked.turns);
+    }
+    expect(left.size).toBe(23);
+  },
+  300_000,
+);
 
 test("what agents of a program have used counts again in the budget of the conversation that is taken up", async () => {
   const program =

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { fixtures } from "../../cli/command.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { begin, freePort, type Replaced, temporaryFolder, wordsOf } from "./commands.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 const document = readFileSync("docs/fleet.md", "utf8");
 const units = [...document.matchAll(/```ini\n([^`]*)```/g)].map(([, unit = ""]) => unit);
@@ -39,7 +40,7 @@ function argumentsOf(unit: string, files: Replaced): string[] {
   return wordsOf(/^ExecStart=\S+ \S+cli\.js (.*)$/m.exec(unit)?.[1] ?? "", files);
 }
 
-test.skipIf(noPostgres)(
+testOfAll.skipIf(noPostgres)(
   "the commands of the units are a fleet: two workers drive what a server is asked, one of them after the other has ended",
   async () => {
     await using database = await PostgresServer.start();

@@ -7,6 +7,7 @@ import { rememberedIn } from "../../../src/gate/approve/remembered.ts";
 import type { CallRecord, DecisionRecord, JournalRecord } from "../../../src/journal/record.ts";
 import { recordedTool } from "../../../src/tools/tool-digest.ts";
 import { makeTool, openSession, ROOMY } from "../open-session.ts";
+import { runs } from "../../support/all-tests.ts";
 
 /*
  * Calls under random policies and grants, against the rules as they are written here: in whole cents, with a list of what
@@ -81,7 +82,7 @@ const MOST = 10;
 const counts = { refused: 0, free: 0, asked: 0, oneMore: 0, granted: 0, takenUp: 0, together: 0 };
 
 test(
-  "10,000 calls under policies and grants, over drivers and at once, are treated as the rules say that are written apart",
+  "calls under policies and grants, over drivers and at once, are treated as the rules say that are written apart",
   { timeout: 600_000 },
   async () => {
     const property = fc.asyncProperty(fc.array(made, { minLength: 60, maxLength: 80, size: "max" }), async (all) => {
@@ -144,9 +145,9 @@ test(
       }
       session.close();
     });
-    await fc.assert(property, { numRuns: 160 });
-    expect(total).toBeGreaterThanOrEqual(10_000);
-    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(200);
+    await fc.assert(property, { numRuns: runs(160) });
+    expect(total).toBeGreaterThanOrEqual(runs(10_000));
+    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(runs(200));
   },
 );
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { ApprovalRequest } from "../../../src/gate/approve/approval.ts";
 import type { JournalRecord } from "../../../src/journal/record.ts";
 import { makeTool, openSession } from "../open-session.ts";
+import { runs } from "../../support/all-tests.ts";
 
 const NAMES = ["pay", "payAll", "send"] as const;
 
@@ -95,6 +96,6 @@ test("a remembered decision decides later calls with the same tool and the same 
       if (earlier >= 0) expect(asked.has(String(index))).toBe(false);
     }
   });
-  await fc.assert(property, { numRuns: 300 });
+  await fc.assert(property, { numRuns: runs(300) });
   expect(Object.entries(seen).filter(([, count]) => count === 0)).toEqual([]);
 });

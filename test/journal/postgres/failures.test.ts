@@ -7,6 +7,7 @@ import type { Appended } from "../../../src/journal/journal.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { listed } from "../journal-suite.ts";
 import { header, outcome, turn } from "../records.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 describe.skipIf(noPostgres)("a database that fails", () => {
   let server: PostgresServer;
@@ -244,62 +245,70 @@ describe.skipIf(noPostgres)("a database that fails", () => {
     expect(await Array.fromAsync(journal.check())).toEqual([]);
   }, 120_000);
 
-  test("a server that is killed in the midst of appends and starts again has all that was acknowledged, once", async () => {
-    const journal = openJournal({ schema: "killed" });
-    const ids = Array.from({ length: 20 }, (_, n) => `e${n}`);
-    await Promise.all(ids.map((id) => journal.create(header(id))));
-    const told: Appended[] = [];
-    using listening = journal.onAppend?.((appended) => told.push(appended));
-    expect(listening).toBeDefined();
-    await expect.poll(() => told).toEqual([{}]);
-    let acknowledged = 0;
-    const writing = Promise.all(
-      ids.map(async (id) => {
-        for (let n = 0; n < 30; n += 1) {
-          expect(await journal.append(id, n + 1, [turn(`${id}: ${n}`)])).toBe(n + 2);
-          acknowledged += 1;
-        }
-        await journal.append(id, 31, [outcome]);
-      }),
-    );
-    for (const after of [50, 250]) {
-      await expect.poll(() => acknowledged >= after, { timeout: 60_000, interval: 1 }).toBe(true);
-      await server.kill();
-      await server.start();
-    }
-    await writing;
-    for (const id of ids) {
-      const events = (await Array.fromAsync(journal.read(id))).flatMap((record) =>
-        record.type === "turn" ? [record.event] : [],
+  testOfAll(
+    "a server that is killed in the midst of appends and starts again has all that was acknowledged, once",
+    async () => {
+      const journal = openJournal({ schema: "killed" });
+      const ids = Array.from({ length: 20 }, (_, n) => `e${n}`);
+      await Promise.all(ids.map((id) => journal.create(header(id))));
+      const told: Appended[] = [];
+      using listening = journal.onAppend?.((appended) => told.push(appended));
+      expect(listening).toBeDefined();
+      await expect.poll(() => told).toEqual([{}]);
+      let acknowledged = 0;
+      const writing = Promise.all(
+        ids.map(async (id) => {
+          for (let n = 0; n < 30; n += 1) {
+            expect(await journal.append(id, n + 1, [turn(`${id}: ${n}`)])).toBe(n + 2);
+            acknowledged += 1;
+          }
+          await journal.append(id, 31, [outcome]);
+        }),
       );
-      expect(events).toEqual(Array.from({ length: 30 }, (_, n) => `${id}: ${n}`));
-    }
-    // The listening connection was lost, so what others have appended meanwhile is looked for.
-    await expect
-      .poll(() => told.filter(({ execution }) => execution === undefined).length, { timeout: 30_000 })
-      .toBeGreaterThan(1);
-    const other = openJournal({ schema: "killed" });
-    // It may have to listen again after the second end of the server, too.
-    let others = 0;
-    const isTold = async () => {
-      await other.create(header(`of another ${(others += 1)}`));
-      return told.some(({ execution }) => execution?.startsWith("of another"));
-    };
-    await expect.poll(isTold, { timeout: 30_000, interval: 200 }).toBe(true);
-  }, 180_000);
+      for (const after of [50, 250]) {
+        await expect.poll(() => acknowledged >= after, { timeout: 60_000, interval: 1 }).toBe(true);
+        await server.kill();
+        await server.start();
+      }
+      await writing;
+      for (const id of ids) {
+        const events = (await Array.fromAsync(journal.read(id))).flatMap((record) =>
+          record.type === "turn" ? [record.event] : [],
+        );
+        expect(events).toEqual(Array.from({ length: 30 }, (_, n) => `${id}: ${n}`));
+      }
+      // The listening connection was lost, so what others have appended meanwhile is looked for.
+      await expect
+        .poll(() => told.filter(({ execution }) => execution === undefined).length, { timeout: 30_000 })
+        .toBeGreaterThan(1);
+      const other = openJournal({ schema: "killed" });
+      // It may have to listen again after the second end of the server, too.
+      let others = 0;
+      const isTold = async () => {
+        await other.create(header(`of another ${(others += 1)}`));
+        return told.some(({ execution }) => execution?.startsWith("of another"));
+      };
+      await expect.poll(isTold, { timeout: 30_000, interval: 200 }).toBe(true);
+    },
+    180_000,
+  );
 
-  test("a server that ends while nothing is asked of it is waited for at the next append, and gives up after unavailableMs", async () => {
-    const schema = "restarted";
-    const journal = openJournal({ schema });
-    const hasty = openJournal({ schema, unavailableMs: 2000 });
-    await journal.create(header("one"));
-    await hasty.find("one");
-    await server.stop();
-    await expect(hasty.append("one", 1, [turn("lost")])).rejects.toMatchObject({ code: "journal_unavailable" });
-    await expect(Array.fromAsync(hasty.read("one"))).rejects.toMatchObject({ code: "journal_unavailable" });
-    const appended = journal.append("one", 1, [turn("kept")]);
-    await server.start();
-    expect(await appended).toBe(2);
-    expect(await Array.fromAsync(hasty.read("one"))).toEqual([header("one"), turn("kept")]);
-  }, 120_000);
+  testOfAll(
+    "a server that ends while nothing is asked of it is waited for at the next append, and gives up after unavailableMs",
+    async () => {
+      const schema = "restarted";
+      const journal = openJournal({ schema });
+      const hasty = openJournal({ schema, unavailableMs: 2000 });
+      await journal.create(header("one"));
+      await hasty.find("one");
+      await server.stop();
+      await expect(hasty.append("one", 1, [turn("lost")])).rejects.toMatchObject({ code: "journal_unavailable" });
+      await expect(Array.fromAsync(hasty.read("one"))).rejects.toMatchObject({ code: "journal_unavailable" });
+      const appended = journal.append("one", 1, [turn("kept")]);
+      await server.start();
+      expect(await appended).toBe(2);
+      expect(await Array.fromAsync(hasty.read("one"))).toEqual([header("one"), turn("kept")]);
+    },
+    120_000,
+  );
 });

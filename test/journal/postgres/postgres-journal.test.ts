@@ -6,6 +6,7 @@ import { noPostgres, PostgresServer } from "../../postgres-support/postgres-serv
 import { settableClock } from "../../support/clock.ts";
 import { fleetJournalSuite, journalSuite, listed } from "../journal-suite.ts";
 import { header, outcome, RECORDS, turn } from "../records.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
   let server: PostgresServer;
@@ -101,38 +102,43 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
     expect(await server.sql("SELECT bytes FROM large.texts")).toEqual([{ bytes: String(large.length) }]);
   });
 
-  test("a large execution is read with a page of it in memory, which the reading says before it holds it", async () => {
-    const journal = openJournal();
-    await journal.create(header("one"));
-    // 1,200 records of 30 kB, some of 400 kB, and texts that are kept by their hash.
-    const records = Array.from({ length: 1200 }, (_, n) =>
-      turn(
-        `${n}`,
-        ...(n % 100 === 50 ? [`"`.repeat(60_000), `"`.repeat(60_000), `${n}`.repeat(70_000)] : [`${n}`.padEnd(30_000)]),
-      ),
-    );
-    for (let from = 0; from < records.length; from += 200)
-      await journal.append("one", from + 1, records.slice(from, from + 200));
-    const holds: number[] = [];
-    const hold = (bytes: number) => {
-      holds.push(bytes);
-      return Promise.resolve();
-    };
-    let position = 0;
-    for await (const record of journal.read("one", { hold })) {
-      if (position > 0) expect(record).toEqual(records[position - 1]);
-      position += 1;
-    }
-    expect(position).toBe(1201);
-    // A page twice, as text and parsed; more only for a record that is larger, and for its texts.
-    expect(Math.max(...holds)).toBeLessThan(2.5 * 1024 * 1024);
-    expect(holds.filter((bytes) => bytes > 512 * 1024).length).toBeLessThan(12 * 40);
-    // A reading of a few records reads no others.
-    const before = holds.length;
-    const few = await Array.fromAsync(journal.read("one", { hold, from: 10, count: 2 }));
-    expect(few).toEqual(records.slice(9, 11));
-    expect(holds.length - before).toBeLessThan(8);
-  });
+  testOfAll(
+    "a large execution is read with a page of it in memory, which the reading says before it holds it",
+    async () => {
+      const journal = openJournal();
+      await journal.create(header("one"));
+      // 1,200 records of 30 kB, some of 400 kB, and texts that are kept by their hash.
+      const records = Array.from({ length: 1200 }, (_, n) =>
+        turn(
+          `${n}`,
+          ...(n % 100 === 50
+            ? [`"`.repeat(60_000), `"`.repeat(60_000), `${n}`.repeat(70_000)]
+            : [`${n}`.padEnd(30_000)]),
+        ),
+      );
+      for (let from = 0; from < records.length; from += 200)
+        await journal.append("one", from + 1, records.slice(from, from + 200));
+      const holds: number[] = [];
+      const hold = (bytes: number) => {
+        holds.push(bytes);
+        return Promise.resolve();
+      };
+      let position = 0;
+      for await (const record of journal.read("one", { hold })) {
+        if (position > 0) expect(record).toEqual(records[position - 1]);
+        position += 1;
+      }
+      expect(position).toBe(1201);
+      // A page twice, as text and parsed; more only for a record that is larger, and for its texts.
+      expect(Math.max(...holds)).toBeLessThan(2.5 * 1024 * 1024);
+      expect(holds.filter((bytes) => bytes > 512 * 1024).length).toBeLessThan(12 * 40);
+      // A reading of a few records reads no others.
+      const before = holds.length;
+      const few = await Array.fromAsync(journal.read("one", { hold, from: 10, count: 2 }));
+      expect(few).toEqual(records.slice(9, 11));
+      expect(holds.length - before).toBeLessThan(8);
+    },
+  );
 
   describe("check", () => {
     const large = JSON.stringify(Array.from({ length: 30_000 }, (_, n) => n));

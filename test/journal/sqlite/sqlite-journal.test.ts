@@ -21,7 +21,7 @@ import { zstdCompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSqliteJournal, type SqliteJournal } from "../../../src/index.ts";
 import { listExecutions } from "../../../src/executions/list-executions.ts";
-import { someOf } from "../../support/all-tests.ts";
+import { someOf, testOfAll } from "../../support/all-tests.ts";
 import { journalSuite, listed } from "../journal-suite.ts";
 import { header, outcome, RECORDS, turn } from "../records.ts";
 
@@ -95,7 +95,7 @@ describe("a journal in a file", () => {
     expect(raw(path).prepare("SELECT bytes FROM texts").all()).toEqual([{ bytes: large.length }]);
   });
 
-  test("is opened by every process of those that create the same file at once", async () => {
+  testOfAll("is opened by every process of those that create the same file at once", async () => {
     const path = newPath();
     const script = fileURLToPath(new URL("open-process.ts", import.meta.url));
     const children = someOf([1, 2, 3, 4, 5], 2).map(() =>

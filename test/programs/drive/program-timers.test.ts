@@ -3,6 +3,7 @@ import { createRuntime } from "../../../src/index.ts";
 import { Timers } from "../../../src/programs/drive/program-timers.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { manualClock } from "../../support/clock.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 /** Timers of a program of which the driver knows which are open. */
 class Driven {
@@ -148,7 +149,7 @@ test("a delay beyond node's longest is waited for in parts", () => {
   expect(driven.fired).toEqual([1]);
 });
 
-test("timers that were set together fire in the order of their times, however long arming takes", async () => {
+testOfAll("timers that were set together fire in the order of their times, however long arming takes", async () => {
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   const { outcome, execution } = await runtime.execute(`
     const order = [];

@@ -155,16 +155,19 @@ testOfAll("a waiting program gets a new engine if there is room, and does not wa
   ),
 );
 
-test("where two programs run for each core a busy engine is awaited for a while before another one is started", () => {
-  const enough = 2 * availableParallelism();
-  return withSandbox({ engines: enough + 8 }, async (sandbox) => {
-    const opening = Array.from({ length: enough + 2 }, () => openGuest(sandbox, "a"));
-    // No timer fires meanwhile.
-    for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
-    expect(sandbox.pool.counts).toMatchObject({ engines: enough });
-    for (const guest of await Promise.all(opening)) guest.kill("done");
-  });
-});
+testOfAll(
+  "where two programs run for each core a busy engine is awaited for a while before another one is started",
+  () => {
+    const enough = 2 * availableParallelism();
+    return withSandbox({ engines: enough + 8 }, async (sandbox) => {
+      const opening = Array.from({ length: enough + 2 }, () => openGuest(sandbox, "a"));
+      // No timer fires meanwhile.
+      for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+      expect(sandbox.pool.counts).toMatchObject({ engines: enough });
+      for (const guest of await Promise.all(opening)) guest.kill("done");
+    });
+  },
+);
 
 test("one tenant's waiting programs do not delay another tenant's program", () =>
   withSandbox({ engines: 1 }, async (sandbox) => {

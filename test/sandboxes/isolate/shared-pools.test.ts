@@ -136,20 +136,23 @@ testOfAll.each<[string, number, CopyOptions]>([
   }
 });
 
-test("a tenant has no more engines than perTenant, even beside idle ones, and others are served meanwhile", async () => {
-  await using sandbox = createIsolateSandbox({ engines: 3, warm: 3, perTenant: 1 });
-  await sandbox.warm?.();
-  await expect.poll(() => sandbox.pool.counts.idle).toBe(3);
-  const first = await openGuest(sandbox, "a");
-  const second = openGuest(sandbox, "a");
-  await using other = await openGuest(sandbox, "b");
-  expect(await heardUntil(iterate(other), "ready")).toHaveLength(1);
-  expect(sandbox.pool.counts).toEqual({ engines: 3, idle: 1, waiting: 1 });
-  first.kill("done");
-  await using guest = await second;
-  expect(await heardUntil(iterate(guest), "ready")).toHaveLength(1);
-  expect(sandbox.pool.counts.waiting).toBe(0);
-});
+testOfAll(
+  "a tenant has no more engines than perTenant, even beside idle ones, and others are served meanwhile",
+  async () => {
+    await using sandbox = createIsolateSandbox({ engines: 3, warm: 3, perTenant: 1 });
+    await sandbox.warm?.();
+    await expect.poll(() => sandbox.pool.counts.idle).toBe(3);
+    const first = await openGuest(sandbox, "a");
+    const second = openGuest(sandbox, "a");
+    await using other = await openGuest(sandbox, "b");
+    expect(await heardUntil(iterate(other), "ready")).toHaveLength(1);
+    expect(sandbox.pool.counts).toEqual({ engines: 3, idle: 1, waiting: 1 });
+    first.kill("done");
+    await using guest = await second;
+    expect(await heardUntil(iterate(guest), "ready")).toHaveLength(1);
+    expect(sandbox.pool.counts.waiting).toBe(0);
+  },
+);
 
 testOfAll(
   "a tenant whose programs sleep and give up nothing leaves an engine to another tenant that has come",

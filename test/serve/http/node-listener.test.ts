@@ -9,6 +9,7 @@ import { readJson } from "../../../src/serve/http/read-json.ts";
 import { Lane } from "../../../src/values/slice-scheduler.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 import { keyOf, openServer } from "../servers.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 /** Serves it by a server of node's own, and gives its address. */
 async function serve(listener: RequestListener): Promise<string> {
@@ -28,7 +29,7 @@ const post = (url: string) =>
     body: JSON.stringify({ program: "return await tools.crm.find({})" }),
   });
 
-test("a server of node's own takes requests to it", async () => {
+testOfAll("a server of node's own takes requests to it", async () => {
   await using door = await openServer();
   const url = await serve(door.server.listener);
   const ran = await post(url);

@@ -8,6 +8,7 @@ import { portcullis } from "../../cli/command.ts";
 import { isRunning } from "../../sources/mcp/servers.ts";
 import { doorArgs, tools } from "./doors.ts";
 import { configWith, INITIALIZE, openLineDoor, programCall } from "./line-door.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-door-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -33,7 +34,7 @@ test("standard output is messages to the byte, whatever modules, handlers, serve
   for (const noise of ["a module that prints", "a handler that prints", "and writes"]) expect(stderr).toContain(noise);
 });
 
-test("by SIGTERM the door ends with no process left, while a program runs and a server stays", async () => {
+testOfAll("by SIGTERM the door ends with no process left, while a program runs and a server stays", async () => {
   const { config, mark } = configWith(folder, "stays");
   const door = openLineDoor(doorArgs("--mcp", config));
   await door.send(INITIALIZE);

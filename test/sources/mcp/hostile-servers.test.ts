@@ -110,7 +110,7 @@ test("a schema that is nested without end is left out, and the rest of the list 
   ]);
 });
 
-test("of ten thousand names that are one, all are refused by name", async () => {
+testOfAll("of ten thousand names that are one, all are refused by name", async () => {
   await using source = await fromMcp(await servedRaw("same-names"), READ);
   expect([source.tools.length, source.problems.length]).toEqual([0, 10_000]);
 });
@@ -235,7 +235,7 @@ test.each(someOf(["long-line", "long-line-late-id"], 1))(
   },
 );
 
-test("a result over ten megabytes passes where resultBytes allows it", async () => {
+testOfAll("a result over ten megabytes passes where resultBytes allows it", async () => {
   await using source = await fromMcp(await servedRaw("large"), READ);
   const { outcome } = await run(source.tools, 'return (await tools.raw.echo({ text: "24000000" })).length');
   expect(outcome).toMatchObject({ value: 24_000_000 });

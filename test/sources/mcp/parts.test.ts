@@ -6,7 +6,7 @@ import { LineReader, type LongLine } from "../../../src/sources/mcp/wire/line-re
 import { type ListReader, ToolListBuilder } from "../../../src/sources/mcp/make-tools.ts";
 import { cleanPath } from "../../../src/sources/mcp/tool-path.ts";
 import { toolNameFault } from "../../../src/tools/tool-name.ts";
-import { runs } from "../../support/all-tests.ts";
+import { runs, testOfAll } from "../../support/all-tests.ts";
 import { READ } from "./servers.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 
@@ -89,7 +89,7 @@ test("of earlier lists no tool is kept that is not in the last one", async () =>
   expect([...second.known.values()]).toEqual(second.tools);
 });
 
-test("other work has the thread between the entries of a list, however few and large they are", async () => {
+testOfAll("other work has the thread between the entries of a list, however few and large they are", async () => {
   const field = { type: "object", properties: { a: { type: "string" } } };
   const properties = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`f${n}`, field]));
   const entries = Array.from({ length: 40 }, (_, n) => ({

@@ -372,7 +372,7 @@ test.each([
   expect(server.asked).toEqual([]);
 });
 
-test("of a result that names 100,000 resources the first 500 count, and the refusal says so", async () => {
+testOfAll("of a result that names 100,000 resources the first 500 count, and the refusal says so", async () => {
   const links = Array.from({ length: 100_000 }, (_, index) => LINK(`doc:${index}`));
   await using server = await serveResources({ results: { links } });
   await using source = await sourceOf(server);

@@ -4,6 +4,7 @@ import type { SourceChange } from "../../../src/sources/mcp/mcp-options.ts";
 import { manualClock } from "../../support/clock.ts";
 import { servedRaw } from "./served-raw.ts";
 import { call, rawServer, READ, run, WRITE } from "./servers.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 // ---- changes of the list ----------------------------------------------------------------------------------------
 
@@ -22,7 +23,7 @@ test("a change of the list is told; new lists have the new tools, and old tools 
   expect(await call(before, "raw.echo({})")).toBe("changed");
 });
 
-test("a change that is told while the list is read is read too", async () => {
+testOfAll("a change that is told while the list is read is read too", async () => {
   const changed = Promise.withResolvers();
   const onSourceChange = ({ added }: SourceChange) => added.includes("list3") && changed.resolve(undefined);
   await using source = await fromMcp({ ...(await servedRaw("changes-while-listed")), onSourceChange }, READ);
@@ -135,7 +136,7 @@ test("an approver who declines is asked nothing more in that call", async () => 
   expect(approve).toHaveBeenCalledTimes(2);
 });
 
-test("a server that makes requests and does not read the answers is ended", async () => {
+testOfAll("a server that makes requests and does not read the answers is ended", async () => {
   await using source = await fromMcp({ ...rawServer("asks-and-does-not-read"), timeoutMs: 50_000 }, WRITE);
   expect(await call(source.tools, "raw.echo({})")).toMatchObject({ code: "source_unavailable" });
 });

@@ -11,7 +11,7 @@ import { catalogueTools } from "./catalogue-tools.ts";
 import { LATER_QUERIES, LATER_UNSEEN_QUERIES } from "./later-queries.ts";
 import { QUERIES, UNSEEN_QUERIES } from "./queries.ts";
 import { recallOf } from "./recall.ts";
-import { runs } from "../../support/all-tests.ts";
+import { runs, testOfAll } from "../../support/all-tests.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 
 /** The value of work in slices, and how many they were. */
@@ -26,7 +26,7 @@ const indexOf = (tools: readonly Tool[]) => inSlices(ToolIndex.of(tools))[0];
 const found = (index: ToolIndex, words: string, limit: number) => inSlices(index.search(readQuery(words), limit))[0];
 const namesIn = (index: ToolIndex) => (words: string) => found(index, words, 10).map(({ tool: { name } }) => name);
 
-test("among 4,000 tools, more of the queries that were not tuned on find their tool than by plain BM25", () => {
+testOfAll("among 4,000 tools, more of the queries that were not tuned on find their tool than by plain BM25", () => {
   const tools = catalogueTools();
   const search = namesIn(indexOf(tools));
   const plain = new MiniSearch<Tool>({ fields: ["name", "description"], idField: "name" });

@@ -8,7 +8,7 @@ import type { Tool } from "../../../src/tools/tool.ts";
 import { PYTHON } from "../../support/python-process-sandbox.ts";
 import { tool } from "../../support/tools.ts";
 import { catalogueTools } from "./catalogue-tools.ts";
-import { runs } from "../../support/all-tests.ts";
+import { runs, testOfAll } from "../../support/all-tests.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 
 const ODD_TEXTS = ["*/ x", "a\nb", '"', "\\", "…", "`${x}`", "\u2028", "'''", "#", "from", "class", "名"];
@@ -74,7 +74,7 @@ test.skipIf(PYTHON.missing)("the stub of any tool is one line of Python that par
   expect(stubs.filter((stub) => /[\n\r]/.test(stub))).toEqual([]);
 });
 
-test("the stubs of 4,000 tools parse", () => {
+testOfAll("the stubs of 4,000 tools parse", () => {
   const stubs = catalogueTools().map((one) => toolStub(one, "javascript"));
   expect(() => amaro.transformSync(stubs.join(";\n"), { mode: "strip-only" })).not.toThrow();
   if (!PYTHON.missing) expect(refusedByPython(catalogueTools().map((one) => toolStub(one, "python")))).toEqual([]);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { HeldBytes } from "../../../src/values/held-bytes.ts";
 import { isLarge, serialiseResult as serialise, resultType } from "../../../src/values/json/serialise-result.ts";
 import { weigh } from "../../../src/values/json/weigh.ts";
-import { runs } from "../../support/all-tests.ts";
+import { runs, testOfAll } from "../../support/all-tests.ts";
 
 const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
 const resultText = (value: unknown, resultBytes: number, resultValues = 4_000_000) =>
@@ -248,9 +248,9 @@ test("the text of a large result is to the letter what JSON.stringify makes of i
       const made = await resultText(value, Number.MAX_SAFE_INTEGER);
       expect(made.type === "text" && made.text === text && made.bytes === Buffer.byteLength(text)).toBe(true);
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
-  expect(inParts).toBeGreaterThan(20);
+  expect(inParts).toBeGreaterThan(runs(20));
 });
 
 test("a large result of exactly the allowed size passes, and one byte more does not", async () => {
@@ -290,7 +290,7 @@ test("a large result for which there is no memory rejects nothing, and the cause
   }
 });
 
-test("others get the host's thread while a large result is made", async () => {
+testOfAll("others get the host's thread while a large result is made", async () => {
   const rows = Array.from({ length: 1_000_000 }, (_, index) => ({ index, text: "some text" }));
   let turns = 0;
   const count = () => {

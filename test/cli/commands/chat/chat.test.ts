@@ -5,6 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { serve } from "../../../models/wire.ts";
 import { begin, fixtures, portcullis as command, start } from "../../command.ts";
+import { testOfAll } from "../../../support/all-tests.ts";
 
 const environment = { ANTHROPIC_API_KEY: anthropicWire.key };
 const portcullis = (args: readonly string[], input: string | Buffer = "") => command(args, input, { environment });
@@ -130,7 +131,7 @@ test("what is said first is the title of a conversation, and calls are counted a
   expect(listed.stdout).not.toContain("Conversation with");
 });
 
-test("a second chat on one conversation is told what to do, and changes nothing", async () => {
+testOfAll("a second chat on one conversation is told what to do, and changes nothing", async () => {
   const journal = ["--journal", join(folder, "two.db")];
   const { child, finished } = start([...CHAT, ...journal]);
   const done = finished();

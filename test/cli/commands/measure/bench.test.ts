@@ -58,7 +58,7 @@ const TASK = { question: "What do a pen and a book cost?", program: "program.js"
 const task = write("my-task.json", TASK);
 
 describe("a task from a file", () => {
-  test("is measured on every wire, printed in tables, and written as JSON and Markdown", async () => {
+  testOfAll("is measured on every wire, printed in tables, and written as JSON and Markdown", async () => {
     const out = join(folder, "out");
     const { code, stdout, stderr } = await portcullis(["bench", "--tools", tools, "--task", task, "--out", out]);
     expect([code, stderr]).toEqual([0, ""]);
@@ -133,7 +133,7 @@ describe("a task from a file", () => {
     expect(none.stderr).toContain("no SDK is installed: npm install openai");
   });
 
-  test("a sweep finds the number of rows at which programs become cheaper", async () => {
+  testOfAll("a sweep finds the number of rows at which programs become cheaper", async () => {
     write(
       "sweep.js",
       "const prices = await Promise.all(Array.from({ length: {{n}} }, (_, id) => tools.shop.price({ thing: `thing ${id}` })));\nreturn prices.length;\n",

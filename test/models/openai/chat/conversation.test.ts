@@ -5,7 +5,7 @@ import { chatWire } from "./wire.ts";
 import { UNSHOWN } from "../../converse.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../../provider.suite.ts";
 import { serve, type Served, type Wire, type WireStep } from "../../wire.ts";
-import { runs } from "../../../support/all-tests.ts";
+import { runs, testOfAll } from "../../../support/all-tests.ts";
 
 behavesAsModel("OpenAI Chat Completions", chatWire);
 
@@ -186,7 +186,7 @@ test("calls that all have index 0 are told apart by their ids", () => {
   ]);
 });
 
-test("tens of thousands of calls at one index are read in linear time", () => {
+testOfAll("tens of thousands of calls at one index are read in linear time", () => {
   const count = 80_000;
   const fragments = Array.from({ length: count }, (_, place) => [
     namedFragment(0, `id-${place}`, "read", ""),
