@@ -1,6 +1,6 @@
 import { type OptionsOf, option, required, secret, wholeNumber, withDefault } from "../../option-rules/options.ts";
 
-import { POSTGRES_URL } from "./connection/address.ts";
+import { isPostgresUrl } from "./connection/address.ts";
 
 /** What PostgreSQL and the name of the channel allow, and what needs no quotes in a terminal. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,47}$/;
@@ -13,8 +13,8 @@ export const POSTGRES_JOURNAL_RULES = {
   url: secret(
     required(
       option<string>(
-        "a URL that begins with postgres://",
-        (given) => typeof given === "string" && POSTGRES_URL.test(given) && URL.canParse(given.replace("@/", "@host/")),
+        'a URL that begins with postgres://, with "/", "?" and "#" in its password written as %2F, %3F and %23',
+        (given) => typeof given === "string" && isPostgresUrl(given),
       ),
     ),
   ),

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { monotonic, pause } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { isBusy, storeError } from "./store-error.ts";
@@ -16,8 +16,8 @@ export class Transactions {
   readonly #path: string;
   readonly #isRelaxed: boolean;
   readonly #lockTimeoutMs: number;
-  /** Which file was opened; undefined for a database in memory. */
-  readonly #opened: string | undefined;
+  /** The files that were opened, the journal's first; undefined for a database in memory. */
+  readonly #opened: readonly OpenFile[] | undefined;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #rollback: StatementSync;
@@ -27,7 +27,7 @@ export class Transactions {
     this.#path = path;
     this.#isRelaxed = isRelaxed;
     this.#lockTimeoutMs = lockTimeoutMs;
-    this.#opened = database.location() === null ? undefined : fileAt(path);
+    this.#opened = database.location() === null ? undefined : openFiles(database, path);
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
     this.#rollback = database.prepare("ROLLBACK");
@@ -68,10 +68,15 @@ export class Transactions {
 
   /** SQLite writes on into a file that was deleted, and what it writes is lost with the process. */
   #refuseGone(): void {
-    if (this.#opened === undefined || fileAt(this.#path) === this.#opened) return;
+    const [journal, log] = this.#opened ?? [];
+    const gone = this.#opened?.find(({ path, identity }) => identityOf(path) !== identity);
+    if (gone === undefined) return;
+    // This process alone still has what the deleted log holds, unless another one has begun a log in its place.
+    if (gone !== journal && log && identityOf(log.path) === undefined)
+      this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     throw new PortcullisError(
       "journal_gone",
-      `The journal ${this.#path} was deleted, moved or replaced while it was open. Nothing was written. Put it back, or open the journal again.`,
+      `${gone === journal ? `The journal ${this.#path}` : `${gone.path}, which belongs to the journal,`} was deleted, moved or replaced while it was open. Nothing was written. ${gone === journal ? "Put it back, or open" : "Open"} the journal again.`,
     );
   }
 
@@ -88,8 +93,21 @@ export class Transactions {
   }
 }
 
+interface OpenFile {
+  readonly path: string;
+  readonly identity: string | undefined;
+}
+
+/** The journal's file, and those that SQLite keeps beside it, where links lead. */
+function openFiles(database: DatabaseSync, path: string): readonly OpenFile[] {
+  // SQLite makes the others when it first reads.
+  database.prepare("PRAGMA user_version").get();
+  const file = realpathSync(path);
+  return [path, `${file}-wal`, `${file}-shm`].map((each) => ({ path: each, identity: identityOf(each) }));
+}
+
 /** Tells a file from another file at the same path; undefined if there is none. */
-function fileAt(path: string): string | undefined {
+function identityOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;
 }

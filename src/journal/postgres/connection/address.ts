@@ -1,6 +1,16 @@
 /** How a URL of PostgreSQL begins. */
 export const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
 
+/**
+ * Whether a text is the URL of a database. In one whose password has a "/", "?" or "#" that is not encoded, the password ends
+ * up in the path or the query, which errors show.
+ */
+export function isPostgresUrl(text: string): boolean {
+  if (!POSTGRES_URL.test(text) || !URL.canParse(text.replace("@/", "@host/"))) return false;
+  const { pathname, search, hash } = new URL(text.replace("@/", "@host/"));
+  return hash === "" && !`${pathname}${search}`.includes("@");
+}
+
 /** The database of a URL as errors, logs and printed commands name it: without the password and without the query. */
 export function namedDatabase(url: string): string {
   const { protocol, username, host, pathname } = new URL(url.replace("@/", "@host-of-query/"));

@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { namedDatabase, withoutPassword } from "../../../../src/journal/postgres/connection/address.ts";
+import { isPostgresUrl, namedDatabase, withoutPassword } from "../../../../src/journal/postgres/connection/address.ts";
+import { runs } from "../../../support/all-tests.ts";
 
 describe.each([
   [
@@ -20,4 +22,20 @@ describe.each([
 ])("%s", (url, named, kept) => {
   test("is named without its password and its query", () => expect(namedDatabase(url)).toBe(named));
   test("is printed for a command without its password", () => expect(withoutPassword(url)).toBe(kept));
+});
+
+test("no password is in what an error names, however it was written: such a URL is refused, or named without it", () => {
+  const part = fc.stringMatching(/^[a-z0-9/?#@:%&=+ \\-]{0,8}$/);
+  fc.assert(
+    fc.property(part, part, fc.constantFrom("ana", ""), (first, last, user) => {
+      const password = `${first}S3CRET${last}`;
+      const url = `postgres://${user}:${password}@127.0.0.1:9/work`;
+      if (isPostgresUrl(url)) expect(namedDatabase(url)).not.toContain("S3CRET");
+    }),
+    { numRuns: runs(20_000) },
+  );
+  expect(isPostgresUrl("postgres://ana:12/S3CRET@127.0.0.1:9/work")).toBe(false);
+  expect(isPostgresUrl("postgres://ana:12?S3CRET@127.0.0.1:9/work")).toBe(false);
+  expect(isPostgresUrl("postgres://ana:12#S3CRET@127.0.0.1:9/work")).toBe(false);
+  expect(isPostgresUrl("postgres://ana:12%2FS3CRET@127.0.0.1:9/work")).toBe(true);
 });
