@@ -83,10 +83,10 @@ export class McpSource implements AsyncDisposable {
   }
 
   async #openAccess(): Promise<void> {
-    const { auth, name } = this.#server;
+    const { auth, name, url = "" } = this.#server;
     const onToken = (token: string) => this.#text.hide(token);
     if (typeof auth === "function") this.#access = tokenAccess(auth, onToken);
-    else if (auth) this.#access = this.#oauth = await OAuthClient.open(name, readOAuth(auth), onToken);
+    else if (auth) this.#access = this.#oauth = await OAuthClient.open(name, url, readOAuth(auth), onToken);
   }
 
   get name(): string {

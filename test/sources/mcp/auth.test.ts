@@ -14,6 +14,7 @@ import { call, READ } from "./servers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-auth-"));
 let files = 0;
+const URL_OF_SERVER = "https://mcp.example/mcp";
 const newStore = () => join(folder, `store-${(files += 1)}`, "tokens.json");
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -183,7 +184,9 @@ describe("OAuth", () => {
       ["authorization_code"],
     ]);
     expect(statSync(store).mode & 0o777).toBe(0o600);
-    expect(JSON.parse(readFileSync(store, "utf8"))).toMatchObject({ tokens: { access_token: "access-1-secret" } });
+    expect(JSON.parse(readFileSync(store, "utf8"))).toMatchObject({
+      servers: { [server.url]: { tokens: { access_token: "access-1-secret" } } },
+    });
     await using source = await sourceOf(server, { store, onAddress });
     expect([source.tools.length, opened.length, registered.length]).toEqual([1, 1, 1]);
   });
@@ -233,7 +236,8 @@ describe("OAuth", () => {
 });
 
 test("a port that is taken is refused if it was asked for, and another is taken and kept if not", async () => {
-  const open = (more: object) => OAuthClient.open("web", readOAuth({ store: newStore(), ...more }), () => {});
+  const open = (more: object) =>
+    OAuthClient.open("web", URL_OF_SERVER, readOAuth({ store: newStore(), ...more }), () => {});
   const one = await open({});
   const port = Number(new URL(one.redirectUrl).port);
   await expect(open({ port })).rejects.toMatchObject({
@@ -241,7 +245,7 @@ test("a port that is taken is refused if it was asked for, and another is taken 
     message: `fromMcp({ auth: { port } }): the port ${port} is taken.`,
   });
   const store = newStore();
-  new TokenStore(store).write({ port, client: { client_id: "old" } });
+  new TokenStore(store, URL_OF_SERVER).write({ port, client: { client_id: "old" } });
   const other = await open({ store });
   expect(other.redirectUrl).not.toBe(one.redirectUrl);
   expect(other.clientInformation()).toBeUndefined();
@@ -252,26 +256,41 @@ test("a port that is taken is refused if it was asked for, and another is taken 
 describe("a store", () => {
   const kept = () => {
     const file = newStore();
-    new TokenStore(file).write({ a: 1 });
+    new TokenStore(file, URL_OF_SERVER).write({ a: 1 });
     return file;
   };
 
   test("is replaced as a whole, with nothing beside it", () => {
     const file = kept();
-    new TokenStore(file).write({ a: 2 });
-    expect(new TokenStore(file).read()).toEqual({ a: 2 });
-    expect(new TokenStore(`${file}.none`).read()).toEqual({});
+    new TokenStore(file, URL_OF_SERVER).write({ a: 2 });
+    expect(new TokenStore(file, URL_OF_SERVER).read()).toEqual({ a: 2 });
+    expect(new TokenStore(`${file}.none`, URL_OF_SERVER).read()).toEqual({});
+  });
+
+  test.each([
+    ["https://other.example/mcp"],
+    ["http://mcp.example/mcp"],
+    ["https://mcp.example:8443/mcp"],
+    ["https://mcp.example/other"],
+    ["https://__proto__/mcp"],
+  ])("gives what it has of one server to no other: %s", (other) => {
+    const file = kept();
+    expect(new TokenStore(file, other).read()).toEqual({});
+    new TokenStore(file, other).write({ b: 1 });
+    expect(new TokenStore(file, URL_OF_SERVER).read()).toEqual({ a: 1 });
+    expect(new TokenStore(file, other).read()).toEqual({ b: 1 });
   });
 
   test.each<[string, (file: string) => void, string]>([
     ["that others may read", (file) => chmodSync(file, 0o644), "others may read or write it"],
     ["that is no JSON", (file) => writeFileSync(file, "{"), "it is no JSON"],
+    ["of another form", (file) => writeFileSync(file, '{"tokens":{}}'), "it is not a file of credentials"],
     ["that is a list", (file) => writeFileSync(file, "[]"), "it is not a file of credentials"],
     ["that is very large", (file) => writeFileSync(file, " ".repeat(300_000)), "it is not a file of credentials"],
   ])("%s is refused, and says what to do", async (_, spoil, why) => {
     const file = kept();
     spoil(file);
-    expect(() => new TokenStore(file).read()).toThrow(why);
+    expect(() => new TokenStore(file, URL_OF_SERVER).read()).toThrow(why);
     await expect(fromMcp({ name: "web", url: "http://127.0.0.1:1", auth: { store: file } })).rejects.toMatchObject({
       code: "option_invalid",
     });

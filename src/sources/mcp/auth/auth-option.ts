@@ -14,7 +14,7 @@ import { isFields } from "../../../values/fields.ts";
 export type TokenFunction = (about: { readonly refused: boolean }) => string | undefined | Promise<string | undefined>;
 
 export const OAUTH_RULES = {
-  /** File of the client's registration and its tokens, which only its owner may read; created if it is missing. */
+  /** File of the client's registration and its tokens, which only its owner may read; created if it is missing. Sources may share it: each server is sent its own. */
   store: required(words("a file")),
   /** Id of a client that is registered already. By default the client registers itself. */
   clientId: words("an id"),

@@ -35,16 +35,21 @@ export class OAuthClient implements OAuthClientProvider {
   #discovered: Discovered | undefined;
   #onCallback: ((params: URLSearchParams) => void) | undefined;
 
-  private constructor(source: string, options: ReadOAuth, onToken: (token: string) => void) {
+  private constructor(source: string, serverUrl: string, options: ReadOAuth, onToken: (token: string) => void) {
     this.#source = source;
     this.#onToken = onToken;
     this.#options = options;
-    this.#file = new TokenStore(options.store);
+    this.#file = new TokenStore(options.store, serverUrl);
   }
 
   /** Rejects with `option_invalid` for a store that cannot be used, and for a port that is taken. */
-  static async open(source: string, options: ReadOAuth, onToken: (token: string) => void): Promise<OAuthClient> {
-    const client = new OAuthClient(source, options, onToken);
+  static async open(
+    source: string,
+    serverUrl: string,
+    options: ReadOAuth,
+    onToken: (token: string) => void,
+  ): Promise<OAuthClient> {
+    const client = new OAuthClient(source, serverUrl, options, onToken);
     await client.#listen();
     return client;
   }
