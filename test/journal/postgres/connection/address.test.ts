@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isPostgresUrl, namedDatabase, withoutPassword } from "../../../../src/journal/postgres/connection/address.ts";
 import { runs } from "../../../support/all-tests.ts";
