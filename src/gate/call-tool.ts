@@ -52,10 +52,11 @@ export interface Reading {
  */
 export async function callTool(
   scope: CallScope,
-  { tool, inputText, caller }: Pick<CallRequest, "tool" | "inputText" | "caller">,
+  request: Pick<CallRequest, "tool" | "inputText" | "caller" | "idempotencyKey">,
   reading: Reading | undefined,
 ): Promise<CallAnswer> {
   const { gate, journal, leaseMs, limits, signal, onEvent } = scope;
+  const { tool, inputText, caller } = request;
   const known = gate.tools.get(tool);
   const input = Buffer.byteLength(inputText) <= limits.inputBytes ? inputText : "";
   const execution = randomUUID();
@@ -73,7 +74,7 @@ export async function callTool(
   let answer: Answer | undefined;
   let called: CallAnswer;
   try {
-    answer = await session.call({ callId: HOST_CALL, tool, caller, inputText, reader: items });
+    answer = await session.call({ callId: HOST_CALL, ...request, reader: items });
     const { redactor } = scope;
     const shown = answer && redactor ? (await redactAnswer(answer, redactor, aboutOf(tool))).redacted : answer;
     called = items ? await answerAfter(items, shown) : await answerOf(shown, session);

@@ -31,11 +31,13 @@ export interface CallRequest {
   readonly inputBytes?: number | undefined;
   /** Of a value that a program keeps: its name. The text is the value. */
   readonly artifact?: string | undefined;
+  /** Given to the handler, by a host that may repeat the call; made of the call's own id otherwise. */
+  readonly idempotencyKey?: string | undefined;
   /** Reads the items of a tool that streams. Without it the caller gets them as one array. */
   readonly reader?: StreamReader | undefined;
 }
 
-export type CallIdentity = Omit<CallRequest, "inputText" | "inputBytes" | "artifact" | "reader">;
+export type CallIdentity = Omit<CallRequest, "inputText" | "inputBytes" | "artifact" | "reader" | "idempotencyKey">;
 
 /** What the journal says of a call that another driver has left open. */
 export interface PastCall {
@@ -120,6 +122,7 @@ interface Admitted {
 export class OpenCall {
   readonly tool: Tool;
   readonly identity: CallIdentity;
+  readonly idempotencyKey: string | undefined;
   /** Of a value that a program keeps: its name. */
   readonly artifact: string | undefined;
   readonly reader: StreamReader | undefined;
@@ -142,13 +145,14 @@ export class OpenCall {
 
   constructor(
     tool: Tool,
-    { callId, tool: name, caller, inputText, artifact, reader }: CallRequest,
+    { callId, tool: name, caller, inputText, artifact, idempotencyKey, reader }: CallRequest,
     { isCounted = false, span, inputBytes = Buffer.byteLength(inputText) }: Admitted = {},
   ) {
     this.tool = tool;
     this.artifact = artifact;
     this.reader = tool.stream ? reader : undefined;
     this.identity = { callId, tool: name, caller };
+    this.idempotencyKey = idempotencyKey;
     this.isCounted = isCounted;
     this.span = span;
     const { effect } = tool;

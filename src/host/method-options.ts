@@ -88,6 +88,14 @@ export const CALL_RULES = {
    * within the limits of one result. False by default.
    */
   gather: flag(),
+  /**
+   * What its maker calls this call and its repetitions by. The handler's `idempotencyKey` is then made of this and the input, in
+   * place of the call's own id. Up to 256 characters.
+   */
+  idempotencyKey: option<string>(
+    "a text of 1 to 256 characters",
+    (given) => typeof given === "string" && given.length > 0 && given.length <= 256,
+  ),
   /** Decides about the call if it needs approval, in place of the runtime's `approve`. */
   approve: APPROVE,
   /** Cancels the call. */

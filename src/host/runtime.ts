@@ -439,12 +439,12 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    */
   async call(options: CallOptions<Context>): Promise<CallAnswer> {
     const { gather, ...read } = readOptions("call", options, CALL_RULES);
-    const { tool, caller } = read;
+    const { tool, caller, idempotencyKey } = read;
     const inputText = jsonTextOf(read.input) ?? "null";
     const begun = Promise.withResolvers<CallAnswer>();
     const reading = { begin: begun.resolve, recorded: () => running };
     const running = this.#run("call", read, undefined, (scope) =>
-      callTool(scope, { tool, caller, inputText }, gather ? undefined : reading),
+      callTool(scope, { tool, caller, inputText, idempotencyKey }, gather ? undefined : reading),
     );
     return Promise.race([begun.promise, running]);
   }

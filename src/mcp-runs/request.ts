@@ -1,3 +1,4 @@
+import { IDEMPOTENCY_META } from "../values/idempotency-meta.ts";
 import { fieldOf, textOf } from "../values/fields.ts";
 import { type Asking, askingOf, askingOfV1, type AskingV1, type AskingV2 } from "./asking.ts";
 
@@ -7,7 +8,11 @@ export interface McpRequest {
   readonly asking: Asking;
   /** Undefined if the client did not ask for progress. */
   readonly notify: ((progress: number, message: string) => Promise<void>) | undefined;
+  /** What the client calls all repetitions of the call by; undefined if it says nothing. */
+  readonly idempotencyKey?: string | undefined;
 }
+
+const MOST_KEY_LENGTH = 256;
 
 type Send = (notification: object) => Promise<void>;
 
@@ -42,6 +47,7 @@ export function readRequest(context: object, capabilities?: object): McpRequest 
       signal: mcpReq.signal,
       asking: askingOf(mcpReq, capabilities),
       notify: notifier(meta, (notification) => mcpReq.notify(notification)),
+      idempotencyKey: keyOf(meta),
     };
   }
   if ("sendNotification" in context) {
@@ -51,6 +57,7 @@ export function readRequest(context: object, capabilities?: object): McpRequest 
       signal: extra.signal,
       asking: askingOfV1(extra),
       notify: notifier(meta, (notification) => extra.sendNotification(notification)),
+      idempotencyKey: keyOf(meta),
     };
   }
   return { signal: undefined, asking: { type: "none" }, notify: undefined };
@@ -60,6 +67,11 @@ export function readRequest(context: object, capabilities?: object): McpRequest 
 export function principalOf(context: object): string {
   const info = fieldOf(fieldOf(context, "http"), "authInfo") ?? fieldOf(context, "authInfo");
   return textOf(info, "clientId") ?? "";
+}
+
+function keyOf(meta: Meta | undefined): string | undefined {
+  const key = textOf(meta, IDEMPOTENCY_META);
+  return key !== undefined && key.length <= MOST_KEY_LENGTH ? key : undefined;
 }
 
 function notifier(meta: Meta | undefined, send: Send): McpRequest["notify"] {

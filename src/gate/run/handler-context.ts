@@ -48,6 +48,8 @@ export class HandlerContext implements CallContext {
   }
 
   get idempotencyKey(): string {
+    const { idempotencyKey } = this.#call;
+    if (idempotencyKey !== undefined) return `${idempotencyKey}:${this.#call.inputDigest}`;
     // Callers choose ids of executions, with colons too. Ids of calls have none, or two calls could have one key.
     const callId = this.callId.replaceAll("%", "%25").replaceAll(":", "%3A");
     return `${this.execution}:${callId}:${this.#call.inputDigest}`;

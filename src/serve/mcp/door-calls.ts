@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import { NO_SOURCE } from "../../agent/calls/run-program.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { Approve } from "../../gate/approve/approval.ts";
@@ -293,14 +293,15 @@ export class DoorCalls {
         principal: ownerOf(principal),
         ...digestOf(name, input),
         who: "The model",
-        start: async (work) => this.#answered(name, await this.#callOnce(name, input, work)),
+        start: async (work) => this.#answered(name, await this.#callOnce(name, input, request, work)),
       },
       request,
     );
   }
 
-  #callOnce(name: string, input: Fields, { signal, approve }: RunWork): Promise<CallAnswer> {
+  #callOnce(name: string, input: Fields, request: McpRequest, { signal, approve }: RunWork): Promise<CallAnswer> {
     const { runtime, principal, approve: given } = this.#parts;
+    const { idempotencyKey: key } = request;
     return runtime.call({
       tool: this.#list.toolNamed(name),
       caller: "direct",
@@ -308,6 +309,8 @@ export class DoorCalls {
       tenant: principal.tenant,
       gather: true,
       signal,
+      // No client's key is another's.
+      ...(key === undefined ? {} : { idempotencyKey: hash("sha256", `${ownerOf(principal)}\n${key}`) }),
       approve: given ?? approve,
     });
   }

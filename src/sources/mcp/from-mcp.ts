@@ -234,8 +234,8 @@ export class McpSource implements AsyncDisposable {
    */
   async #call(tool: ServerTool, name: string, input: unknown, context: CallContext): Promise<unknown> {
     const { listed, headers, method } = tool;
-    const { effect, signal, resultBytes, ask, execution, callId, caller, isNamed } = context;
-    const called = { name, original: listed.original, source: this.name, input, caller, isNamed };
+    const { effect, signal, resultBytes, ask, execution, callId, caller, isNamed, idempotencyKey } = context;
+    const called = { name, original: listed.original, source: this.name, input, caller, isNamed, idempotencyKey };
     const request = method.request(called);
     const dialogue = new Dialogue(ask, () => declined(name, effect));
     for (let attempt = 1; ; attempt += 1) {

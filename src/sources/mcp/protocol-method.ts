@@ -1,4 +1,6 @@
+import { hash } from "node:crypto";
 import type { CallContext } from "../../tools/tool.ts";
+import { IDEMPOTENCY_META } from "../../values/idempotency-meta.ts";
 import type { ServerText } from "./clean-credentials.ts";
 import { resultValue } from "./result-value.ts";
 import type { Message } from "./wire/wire.ts";
@@ -10,7 +12,7 @@ export interface ServerRequest {
 }
 
 /** A call, as a method reads it. */
-export interface ServerCall extends Pick<CallContext, "caller" | "isNamed"> {
+export interface ServerCall extends Pick<CallContext, "caller" | "isNamed" | "idempotencyKey"> {
   /** The tool's name here, and at the server. */
   readonly name: string;
   readonly original: string;
@@ -28,6 +30,10 @@ export interface ProtocolMethod {
 
 /** Calls a tool of the server. */
 export const callingTool: ProtocolMethod = {
-  request: ({ original, input }) => ({ method: "tools/call", params: { name: original, arguments: input } }),
+  request: ({ original, input, idempotencyKey }) => ({
+    method: "tools/call",
+    // The server learns which calls are repetitions of one call, and no id of this host.
+    params: { name: original, arguments: input, _meta: { [IDEMPOTENCY_META]: hash("sha256", idempotencyKey) } },
+  }),
   value: (result, { caller }, text) => resultValue(result, text, caller),
 };

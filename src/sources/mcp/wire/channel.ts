@@ -127,12 +127,13 @@ export class Channel implements Transport {
     if (this.#closed !== undefined) throw new ConnectionLost(this.#closed);
     this.#requests += 1;
     const id = `call-${this.#requests}`;
-    const meta = { ...(onProgress ? { progressToken: id } : {}), ...envelope };
+    const { _meta: own, ...rest } = params;
+    const meta = { ...(own as object | undefined), ...(onProgress ? { progressToken: id } : {}), ...envelope };
     const message = {
       jsonrpc: "2.0",
       id,
       method,
-      params: Object.keys(meta).length > 0 ? { ...params, _meta: meta } : params,
+      params: Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : params,
     };
     const answer = Promise.withResolvers<Message>();
     this.#open.set(id, { ...options, ...answer });

@@ -1,0 +1,52 @@
+import { createRuntime, defineTool, fromMcp } from "portcullis";
+import { createMemorySandbox } from "portcullis/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { keyOf, openServer } from "../servers.ts";
+
+const KEYS = { keys: ["ann", "bob"].map((id) => ({ id, key: keyOf(id), tenant: "acme" })) };
+
+/** A server whose tool notes by which keys its handler was called. */
+async function serveTool() {
+  const keys: string[] = [];
+  const pay = defineTool({
+    name: "pay",
+    description: "Pays an amount",
+    input: z.object({ amount: z.number() }),
+    allowedCallers: ["direct"],
+    effect: "idempotent",
+    handler: ({ amount }, { idempotencyKey }) => {
+      keys.push(idempotencyKey);
+      return { paid: amount };
+    },
+  });
+  const door = await openServer({ keys: KEYS }, { tools: [pay] });
+  const { url } = await door.server.listen({ port: 0 });
+  return { keys, door, url: `${url}/mcp` };
+}
+
+/** A program that calls the tool in a process that has neither its handler nor its secrets. */
+async function payFrom(url: string, key: string, execution: string) {
+  await using bank = await fromMcp(
+    { name: "bank", url, headers: { authorization: `Bearer ${keyOf(key)}` } },
+    { allowedCallers: ["programmatic"], effect: "idempotent" },
+  );
+  await using worker = await createRuntime({ tools: bank.tools, sandbox: createMemorySandbox() });
+  const { outcome } = await worker.execute("return await tools.bank.pay({ amount: 3 });", { execution });
+  return outcome;
+}
+
+test("tools behind the MCP server get one idempotency key for each call of a worker, whatever is repeated", async () => {
+  const { keys, door, url } = await serveTool();
+  await using _ = door;
+  expect(await payFrom(url, "ann", "e1")).toMatchObject({ type: "completed" });
+  // The same execution by another worker, after the first one has died.
+  await payFrom(url, "ann", "e1");
+  const [first] = keys;
+  expect(keys).toEqual([first, first]);
+  await payFrom(url, "ann", "e2");
+  // Another key of the server that names the same call.
+  await payFrom(url, "bob", "e1");
+  expect(new Set(keys)).toHaveLength(3);
+  for (const key of keys) expect(key).not.toContain("e1");
+});
