@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { TextFormat } from "../../tools/text-format.ts";
 import type { Caller } from "../../tools/tool.ts";
-import type { Fields } from "../../values/fields.ts";
+import { fieldOf, type Fields, isFields } from "../../values/fields.ts";
 import type { ContentPart, ModelCall, ModelSettings, ModelUsage, UserMessage } from "../model.ts";
 
 /*
@@ -176,6 +176,24 @@ export class RefusedAsk extends Error {
 
 export function refused(place: string, why: string): RefusedAsk {
   return new RefusedAsk({ kind: "invalid", place, message: `${place}: ${why}` });
+}
+
+/** The fields of a body that are read, by what each has to be. Null stands for a field that is missing. */
+export type FieldKinds = Readonly<Record<"text" | "flag" | "object" | "list", readonly string[]>>;
+
+const IS_OF_KIND = {
+  text: ["a string", (value: unknown) => typeof value === "string"],
+  flag: ["a boolean", (value: unknown) => typeof value === "boolean"],
+  object: ["an object", isFields],
+  list: ["an array", Array.isArray],
+} as const;
+
+export function refuseKinds(body: Fields, kinds: FieldKinds): void {
+  for (const [kind, [expected, isOfKind]] of Object.entries(IS_OF_KIND))
+    for (const name of kinds[kind as keyof FieldKinds]) {
+      const value = fieldOf(body, name) ?? undefined;
+      if (value !== undefined && !isOfKind(value)) throw refused(name, `expected ${expected}`);
+    }
 }
 
 /** Writes the events of a streamed answer. Each method gives text to send; it may be empty. */

@@ -1,7 +1,7 @@
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import type { ModelSettings, Reasoning } from "../../model.ts";
-import { type Asked, refused, RefusedAsk } from "../../surface/surface.ts";
+import { type Asked, type FieldKinds, refused, RefusedAsk, refuseKinds } from "../../surface/surface.ts";
 import { readMessages } from "./read-messages.ts";
 import { type AskedTools, readChoice, readTools } from "./read-tools.ts";
 
@@ -15,6 +15,14 @@ const NOT_OFFERED: ReadonlySet<string> = new Set(
   "mcp_servers context_management top_k top_p fallbacks skills".split(" "),
 );
 
+const KINDS: FieldKinds = {
+  text: ["model"],
+  flag: ["stream"],
+  object: ["thinking", "output_config", "output_format"],
+  list: ["tools", "messages"],
+};
+const EFFORTS: ReadonlySet<unknown> = new Set(["low", "medium", "high", "xhigh", "max"]);
+
 /** Tokens of a budget for thinking below which an effort is `low`, and below which it is `medium`. */
 const LOW_BUDGET = 4096;
 const MEDIUM_BUDGET = 16_384;
@@ -25,6 +33,7 @@ export function readRequest(body: unknown, headers: Headers, counts = false): As
     throw new RefusedAsk({ kind: "invalid", message: "anthropic-version: header is required" });
   if (!isFields(body)) throw refused("body", "Input should be an object");
   refuseFields(body);
+  refuseKinds(body, KINDS);
   const tools = readTools(body);
   const messages = readMessages(body);
   const container = readContainer(body.container);
@@ -119,7 +128,9 @@ function readSettings(body: Fields, tools: AskedTools, counts: boolean): ModelSe
 
 function readReasoning({ thinking, output_config: config }: Fields): Reasoning | undefined {
   const type = textOf(thinking, "type");
-  const effort = textOf(config, "effort");
+  const effort = fieldOf(config, "effort") ?? undefined;
+  if (effort !== undefined && !EFFORTS.has(effort))
+    throw refused("output_config.effort", `Input should be one of ${[...EFFORTS].join(", ")}`);
   if (thinking !== undefined && !["adaptive", "enabled", "disabled", "between_tools"].includes(String(type)))
     throw refused("thinking.type", "Input should be 'adaptive', 'enabled', 'disabled' or 'between_tools'");
   if (type === "disabled") return undefined;
@@ -129,6 +140,8 @@ function readReasoning({ thinking, output_config: config }: Fields): Reasoning |
   const shown = thinking === undefined || display === "omitted" ? {} : { summary: true };
   if (effort !== undefined) return { effort: effort === "low" || effort === "medium" ? effort : "high", ...shown };
   const budget = fieldOf(thinking, "budget_tokens");
+  if (budget !== undefined && !(Number.isSafeInteger(budget) && Number(budget) > 0))
+    throw refused("thinking.budget_tokens", "Input should be a whole number greater than 0");
   if (typeof budget === "number")
     return { effort: budget < LOW_BUDGET ? "low" : budget < MEDIUM_BUDGET ? "medium" : "high", ...shown };
   return thinking === undefined ? undefined : { effort: "medium", ...shown };

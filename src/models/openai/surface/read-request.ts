@@ -1,7 +1,14 @@
 import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import type { ModelSettings, Reasoning } from "../../model.ts";
-import { type Asked, refused, RefusedAsk, type StoredItems } from "../../surface/surface.ts";
+import {
+  type Asked,
+  type FieldKinds,
+  refused,
+  RefusedAsk,
+  refuseKinds,
+  type StoredItems,
+} from "../../surface/surface.ts";
 import { readItems } from "./read-items.ts";
 import { readChoice, readTools } from "./read-tools.ts";
 
@@ -16,12 +23,21 @@ const NOT_OFFERED: ReadonlySet<string> = new Set(
   "background conversation prompt context_management max_tool_calls moderation".split(" "),
 );
 
+/** A field of another kind that was passed over would give an answer to another question. */
+const KINDS: FieldKinds = {
+  text: ["model", "instructions", "previous_response_id"],
+  flag: ["stream", "store", "parallel_tool_calls"],
+  object: ["reasoning", "text"],
+  list: ["tools"],
+};
+const EFFORTS: ReadonlySet<unknown> = new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 const SUMMARIES: ReadonlySet<unknown> = new Set(["auto", "concise", "detailed"]);
 
 /** Reads the body of `POST /v1/responses`. */
 export function readRequest(body: unknown, _headers: Headers, _counts = false, stored: StoredItems = new Map()): Asked {
   if (!isFields(body)) throw refused("body", "expected an object");
   refuseFields(body);
+  refuseKinds(body, KINDS);
   const model = textOf(body, "model");
   if (model === undefined || model === "")
     throw new RefusedAsk({
@@ -100,8 +116,10 @@ function isGiven(value: unknown): boolean {
 }
 
 function readReasoning(reasoning: unknown): Reasoning | undefined {
-  const effort = textOf(reasoning, "effort");
+  const effort = fieldOf(reasoning, "effort") ?? undefined;
   if (effort === "none") return undefined;
+  if (effort !== undefined && !EFFORTS.has(effort))
+    throw refused("reasoning.effort", `expected one of ${[...EFFORTS].join(", ")}`);
   const summary = fieldOf(reasoning, "summary") ?? fieldOf(reasoning, "generate_summary") ?? undefined;
   if (summary !== undefined && !SUMMARIES.has(summary))
     throw refused("reasoning.summary", "expected 'auto', 'concise' or 'detailed'");
@@ -113,8 +131,9 @@ function readReasoning(reasoning: unknown): Reasoning | undefined {
 
 function readFormat(text: unknown): ModelSettings["answer"] {
   const format = fieldOf(text, "format");
+  if (format === undefined || format === null) return undefined;
   const type = textOf(format, "type");
-  if (type === undefined || type === "text") return undefined;
+  if (type === "text") return undefined;
   const schema = fieldOf(format, "schema");
   if (type !== "json_schema" || !isFields(schema))
     throw refused("text.format", "this server offers text, and json_schema with its schema");

@@ -15,6 +15,7 @@ import { messagesSurface } from "../../../../src/models/anthropic/surface/messag
 import { RefusedAsk, type ReplyPart } from "../../../../src/models/surface/surface.ts";
 import { runs } from "../../../support/all-tests.ts";
 import { mutated } from "../../surface/mutated.ts";
+import { withField, wrongFields } from "../../surface/wrong-fields.ts";
 
 const HEADERS = new Headers({ "anthropic-version": "2023-06-01" });
 
@@ -101,6 +102,41 @@ test("a request is read into turns, with the answers of their calls, and what wa
     ]),
   );
 });
+
+/** Of the fields that are read: what each may be. */
+const MAY_BE = {
+  model: "string",
+  messages: "array",
+  system: "string array",
+  tools: "array",
+  tool_choice: "",
+  stream: "boolean",
+  temperature: "number",
+  max_tokens: "number",
+  stop_sequences: "array",
+  thinking: "object",
+  "thinking.type": "",
+  "thinking.display": "",
+  "thinking.budget_tokens": "number",
+  output_config: "object",
+  "output_config.effort": "",
+  "output_config.format": "",
+};
+
+test.each(wrongFields(MAY_BE))(
+  "a request whose %s is %j is refused by that name, and not read without it",
+  (place, value) => {
+    const asked = () => messagesSurface.read(withField(BODY, place, value), HEADERS);
+    expect(asked).toThrow(
+      expect.objectContaining({
+        refusal: expect.objectContaining({
+          kind: "invalid",
+          place: expect.stringMatching(`^${place.split(".")[0]}`) as string,
+        }) as object,
+      }) as Error,
+    );
+  },
+);
 
 test("a request that was changed anywhere is read or refused, and nothing else", { timeout: 300_000 }, () => {
   fc.assert(

@@ -15,6 +15,7 @@ import { responsesSurface } from "../../../../src/models/openai/surface/response
 import { RefusedAsk } from "../../../../src/models/surface/surface.ts";
 import { runs } from "../../../support/all-tests.ts";
 import { mutated } from "../../surface/mutated.ts";
+import { withField, wrongFields } from "../../surface/wrong-fields.ts";
 
 const CALLER = { type: "program", caller_id: "cprog_1" };
 const BODY = {
@@ -94,6 +95,41 @@ test("a request is read into turns, with the outputs of their calls, and what wa
     settings: { toolChoice: { tool: "f" }, reasoning: { effort: "low" }, answer: { type: "object" } },
   });
 });
+
+/** Of the fields that are read: what each may be. */
+const MAY_BE = {
+  model: "string",
+  input: "string array",
+  instructions: "string",
+  previous_response_id: "string",
+  tools: "array",
+  tool_choice: "object",
+  stream: "boolean",
+  store: "boolean",
+  parallel_tool_calls: "boolean",
+  temperature: "number",
+  max_output_tokens: "number",
+  reasoning: "object",
+  "reasoning.effort": "",
+  "reasoning.summary": "",
+  text: "object",
+  "text.format": "",
+};
+
+test.each(wrongFields(MAY_BE))(
+  "a request whose %s is %j is refused by that name, and not read without it",
+  (place, value) => {
+    const asked = () => responsesSurface.read(withField(BODY, place, value), new Headers());
+    expect(asked).toThrow(
+      expect.objectContaining({
+        refusal: expect.objectContaining({
+          kind: "invalid",
+          place: expect.stringMatching(`^${place.split(".")[0]}`) as string,
+        }) as object,
+      }) as Error,
+    );
+  },
+);
 
 test("a request that was changed anywhere is read or refused, and nothing else", { timeout: 300_000 }, () => {
   fc.assert(
