@@ -8,6 +8,7 @@ import type { Granted } from "./approve/grant-terms.ts";
 import type { CallEvent, Untimed } from "./call-event.ts";
 import { NamedAddresses } from "./run/named.ts";
 import type { CallLine } from "./call-line.ts";
+import type { EarlierCall } from "./reuse/earlier-calls.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
 import type { CallIdentity, ToldCall } from "./open-call.ts";
 import type { Streamed } from "./streams/stream-news.ts";
@@ -22,7 +23,7 @@ export interface GateLog {
   /** Like `append`, for a record that must survive a loss of power. */
   appendSafely(record: CallRecord): Promise<void>;
   /** Journals the record together with the next one that is appended. */
-  defer(record: AnsweredRecord | CallRecord): void;
+  defer(record: AnsweredRecord | CallRecord | DecisionRecord): void;
   /** Resolves once the decisions and results that others have appended so far are passed to the session. */
   catchUp(): Promise<void>;
 }
@@ -104,8 +105,12 @@ export class CallLedger {
   }
 
   /** The call is answered as an earlier call was. Written together with its answer: until then another one could stand for it. */
-  reused({ identity: { callId, tool, caller }, inputDigest, decided, tool: { effectOf } }: ToldCall): void {
-    this.#parts.log.defer({
+  reused(
+    { identity: { callId, tool, caller }, inputDigest, decided, tool: { effectOf } }: ToldCall,
+    { at: answeredAt, approval }: EarlierCall,
+  ): void {
+    const { log } = this.#parts;
+    log.defer({
       type: "call",
       call: callId,
       tool,
@@ -114,8 +119,10 @@ export class CallLedger {
       inputDigest: this.#toldDigest(inputDigest),
       ...(effectOf === undefined ? {} : { effect: decided.effect }),
       ...earlierOf(decided),
+      answeredAt,
       at: now(),
     });
+    if (approval) log.defer({ type: "decision", ...approval, call: callId, remembered: approval.call, at: now() });
   }
 
   #toldDigest(plain: string): string {

@@ -276,8 +276,7 @@ export class CallSteps {
     const words = { ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) };
     const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
     // The decision is written with the record that follows from it, and that record is awaited.
-    const like = known === earlier?.approval ? `${earlier.execution}/${earlier.call}` : known.call;
-    return this.#carryOut(call, ledger.approved(identity, approval, { remembered: like }).record);
+    return this.#carryOut(call, ledger.approved(identity, approval, { remembered: known.call }).record);
   }
 
   /**

@@ -185,5 +185,6 @@ function lengthOf(record: JournalRecord): number {
   if (record.type === "message") return record.message.length;
   if (record.type === "compact") return record.history.length;
   if (record.type === "artifact") return record.value.length;
+  if (record.type === "earlier") return 128 + (record.value?.length ?? 0);
   return record.type === "outcome" ? record.outcome.length : 128;
 }

@@ -211,6 +211,35 @@ export const RECORD_SCHEMAS = {
     effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
     /** The equal call of an earlier execution (`after`) that stands for it: its answer, its approval, or its unknown outcome. */
     earlier: PARENT_REF.exactOptional(),
+    /** When the answer was made that a `reused` call is given, in milliseconds since 1970. */
+    answeredAt: amount.exactOptional(),
+    at,
+  }),
+  earlier: strictObjectSchema({
+    type: z.literal("earlier"),
+    redacted,
+    /** The call that made the change. */
+    earlier: PARENT_REF,
+    tool: text,
+    /** Of the tool, its definition and the input. */
+    key: text,
+    effect: z.enum(["read", "idempotent", "write"]),
+    /** Whether its input was redacted. */
+    isHidden: z.literal(true).exactOptional(),
+    /** JSON text of what it was answered with; missing if its outcome is unknown. */
+    value: text.exactOptional(),
+    bytes: amount,
+    shape: text,
+    partsLeftOut: amount,
+    named: z.array(text).exactOptional(),
+    /** The decision that allowed it, if it needed one. */
+    approval: strictObjectSchema({
+      call: text,
+      allow: z.literal(true),
+      by: text.exactOptional(),
+      note: text.exactOptional(),
+    }).exactOptional(),
+    /** When it had its answer. */
     at,
   }),
   decision: strictObjectSchema({

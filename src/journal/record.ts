@@ -92,6 +92,9 @@ export type CompactRecord = SchemaType<Schemas["compact"]>;
 /** What the gate decided about one call. A handler runs only after the `allowed` of its call is appended. */
 export type CallRecord = SchemaType<Schemas["call"]>;
 
+/** A change that executions before have made, which a corrected program has taken over before it began. */
+export type EarlierRecord = SchemaType<Schemas["earlier"]>;
+
 /** The answer to a held call, or to a call with an unknown outcome. The first decision of a call counts. */
 export type DecisionRecord = SchemaType<Schemas["decision"]>;
 

@@ -28,7 +28,7 @@ export interface ProgramToRun {
 /**
  * Runs a program from its source to its ending, or until it waits. Anything the program does results in an `Ending`.
  * Rejects only if the journal cannot be written, if the sandbox cannot open a guest, with `execution_exists`, or as
- * `readEarlier` does.
+ * `findEarlier` does.
  */
 export async function execute(
   scope: Scope,
@@ -38,7 +38,7 @@ export async function execute(
   const { gate, journal, language, leaseMs, tenant, signal } = scope;
   refuseReservedName(scope);
   return observed(scope, { execution, source }, async (span) => {
-    const earlier = after && (await readEarlierOf(scope, after));
+    const earlier = after && (await findEarlierOf(scope, after));
     const tools = gate.tools.visibleTo(["programmatic"]);
     const prepared = await read(source, language, { tenant, signal }, givenByTools(tools));
     if (!prepared.ok) return prepared;
@@ -89,7 +89,7 @@ export function programHeader(
 }
 
 /** Loaded on demand: few programs correct another one. */
-export async function readEarlierOf(scope: Scope, after: After): Promise<Earlier> {
-  const { readEarlier } = await import("./from-journal/earlier-execution.ts");
-  return readEarlier(scope, after);
+export async function findEarlierOf(scope: Scope, after: After): Promise<Earlier> {
+  const { findEarlier } = await import("./from-journal/earlier-execution.ts");
+  return findEarlier(scope, after);
 }

@@ -12,7 +12,7 @@ import { changedTools, changedVersions, refuseChangedTools } from "./from-journa
 import { decidableOf, decide, recordsOf, type Said, refuseWrongResults } from "./decide.ts";
 import { drivenHere, executionDriven, isDriven, refuseDriven } from "./driven.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
-import { execute, type ProgramToRun, readEarlierOf } from "./execute.ts";
+import { execute, type ProgramToRun, findEarlierOf } from "./execute.ts";
 import type { After } from "./from-journal/earlier-execution.ts";
 import { runUnderId, type WorkUnderId } from "./run-under-id.ts";
 import type { Execution } from "./execution.ts";
@@ -87,7 +87,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   // The driver of a conversation has taken over the programs in it, too.
   if (!scope.above && !work.isFree) await refuseDriven(scope.journal, execution);
 
-  const earlier = header.after && (await readEarlierOf(own, header.after));
+  const earlier = header.after && (await findEarlierOf(own, header.after));
   const { language, tenant, signal, leaseMs, journal } = own;
   const prepared = await prepare(header.source, language, { tenant, signal }, givenByTools(known));
   const map =

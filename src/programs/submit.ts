@@ -3,7 +3,7 @@
  */
 import { now } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
-import { type NewProgram, programHeader, readEarlierOf, refuseReservedName } from "./execute.ts";
+import { type NewProgram, findEarlierOf, programHeader, refuseReservedName } from "./execute.ts";
 import type { Ending } from "./outcome.ts";
 import { prepare, givenByTools } from "./prepare/prepare.ts";
 import { tooLargeText } from "./prepare/refuse-text.ts";
@@ -14,9 +14,9 @@ import type { Scope } from "./scope.ts";
 export type Submitted = Pick<NewProgram, "execution" | "result" | "after">;
 
 /**
- * Resolves once the header of the execution is in the journal. A program that cannot be run has ended then, as `failed`.
+ * Resolves once the header of the execution is in the journal. A program that cannot be run, and corrects none, has ended then, as `failed`.
  * The same program again under the same id changes nothing. Rejects with `execution_exists` for another one, with
- * `program_too_large` for a text that no journal is to keep, as `readEarlier` does, and as the journal does.
+ * `program_too_large` for a text that no journal is to keep, as `findEarlier` does, and as the journal does.
  */
 export async function submit(scope: Scope, source: string, { execution, result, after }: Submitted): Promise<void> {
   const { gate, journal, language, tenant, signal, telemetry } = scope;
@@ -24,8 +24,8 @@ export async function submit(scope: Scope, source: string, { execution, result, 
   const tooLarge = tooLargeText(source);
   if (tooLarge) throw new PortcullisError("program_too_large", tooLarge.message);
   signal.throwIfAborted();
-  // The worker reads it again. What cannot be gone on from is refused here.
-  if (after) await readEarlierOf(scope, after);
+  // The worker finds it again. What cannot be gone on from is refused here.
+  if (after) await findEarlierOf(scope, after);
   const tools = gate.tools.visibleTo(["programmatic"]);
   const prepared = await prepare(source, language, { tenant, signal }, givenByTools(tools));
   signal.throwIfAborted();
@@ -33,7 +33,8 @@ export async function submit(scope: Scope, source: string, { execution, result, 
   const header = programHeader(scope, { execution, source, program, result, after, trace: telemetry?.here });
   try {
     const head = await journal.create(header);
-    if (prepared.ok) return;
+    // The worker takes over what the execution before has changed, also for a program that cannot be run.
+    if (prepared.ok || after) return;
     const ending: Ending = { type: "failed", fault: prepared.fault };
     await journal.append(execution, head, [{ type: "outcome", outcome: JSON.stringify(ending), at: now() }]);
   } catch (error) {

@@ -79,6 +79,7 @@ const FIELDS: Readings = {
     inputDigest: "own",
     effect: "own",
   },
+  earlier: { tool: "text", key: "own", effect: "own", value: "json", shape: "own", named: "own" },
   decision: { call: "own", by: "text", note: "text", remember: "own", remembered: "own", done: "json" },
   result: { call: "own", value: "json", error: "text" },
   answered: { call: "own", code: "own", shape: "own", display: "json", named: "own" },

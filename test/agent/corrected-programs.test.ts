@@ -80,6 +80,17 @@ test("the program after one that was stopped by a limit goes on from it, and so 
   expect(own.asked.filter((one) => one === "pay 2")).toHaveLength(1);
 });
 
+test("what was done is not done again after a program between that failed before it came to it", async () => {
+  const own = shop();
+  const report = await talk(
+    [program(STOCK, PAY, FAILS), program(FAILS), program(FAILS), program(STOCK, PAY, "return left;"), DONE],
+    own,
+  );
+  // What was read is read anew: the program between did not read it.
+  expect(own.asked).toEqual(["stock 1", "pay 2", "stock 1"]);
+  expect(report.usage.reused).toBe(1);
+});
+
 test("a program after one that completed begins anew, and so does any with reuse: never", async () => {
   const own = shop();
   const completed = await talk([program(PAY, "return 1;"), program(PAY, "return 1;"), DONE], own);

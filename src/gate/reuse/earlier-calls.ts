@@ -1,22 +1,23 @@
 /*
- * The calls of earlier executions, for the program that corrects them. A call comes in, as its key; the equal call that
+ * The calls of the execution before, for the program that corrects it. A call comes in, as its key; the equal call that
  * stands for it goes out, once.
  */
 import { now } from "../../clock.ts";
-import type { DecisionRecord, ParentRef } from "../../journal/record.ts";
+import type { EarlierRecord, ParentRef } from "../../journal/record.ts";
 import { graverEffect } from "../../tools/effect.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import type { CallLine } from "../call-line.ts";
 
-/** A call that an earlier execution has made itself. */
+/** A call of the execution before, or a change that the executions before that one have made. */
 export interface EarlierCall extends ParentRef {
   readonly tool: string;
   /** `keyOf` its tool and its input. */
   readonly key: string;
   /** What it changed at most. */
   readonly effect: Effect;
-  /** Where it was made, and where it had its answer, among all records of the earlier executions. */
+  /** Where it was made, and where it had its answer, among the records of the execution before. */
   readonly made: number;
   readonly ended: number;
   /** When it had its answer, in milliseconds since 1970. */
@@ -26,11 +27,9 @@ export interface EarlierCall extends ParentRef {
   /** Whether it may have taken effect, though there is no answer to give. */
   readonly isUnknown: boolean;
   /** Whether its input was redacted. `key` is then that of the redacted input, and it gives no answer. */
-  readonly isHidden?: boolean;
-  /** The decision that allowed it, if it needed one. */
-  readonly approval?: DecisionRecord | undefined;
-  /** The call of an execution before, which it was made in the place of. */
-  readonly replaces?: ParentRef;
+  readonly isHidden?: true | undefined;
+  /** The decision that allowed it, if it needed one. `call` names the execution, too. */
+  readonly approval?: EarlierRecord["approval"] | undefined;
 }
 
 export interface EarlierAnswer {
@@ -41,8 +40,8 @@ export interface EarlierAnswer {
   readonly partsLeftOut: number;
   /** Digests of the addresses that the value named. */
   readonly named?: readonly string[] | undefined;
-  /** Index of the turn that gave the value, or of each turn that gave a batch of a stream. */
-  readonly turns: readonly number[];
+  /** Index of the record that has the value, or of each one that has a batch of a stream. */
+  readonly records: readonly number[];
   readonly isStream: boolean;
   /** Index of the record that has what the handler said to people, if it said something. */
   readonly display: number | undefined;
@@ -54,7 +53,7 @@ export function isAnswered(call: EarlierCall): call is AnsweredCall {
   return call.answer !== undefined;
 }
 
-/** Reads from the journals of earlier executions. Its functions reject as a journal does. */
+/** Reads from the journal of the execution before. Its functions reject as a journal does. */
 export interface EarlierReader {
   /** JSON text of the value that a call gave. */
   readonly value: (call: EarlierCall) => Promise<string>;
@@ -79,58 +78,81 @@ export interface PastReuse {
   readonly lines: readonly Pick<CallLine, "tool" | "started" | "effect">[];
 }
 
-/** Equal calls, in the order in which they were made. Those before `next` are used, or too old for ever. */
-interface Equal {
-  readonly calls: EarlierCall[];
-  next: number;
+/** Calls in the order in which they were made. Those before the first one are used, or too old for ever. */
+class Line {
+  readonly #calls: EarlierCall[] = [];
+  #next = 0;
+
+  add(call: EarlierCall): void {
+    this.#calls.push(call);
+  }
+
+  first(isLeft: (call: EarlierCall) => boolean): EarlierCall | undefined {
+    for (; this.#next < this.#calls.length; this.#next += 1) {
+      const call = this.#calls[this.#next] as EarlierCall;
+      if (isLeft(call)) return call;
+    }
+    return undefined;
+  }
+}
+
+class Lines extends Map<string, Line> {
+  add(key: string, call: EarlierCall): void {
+    const line = this.get(key) ?? new Line();
+    this.set(key, line);
+    line.add(call);
+  }
 }
 
 type Kind = "answered" | "unknown" | "approved";
 
-export interface EarlierCallsParts {
-  /** In the order in which they were made. */
-  readonly calls: readonly EarlierCall[];
-  readonly reader: EarlierReader;
-  /** Answers of calls that only read are given again up to this age, in milliseconds. */
-  readonly maxAgeMs: number;
-}
+/** An answer goes before an unknown outcome, and that before an approval. */
+const KINDS: readonly Kind[] = ["answered", "unknown", "approved"];
 
 /**
- * Which call of an earlier execution stands for a call of this one. Each stands for one call at most. What was changed is
+ * Which call of the execution before stands for a call of this one. Each stands for one call at most. What was changed is
  * never changed again by an equal call. What was read is given again as long as it is young, and as nothing was changed
  * after it that this program knows of: neither by a call of its own, nor by one that it was given.
  */
 export class EarlierCalls {
   readonly reader: EarlierReader;
   readonly #maxAgeMs: number;
-  readonly #equal: Readonly<Record<Kind, Map<string, Equal>>> = {
-    answered: new Map(),
-    unknown: new Map(),
-    approved: new Map(),
+  readonly #equal: Readonly<Record<Kind, Lines>> = {
+    answered: new Lines(),
+    unknown: new Lines(),
+    approved: new Lines(),
   };
+  /** What calls with a key have changed at most. */
+  readonly #effects = new Map<string, Effect>();
   readonly #byRef = new Map<string, EarlierCall>();
   readonly #tools = new Set<string>();
-  /** Calls that may have taken effect, and of which only the redacted input is known. */
-  readonly #hidden: EarlierCall[] = [];
+  /** Calls that may have taken effect, and of which only the redacted input is known: by tool, and by key. */
+  readonly #hidden = { ofTool: new Lines(), equal: new Lines() };
   /** The calls that stand for one of this execution. */
   readonly #used = new Set<EarlierCall>();
   /** What was read before this is too old: something was changed later. */
   #changedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ calls, reader, maxAgeMs }: EarlierCallsParts) {
+  /** Answers of calls that only read are given again up to `maxAgeMs`, in milliseconds. */
+  constructor(reader: EarlierReader, maxAgeMs: number) {
     this.reader = reader;
     this.#maxAgeMs = maxAgeMs;
+  }
+
+  /** Takes calls in the order in which they were made. */
+  *add(calls: readonly EarlierCall[]): SlicedWork<void> {
     for (const call of calls) {
+      yield;
+      const { key, tool, effect } = call;
       this.#byRef.set(refText(call), call);
-      this.#tools.add(call.tool);
+      this.#tools.add(tool);
       if (call.isHidden) {
-        this.#hidden.push(call);
+        this.#hidden.ofTool.add(tool, call);
+        this.#hidden.equal.add(key, call);
         continue;
       }
-      const ofKind = this.#equal[kindOf(call)];
-      const equal = ofKind.get(call.key);
-      if (equal) equal.calls.push(call);
-      else ofKind.set(call.key, { calls: [call], next: 0 });
+      this.#effects.set(key, graverEffect(effect, this.#effects.get(key) ?? "read"));
+      this.#equal[kindOf(call)].add(key, call);
     }
   }
 
@@ -154,34 +176,29 @@ export class EarlierCalls {
 
   /** What calls with this key have changed at most; undefined if there is none that could stand for another call. */
   effectOf(key: string): Effect | undefined {
-    const all = Object.values(this.#equal).flatMap((ofKind) => ofKind.get(key)?.calls ?? []);
-    return all.length === 0
-      ? undefined
-      : all.reduce<Effect>((gravest, { effect }) => graverEffect(effect, gravest), "read");
+    return this.#effects.get(key);
   }
 
-  /** The call that stands for one with this key and effect, which none other can stand for then. An answer goes before an unknown outcome, and that before an approval. */
+  /** The call that stands for one with this key and effect, which none other can stand for then. */
   take(key: string, effect: Effect): EarlierCall | undefined {
+    const isLeft = (call: EarlierCall) => this.#isLeft(call) && (effect !== "read" || this.#isCurrent(call));
     for (const kind of KINDS) {
-      const equal = this.#equal[kind].get(key);
-      const call = equal && this.#next(equal, effect);
-      if (!call) continue;
-      this.#use(call, kind === "answered");
-      return call;
+      const call = this.#equal[kind].get(key)?.first(isLeft);
+      if (call) return this.#use(call, kind === "answered");
     }
     return undefined;
   }
 
   hides({ name }: Tool): boolean {
-    return this.#hidden.some((call) => call.tool === name && !this.#used.has(call));
+    return this.#hidden.ofTool.get(name)?.first((call) => this.#isLeft(call)) !== undefined;
   }
 
   /** Like `take`, among calls whose inputs were redacted. Without a key any of the tool stands for the call: it may be equal. */
   takeHidden({ name }: Tool, key: string | undefined): EarlierCall | undefined {
-    const isEqual = (call: EarlierCall) => (key === undefined ? call.tool === name : call.key === key);
-    const found = this.#hidden.find((call) => isEqual(call) && !this.#used.has(call));
-    if (found) this.#use(found, false);
-    return found;
+    const { ofTool, equal } = this.#hidden;
+    const line = key === undefined ? ofTool.get(name) : equal.get(key);
+    const found = line?.first((call) => this.#isLeft(call));
+    return found && this.#use(found, false);
   }
 
   /** A call of this execution is made that may change something: what was read before may be otherwise now. */
@@ -189,12 +206,8 @@ export class EarlierCalls {
     if (effect !== "read") this.#changedAt = Number.POSITIVE_INFINITY;
   }
 
-  #next(equal: Equal, effect: Effect): EarlierCall | undefined {
-    for (; equal.next < equal.calls.length; equal.next += 1) {
-      const call = equal.calls[equal.next] as EarlierCall;
-      if (!this.#used.has(call) && (effect !== "read" || this.#isCurrent(call))) return call;
-    }
-    return undefined;
+  #isLeft(call: EarlierCall): boolean {
+    return !this.#used.has(call);
   }
 
   /** Whether what a call has read is still to be given: it only becomes older. */
@@ -202,15 +215,14 @@ export class EarlierCalls {
     return made >= this.#changedAt && now() - at <= this.#maxAgeMs;
   }
 
-  #use(call: EarlierCall, isGiven: boolean): void {
+  #use(call: EarlierCall, isGiven: boolean): EarlierCall {
     this.#used.add(call);
     // A handler whose outcome is unknown may have taken effect after all that was read, whatever is decided about it.
     if (call.isUnknown) this.noteMade(call.effect);
     if (isGiven && call.effect !== "read") this.#changedAt = Math.max(this.#changedAt, call.ended);
+    return call;
   }
 }
-
-const KINDS: readonly Kind[] = ["answered", "unknown", "approved"];
 
 function kindOf({ answer, isUnknown }: EarlierCall): Kind {
   if (answer) return "answered";

@@ -112,7 +112,7 @@ export class CallRunner {
     const { handling, decided } = call;
     decided.isRecorded = true;
     handling.isReused = true;
-    ledger.reused(call);
+    ledger.reused(call, earlier);
     const display = await reader.display(earlier);
     const { partsLeftOut, named } = answer;
     handling.beside = { partsLeftOut, ...(named && { named }), ...(display === undefined ? {} : { display }) };

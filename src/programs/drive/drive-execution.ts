@@ -1,7 +1,7 @@
 import { now } from "../../clock.ts";
 import type { GateSession, SessionOptions } from "../../gate/session.ts";
 import type { ArtifactPlace } from "../../gate/artifacts/session-artifacts.ts";
-import { EarlierCalls } from "../../gate/reuse/earlier-calls.ts";
+import type { EarlierCalls } from "../../gate/reuse/earlier-calls.ts";
 import { UnreadAnswers } from "../../gate/run/unread-answers.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
@@ -11,7 +11,6 @@ import { type Driven, type Execution, NOT_DRIVEN } from "../execution.ts";
 import { heldAllowance } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
 import { approverOfProgram, type ExecutionState, usageOf } from "../from-journal/execution-state.ts";
-import type { Earlier } from "../from-journal/earlier-execution.ts";
 import type { Past } from "../from-journal/past-execution.ts";
 import { unknownFieldNotes } from "./unknown-fields.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
@@ -29,8 +28,8 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
   let driven: Driven;
   let kept: KeptLarger;
   try {
-    if (!artifacts) await takeOver(work.earlier, place);
-    driven = await driveProgram(scope, log, work, session);
+    const ending = await takeOver(scope, log, work, place, session);
+    driven = ending ? { ...NOT_DRIVEN, ...usageOf(log.state), ending } : await driveProgram(scope, log, work, session);
     kept = await keepLarger(driven, { place, limits, lane: share.lane, redactor });
   } catch (error) {
     await leaveFailed(log, session, error);
@@ -69,7 +68,7 @@ function openSession(
     canWait: above?.canWait ?? true,
     unread: new UnreadAnswers(),
     past,
-    earlier: earlier && earlierCalls(earlier, past, log.state),
+    earlier: earlier?.calls,
     log,
     spans,
     onEvent,
@@ -78,24 +77,43 @@ function openSession(
   return session;
 }
 
-/** What earlier drivers have used of the executions before, and changed, does not stand for a call again. */
-function earlierCalls(earlier: Earlier, past: Past | undefined, { calls, header }: ExecutionState): EarlierCalls {
-  const known = new EarlierCalls(earlier);
+/**
+ * Reads the execution that the program corrects, and takes over what it has changed and kept, as far as that was not done: the
+ * journal has all that the program can load, and that another one must not do again. Closes the session and resolves with
+ * the ending if there is no room for it.
+ */
+async function takeOver(
+  { artifacts, limits }: Scope,
+  log: TrackedLog,
+  { earlier, past }: Work,
+  { space }: ArtifactPlace,
+  session: GateSession,
+): Promise<Ending | undefined> {
+  if (!earlier) return undefined;
+  const { calls: allowed } = limits;
+  const overdraft =
+    (await earlier.read(session.share)) ??
+    (earlier.changes > allowed ? ({ limit: "calls", allowed, seen: earlier.changes } as const) : undefined);
+  if (overdraft) {
+    session.close();
+    return { type: "stopped", ...overdraft };
+  }
+  restore(earlier.calls, past, log.state);
+  await earlier.handOver(log);
+  if (!artifacts) await earlier.handArtifactsOver(space);
+  return undefined;
+}
+
+/** What earlier drivers have used of the execution before, and changed, does not stand for a call again. */
+function restore(earlier: EarlierCalls, past: Past | undefined, { calls, header }: ExecutionState): void {
   const begun = [...calls.values()].map(({ tool, started = false, effect }) => ({
     tool,
     started,
     ...(effect && { effect }),
   }));
   const { standIns = [], lines = [] } = past ?? {};
-  const effectOf = (tool: string) => header?.tools.find(({ name }) => name === tool)?.effect ?? "read";
-  known.restore({ standIns, lines: [...lines, ...begun] }, effectOf);
-  return known;
-}
-
-/** Keeps what the programs before have kept, as far as that was not done: the journal has all that the program can load. */
-async function takeOver(earlier: Earlier | undefined, { space }: ArtifactPlace): Promise<void> {
-  for (const { artifact, read } of earlier?.artifacts ?? [])
-    if (!space.savedBy(artifact.call)) await space.save(artifact, await read());
+  const effects = new Map(header?.tools.map(({ name, effect }) => [name, effect]));
+  earlier.restore({ standIns, lines: [...lines, ...begun] }, (tool) => effects.get(tool) ?? "read");
 }
 
 async function driveProgram(scope: Scope, log: TrackedLog, work: Work, session: GateSession): Promise<Driven> {

@@ -50,7 +50,7 @@ export interface Work {
   readonly result?: ResultSchema | undefined;
   /** What the journal tells of an execution that is taken up again. */
   readonly past?: Past;
-  /** What the program is given of the executions that it corrects. */
+  /** What the program is given of the execution that it corrects. */
   readonly earlier?: Earlier | undefined;
   /** A sentence for the reader of the report. */
   readonly note?: string | undefined;

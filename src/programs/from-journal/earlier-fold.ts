@@ -2,7 +2,9 @@ import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import type { FailureCode } from "../../gate/answer.ts";
 import { type EarlierAnswer, type EarlierCall, keyOf } from "../../gate/reuse/earlier-calls.ts";
 import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts";
-import type { JournalRecord } from "../../journal/record.ts";
+import type { EarlierRecord, JournalRecord, ParentRef, ToolDigest } from "../../journal/record.ts";
+import type { HeldOverdraft, Share } from "../../values/held-bytes.ts";
+import { given } from "../../option-rules/given.ts";
 import { canonicalDigest } from "../../values/json/canonical-json.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { CallHistory, type KnownCall } from "./call-history.ts";
@@ -26,29 +28,36 @@ interface Made {
   answer?: EarlierAnswer | undefined;
 }
 
+/** What a call takes in memory while it can stand for another one, in bytes: measured, and rounded up. */
+const CALL_BYTES = 768;
+
 /** Takes the records of an execution that has ended, and tells which of its calls can stand for calls of a program that corrects it. */
 export class EarlierFold {
+  readonly #share: Share;
   readonly #state = new ExecutionState();
   readonly #history = new CallHistory();
   readonly #made = new Map<string, Made>();
+  /** What the executions before it have changed. */
+  readonly #taken = new Map<string, EarlierCall>();
   readonly #artifacts: PastArtifact[] = [];
-  readonly #digests = new Map<string, string>();
-  /** Number of records of the executions before this one. */
-  readonly #before: number;
+  readonly #tools = new Map<string, ToolDigest>();
   /** Calls of the turn that is being read. */
   #called: (GuestFrame & { readonly kind: "call" })[] = [];
   #isRedacted = false;
+  #overdraft: HeldOverdraft | undefined;
   readonly #listener: TurnListener = {
     event: (event) => this.#takeEvent(event),
     command: (command) => this.#takeCommand(command),
   };
 
-  constructor(before: number) {
-    this.#before = before;
+  /** Its calls are held in the share until that ends. */
+  constructor(share: Share) {
+    this.#share = share;
   }
 
-  get records(): number {
-    return this.#state.records;
+  /** The exceeded limit, once there is no room for more calls. */
+  get overdraft(): HeldOverdraft | undefined {
+    return this.#overdraft;
   }
 
   get artifacts(): readonly PastArtifact[] {
@@ -69,7 +78,8 @@ export class EarlierFold {
       return;
     }
     if (record.type === "artifact") this.#artifacts.push(pastArtifact(record, state.records));
-    if (record.type === "header") for (const { name, digest } of record.tools) this.#digests.set(name, digest);
+    if (record.type === "header") for (const tool of record.tools) this.#tools.set(tool.name, tool);
+    if (record.type === "earlier" && this.#hasRoom()) this.#taken.set(refText(record.earlier), this.#takenOver(record));
     const made = record.type === "answered" ? this.#made.get(record.call) : undefined;
     if (made && record.type === "answered") {
       made.answeredAt = state.records;
@@ -77,6 +87,21 @@ export class EarlierFold {
     }
     applyRecord(state, record);
     this.#history.note(withoutTexts(record));
+  }
+
+  #hasRoom(): boolean {
+    this.#overdraft ??= this.#share.hold(CALL_BYTES);
+    return this.#overdraft === undefined;
+  }
+
+  #takenOver({ earlier, tool, key, effect, isHidden, value, approval, at, ...given }: EarlierRecord): EarlierCall {
+    const { bytes, shape, partsLeftOut, named } = given;
+    const isKnown = value !== undefined && !this.#isRedacted;
+    const places = { records: [this.#state.records], isStream: false, display: undefined };
+    const answer = isKnown ? { bytes, shape, partsLeftOut, named, ...places } : undefined;
+    // It is not known what this execution has read before it.
+    const order = { made: 0, ended: Number.POSITIVE_INFINITY };
+    return { ...earlier, tool, key, effect, ...order, at, answer, isUnknown: !answer, isHidden, approval };
   }
 
   #takeCommand(command: GuestFrame): void {
@@ -91,7 +116,8 @@ export class EarlierFold {
     const called = this.#called;
     this.#called = [];
     for (const { id, tool, body } of called) {
-      const definition = this.#digests.get(tool);
+      if (!this.#hasRoom()) return;
+      const definition = this.#tools.get(tool)?.digest;
       const input = definition === undefined ? undefined : yield* canonicalDigest(body);
       const key = input === undefined || definition === undefined ? undefined : keyOf(tool, definition, input);
       const call = { id: String(id), tool, caller: "programmatic", inputBytes: 0, at: this.#state.now } as const;
@@ -128,47 +154,54 @@ export class EarlierFold {
   ): EarlierAnswer | undefined {
     const isStream = items !== undefined;
     if (isStream && (batches === undefined || given !== items)) return undefined;
-    const turns = isStream && batches ? batches : [turn];
-    return { bytes, shape, partsLeftOut, named, turns, isStream, display: hasDisplay ? answeredAt : undefined };
+    const records = isStream && batches ? batches : [turn];
+    return { bytes, shape, partsLeftOut, named, records, isStream, display: hasDisplay ? answeredAt : undefined };
   }
 
   /** The calls of which something is known that matters for an equal call, in the order in which they were made. */
-  get calls(): readonly EarlierCall[] {
-    return this.#history.all.flatMap((call) => this.#earlierCall(call) ?? []);
-  }
-
-  #effectOf({ tool, effect }: KnownCall) {
-    return effect ?? this.#state.header?.tools.find(({ name }) => name === tool)?.effect ?? "read";
+  *calls(): SlicedWork<readonly EarlierCall[]> {
+    const calls = this.#taken;
+    for (const known of this.#history.all) {
+      yield;
+      const call = this.#earlierCall(known);
+      if (call && known.earlier) calls.delete(refText(known.earlier));
+      if (call) calls.set(refText(call), call);
+    }
+    return [...calls.values()];
   }
 
   #earlierCall(call: KnownCall): EarlierCall | undefined {
-    const { id, tool, reused, answered, decision, earlier } = call;
+    const { id, tool, reused, answered, decided, decision, earlier } = call;
     const made = this.#made.get(id);
     const execution = this.#state.header?.execution;
-    // What was reused is known from the execution that it comes from.
-    if (reused || made?.key === undefined || execution === undefined) return undefined;
+    if (made?.key === undefined || execution === undefined) return undefined;
     const { key, position, isHidden, answeredAt = Number.POSITIVE_INFINITY } = made;
     const answer = isHidden ? undefined : made.answer;
-    const effect = this.#effectOf(call);
+    const effect = call.effect ?? this.#tools.get(tool)?.effect ?? "read";
     const isUnknown = !answer && effect === "write" && mayHaveTakenEffect(call);
-    const approval = decision?.allow && !isHidden ? decision : undefined;
-    if (!answer && !isUnknown && !approval) return undefined;
+    const ref = reused && earlier ? earlier : { execution, call: id };
+    const { allow, by, note } = decision ?? {};
+    const approval = allow && !isHidden ? ({ call: refText(ref), allow, ...given({ by, note }) } as const) : undefined;
+    // What was to be given again, and was not, is known from what was taken over.
+    if (!answer && (reused || (!isUnknown && !approval))) return undefined;
     return {
-      execution,
-      call: id,
+      ...ref,
       tool,
       key,
       effect,
-      made: this.#before + position,
-      ended: this.#before + answeredAt,
-      at: answered?.at ?? 0,
+      made: position,
+      ended: answeredAt,
+      at: (reused ? decided?.answeredAt : answered?.at) ?? 0,
       answer,
       isUnknown,
-      ...(isHidden ? { isHidden } : {}),
+      isHidden: isHidden || undefined,
       approval,
-      ...(earlier ? { replaces: earlier } : {}),
     };
   }
+}
+
+function refText({ execution, call }: ParentRef): string {
+  return `${execution}/${call}`;
 }
 
 /** What is kept of a record: values are read from the journal once they are given. */

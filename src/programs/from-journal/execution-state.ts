@@ -128,6 +128,8 @@ export class ExecutionState {
   /** Turns since the last claim or restart; 0 means no progress since then. */
   turnsSinceStart = 0;
   restarts = 0;
+  /** Number of changes that were taken over from the execution that it corrects. */
+  takenOver = 0;
   /** The guest's clock, in milliseconds since 1970; 0 before the first turn. */
   now = 0;
   readonly calls = new Map<number, OpenCall>();
@@ -196,6 +198,9 @@ export function applyRecord(state: ExecutionState, record: JournalRecord, turn?:
         bytesUp: used.connections.bytesUp + record.bytesUp,
         bytesDown: used.connections.bytesDown + record.bytesDown,
       };
+      break;
+    case "earlier":
+      state.takenOver += 1;
       break;
     case "outcome":
       state.end.outcome = record.outcome;

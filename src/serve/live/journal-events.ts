@@ -162,6 +162,7 @@ export class JournalEvents {
         return [{ type: "connection_ended", host: word(host), port, outcome, bytesUp, bytesDown, ms, at }];
       }
       case "answered":
+      case "earlier":
       case "hand":
       case "alive":
       case "tools":

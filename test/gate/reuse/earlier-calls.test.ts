@@ -9,7 +9,7 @@ const reader: EarlierReader = {
   async *items() {},
   display: async () => undefined,
 };
-const answer = { bytes: 4, shape: "null", partsLeftOut: 0, turns: [1], isStream: false, display: undefined };
+const answer = { bytes: 4, shape: "null", partsLeftOut: 0, records: [1], isStream: false, display: undefined };
 const approval = { type: "decision", call: "1", allow: true, at: 0 } as const;
 const NOW = 1_000_000;
 
@@ -21,7 +21,9 @@ function call(id: number, { effect = "read", key = "k", ...more }: Partial<Earli
 
 function known(calls: readonly EarlierCall[], maxAgeMs = 1000) {
   manualClock(NOW);
-  return new EarlierCalls({ calls, reader, maxAgeMs });
+  const earlier = new EarlierCalls(reader, maxAgeMs);
+  for (const _ of earlier.add(calls));
+  return earlier;
 }
 
 const ids = (given: EarlierCall | undefined) => given?.call;
@@ -113,4 +115,27 @@ test("a call whose input was redacted gives no answer, and stands for an equal o
   expect(earlier.takeHidden(t, "l")).toBeUndefined();
   expect(ids(earlier.takeHidden(t, undefined))).toBe("1");
   expect(earlier.hides(t)).toBe(false);
+});
+
+test("each of many equal calls is looked at a few times, however many there are, and so are those whose inputs were redacted", () => {
+  const many = 5000;
+  let looks = 0;
+  const counted = (id: number, more: Parameters<typeof call>[1]) => {
+    const one = call(id, more);
+    return Object.defineProperty(one, "effect", { get: () => ((looks += 1), "write") });
+  };
+  const t = tool("t", () => 1);
+  const numbers = Array.from({ length: many }, (_, id) => id);
+  const plain = known(numbers.map((id) => counted(id, {})));
+  for (const id of numbers) {
+    expect(plain.effectOf("k")).toBe("write");
+    expect(ids(plain.take("k", "write"))).toBe(String(id));
+  }
+  const hidden = { answer: undefined, isUnknown: true, isHidden: true } as const;
+  const redacted = known(numbers.map((id) => counted(id, hidden)));
+  for (const id of numbers) {
+    expect(redacted.hides(t)).toBe(true);
+    expect(ids(redacted.takeHidden(t, id % 2 === 0 ? "k" : undefined))).toBe(String(id));
+  }
+  expect(looks).toBeLessThan(10 * many);
 });
