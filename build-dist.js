@@ -112,7 +112,11 @@ await build({
     },
   },
 });
-for (const input of ["programs/prepare/thread/thread.js", "sources/openapi/conversion-thread.js"])
+for (const input of [
+  "programs/prepare/thread/thread.js",
+  "untrusted/thread/thread.js",
+  "sources/openapi/conversion-thread.js",
+])
   await build({
     ...INPUT,
     input: `src/${input}`,

@@ -8,6 +8,7 @@ import type { Failed, Handled } from "./handled.ts";
 import { OVER } from "../call-end.ts";
 import { isThenable } from "./foreign-promise.ts";
 import type { OpenCall } from "../open-call.ts";
+import { readerOf, readPlainJson, untrusted } from "../../untrusted/untrusted-text.ts";
 import { measure } from "../../values/json/plain-data.ts";
 import {
   isLarge,
@@ -104,8 +105,15 @@ export function thrownFailure(
   return sentences.handlerFailed(tool.name, identity.callId, undefined);
 }
 
-/** Checks and encodes a result that came from outside this process, as JSON text. Never rejects. */
+/** Checks a result that came from outside this process, as JSON text. Only for a schema it becomes a value. */
 export async function readResult(call: OpenCall, text: string, limits: ResultLimits, share: Share): Promise<Handled> {
+  const bytes = Buffer.byteLength(text);
+  const plain =
+    call.tool.output || bytes > limits.resultBytes
+      ? undefined
+      : await readPlainJson(untrusted(text), readerOf(share, call.signal));
+  if (plain && plain.values <= limits.resultValues)
+    return handledText(call, plain, { type: "text", text, bytes, values: plain.values }, limits);
   const read = await readOutside(call, text, limits, share);
   return read instanceof Returned ? toText(call, read.value, limits, share) : read;
 }

@@ -2,6 +2,7 @@ import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { TextFormat } from "../../tools/text-format.ts";
 import type { Caller } from "../../tools/tool.ts";
 import { fieldOf, type Fields, isFields } from "../../values/fields.ts";
+import type { UntrustedText } from "../../untrusted/untrusted-text.ts";
 import type { ContentPart, ModelCall, ModelSettings, ModelUsage, UserMessage } from "../model.ts";
 
 /*
@@ -28,7 +29,7 @@ export interface AskedTool {
 
 /** What a client gives as the result of a call. */
 export interface AskedAnswer {
-  readonly text: string;
+  readonly text: UntrustedText;
   readonly isError: boolean;
   readonly parts: readonly ContentPart[];
 }

@@ -1,9 +1,10 @@
 import type { Language } from "../../../bridge/frames.ts";
+import type { Reader } from "../../untrusted/job-thread.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { CALLING_FUNCTIONS } from "../../tools/tool-name.ts";
 import type { Fault } from "../outcome.ts";
 import { type SourceMap, sourceMapOf } from "../guest/source-map.ts";
-import { preparingThread, type Reader } from "./preparing-thread.ts";
+import { preparingThread } from "./preparing-thread.ts";
 import { refuseText } from "./refuse-text.ts";
 import type { GivenByTools } from "./thread/find-misused-call.ts";
 
@@ -33,7 +34,7 @@ export async function prepare(
 ): Promise<Prepared> {
   const refused = refuseText(source);
   if (refused) return { ok: false, fault: refused };
-  const read = await preparingThread.prepare({ source, language, tools }, reader);
+  const read = await preparingThread.do({ source, language, tools }, reader);
   if (read === "given_up") return { ok: false, fault: TOO_HARD };
   return read.ok ? { ok: true, program: read.text.program, map: sourceMapOf(read.text) } : read;
 }

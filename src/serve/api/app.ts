@@ -2,7 +2,6 @@ import { Hono } from "hono";
 import { monotonic, now } from "../../clock.ts";
 import type { AnsweredRequest } from "../server-options.ts";
 import { packageVersion } from "../../sandboxes/package-files.ts";
-import { Lane } from "../../values/slice-scheduler.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
 import { apiExtras, mcpRoute, type OtherRoute } from "../other-routes.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -221,7 +220,7 @@ async function serve(
   const reading = hold(declaredBytes(request, parts.maxBodyBytes));
   const { value, bytes } = await readJson(request, {
     most: parts.maxBodyBytes,
-    lane: new Lane(key.tenant),
+    reader: { tenant: key.tenant, signal, hold },
   }).finally(reading);
   // Reading a body may take time, and keys change meanwhile.
   refuseRevoked(parts, key);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { settingsOf } from "../../agent/conversation-settings.ts";
 import { messageText } from "../../agent/prompt/said-message.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
+import { areSame, type TextReader, untrusted, type UntrustedText } from "../../untrusted/untrusted-text.ts";
 import { recordedTool } from "../../tools/tool-digest.ts";
 import type { Asked } from "../../models/surface/surface.ts";
 import type { ClientTools } from "./client-tools.ts";
@@ -14,7 +14,14 @@ import { settingsFor } from "./say-options.ts";
  */
 
 /** What the messages of a request, or the turns of a conversation, come to for the client. */
-type Item = readonly [kind: string, ...words: unknown[]];
+interface Item {
+  readonly said?: string;
+  readonly text?: string;
+  readonly program?: string;
+  readonly tool?: string;
+  /** Of a call. Clients write it anew. */
+  readonly input?: UntrustedText;
+}
 
 /** Whether the client asks with the same tools, instructions and settings. */
 export function isSameOpening(asked: Asked, tools: ClientTools, { state }: Pick<Replies, "state">): boolean {
@@ -26,19 +33,31 @@ export function isSameOpening(asked: Asked, tools: ClientTools, { state }: Pick<
 }
 
 /** Whether the client asks the same after the history that ends with an answer of this number. */
-export function isSameConversation(asked: Asked, tools: ClientTools, replies: Replies, reply: number): boolean {
+export async function isSameConversation(
+  asked: Asked,
+  tools: ClientTools,
+  { replies, reply }: { readonly replies: Replies; readonly reply: number },
+  reader: TextReader,
+): Promise<boolean> {
   if (!isSameOpening(asked, tools, replies)) return false;
-  return isDeepStrictEqual(joined(itemsAsked(asked, tools)), joined(itemsUntil(replies, reply)));
+  const [own, known] = [joined(itemsAsked(asked, tools)), joined(itemsUntil(replies, reply))];
+  const inputs: (readonly [UntrustedText, UntrustedText])[] = [];
+  const isSame = own.every(({ input, ...words }, index) => {
+    const { input: there, ...others } = known[index] ?? {};
+    if (input !== undefined && there !== undefined) inputs.push([input, there]);
+    return isDeepStrictEqual(words, others);
+  });
+  return isSame && own.length === known.length && (await areSame(inputs, reader));
 }
 
 function itemsAsked({ turns }: Asked, tools: ClientTools): readonly Item[] {
   return turns.flatMap(({ said, text, calls }): Item[] => [
-    ...said.map((message): Item => ["said", messageText(message)]),
-    ["text", text],
+    ...said.map((message): Item => ({ said: messageText(message) })),
+    { text },
     ...calls.map((call): Item =>
       call.type === "program_call"
-        ? ["program", call.source]
-        : ["call", tools.own(call.tool), parsedJson(call.inputText)],
+        ? { program: call.source ?? "" }
+        : { tool: tools.own(call.tool), input: untrusted(call.inputText) },
     ),
   ]);
 }
@@ -55,12 +74,12 @@ function itemsUntil(replies: Replies, reply: number): readonly Item[] {
   const copied = header.continues?.turns ?? 0;
   const shown = shownCalls(replies);
   return turns.slice(0, turnsUntil(replies, reply)).flatMap(({ said, turn }, index): Item[] => [
-    ...said.flatMap(({ by, message }): Item[] => (by === "user" ? [["said", messageText(message)]] : [])),
-    ["text", turn.text],
+    ...said.flatMap(({ by, message }): Item[] => (by === "user" ? [{ said: messageText(message) }] : [])),
+    { text: turn.text },
     ...turn.calls.flatMap((call, place): Item[] => {
       if (index >= copied && !shown.has(`${index}.${place}`)) return [];
-      if (call.type === "program_call") return [["program", call.source]];
-      return [["call", call.tool, parsedJson(call.inputText)]];
+      if (call.type === "program_call") return [{ program: call.source ?? "" }];
+      return [{ tool: call.tool, input: untrusted(call.inputText) }];
     }),
   ]);
 }
@@ -70,9 +89,8 @@ function joined(items: readonly Item[]): readonly Item[] {
   const all: Item[] = [];
   for (const item of items) {
     const last = all.at(-1);
-    if (item[0] === "text" && item[1] === "") continue;
-    if (item[0] === "text" && last?.[0] === "text")
-      all[all.length - 1] = ["text", `${String(last[1])}${String(item[1])}`];
+    if (item.text === "") continue;
+    if (item.text !== undefined && last?.text !== undefined) all[all.length - 1] = { text: last.text + item.text };
     else all.push(item);
   }
   return all;

@@ -9,6 +9,7 @@ import type { Journal } from "../../journal/journal.ts";
 import type { Model } from "../../models/model.ts";
 import { type Asked, RefusedAsk, type ReplyWriter, type Surface } from "../../models/surface/surface.ts";
 import type { Runtime } from "../../runtime.ts";
+import type { TextReader } from "../../untrusted/untrusted-text.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
 import { currentRuntime, refuseRevoked, takePlace } from "../api/parts.ts";
 import { countedStream } from "../http/counted-answer.ts";
@@ -35,6 +36,7 @@ import { Turns } from "./turns.ts";
 interface Exchange {
   readonly surface: Surface;
   readonly key: Key;
+  readonly reader: TextReader;
   readonly signal: AbortSignal;
   readonly asked: Asked;
   readonly tools: ClientTools;
@@ -90,6 +92,7 @@ export class Gateway {
       const exchange = {
         surface,
         key,
+        reader: this.#reader(request, key),
         signal: request.signal,
         asked,
         tools: new ClientTools(asked.tools),
@@ -131,9 +134,10 @@ export class Gateway {
     const { maxBodyBytes, open, isReady } = this.#parts;
     if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
     const reading = open.hold(key.id, declaredBytes(request, maxBodyBytes), WHAT);
-    const { value, bytes } = await readJson(request, { most: maxBodyBytes, lane: new Lane(key.tenant) }).finally(
-      reading,
-    );
+    const { value, bytes } = await readJson(request, {
+      most: maxBodyBytes,
+      reader: this.#reader(request, key),
+    }).finally(reading);
     refuseRevoked(this.#parts, key);
     const held = [open.hold(key.id, bytes, WHAT)];
     try {
@@ -143,6 +147,10 @@ export class Gateway {
       release(held);
       throw error;
     }
+  }
+
+  #reader({ signal }: Request, { id, tenant }: Key): TextReader {
+    return { tenant, signal, hold: (bytes) => this.#parts.open.hold(id, bytes, WHAT) };
   }
 
   /** The model by its name without its provider. */

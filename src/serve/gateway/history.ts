@@ -2,6 +2,7 @@ import type { Transcript, TranscriptTurn } from "../../agent/from-journal/transc
 import type { Asked, AskedAnswer } from "../../models/surface/surface.ts";
 import type { CallResult, ModelCall } from "../../models/model.ts";
 import { isWholeEnd, NO_USAGE } from "../../models/model.ts";
+import { bytesOf, passOn, untrusted } from "../../untrusted/untrusted-text.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { ClientIds } from "./carried/client-ids.ts";
 import type { ClientTools } from "./client-tools.ts";
@@ -65,8 +66,15 @@ function ownCall(call: ModelCall, tools: ClientTools): ModelCall {
 function resultOf(call: ModelCall, answer: AskedAnswer = NO_ANSWER): CallResult {
   const { text, isError, parts } = answer;
   const tool = call.type === "tool_call" ? call.tool : RUN_PROGRAM;
-  const provenance = { tool, bytes: Buffer.byteLength(text) };
-  return { callId: call.id, text, isJson: false, isError, ...(parts.length > 0 ? { parts } : {}), provenance };
+  const provenance = { tool, bytes: bytesOf(text) };
+  return {
+    callId: call.id,
+    text: passOn(text),
+    isJson: false,
+    isError,
+    ...(parts.length > 0 ? { parts } : {}),
+    provenance,
+  };
 }
 
-const NO_ANSWER: AskedAnswer = { text: "It has no result.", isError: true, parts: [] };
+const NO_ANSWER: AskedAnswer = { text: untrusted("It has no result."), isError: true, parts: [] };

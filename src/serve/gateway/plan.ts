@@ -4,9 +4,7 @@ import type { Runtime } from "../../runtime.ts";
 import type { ClientResult } from "../../programs/decide.ts";
 import { findOwn } from "../../programs/from-journal/past-execution.ts";
 import { type Asked, type AskedAnswer, RefusedAsk, type Surface } from "../../models/surface/surface.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
-import { PLAIN_DEPTH } from "../../values/json/plain-data.ts";
-import { sizeFault } from "../../values/size-fault.ts";
+import { isBlank, passOn, readPlainJson, type TextReader } from "../../untrusted/untrusted-text.ts";
 import type { Key } from "../http/keys.ts";
 import type { ClientIds } from "./carried/client-ids.ts";
 import type { ClientTools } from "./client-tools.ts";
@@ -39,6 +37,7 @@ export interface PlanParts {
   readonly key: Key;
   readonly ids: ClientIds;
   readonly surface: Pick<Surface, "words">;
+  readonly reader: TextReader;
 }
 
 const BEGIN = { type: "begin" } as const;
@@ -83,8 +82,9 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
     if (bound) throw expired(parts);
     return BEGIN;
   }
-  const plan = planIn(parts, execution, { asked, replies });
-  if (plan && (bound || isSameConversation(asked, tools, replies, plan.reply - 1))) return plan;
+  const plan = await planIn(parts, execution, { asked, replies });
+  if (plan && (bound || (await isSameConversation(asked, tools, { replies, reply: plan.reply - 1 }, parts.reader))))
+    return plan;
   if (bound || asked.answers.size === 0) throw refusedState(ANSWERS);
   return BEGIN;
 }
@@ -115,7 +115,7 @@ async function openState(parts: PlanParts, state = ""): Promise<string> {
 }
 
 async function knownReplies(
-  { runtime, key }: Omit<PlanParts, "surface">,
+  { runtime, key }: Omit<PlanParts, "surface" | "reader">,
   execution: string,
 ): Promise<Replies | undefined> {
   try {
@@ -135,7 +135,11 @@ interface Answering {
 }
 
 /** Undefined if the answers are not those of one reply of this conversation. */
-function planIn(parts: PlanParts, execution: string, { asked, replies }: Answering): PlanThere | undefined {
+async function planIn(
+  parts: PlanParts,
+  execution: string,
+  { asked, replies }: Answering,
+): Promise<PlanThere | undefined> {
   const { answers } = asked;
   const { all } = replies;
   const last = all.length - 1;
@@ -153,12 +157,12 @@ function planIn(parts: PlanParts, execution: string, { asked, replies }: Answeri
  * What the answers to the calls of one reply ask for. Undefined if they come too late for calls of the model itself: the
  * client then goes on with its history. Throws `RefusedAsk` if they come too late for a program.
  */
-function planAt(
+async function planAt(
   parts: PlanParts,
   execution: string,
   { asked, replies: { all } }: Answering,
   place: number,
-): PlanThere | undefined {
+): Promise<PlanThere | undefined> {
   const { answers } = asked;
   const reply = all[place] as Reply;
   const next = all[place + 1];
@@ -168,10 +172,9 @@ function planAt(
     if (reply.calls.some(isOfProgram)) throw expired(parts);
     return undefined;
   }
-  const results = open.map((call): [string, ClientResult] => {
-    const answer = answers.get(parts.ids.call(execution, call.place));
-    return [call.callId, resultOf(answer)];
-  });
+  const results: [string, ClientResult][] = [];
+  for (const { callId, place } of open)
+    results.push([callId, await resultOf(parts, answers.get(parts.ids.call(execution, place)))]);
   return { type: "go_on", execution, results: Object.fromEntries(results), reply: place + 1 };
 }
 
@@ -206,14 +209,13 @@ function isAnsweredBy(
 }
 
 /** A program gets a value for what looks like one, and text for the rest. */
-function resultOf(answer: AskedAnswer | undefined): ClientResult {
-  const { text = "", isError = false } = answer ?? {};
-  if (isError) return { error: text.trim() === "" ? "The call failed." : text };
-  const value = /^\s*[[{]/.test(text) ? parsedJson(text) : undefined;
-  return { value: value === undefined || sizeFault(value, VALUE_BOUNDS) !== undefined ? text : value };
+async function resultOf({ reader }: PlanParts, answer: AskedAnswer | undefined): Promise<ClientResult> {
+  if (!answer) return { value: "" };
+  const { text, isError } = answer;
+  if (isError) return { error: isBlank(text) ? "The call failed." : passOn(text) };
+  const read = await readPlainJson(text, reader);
+  return { value: read?.isStructure ? read : passOn(text) };
 }
-
-const VALUE_BOUNDS = { depth: PLAIN_DEPTH, values: Number.POSITIVE_INFINITY };
 
 function refusedState(message: string): RefusedAsk {
   return new RefusedAsk({ kind: "invalid", message });
@@ -227,7 +229,7 @@ const ANSWERS =
   "The answers are not those that are waited for: send one for each call of the answer before, and no other.";
 
 /** The conversation of an earlier answer, which the client names in place of the history, and the number of that answer. */
-export async function previousOf(parts: Omit<PlanParts, "surface">, id: string) {
+export async function previousOf(parts: Omit<PlanParts, "surface" | "reader">, id: string) {
   const sealed = parts.ids.read("reply", id);
   const [reply = 0, isStored] = sealed?.numbers ?? [];
   const replies = sealed && isStored === 1 ? await knownReplies(parts, sealed.execution) : undefined;
@@ -254,13 +256,13 @@ async function planAfter(parts: PlanParts, asked: Asked, tools: ClientTools): Pr
       throw refusedState("While a program waits, the input may only have the outputs of its calls.");
     const goesOn = said.length === 0 && !hasParts(asked);
     const isSame = isBound || (goesOn && isSameOpening(asked, tools, replies));
-    const plan = isSame ? planAt(parts, execution, { asked, replies }, reply) : undefined;
+    const plan = isSame ? await planAt(parts, execution, { asked, replies }, reply) : undefined;
     if (plan) return plan;
     return { type: "begin", history: historyUntil({ execution, replies, reply }, parts.ids, answers) };
   }
   const isLast = reply === replies.all.length - 1;
   if (said.length === 0) {
-    const plan = planIn(parts, execution, { asked, replies });
+    const plan = await planIn(parts, execution, { asked, replies });
     if (plan) return plan;
     throw refusedState("The input has nothing to go on with.");
   }

@@ -1,12 +1,11 @@
 import { ByteList } from "../../values/byte-list.ts";
-import type { Lane } from "../../values/slice-scheduler.ts";
+import { type TextReader, untrusted } from "../../untrusted/untrusted-text.ts";
 import { readClientJson } from "../client-json.ts";
 import { type ProblemCode, RequestProblem } from "./problems.ts";
 
 export interface BodyOptions {
   readonly most: number;
-  /** The share of the host's thread in which it is read. */
-  readonly lane: Lane;
+  readonly reader: TextReader;
   /** What it is called in refusals; a body by default. */
   readonly what?: string;
 }
@@ -15,6 +14,7 @@ const CODES = {
   depth: "request_invalid",
   values: "body_too_large",
   syntax: "request_invalid",
+  time: "body_too_large",
 } as const satisfies Record<string, ProblemCode>;
 
 /** The declared bytes of a request's body; `most` if it declares none, or no valid number. */
@@ -24,14 +24,14 @@ export function declaredBytes({ headers }: Request, most: number): number {
 }
 
 /** Reads a body of JSON, at any door. Its bytes, its depth and its values are known before it is parsed. Throws a `RequestProblem`. */
-export async function readJson(request: Request, { most, lane, what = "body" }: BodyOptions) {
+export async function readJson(request: Request, { most, reader, what = "body" }: BodyOptions) {
   if (!isJson(request.headers.get("content-type")))
     throw new RequestProblem("body_not_json", `Send the ${what} as application/json.`);
   const tooLarge = () => new RequestProblem("body_too_large", `A ${what} may have at most ${most} bytes.`);
   if (Number(request.headers.get("content-length") ?? 0) > most) throw tooLarge();
   const bytes = await readBytes(request, most, tooLarge);
   if (bytes.length === 0) throw new RequestProblem("request_invalid", `The ${what} is empty: send JSON, at least {}.`);
-  const read = await readClientJson(what, textOf(bytes, what), lane);
+  const read = await readClientJson(what, untrusted(textOf(bytes, what)), reader);
   if (!read.ok) throw new RequestProblem(CODES[read.fault], read.message);
   return { value: read.value, bytes: bytes.length };
 }

@@ -2,7 +2,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import type { Readable } from "node:stream";
 import { LineReader, type LongLine } from "../../sources/mcp/wire/line-reader.ts";
 import { fieldOf, isFields } from "../../values/fields.ts";
-import { Lane } from "../../values/slice-scheduler.ts";
+import { untrusted } from "../../untrusted/untrusted-text.ts";
 import { readClientJson } from "../client-json.ts";
 import { answeredBy } from "../../sources/mcp/wire/stdio-wire.ts";
 import { frameFault, MESSAGE_BYTES } from "./http/message-frame.ts";
@@ -15,6 +15,9 @@ const END_LENGTH = 512;
 const UNREAD_BYTES = 64 * 1024 * 1024;
 /** What a message takes beside its text. */
 const MESSAGE_EXTRA = 64;
+
+/** The process has this client alone, and reads one message at a time. */
+const READER = { tenant: "", hold: () => () => {} };
 
 const INVALID_REQUEST = -32600;
 
@@ -41,7 +44,6 @@ export class StdioTransport implements Transport {
     (line) => this.#take(line),
     (line) => this.#refuse(line),
   );
-  readonly #lane = new Lane("");
   /** Lines that are not read yet. */
   readonly #waiting: string[] = [];
   #waitingBytes = 0;
@@ -113,7 +115,7 @@ export class StdioTransport implements Transport {
     this.#isHeld = true;
     for (let line = this.#waiting.shift(); line !== undefined && !this.#isClosed; line = this.#waiting.shift()) {
       this.#waitingBytes -= line.length + MESSAGE_EXTRA;
-      const reading = readClientJson("message", line, this.#lane);
+      const reading = readClientJson("message", untrusted(line), READER);
       // A short message is passed on at once.
       const read = reading instanceof Promise ? await reading : reading;
       if (read.ok) this.#pass(read.value);

@@ -1,5 +1,31 @@
+/** What was seen of a JSON text. */
+export interface JsonLook {
+  /** An upper bound of its values. */
+  readonly values: number;
+  /** As `resultType` has it of the value. */
+  readonly type: string;
+}
+
+/** A text that was checked: it is plain JSON. It stands for its value where only the text of that is needed. */
+export class JsonText implements JsonLook {
+  readonly text: string;
+  readonly values: number;
+  readonly type: string;
+
+  constructor(text: string, { values, type }: JsonLook) {
+    this.text = text;
+    this.values = values;
+    this.type = type;
+  }
+
+  get isStructure(): boolean {
+    return this.type === "object" || this.type.startsWith("array ");
+  }
+}
+
 /** JSON text of a value; undefined for a value that has none. Whatever the value's own code throws is ignored. */
 export function jsonTextOf(value: unknown): string | undefined {
+  if (value instanceof JsonText) return value.text;
   try {
     return JSON.stringify(value);
   } catch {

@@ -1,5 +1,6 @@
 import { type HeldOverdraft, memoryOf, type Share } from "../held-bytes.ts";
 import { isUnusual, jsonForm, stringifyUnusual } from "./json-form.ts";
+import { JsonText } from "./json-text.ts";
 import { measure } from "./plain-data.ts";
 import type { SlicedWork } from "../slice-scheduler.ts";
 import { GrowingText } from "./growing-text.ts";
@@ -329,6 +330,7 @@ function textOf(value: unknown, scale: Scale, allowedBytes: number): string {
 /** A short description of a result's type, for people: `array of 200`. */
 export function resultType(value: unknown): string {
   if (value === null || value === undefined) return "null";
+  if (value instanceof JsonText) return value.type;
   if (Array.isArray(value)) return `array of ${value.length}`;
   return typeof value;
 }

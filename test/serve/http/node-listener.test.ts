@@ -6,7 +6,6 @@ import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { nodeListener } from "../../../src/serve/http/node-listener.ts";
 import { readJson } from "../../../src/serve/http/read-json.ts";
-import { Lane } from "../../../src/values/slice-scheduler.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 import { keyOf, openServer } from "../servers.ts";
 import { testOfAll } from "../../support/all-tests.ts";
@@ -121,7 +120,7 @@ test("a body whose client leaves in the middle is an incomplete one, not a short
   const asked = Promise.withResolvers<void>();
   const fetched = async (request: Request) => {
     asked.resolve();
-    const reading = readJson(request, { most: 1000, lane: new Lane("") });
+    const reading = readJson(request, { most: 1000, reader: { tenant: "", hold: () => () => {} } });
     resolve(await reading.catch((error: unknown) => error));
     return new Response("");
   };

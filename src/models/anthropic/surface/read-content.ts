@@ -1,3 +1,4 @@
+import { untrusted } from "../../../untrusted/untrusted-text.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
 import type { ContentPart, MessagePart } from "../../model.ts";
 import { type AskedAnswer, refused } from "../../surface/surface.ts";
@@ -64,7 +65,7 @@ function searchText(block: Fields): string {
 export function readResultContent(block: Fields, place: string): AskedAnswer {
   const content = fieldOf(block, "content") ?? "";
   const isError = block.is_error === true;
-  if (typeof content === "string") return { text: content, isError, parts: [] };
+  if (typeof content === "string") return { text: untrusted(content), isError, parts: [] };
   if (!Array.isArray(content) || !content.every(isFields))
     throw refused(`${place}.content`, "Input should be a valid string or a list of blocks");
   const texts: string[] = [];
@@ -78,5 +79,5 @@ export function readResultContent(block: Fields, place: string): AskedAnswer {
     if (part.type === "text") texts.push(part.text);
     else parts.push(part);
   }
-  return { text: texts.join("\n"), isError, parts };
+  return { text: untrusted(texts.join("\n")), isError, parts };
 }

@@ -1,3 +1,4 @@
+import { untrusted } from "../../../untrusted/untrusted-text.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
 import type { MessagePart } from "../../model.ts";
 import { type AskedHistory, HistoryReader, type HistoryWords } from "../../surface/history-reader.ts";
@@ -66,7 +67,8 @@ function readBlock(history: HistoryReader, block: Fields, place: string): void {
       return readServerCall(history, block, place);
     case "code_execution_tool_result": {
       const { output = "", isError } = outputOf(block.content);
-      return history.programEnd(textOf(block, "tool_use_id") ?? "", { text: output, isError, parts: [] }, place);
+      const answer = { text: untrusted(output), isError, parts: [] };
+      return history.programEnd(textOf(block, "tool_use_id") ?? "", answer, place);
     }
     default:
       throw refused(

@@ -1,3 +1,4 @@
+import { untrusted } from "../../../untrusted/untrusted-text.ts";
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ContentPart, MessagePart } from "../../model.ts";
 import { callerOf } from "../responses/reply.ts";
@@ -64,7 +65,7 @@ class ItemsReader {
         return this.#history.program(requiredText(item, "call_id", place), textOf(item, "code") ?? "", place);
       case "program_output": {
         const isError = item.status !== "completed";
-        const answer = { text: textOf(item, "result") ?? "", isError, parts: [] };
+        const answer = { text: untrusted(textOf(item, "result") ?? ""), isError, parts: [] };
         return this.#history.programEnd(textOf(item, "call_id") ?? "", answer, place);
       }
       case "item_reference": {
@@ -168,12 +169,12 @@ function readPart(part: Fields, place: string): MessagePart {
 
 function readOutput(item: Fields, place: string): AskedAnswer {
   const { output } = item;
-  if (typeof output === "string") return { text: output, isError: false, parts: [] };
+  if (typeof output === "string") return { text: untrusted(output), isError: false, parts: [] };
   const parts = listOf(item, "output");
   if (!Array.isArray(output) || !parts.every(isFields))
     throw refused(`${place}.output`, "expected a string or a list of parts");
   const read = parts.map((part, index) => readPart(part, `${place}.output[${index}]`));
   const texts = read.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const others = read.filter((part): part is ContentPart => part.type !== "text");
-  return { text: texts.join("\n"), isError: false, parts: others };
+  return { text: untrusted(texts.join("\n")), isError: false, parts: others };
 }

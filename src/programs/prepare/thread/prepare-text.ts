@@ -1,4 +1,5 @@
 import type { Language } from "../../../../bridge/frames.ts";
+import type { Answer } from "../../../untrusted/job-thread.ts";
 import { faultAt } from "../../guest/source-map.ts";
 import { findMisusedCall, type GivenByTools } from "./find-misused-call.ts";
 import { placeOf } from "./function-body.ts";
@@ -17,14 +18,9 @@ export interface Request {
   readonly tools: GivenByTools;
 }
 
-export interface Answer {
-  readonly read: Read;
-  /** Whether the thread must not be used again: its type stripper has crashed. */
-  readonly isSpent: boolean;
-}
-
-export async function prepareText({ source, language, tools }: Request): Promise<Answer> {
+export async function prepareText({ source, language, tools }: Request): Promise<Answer<Read>> {
   const read = language === "python" ? preparePython(source) : await prepareJavaScript(source, tools);
+  // A type stripper that has crashed cannot be used again.
   return { read, isSpent: isStripperSpent() };
 }
 

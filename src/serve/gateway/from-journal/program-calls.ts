@@ -6,8 +6,8 @@ import type { JournalRecord, ResultRecord } from "../../../journal/record.ts";
 import { parsedJson } from "../../../values/json/json-text.ts";
 import { applyRecord, ExecutionState } from "../../../programs/from-journal/execution-state.ts";
 import { readingSliced, readTurnSliced } from "../../../programs/from-journal/read-turns.ts";
-import { textOf } from "../../../values/fields.ts";
-import type { SlicedWork } from "../../../values/slice-scheduler.ts";
+import { endingHead } from "../../../programs/from-journal/ending-head.ts";
+import { Lane, type SlicedWork } from "../../../values/slice-scheduler.ts";
 
 /** A call for which a client is asked. */
 export interface AskedCall {
@@ -35,7 +35,7 @@ export interface AskedCalls {
 
 /** The text of a client's answer: the journal has it as JSON. */
 export function answerText({ value, error }: Pick<ResultRecord, "value" | "error">): string {
-  const read = value === undefined ? undefined : parsedJson(value);
+  const read = value?.startsWith('"') ? parsedJson(value) : undefined;
   return typeof read === "string" ? read : (value ?? error ?? "");
 }
 
@@ -79,11 +79,12 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
   await readRecords(journal, execution, { tenant, ...NO_ITEMS }).each((record) =>
     readingSliced(execution, 0, take(record)),
   );
-  const { outcome } = state.end;
+  const { outcome = "" } = state.end;
+  const { type } = await new Lane(tenant).work(endingHead(outcome));
   return {
     calls: [...found.values()],
     rounds,
     bytesIn: Array.from(bytesIn, (bytes) => bytes ?? 0),
-    isLeft: outcome !== undefined && textOf(parsedJson(outcome), "type") === "cancelled",
+    isLeft: type === "cancelled",
   };
 }

@@ -1,7 +1,6 @@
 import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
 import { cancel, every, type Timer } from "../../../clock.ts";
 import { fieldOf } from "../../../values/fields.ts";
-import { Lane } from "../../../values/slice-scheduler.ts";
 import { untilAborted } from "../../../values/until-aborted.ts";
 import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import { countedStream, isStream } from "../../http/counted-answer.ts";
@@ -91,7 +90,8 @@ export class HttpDoor implements AsyncDisposable {
 
   async #read(request: Request, { id, tenant }: Key): Promise<Body> {
     const reading = this.#hold(id, declaredBytes(request, MESSAGE_BYTES));
-    const options = { most: MESSAGE_BYTES, lane: new Lane(tenant), what: "message" };
+    const reader = { tenant, signal: request.signal, hold: (held: number) => this.#hold(id, held) };
+    const options = { most: MESSAGE_BYTES, reader, what: "message" };
     const { value, bytes } = await readJson(request, options).finally(reading);
     // A key's rate counts requests, so a batch would get past it.
     if (Array.isArray(value)) throw new RequestProblem("request_invalid", "Send one message with each request.");

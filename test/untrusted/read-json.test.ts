@@ -1,10 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { readBoundedJson } from "../../../src/values/json/bounded-json.ts";
-import { Lane } from "../../../src/values/slice-scheduler.ts";
+import { readJson, untrusted } from "../../src/untrusted/untrusted-text.ts";
 
 const NONE = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
-const lane = new Lane("test");
+const READER = { tenant: "test", hold: () => () => {} };
 
 /** Depth and values of parsed JSON. */
 function sizeOf(value: unknown): { depth: number; values: number } {
@@ -21,12 +20,15 @@ test("what is within the bounds is read as JSON.parse reads it, at its exact dep
     fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), fc.nat(2), async (value, space) => {
       const text = JSON.stringify(value, undefined, space);
       const { depth, values } = sizeOf(JSON.parse(text));
-      expect(await readBoundedJson(text, NONE, lane)).toEqual({ ok: true, value: JSON.parse(text) as unknown });
-      expect(await readBoundedJson(text, { ...NONE, depth }, lane)).toMatchObject({ ok: true });
+      expect(await readJson(untrusted(text), NONE, READER)).toEqual({ ok: true, value: JSON.parse(text) as unknown });
+      expect(await readJson(untrusted(text), { ...NONE, depth }, READER)).toMatchObject({ ok: true });
       if (depth > 0)
-        expect(await readBoundedJson(text, { ...NONE, depth: depth - 1 }, lane)).toEqual({ ok: false, fault: "depth" });
+        expect(await readJson(untrusted(text), { ...NONE, depth: depth - 1 }, READER)).toEqual({
+          ok: false,
+          fault: "depth",
+        });
       if (values > 1)
-        expect(await readBoundedJson(text, { ...NONE, values: values - 1 }, lane)).toEqual({
+        expect(await readJson(untrusted(text), { ...NONE, values: values - 1 }, READER)).toEqual({
           ok: false,
           fault: "values",
         });
@@ -59,10 +61,10 @@ test("any text is read as JSON.parse reads it, or refused", async () => {
       try {
         parsed = JSON.parse(text);
       } catch {
-        expect(await readBoundedJson(text, NONE, lane)).toEqual({ ok: false, fault: "syntax" });
+        expect(await readJson(untrusted(text), NONE, READER)).toEqual({ ok: false, fault: "syntax" });
         return;
       }
-      expect(await readBoundedJson(text, NONE, lane)).toEqual({ ok: true, value: parsed });
+      expect(await readJson(untrusted(text), NONE, READER)).toEqual({ ok: true, value: parsed });
     }),
   );
 });
@@ -70,7 +72,7 @@ test("any text is read as JSON.parse reads it, or refused", async () => {
 test("a string over many slices is one value, wherever its escapes are", async () => {
   for (const shift of [0, 1, 2]) {
     const text = `["${"x".repeat(shift)}${String.raw`\"[,`.repeat(100_000)}"]`;
-    expect(await readBoundedJson(text, { depth: 1, values: 2 }, lane)).toEqual({
+    expect(await readJson(untrusted(text), { depth: 1, values: 2 }, READER)).toEqual({
       ok: true,
       value: JSON.parse(text) as unknown,
     });

@@ -1,5 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import { after, cancel, monotonic, nextTurn } from "../../clock.ts";
+import { after, cancel, monotonic, nextTurn } from "../clock.ts";
 
 /** How many times as long a thread may take on a machine whose cores are busy. */
 const SLOWEST = 10;

@@ -1,0 +1,191 @@
+import { Worker } from "node:worker_threads";
+import { after, cancel } from "../clock.ts";
+import { PortcullisError } from "../errors.ts";
+import { afterComputing } from "./after-computing.ts";
+
+/** Maximum time for a thread to start, and to load what its jobs need, in milliseconds. */
+const START_MS = 20_000;
+
+export interface JobThreadOptions {
+  /** The file that the thread runs. */
+  readonly entry: URL;
+  /** Maximum processor time of one job, in milliseconds. */
+  readonly jobMs: number;
+  /** Maximum of the thread's heap, in MiB. */
+  readonly heapMebibytes: number;
+  /** What the thread does, for the error if it does not start. */
+  readonly purpose: string;
+}
+
+/** What a thread answers to each job. */
+export interface Answer<Read> {
+  readonly read: Read;
+  /** Whether the thread must not be used again. */
+  readonly isSpent?: boolean;
+}
+
+/** The tenant that a job is done for, and the signal that cancels it. */
+export interface Reader {
+  readonly tenant: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What has become of a job; `given_up` if it took too long or too much, or if its signal was aborted before its turn. */
+export type Settled<Read> = Read | "given_up";
+
+interface Job<Request, Read> {
+  readonly tenant: string;
+  readonly request: Request;
+  readonly settle: (settled: Settled<Read> | PortcullisError) => void;
+}
+
+/** Does one job at a time, tenants in turn, on a thread that is ended if a job takes too long. */
+export class JobThread<Request, Read> {
+  readonly #options: JobThreadOptions;
+  #thread: Worker | undefined;
+  #isReady = false;
+  #job: Job<Request, Read> | undefined;
+  #stopClock = () => {};
+  /** Waiting jobs by tenant, in the order in which tenants are served. */
+  readonly #waiting = new Map<string, Set<Job<Request, Read>>>();
+
+  constructor(options: JobThreadOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with `sandbox_unavailable` if the thread does not start. */
+  do(request: Request, { tenant, signal }: Reader): Promise<Settled<Read>> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return resolve("given_up");
+      const leave = () => {
+        this.#leave(job);
+        job.settle("given_up");
+      };
+      const settle = (settled: Settled<Read> | PortcullisError) => {
+        signal?.removeEventListener("abort", leave);
+        if (settled instanceof PortcullisError) reject(settled);
+        else resolve(settled);
+      };
+      const job: Job<Request, Read> = { request, tenant, settle };
+      signal?.addEventListener("abort", leave, { once: true });
+      const jobs = this.#waiting.get(tenant);
+      if (jobs) jobs.add(job);
+      else this.#waiting.set(tenant, new Set([job]));
+      this.#next();
+    });
+  }
+
+  /** Starts the thread, so that the first job finds it started. */
+  start(): void {
+    if (this.#thread) return;
+    const { entry, heapMebibytes } = this.#options;
+    const thread = new Worker(entry, {
+      execArgv: [],
+      stderr: true,
+      resourceLimits: { maxOldGenerationSizeMb: heapMebibytes },
+    });
+    this.#thread = thread;
+    this.#isReady = false;
+    thread.on("message", (message: "loading" | "ready" | Answer<Read>) => {
+      if (thread === this.#thread) this.#take(thread, message);
+    });
+    thread.on("error", (error) => this.#lose(thread, error));
+    thread.on("exit", () => this.#lose(thread));
+    // An idle thread must not keep the host's process alive.
+    thread.unref();
+    this.#endUnlessReady(thread);
+  }
+
+  #take(thread: Worker, message: "loading" | "ready" | Answer<Read>): void {
+    if (message === "loading") return this.#endUnlessReady(thread);
+    if (message === "ready") {
+      this.#stopClock();
+      if (this.#isReady) return this.#endIfLong(thread);
+      this.#isReady = true;
+      return this.#begin();
+    }
+    if (message.isSpent) this.#drop(thread);
+    this.#end(message.read);
+  }
+
+  /** Removes a waiting job. A job that is being done is not interrupted: terminating the thread costs more than finishing it. */
+  #leave(job: Job<Request, Read>): void {
+    const jobs = this.#waiting.get(job.tenant);
+    jobs?.delete(job);
+    if (jobs?.size === 0) this.#waiting.delete(job.tenant);
+  }
+
+  #moveToEnd(tenant: string): void {
+    const jobs = this.#waiting.get(tenant);
+    if (jobs === undefined) return;
+    this.#waiting.delete(tenant);
+    this.#waiting.set(tenant, jobs);
+  }
+
+  #next(): void {
+    if (this.#job) return;
+    for (const [job] of this.#waiting.values()) {
+      if (!job) continue;
+      this.#leave(job);
+      this.#job = job;
+      this.start();
+      this.#thread?.ref();
+      if (this.#isReady) this.#begin();
+      return;
+    }
+  }
+
+  #begin(): void {
+    const thread = this.#thread;
+    if (!thread || !this.#job) return;
+    this.#endIfLong(thread);
+    // The empty list satisfies a lint rule that is meant for window.postMessage.
+    thread.postMessage(this.#job.request, []);
+  }
+
+  #end(settled: Settled<Read> | PortcullisError): void {
+    this.#stopClock();
+    this.#thread?.unref();
+    const job = this.#job;
+    this.#job = undefined;
+    if (job) {
+      job.settle(settled);
+      this.#moveToEnd(job.tenant);
+    }
+    this.#next();
+  }
+
+  #endUnlessReady(thread: Worker): void {
+    this.#stopClock();
+    const timer = after(START_MS, () => this.#lose(thread));
+    // A thread that starts ahead of the first job does not keep the process alive.
+    if (!this.#job) timer.unref();
+    this.#stopClock = () => cancel(timer);
+  }
+
+  #endIfLong(thread: Worker): void {
+    this.#stopClock();
+    this.#stopClock = afterComputing(thread, this.#options.jobMs, () => this.#lose(thread));
+  }
+
+  #lose(thread: Worker, error?: unknown): void {
+    if (thread !== this.#thread) return;
+    const hadStarted = this.#isReady;
+    this.#drop(thread);
+    this.#end(hadStarted ? "given_up" : neverStarted(this.#options.purpose, error));
+  }
+
+  #drop(thread: Worker): void {
+    this.#thread = undefined;
+    this.#isReady = false;
+    void thread.terminate();
+  }
+}
+
+function neverStarted(purpose: string, cause: unknown): PortcullisError {
+  return new PortcullisError(
+    "sandbox_unavailable",
+    `The thread that ${purpose} does not start${cause instanceof Error ? `: ${cause.message}` : ""}. If a bundler has packed the package's code, name portcullis as external in the bundler's configuration, and install it where the bundle runs (docs/operating.md, "Bundlers").`,
+    { cause },
+  );
+}

@@ -1,0 +1,107 @@
+import { memoryOf, type Share } from "../values/held-bytes.ts";
+import { JsonText } from "../values/json/json-text.ts";
+import { JobThread, type Reader, type Settled } from "./job-thread.ts";
+import type { JsonBounds, Readers } from "./readers.ts";
+import { READERS } from "./readers.ts";
+
+declare const unread: unique symbol;
+
+/**
+ * A text that others wrote: a client, a guest, a model, a tool, a source, a file. At run time it is a string, but its type
+ * has nothing of a string: only what is exported here reads it.
+ */
+export interface UntrustedText {
+  readonly [unread]: true;
+}
+
+export const untrusted = (text: string): UntrustedText => text as unknown as UntrustedText;
+
+const opened = (text: UntrustedText): string => text as unknown as string;
+
+/** Who a text is read for. */
+export interface TextReader extends Reader {
+  /** Takes the memory of a copy that is read. Returns what gives it back; throws if there is none. */
+  readonly hold: (bytes: number) => () => void;
+}
+
+/** Reads for an execution, which has the memory that the copy takes. */
+export function readerOf(share: Share, signal?: AbortSignal): TextReader {
+  const hold = (bytes: number) => {
+    share.count(bytes);
+    return () => share.giveBack(bytes);
+  };
+  return { tenant: share.lane.tenant, hold, ...(signal && { signal }) };
+}
+
+/** UTF-16 units of what is read at once: some two milliseconds of the thread. */
+export const AT_ONCE = 64 * 1024;
+
+/** Reads larger texts. A text of 4 MiB takes 0.2 s, and three times its memory at most. */
+const thread = new JobThread<unknown, unknown>({
+  entry: new URL("./thread/thread.js", import.meta.url),
+  jobMs: 2000,
+  heapMebibytes: 256,
+  purpose: "reads large texts",
+});
+
+type Asked<Name extends keyof Readers> = Parameters<Readers[Name]>;
+type Read<Name extends keyof Readers> = ReturnType<Readers[Name]>;
+
+/** A text is read in the caller's turn if it is short, without a promise; on the thread if it is long. */
+function read<Name extends keyof Readers>(
+  name: Name,
+  texts: readonly string[],
+  asked: Asked<Name>,
+  reader: TextReader,
+) {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  if (length <= AT_ONCE) return (READERS[name] as unknown as (...asked: Asked<Name>) => Read<Name>)(...asked);
+  const bytes = texts.reduce((sum, text) => sum + memoryOf(text), 0);
+  const release = reader.hold(bytes);
+  return (thread.do({ name, asked }, reader) as Promise<Settled<Read<Name>>>).finally(release);
+}
+
+/** The value of a text, or why it has none: it exceeds a bound, takes too long to be measured, or is no JSON. */
+export type ReadJson =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly fault: keyof JsonBounds | "time" | "syntax" };
+
+/** The value of JSON, made on this thread once its depth and its values are known. */
+export function readJson(text: UntrustedText, bounds: JsonBounds, reader: TextReader): ReadJson | Promise<ReadJson> {
+  const source = opened(text);
+  const made = (fault: Settled<Read<"exceeded">>): ReadJson => {
+    if (fault !== undefined) return { ok: false, fault: fault === "given_up" ? "time" : fault };
+    try {
+      return { ok: true, value: JSON.parse(source) as unknown };
+    } catch {
+      return { ok: false, fault: "syntax" };
+    }
+  };
+  const measured = read("exceeded", [source], [source, bounds], reader);
+  return measured instanceof Promise ? measured.then(made) : made(measured);
+}
+
+/** A text of plain JSON, checked and not parsed; undefined for any other. */
+export async function readPlainJson(text: UntrustedText, reader: TextReader): Promise<JsonText | undefined> {
+  const source = opened(text);
+  const look = await read("look", [source], [source], reader);
+  return look === undefined || look === "given_up" ? undefined : new JsonText(source, look);
+}
+
+/** Whether the texts of each pair are the same, or JSON of the same value. */
+export async function areSame(
+  pairs: readonly (readonly [UntrustedText, UntrustedText])[],
+  reader: TextReader,
+): Promise<boolean> {
+  const different = pairs.map(([one, other]) => [opened(one), opened(other)] as const).filter(([a, b]) => a !== b);
+  return (await read("areEqual", different.flat(), [different], reader)) === true;
+}
+
+/** The text itself, for what keeps it or sends it on as a whole and does not look into it. */
+export const passOn = opened;
+
+/** Size in UTF-8. */
+export const bytesOf = (text: UntrustedText): number => Buffer.byteLength(opened(text));
+
+/** Whether a text has nothing but white space. */
+export const isBlank = (text: UntrustedText): boolean => !/\S/.test(opened(text));
