@@ -257,9 +257,9 @@
         return fault;
       }
       fault.name = shorten(RealString(error.name), 128);
-      fault.message = shorten(RealString(error.message), 8192);
+      fault.message = endsOf(RealString(error.message), 8192);
       if (instanceOf(RealAggregateError, error))
-        fault.message = shorten(`${fault.message}: ${preview(error.errors)}`, 8192);
+        fault.message = endsOf(`${fault.message}: ${preview(error.errors)}`, 8192);
       const { code, tool } = error;
       // Only the guest may use this code: it ends the execution as stopped, and not as failed.
       if (typeof code === "string" && (code !== TOO_LARGE || instanceOf(ValueError, error)))
@@ -978,6 +978,13 @@
           : `[${execute(/^\d+$/, place.key) !== null ? place.key : stringify(place.key)}]${text}`;
     }
     return text === "" ? "" : ` at ${shorten(text, 160)}`;
+  }
+
+  /** The ends of a message: the last words of a long one often say what is wrong. */
+  function endsOf(text, length) {
+    if (text.length <= length) return text;
+    const half = length / 2 - 32;
+    return `${slice(text, 0, half)}… ${text.length - 2 * half} characters left out …${slice(text, text.length - half)}`;
   }
 
   function shorten(text, length) {

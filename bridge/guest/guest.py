@@ -132,6 +132,16 @@ def utf8_start(text, size):
     return encoded[:size].decode("utf-8", "surrogatepass")
 
 
+def ends_of(text, length):
+    """The ends of a message: the last words of a long one often say what is wrong."""
+    if units(text) <= length:
+        return text
+    encoded = text.encode("utf-16-le", "surrogatepass")
+    half = length - 64
+    left_out = (len(encoded) - 2 * half) // 2
+    return f"{encoded[:half].decode('utf-16-le', 'ignore')}… {left_out} characters left out …{encoded[-half:].decode('utf-16-le', 'ignore')}"
+
+
 def shorten(text, length):
     if units(text) <= length:
         return text
@@ -1715,7 +1725,7 @@ class Guest:
         if error.code in (None, 0, False):
             self.succeed(None)
         else:
-            self._fail_with({**describe_fault(error, self._program), "message": shorten(f"The program ended itself: {error.code}", 8192)})
+            self._fail_with({**describe_fault(error, self._program), "message": ends_of(f"The program ended itself: {error.code}", 8192)})
 
     def _fail_with(self, fault):
         self._settle({"kind": "settled", "ok": False, "notes": []}, json_bytes(fault))
@@ -1947,7 +1957,7 @@ def describe_fault(error, program):
         message = message or next((words for kind, words in SILENT_ERRORS.items() if isinstance(reported, kind)), "")
         others = count_leaves(error) - 1
         more = f" (and {others} more {'error' if others == 1 else 'errors'} at the same time)" if others > 0 else ""
-        fault["message"] = shorten(ADDRESS.sub("", message + more), 8192)
+        fault["message"] = ends_of(ADDRESS.sub("", message + more), 8192)
         code, tool = getattr(reported, "code", None), getattr(reported, "tool", None)
         # Only the guest itself may report TOO_LARGE, because that ends a program as stopped, not as failed.
         if isinstance(code, str) and (code != TOO_LARGE or refused) and not isinstance(reported, SystemExit):

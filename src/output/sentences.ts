@@ -40,7 +40,10 @@ const STOPPED: Readonly<Record<StoppedBy, readonly [what: string, advice: string
   ],
   logBytes: ["it printed more than", "Print less."],
   printedBytes: ["it printed more than", "Print less."],
-  frameBytes: ["it sent a message larger than", "Pass or return less at once."],
+  frameBytes: [
+    "a value that it returned or passed on was larger than",
+    "Return the answer, not the data: select, aggregate or count in the program.",
+  ],
 };
 
 const CRASHED: Readonly<Record<Extract<Outcome, { type: "crashed" }>["code"], string>> = {

@@ -1,3 +1,3 @@
 // Tries: to return what grows sixfold when it is written out.
-// Ends: stopped outputBytes
+// Ends: stopped frameBytes
 return "\u0001".repeat(2_000_000);

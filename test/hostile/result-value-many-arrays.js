@@ -1,3 +1,3 @@
 // Tries: to have the host parse, walk and sum up as many values as fit a frame.
-// Ends: completed | stopped outputBytes | stopped runningMs
+// Ends: completed | stopped frameBytes | stopped runningMs
 return Array.from({ length: 300_000 }, () => []);

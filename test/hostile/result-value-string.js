@@ -1,3 +1,3 @@
 // Tries: to return 20 MB.
-// Ends: stopped outputBytes
+// Ends: stopped frameBytes
 return "x".repeat(20_000_000);

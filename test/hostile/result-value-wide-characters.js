@@ -1,3 +1,3 @@
 // Tries: to return what fits a frame in characters, and not in bytes.
-// Ends: stopped outputBytes
+// Ends: stopped frameBytes
 return "\u20ac".repeat(3_000_000);

@@ -1,5 +1,5 @@
 // Tries: to return 2^32 - 2 holes and one number.
-// Ends: stopped outputBytes
+// Ends: stopped frameBytes
 const sparse = [];
 sparse[2 ** 32 - 2] = 1;
 return { sparse };

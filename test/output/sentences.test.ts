@@ -42,7 +42,8 @@ const STOPPED: { readonly [Name in StoppedBy]: string } = {
     "the items of a stream took more than 1 GiB (limit streamBytes). Leave the loop earlier, or ask for less: fewer fields, or a filter.",
   artifacts:
     "it kept values under more names than 100 (limit artifacts). Use a name again, or keep several values in one.",
-  frameBytes: "it sent a message larger than 8 MiB (limit frameBytes). Pass or return less at once.",
+  frameBytes:
+    "a value that it returned or passed on was larger than 8 MiB (limit frameBytes). Return the answer, not the data: select, aggregate or count in the program.",
 };
 
 test.each(Object.keys(STOPPED) as StoppedBy[])("a program stopped by %s is told so, and what to do", (limit) => {

@@ -186,6 +186,17 @@ export function executeSuite(
     expect(Buffer.byteLength(kept)).toBeGreaterThan(65_000);
   });
 
+  test("of a long error the beginning and the end are told, and how much is between them", async () => {
+    await using runtime = await start();
+    const { outcome, output } = await runtime.execute(cases.failsAtLength, { language });
+    expect(outcome).toMatchObject({
+      type: "failed",
+      fault: { message: expect.stringMatching(/^begins😀*.?… \d+ characters left out ….?😀*ends$/u) as string },
+    });
+    expect(output.text).toContain("begins");
+    expect(output.text).toContain("ends");
+  });
+
   test("a value over outputBytes is a stub, in the outcome too", async () => {
     await using runtime = await start();
     const { outcome, output } = await runtime.execute(cases.returnsList, { language, limits: { outputBytes: 512 } });

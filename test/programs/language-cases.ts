@@ -15,6 +15,8 @@ export interface LanguageCases {
   readonly leavesWrite: readonly string[];
   /** Returns the result of `broken` in its first line, at column 8. */
   readonly fails: string;
+  /** Fails with "begins", 100,000 characters of two units each, and "ends". */
+  readonly failsAtLength: string;
   /** Waits for what cannot happen. */
   readonly neverSettles: string;
   /** Awaits `hang`, and prints "goodbye" when that fails. */
@@ -121,6 +123,7 @@ export const LANGUAGE_CASES: Readonly<Record<Language, LanguageCases>> = {
     leavesRead: "tools.slow();\nawait tools.echo();\nreturn 'done';",
     leavesWrite: ["tools.pay();\nawait tools.echo();\nreturn 'done';", "tools.pay();\nreturn 'done';"],
     fails: "return tools.broken();",
+    failsAtLength: 'throw new Error(`begins${"😀".repeat(100_000)}ends`)',
     neverSettles: "await tools.echo();\nawait new Promise(() => {});",
     saysGoodbye: "try {\n  await tools.hang();\n} finally {\n  console.log('goodbye');\n}",
     returnsEcho: "return tools.echo();",
@@ -134,7 +137,7 @@ export const LANGUAGE_CASES: Readonly<Record<Language, LanguageCases>> = {
       `for (let n = 0; n < ${texts}; n += 1) console.log(Array.from({ length: 50 }, (_, line) => line + " xxxxxxxxxx").join("\\n"));`,
     returnsList: "return Array.from({ length: 1000 }, (_, n) => ({ n }));",
     stopped: [
-      ["return 'x'.repeat(100000);", "outputBytes"],
+      ["return 'x'.repeat(100000);", "frameBytes"],
       ["await tools.hang();", "wallMs"],
     ],
     mixed: { calls: 500, program: MIXED_JAVASCRIPT },
@@ -145,6 +148,7 @@ export const LANGUAGE_CASES: Readonly<Record<Language, LanguageCases>> = {
     leavesRead: "tools.slow()\nawait tools.echo()\nreturn 'done'",
     leavesWrite: ["tools.pay()\nawait tools.echo()\nreturn 'done'", "tools.pay()\nreturn 'done'"],
     fails: "return tools.broken()",
+    failsAtLength: "raise ValueError(f\"begins{'😀' * 100_000}ends\")",
     neverSettles: "await tools.echo()\nawait asyncio.Event().wait()",
     saysGoodbye: "try:\n    await tools.hang()\nfinally:\n    print('goodbye', end='')",
     returnsEcho: "return await tools.echo()",
@@ -159,7 +163,7 @@ export const LANGUAGE_CASES: Readonly<Record<Language, LanguageCases>> = {
     returnsList: "return [{'n': n} for n in range(1000)]",
     stopped: [
       ["async with asyncio.TaskGroup() as g:\n    for n in range(9):\n        g.create_task(tools.echo(n=n))", "calls"],
-      ["return 'x' * 200_000", "outputBytes"],
+      ["return 'x' * 200_000", "frameBytes"],
       ["await tools.hang()", "wallMs"],
       ["await asyncio.sleep(60)", "wallMs"],
       ["return [0] * 10**15", "memoryBytes"],

@@ -71,7 +71,7 @@ function endingOf(fault: FaultBody, { limits, map, tools, calls, overdraft }: Ci
   if (fault.code === "budget_spent" && calls > limits.calls)
     return { type: "stopped", limit: "calls", allowed: limits.calls, seen: calls };
   if (fault.code === "value_too_large")
-    return { type: "stopped", limit: "outputBytes", allowed: limits.outputBytes, seen: limits.frameBytes };
+    return { type: "stopped", limit: "frameBytes", allowed: limits.frameBytes, seen: limits.frameBytes };
   if (OUT_OF_MEMORY.test(`${fault.name}: ${fault.message}`))
     return { type: "stopped", limit: "memoryBytes", allowed: limits.memoryBytes, seen: limits.memoryBytes };
   const { line: _line, column: _column, unawaited, ...words } = fault;

@@ -242,12 +242,12 @@ test("a program whose call only the guest refused is stopped by the calls limit"
   });
 });
 
-test("a program whose value exceeds a frame is stopped by the limit on output", async () => {
-  const { outputBytes, frameBytes } = DEFAULT_LIMITS;
+test("a program whose value exceeds a frame is stopped by the limit of a frame", async () => {
+  const { frameBytes } = DEFAULT_LIMITS;
   expect((await settle(threw({ ...FAULT, code: "value_too_large" }), circumstances)).ending).toEqual({
     type: "stopped",
-    limit: "outputBytes",
-    allowed: outputBytes,
+    limit: "frameBytes",
+    allowed: frameBytes,
     seen: frameBytes,
   });
 });
