@@ -31,6 +31,8 @@ export const CONVERSATION_EVENTS = eventSchemas({
   },
   /** The previous model has failed for good, and `model` goes on. */
   model_changed: { model: text },
+  /** The previous model has failed for good, and this fallback cannot go on: why, as for an option that is wrong. */
+  fallback_refused: { model: text, reason: text },
   /**
    * The model was asked to hold calls to the schemas of their tools (`strict: true`), and `tools` are declared without, because its
    * provider cannot express their schemas. The gate checks their inputs as ever.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRuntime, openai, PortcullisError, webSearch } from "../../src/index.ts";
+import { createRuntime, openaiChat, PortcullisError, webSearch } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/agent/event.ts";
 import { hostedCallOf as anthropicCall, hostedResultOf } from "../../src/models/anthropic/hosted-blocks.ts";
 import { hostedNews } from "../../src/models/gemini/hosted-parts.ts";
@@ -514,15 +514,21 @@ test("an id of a provider's call is bounded in both of its entries alike", () =>
   expect(ids).toEqual(["s".repeat(256), "s".repeat(256)]);
 });
 
-test("a fallback that has no search is refused when it takes over", async () => {
+test("a fallback that has no search is refused when it would take over, and the host is told why", async () => {
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  const events: AgentEvent[] = [];
   const report = runtime.agent({
     model: scriptedModel([{ failure: { code: "server_failed", message: "down" } }]),
-    fallbacks: [openai({ model: "gpt-test", apiKey: "k", fetch: () => Promise.reject(new Error("down")) })],
+    fallbacks: [openaiChat({ model: "gpt-test", baseUrl: "http://127.0.0.1:9/v1", apiKey: "k" })],
     task: "x",
     hostedTools: [webSearch()],
+    onEvent: (event) => events.push(event),
   });
   expect((await report).ending.type).toBe("provider_failed");
+  expect(events.find(({ type }) => type === "fallback_refused")).toMatchObject({
+    model: "openai-chat:gpt-test",
+    reason: expect.stringContaining("hostedTools") as string,
+  });
 });
 
 test("what is no call of a provider's own tool is none", () => {

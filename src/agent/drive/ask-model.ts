@@ -111,6 +111,8 @@ export class ModelAsker {
         return true;
       } catch (error) {
         if (!PortcullisError.is(error) || !REFUSED.has(error.code)) throw error;
+        const { execution } = this.#live;
+        this.#scope.onEvent({ type: "fallback_refused", execution, model: model.name, reason: error.message });
       }
     }
     return false;

@@ -64,6 +64,9 @@ function showWork(event: AgentEvent): void {
     case "model_changed":
       note(`${oneLine(event.model)} goes on: the model before it failed`);
       break;
+    case "fallback_refused":
+      note(`${oneLine(event.model)} cannot go on: ${oneLine(event.reason)}`);
+      break;
     case "tools_not_strict":
       note(looseText(event));
       break;
