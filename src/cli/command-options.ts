@@ -213,7 +213,7 @@ const SERVER = {
   ...LISTENING,
   "--at-once <number>": reading(`executions that run at once; ${RUNNING.default} by default`, whole(RUNNING)),
   "--per-tenant <number>": reading(
-    "executions of one tenant that run at once; by default one less than --at-once",
+    "executions of one tenant that run at once; as many as of all by default",
     whole(RUNNING),
   ),
   "--queue <number>": reading(

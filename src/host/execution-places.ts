@@ -4,9 +4,9 @@ import { object, type OptionsOf, optionsIn, readOptions, type Resolved, wholeNum
 import { Places } from "../places/places.ts";
 
 export const PLACES_RULES = {
-  /** Executions, conversations and calls that run at once. */
+  /** Executions, conversations and calls that run at once. A tenant of which none runs does not wait for others: up to as many again run so. */
   atOnce: wholeNumber({ min: 1 }),
-  /** The same for each tenant: by default all of them, or all but one if there are other tenants or at least eight. */
+  /** The same for each tenant; any number by default. */
   perTenant: wholeNumber({ min: 1 }),
   /** How many may wait for a place; 1,000 by default. */
   queued: wholeNumber({ min: 0, default: 1000 }),
@@ -55,7 +55,7 @@ export class ExecutionPlaces {
   readonly #places: Places;
 
   constructor({ atOnce = Number.POSITIVE_INFINITY, perTenant, queued }: Resolved<typeof PLACES_RULES>) {
-    this.#places = new Places({ atOnce, perTenant, queued, full: () => busy(queued) });
+    this.#places = new Places({ atOnce, first: atOnce, perTenant, queued, full: () => busy(queued) });
   }
 
   get state(): QueueState {

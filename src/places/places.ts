@@ -5,7 +5,9 @@ import { type InLine, WaitingLine } from "./waiting-line.ts";
 export interface PlacesOptions {
   /** Places of all tenants. */
   readonly atOnce: number;
-  /** Places that a tenant may have. By default the rule of `TenantBound` holds. */
+  /** Further places, each for a tenant that has none; none by default. */
+  readonly first?: number;
+  /** Places that a tenant may have; any number by default. */
   readonly perTenant?: number | undefined;
   /** How many may wait; any number by default. */
   readonly queued?: number;
@@ -26,14 +28,16 @@ const NONE_COMING: ReadonlyMap<string, number> = new Map();
 /** A number of places. Waiting tenants are served in turn, the tenant with the fewest places first. */
 export class Places {
   readonly #atOnce: number;
+  readonly #first: number;
   readonly #full: () => Error;
   readonly #line: WaitingLine<Waiter>;
   readonly #taken = new Counts();
 
-  constructor({ atOnce, perTenant, queued, full = () => new Error("Too many wait.") }: PlacesOptions) {
+  constructor({ atOnce, first = 0, perTenant, queued, full = () => new Error("Too many wait.") }: PlacesOptions) {
     this.#atOnce = atOnce;
+    this.#first = first;
     this.#full = full;
-    this.#line = new WaitingLine(queued, atOnce, perTenant);
+    this.#line = new WaitingLine(queued, perTenant);
   }
 
   get taken(): number {
@@ -54,8 +58,12 @@ export class Places {
    * comes. Calls `onWaiting` once it stands in the line.
    */
   take(tenant: string, signal?: AbortSignal, onWaiting?: () => void): Release | Promise<Release | undefined> {
-    const isFree = this.#line.mayHave(tenant, this.#taken.byKey) && this.taken < this.#atOnce;
+    const isFree = this.#line.mayHave(tenant, this.#taken.byKey) && this.#isFreeFor(tenant);
     return isFree ? this.#place(tenant) : this.#wait(tenant, signal, onWaiting);
+  }
+
+  #isFreeFor(tenant: string): boolean {
+    return this.taken < this.#atOnce + (this.#taken.of(tenant) === 0 ? this.#first : 0);
   }
 
   async #wait(
@@ -81,14 +89,15 @@ export class Places {
     const giveBack = this.#taken.take(tenant, 1);
     return () => {
       giveBack?.();
+      this.#line.comesLast(tenant);
       this.#serve();
     };
   }
 
   #serve(): void {
-    while (this.taken < this.#atOnce) {
+    for (;;) {
       const tenant = this.#line.next(this.#taken.byKey, NONE_COMING);
-      if (tenant === undefined) return;
+      if (tenant === undefined || !this.#isFreeFor(tenant)) return;
       this.#line.take(tenant)?.begin(this.#place(tenant));
     }
   }

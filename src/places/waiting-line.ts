@@ -1,5 +1,4 @@
 import { monotonic } from "../clock.ts";
-import { TenantBound } from "./tenant-bound.ts";
 
 /** How long a program that has begun lets others of its tenant begin before it, in milliseconds. */
 export const BEGUN_WAITS_MS = 3000;
@@ -65,30 +64,34 @@ const lengthOf = ({ begun, fresh }: OwnLine<unknown>): number => begun.length + 
  * Programs that wait for an engine or a container, each kind in order of arrival. Within a tenant, new programs come
  * first, so that many programs soon wait for their tools at the same time. Once a begun program has waited for
  * `BEGUN_WAITS_MS`, it comes first. Across tenants, the tenant with the fewest engines or containers is next; among
- * equals, the tenant that was served longest ago.
+ * equals, the tenant that has waited longest since it last had one.
  */
 export class WaitingLine<Waiter extends InLine> {
   readonly #maxLength: number;
-  readonly #bound: TenantBound;
-  /** Only tenants with waiting programs. The tenant that was served last comes last. */
+  readonly #perTenant: number;
+  /** Only tenants with waiting programs. The tenant that last had an engine or a place comes last. */
   readonly #byTenant = new Map<string, OwnLine<Waiter>>();
   readonly #links = new Map<Waiter, Link<Waiter>>();
   /** Waiters that have not begun. */
   #fresh = 0;
 
-  /**
-   * `maxLength` is how many programs may wait at once, and `all` how many engines or containers there may be. `perTenant`
-   * is how many of these a tenant may have; by default the rule of `TenantBound` holds.
-   */
-  constructor(maxLength = Number.POSITIVE_INFINITY, all = Number.POSITIVE_INFINITY, perTenant?: number) {
+  /** `maxLength` is how many programs may wait at once, and `perTenant` how many engines or containers a tenant may have. */
+  constructor(maxLength = Number.POSITIVE_INFINITY, perTenant = Number.POSITIVE_INFINITY) {
     this.#maxLength = maxLength;
-    this.#bound = new TenantBound(all, perTenant);
+    this.#perTenant = perTenant;
   }
 
-  /** Whether a tenant that has come may have another engine or place. */
+  /** Whether a tenant may have another engine or place. */
   mayHave(tenant: string, held: ReadonlyMap<string, number>): boolean {
-    this.#bound.see(tenant);
-    return (held.get(tenant) ?? 0) < this.#bound.of(tenant);
+    return (held.get(tenant) ?? 0) < this.#perTenant;
+  }
+
+  /** A tenant has given an engine or a place back: the others that have as many come before its next waiter. */
+  comesLast(tenant: string): void {
+    const own = this.#byTenant.get(tenant);
+    if (!own) return;
+    this.#byTenant.delete(tenant);
+    this.#byTenant.set(tenant, own);
   }
 
   get length(): number {
@@ -106,7 +109,6 @@ export class WaitingLine<Waiter extends InLine> {
    * tenant cannot fill the line for the others.
    */
   add(waiter: Waiter): Waiter | undefined {
-    this.#bound.see(waiter.tenant);
     const own = this.#byTenant.get(waiter.tenant) ?? { begun: new Arrivals(), fresh: new Arrivals() };
     const isFull = waiter.hasBegun !== true && this.#fresh >= this.#maxLength;
     const removed = isFull ? this.#makeRoom(waiter, own) : undefined;
@@ -160,16 +162,12 @@ export class WaitingLine<Waiter extends InLine> {
     return count;
   }
 
-  /** Removes and returns the first of a tenant's waiters. The tenant then counts as served last. */
+  /** Removes and returns the first of a tenant's waiters. */
   take(tenant: string): Waiter | undefined {
     const waiter = this.first(tenant);
     if (!waiter) return undefined;
     this.remove(waiter);
-    const rest = this.#byTenant.get(tenant);
-    if (rest) {
-      this.#byTenant.delete(tenant);
-      this.#byTenant.set(tenant, rest);
-    }
+    this.comesLast(tenant);
     return waiter;
   }
 
@@ -177,7 +175,7 @@ export class WaitingLine<Waiter extends InLine> {
   unserved(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): number {
     let unserved = 0;
     for (const [tenant, own] of this.#byTenant) {
-      const mayHave = this.#bound.of(tenant) - (held.get(tenant) ?? 0);
+      const mayHave = this.#perTenant - (held.get(tenant) ?? 0);
       unserved += Math.max(0, Math.min(lengthOf(own) - (coming.get(tenant) ?? 0), mayHave));
     }
     return unserved;
@@ -192,15 +190,10 @@ export class WaitingLine<Waiter extends InLine> {
       : wanting.toSorted((one, other) => (held.get(one) ?? 0) - (held.get(other) ?? 0));
   }
 
-  /**
-   * Whether a waiting program of another tenant may lose its place to one of `tenant`. Within the same tenant it always
-   * may. Another tenant loses places only while it has the most engines or containers, and more than `tenant`, so only
-   * the places beyond its equal part.
-   */
-  mayLoseTo(tenant: string, held: ReadonlyMap<string, number>): (other: string) => boolean {
-    const has = held.get(tenant) ?? 0;
-    const most = has < this.#bound.of(tenant) ? Math.max(has + 1, ...held.values()) : Number.POSITIVE_INFINITY;
-    return (other) => other === tenant || (held.get(other) ?? 0) === most;
+  /** How many engines or containers a tenant has if it may lose one to a program of `tenant`: to its own, and to one that has fewer. Otherwise 0. */
+  losable(tenant: string, other: string, held: ReadonlyMap<string, number>): number {
+    const has = held.get(other) ?? 0;
+    return other === tenant || (this.mayHave(tenant, held) && has > (held.get(tenant) ?? 0)) ? has : 0;
   }
 
   /**
@@ -213,7 +206,7 @@ export class WaitingLine<Waiter extends InLine> {
     let fewest = Number.POSITIVE_INFINITY;
     for (const [tenant, own] of this.#byTenant) {
       const has = held.get(tenant) ?? 0;
-      if (has >= this.#bound.of(tenant) || lengthOf(own) <= (coming.get(tenant) ?? 0)) continue;
+      if (has >= this.#perTenant || lengthOf(own) <= (coming.get(tenant) ?? 0)) continue;
       if (has < fewest) {
         best = tenant;
         fewest = has;

@@ -23,14 +23,15 @@ export interface EvictionOptions<Place> {
 interface Offered {
   readonly tenant: string;
   readonly since: number;
-  /** From when on the place may be taken. */
-  readonly from: number;
+  /** From when on the place may be taken for a program of its own tenant, and of another. */
+  readonly ownFrom: number;
+  readonly othersFrom: number;
 }
 
 /**
- * Engines or containers whose programs wait, and can be replayed in another one. A place may be taken once its program
- * has waited for as long as its replay takes, counting what it has earned by waiting before. So replays never take more
- * time than programs have waited, and a program that takes long to replay keeps its place.
+ * Engines or containers whose programs wait. A place may be taken once its program has waited for as long as its replay
+ * takes. So replays never take more time than programs have waited. A program whose replay takes too much, or that cannot be
+ * replayed, keeps its place from its own tenant, but not from others.
  */
 export class Evictions<Place> {
   readonly #options: EvictionOptions<Place>;
@@ -44,15 +45,15 @@ export class Evictions<Place> {
   }
 
   /** The program in this place waits. */
-  offer(place: Place, tenant: string, { costMs, earnedMs }: Offer): void {
+  offer(place: Place, tenant: string, { ownMs, othersMs }: Offer): void {
     const { evict, evictAfterMs, changeMs } = this.#options;
     if (evict === "never") return;
     const since = monotonic();
-    const from = since + Math.max(0, costMs + changeMs - earnedMs);
+    const [ownFrom, othersFrom] = [ownMs, othersMs].map((ms) => since + Math.max(0, ms + changeMs)) as [number, number];
     this.#offers.delete(place);
-    this.#offers.set(place, { tenant, since, from });
+    this.#offers.set(place, { tenant, since, ownFrom, othersFrom });
     this.#lookAt(since + LOOK_MS);
-    if (evictAfterMs !== undefined) this.#lookAt(Math.max(from, since + evictAfterMs));
+    if (evictAfterMs !== undefined) this.#lookAt(Math.max(ownFrom, since + evictAfterMs));
   }
 
   /** The program runs again, or has ended. */
@@ -71,17 +72,22 @@ export class Evictions<Place> {
   }
 
   /**
-   * The place whose program has waited longest, among the places that may be taken. If none may be taken yet,
-   * `onChange` is called once one may be taken.
+   * The place that is taken next for a program of `taker`. It is a place of the tenant that has the most, by `losable`, which
+   * gives 0 for a tenant that may lose none; of these, one whose replay takes little, and whose program has waited longest.
+   * If none may be taken yet, `onChange` is called once one may be taken.
    */
-  longest(mayTake: (tenant: string) => boolean): Place | undefined {
+  next(taker: string, losable: (tenant: string) => number): Place | undefined {
     const now = monotonic();
-    for (const [place, { tenant, from }] of this.#offers) {
-      if (!mayTake(tenant)) continue;
-      if (from <= now) return place;
-      this.#lookAt(from);
+    let best: { readonly place: Place; readonly most: number; readonly isDear: boolean } | undefined;
+    for (const [place, { tenant, ownFrom, othersFrom }] of this.#offers) {
+      const most = losable(tenant);
+      const from = tenant === taker ? ownFrom : othersFrom;
+      if (most > 0 && from > now) this.#lookAt(from);
+      if (most === 0 || from > now) continue;
+      const isDear = ownFrom === Number.POSITIVE_INFINITY;
+      if (!best || most > best.most || (most === best.most && best.isDear && !isDear)) best = { place, most, isDear };
     }
-    return undefined;
+    return best?.place;
   }
 
   close(): void {
@@ -105,8 +111,8 @@ export class Evictions<Place> {
     const { evictAfterMs = Number.POSITIVE_INFINITY, onDue, onChange, isShort } = this.#options;
     this.#stop();
     const now = monotonic();
-    for (const [place, { since, from }] of this.#offers) {
-      const dueAt = Math.max(from, since + evictAfterMs);
+    for (const [place, { since, ownFrom }] of this.#offers) {
+      const dueAt = Math.max(ownFrom, since + evictAfterMs);
       if (dueAt <= now) onDue(place, "time");
       else if (Number.isFinite(dueAt)) this.#lookAt(dueAt);
     }
@@ -118,7 +124,7 @@ export class Evictions<Place> {
   #watchMemory(isShort: boolean, now: number): void {
     this.#lookAt(now + (isShort ? SHORT_MS : LOOK_MS));
     if (!isShort) return;
-    for (const [place, { since, from }] of this.#offers)
-      if (Math.max(from, since + LOOK_MS) <= now) return this.#options.onDue(place, "memory");
+    for (const [place, { since, ownFrom }] of this.#offers)
+      if (Math.max(ownFrom, since + LOOK_MS) <= now) return this.#options.onDue(place, "memory");
   }
 }

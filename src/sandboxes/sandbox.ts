@@ -118,14 +118,16 @@ export interface Guest extends AsyncDisposable {
 }
 
 /**
- * The costs of evicting the guest of a waiting program, and the time that the program has earned for it, in
- * milliseconds.
+ * For how much longer the program has to wait before its guest may be evicted, in milliseconds. Below 0 if it has waited
+ * longer before.
  */
 export interface Offer {
-  /** Processor time that bringing another guest to the same state takes, about. A guest is evicted only after it has waited that long. */
-  readonly costMs: number;
-  /** How long it waited in earlier waits: counts as if it had waited so long now. */
-  readonly earnedMs: number;
+  /** For another program of its tenant. Infinite if its replay takes too much. */
+  readonly ownMs: number;
+  /** For a program of another tenant. */
+  readonly othersMs: number;
+  /** The same as `othersMs` if what the sandbox knows of this guest cannot be replayed: the eviction ends the program. */
+  readonly lostMs: number;
 }
 
 /** Why the owner ends a guest, as free text; repeated in the exit. */

@@ -32,10 +32,12 @@ const steps = array(
   { maxLength: 60 },
 );
 
+const bounds = record({ perTenant: integer({ min: 1, max: 3 }), first: nat(3) });
+
 test("no more places are taken than there are, of one tenant or of all, and none stays free that a waiter may have", async () => {
   await assert(
-    asyncProperty(steps, integer({ min: 1, max: 4 }), integer({ min: 1, max: 3 }), async (all, atOnce, perTenant) => {
-      const places = new Places({ atOnce, perTenant, queued: 5, full: () => new Error("full") });
+    asyncProperty(steps, integer({ min: 1, max: 4 }), bounds, async (all, atOnce, { perTenant, first }) => {
+      const places = new Places({ atOnce, first, perTenant, queued: 5, full: () => new Error("full") });
       const held: { readonly tenant: string; readonly release: Release }[] = [];
       const waiting: { readonly tenant: string; readonly stop: AbortController }[] = [];
       for (const { type, tenant, at } of all) {
@@ -53,11 +55,49 @@ test("no more places are taken than there are, of one tenant or of all, and none
         const own = (of: string) => held.filter((one) => one.tenant === of).length;
         expect([places.taken, places.waiting]).toEqual([held.length, waiting.length]);
         expect(places.waiting).toBeLessThanOrEqual(5);
-        expect(places.taken).toBeLessThanOrEqual(atOnce);
+        expect(places.taken).toBeLessThanOrEqual(atOnce + first);
         for (const one of ["a", "b", "c"]) expect(own(one)).toBeLessThanOrEqual(perTenant);
-        if (held.length < atOnce) expect(waiting.filter((one) => own(one.tenant) < perTenant)).toEqual([]);
+        const isFree = (one: string) => held.length < atOnce + (own(one) === 0 ? first : 0);
+        expect(waiting.filter((one) => own(one.tenant) < perTenant && isFree(one.tenant))).toEqual([]);
       }
     }),
     { numRuns: 60 },
+  );
+});
+
+test("a tenant that has no place takes one beyond those that others hold, and no tenant takes two", async () => {
+  const places = new Places({ atOnce: 2, first: 2 });
+  const take = (tenant: string) => places.take(tenant) instanceof Promise;
+  expect("aaabbccd".split("").map(take)).toEqual([false, false, true, false, true, false, true, true]);
+  expect([places.taken, places.waiting]).toEqual([4, 4]);
+});
+
+test("a tenant that has no place waits for at most one that each other tenant has, whoever comes and whatever ends", async () => {
+  await assert(
+    asyncProperty(steps, integer({ min: 1, max: 3 }), nat(1), async (all, atOnce, first) => {
+      const places = new Places({ atOnce, first });
+      const held: { readonly tenant: string; readonly release: Release }[] = [];
+      /** Tenants that wait and have nothing, with how many each other tenant has been given: as many as 1 if it had any before. */
+      const givenSince = new Map<string, Map<string, number>>();
+      const give = (tenant: string, release: Release) => {
+        givenSince.delete(tenant);
+        for (const given of givenSince.values()) given.set(tenant, (given.get(tenant) ?? 0) + 1);
+        held.push({ tenant, release });
+      };
+      for (const { type, tenant, at } of all) {
+        if (type === "take") {
+          const taken = places.take(tenant);
+          if (!(taken instanceof Promise)) give(tenant, taken);
+          else {
+            const others = new Map(held.map((one) => [one.tenant, 1]));
+            if (!others.has(tenant) && !givenSince.has(tenant)) givenSince.set(tenant, others);
+            void taken.then((release) => release && give(tenant, release));
+          }
+        } else held.splice(at % (held.length || 1), 1)[0]?.release();
+        await setImmediate();
+        for (const given of givenSince.values()) expect(Math.max(0, ...given.values())).toBeLessThanOrEqual(1);
+      }
+    }),
+    { numRuns: 1000 },
   );
 });

@@ -39,7 +39,7 @@ test("the tenant with the fewest engines is served first", () => {
 });
 
 test("a tenant that has as many engines as it may have is not served, and does not count as unserved", () => {
-  const line = new WaitingLine<{ tenant: string }>(100, undefined, 2);
+  const line = new WaitingLine<{ tenant: string }>(100, 2);
   for (const tenant of ["a", "a", "a", "b"]) line.add({ tenant });
   const heldBy = (a: number, b: number) =>
     new Map([
@@ -182,19 +182,26 @@ test("tenants that want an engine are in the order of how many they have, withou
   expect(line.wanting(held, new Map([["b", 1]]))).toEqual(["b", "c", "a"]);
 });
 
-test("a tenant takes places from its own programs, and otherwise from the tenant with the most while that one has more", () => {
-  const line = new WaitingLine<{ tenant: string }>(100, undefined, 3);
-  const losers = (tenant: string, a: number, b: number, c: number) => {
+test("a tenant may lose a place to its own programs, and to a tenant that has fewer and may have one more", () => {
+  const line = new WaitingLine<{ tenant: string }>(100, 3);
+  const losable = (tenant: string, a: number, b: number, c: number) => {
     const held = new Map(Object.entries({ a, b, c }));
-    return ["a", "b", "c"].filter(line.mayLoseTo(tenant, held)).join("");
+    return ["a", "b", "c"].map((other) => line.losable(tenant, other, held));
   };
-  expect(losers("a", 3, 0, 0)).toBe("a");
-  expect(losers("a", 1, 1, 1)).toBe("a");
-  expect(losers("a", 1, 2, 1)).toBe("ab");
-  expect(losers("a", 3, 4, 1)).toBe("a");
-  expect(losers("new", 1, 1, 1)).toBe("abc");
-  expect(losers("new", 1, 2, 1)).toBe("b");
-  expect(losers("new", 0, 0, 0)).toBe("");
+  expect(losable("a", 3, 4, 0)).toEqual([3, 0, 0]);
+  expect(losable("a", 1, 1, 1)).toEqual([1, 0, 0]);
+  expect(losable("a", 1, 2, 4)).toEqual([1, 2, 4]);
+  expect(losable("new", 1, 2, 0)).toEqual([1, 2, 0]);
+});
+
+test("a tenant that gives a place back comes behind the tenants that have waited meanwhile", () => {
+  const { line, add } = lineOf(100, "a");
+  add("b");
+  expect(line.next(NONE, NONE)).toBe("a");
+  line.comesLast("a");
+  expect(line.next(NONE, NONE)).toBe("b");
+  line.comesLast("c");
+  expect([line.length, line.next(NONE, NONE)]).toEqual([2, "b"]);
 });
 
 test("any of thousands of waiters leaves without a search for it, and the others stay in order", () => {

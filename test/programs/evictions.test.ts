@@ -7,7 +7,7 @@ import type { ExecutionEvent } from "../../src/programs/event.ts";
 import { replay } from "../../src/programs/replay.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory-sandbox.ts";
-import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
+import type { Offer, Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { evicting, type EvictionMoment } from "../support/evicting-sandbox.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { echo, later, pay, signal, tool } from "../support/tools.ts";
@@ -195,6 +195,57 @@ test("a program that cannot be replayed keeps its guest, and its usage says why"
   const { usage, outcome } = await running;
   expect(outcome).toEqual({ type: "completed", value: "done" });
   expect([usage.evictions, usage.notEvicted, sandbox.evicted()]).toEqual([0, "network", 0]);
+});
+
+test("a program that cannot be replayed ends if another tenant takes its guest, and one that takes much memory goes on", async () => {
+  const taken = () =>
+    evicting(
+      scripted([['{"kind":"unreplayable","cause":"network"}', CALL(1), TURN_END], [SETTLED]]),
+      undefined,
+      "others",
+    );
+  const { hold, release } = holding();
+  await using runtime = await createRuntime({ tools: [hold], sandbox: taken() });
+  expect((await runtime.execute("unused")).outcome).toMatchObject({
+    type: "crashed",
+    code: "engine_died",
+    detail: expect.stringMatching(/another tenant's program needed its engine.*network/) as string,
+  });
+  const large = evicting(scripted([[CALL(1), TURN_END], [SETTLED]]), undefined, "others");
+  const open: Sandbox["open"] = async (options, abort) => {
+    const guest = await large.open(options, abort);
+    guest.usage = () => ({ peakMemoryBytes: 1e9, processorMs: undefined });
+    return guest;
+  };
+  await using other = await createRuntime({ tools: [hold], sandbox: { ...large, open } });
+  const running = other.execute("unused");
+  await isEvicted(large);
+  release();
+  const { outcome, usage } = await running;
+  expect([outcome, usage.evictions, usage.notEvicted]).toEqual([{ type: "completed", value: "done" }, 1, "memory"]);
+});
+
+test("all waits in its guest count against a program, however short each is", async () => {
+  const clock = manualClock();
+  const calls = Array.from({ length: 4 }, (_, index) => [CALL(index + 1, "slow"), TURN_END]);
+  const offers: Offer[] = [];
+  const slow = tool("slow", async () => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    clock.pass(100);
+    return 1;
+  });
+  for (const first of [[], ['{"kind":"unreplayable","cause":"network"}']]) {
+    const turns = [[...first, ...(calls[0] ?? [])], ...calls.slice(1), [SETTLED]];
+    const sandbox = evicting(scripted(turns), (_, offer) => (offers.push(offer), "never"), "others");
+    await using runtime = await createRuntime({ tools: [slow], sandbox, limits: { runningMs: 1000 } });
+    await runtime.execute("unused");
+  }
+  const [cheap, lost] = [offers.slice(0, 4), offers.slice(4)];
+  expect(cheap.map(({ othersMs }) => Math.round(othersMs))).toEqual([0, -100, -200, -300]);
+  expect(lost.map(({ othersMs }) => othersMs)).toEqual([1000, 900, 800, 700]);
+  expect(lost.every(({ ownMs, othersMs, lostMs }) => ownMs === Number.POSITIVE_INFINITY && othersMs === lostMs)).toBe(
+    true,
+  );
 });
 
 test("a program with an expensive replay keeps its guest, and its replays never take half of runningMs", async () => {

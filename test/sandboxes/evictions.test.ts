@@ -2,6 +2,7 @@ import { array, assert, constantFrom, integer, property, record } from "fast-che
 import { beforeEach, expect, test } from "vitest";
 import { WaitAccount } from "../../src/programs/guest/wait-account.ts";
 import { type EvictionOptions, Evictions } from "../../src/sandboxes/evictions.ts";
+import type { Offer } from "../../src/sandboxes/sandbox.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";
 
 let clock: ManualClock;
@@ -10,7 +11,15 @@ beforeEach(() => {
 });
 
 const pass = (ms: number) => clock.pass(ms);
-const ANY = () => true;
+const ANY = () => 1;
+
+/** A program that may be replayed: it waits as long for its own tenant as for others. */
+const cheap = (costMs = 0, earnedMs = 0): Offer => {
+  const ms = costMs - earnedMs;
+  return { ownMs: ms, othersMs: ms, lostMs: 10_000 };
+};
+/** A program that others alone may take the place of. */
+const dear = (othersMs = 0): Offer => ({ ownMs: Number.POSITIVE_INFINITY, othersMs, lostMs: othersMs });
 
 function evictions(options: Partial<EvictionOptions<string>> = {}) {
   const due: string[] = [];
@@ -33,41 +42,66 @@ function evictions(options: Partial<EvictionOptions<string>> = {}) {
 test("the program that has waited longest gives its place up first, and one that runs again keeps it", () => {
   const { made } = evictions();
   for (const place of ["a", "b", "c"]) {
-    made.offer(place, "t", { costMs: 0, earnedMs: 0 });
+    made.offer(place, "t", cheap());
     pass(10);
   }
-  expect(made.longest(ANY)).toBe("a");
+  expect(made.next("t", ANY)).toBe("a");
   made.withdraw("a");
-  expect(made.longest(ANY)).toBe("b");
-  made.offer("b", "t", { costMs: 0, earnedMs: 0 });
+  expect(made.next("t", ANY)).toBe("b");
+  made.offer("b", "t", cheap());
   pass(10);
-  expect(made.longest(ANY)).toBe("c");
+  expect(made.next("t", ANY)).toBe("c");
 });
 
 test("only places of tenants that may lose one are taken", () => {
   const { made } = evictions();
-  made.offer("a", "one", { costMs: 0, earnedMs: 0 });
-  made.offer("b", "other", { costMs: 0, earnedMs: 0 });
+  made.offer("a", "one", cheap());
+  made.offer("b", "other", cheap());
   pass(10);
-  expect(made.longest((tenant) => tenant === "other")).toBe("b");
-  expect(made.longest(() => false)).toBeUndefined();
+  expect(made.next("t", (tenant) => (tenant === "other" ? 1 : 0))).toBe("b");
+  expect(made.next("t", () => 0)).toBeUndefined();
+});
+
+test("the tenant with the most loses a place first; of its places, one with a cheap replay before one with a dear replay", () => {
+  const { made } = evictions();
+  made.offer("few", "few", cheap());
+  made.offer("dear", "many", dear());
+  made.offer("cheap", "many", cheap());
+  pass(10);
+  const held = (tenant: string) => (tenant === "many" ? 3 : 1);
+  expect(made.next("new", held)).toBe("cheap");
+  made.withdraw("cheap");
+  expect(made.next("new", held)).toBe("dear");
+  made.withdraw("dear");
+  expect(made.next("new", held)).toBe("few");
+});
+
+test("a program whose replay is dear keeps its place from its own tenant, time and memory, and loses it to another once it may", () => {
+  const { made, due, changes } = evictions({ evictAfterMs: 1, isShort: () => true });
+  made.offer("a", "t", dear(5000));
+  pass(5001);
+  expect([made.next("t", ANY), made.next("other", ANY), due]).toEqual([undefined, undefined, []]);
+  const before = changes();
+  pass(1);
+  expect(changes()).toBe(before + 1);
+  expect([made.next("t", ANY), made.next("other", ANY)]).toEqual([undefined, "a"]);
 });
 
 test("a place is taken only after its program has waited for as long as its replay and the change take, which is told", () => {
   const { made, changes } = evictions();
-  made.offer("dear", "t", { costMs: 100, earnedMs: 0 });
+  made.offer("dear", "t", cheap(100));
   pass(101);
-  expect(made.longest(ANY)).toBeUndefined();
+  expect(made.next("t", ANY)).toBeUndefined();
   pass(1);
   expect(changes()).toBe(1);
-  expect(made.longest(ANY)).toBe("dear");
+  expect(made.next("t", ANY)).toBe("dear");
 });
 
 test("after evictAfterMs a place is given up that no other program needs, but never before its replay is worth it", () => {
   const { made, due } = evictions({ evictAfterMs: 1000 });
-  made.offer("cheap", "t", { costMs: 1, earnedMs: 0 });
-  made.offer("dear", "t", { costMs: 3000, earnedMs: 0 });
-  made.offer("back", "t", { costMs: 1, earnedMs: 0 });
+  made.offer("cheap", "t", cheap(1));
+  made.offer("dear", "t", cheap(3000));
+  made.offer("back", "t", cheap(1));
   pass(999);
   made.withdraw("back");
   expect(due).toEqual([]);
@@ -82,7 +116,7 @@ test("after evictAfterMs a place is given up that no other program needs, but ne
 test("while memory is short, programs give up their places one after the other, the longest waiting first", () => {
   let isShort = false;
   const { made, due } = evictions({ isShort: () => isShort });
-  for (const place of ["a", "b", "c"]) made.offer(place, "t", { costMs: 1, earnedMs: 0 });
+  for (const place of ["a", "b", "c"]) made.offer(place, "t", cheap(1));
   pass(10_000);
   expect(due).toEqual([]);
   isShort = true;
@@ -97,24 +131,24 @@ test("while memory is short, programs give up their places one after the other, 
 
 test("nothing is given up where evictions are off, or after the end", () => {
   const off = evictions({ evict: "never", evictAfterMs: 1 });
-  off.made.offer("a", "t", { costMs: 0, earnedMs: 0 });
+  off.made.offer("a", "t", cheap());
   const over = evictions({ evictAfterMs: 1 });
-  over.made.offer("a", "t", { costMs: 0, earnedMs: 0 });
+  over.made.offer("a", "t", cheap());
   over.made.close();
   pass(10_000);
-  for (const { made, due } of [off, over]) expect([made.longest(ANY), made.size, due]).toEqual([undefined, 0, []]);
+  for (const { made, due } of [off, over]) expect([made.next("t", ANY), made.size, due]).toEqual([undefined, 0, []]);
 });
 
 test("earlier waits of a program count like its present wait", () => {
   const { made } = evictions();
-  made.offer("a", "t", { costMs: 100, earnedMs: 60 });
+  made.offer("a", "t", cheap(100, 60));
   pass(41);
-  expect(made.longest(ANY)).toBeUndefined();
+  expect(made.next("t", ANY)).toBeUndefined();
   pass(1);
-  expect(made.longest(ANY)).toBe("a");
-  made.offer("b", "t", { costMs: 100, earnedMs: 102 });
+  expect(made.next("t", ANY)).toBe("a");
+  made.offer("b", "t", cheap(100, 102));
   made.withdraw("a");
-  expect(made.longest(ANY)).toBe("b");
+  expect(made.next("t", ANY)).toBe("b");
 });
 
 test("however programs wait and run, replays and changes take no more time than programs have waited", () => {
@@ -135,7 +169,7 @@ test("however programs wait and run, replays and changes take no more time than 
       for (const { place, does, costMs, ms } of steps) {
         pass(ms);
         waitedMs += waiting * ms;
-        const name = does === "take" ? made.longest(ANY) : place;
+        const name = does === "take" ? made.next("t", ANY) : place;
         const program = programs.find((one) => one.name === name);
         if (!program) continue;
         const { account } = program;
@@ -144,7 +178,7 @@ test("however programs wait and run, replays and changes take no more time than 
           waits.add(program.name);
           account.begin();
           program.costMs = costMs;
-          made.offer(program.name, "t", { costMs, earnedMs: account.earnedMs(program.replayingMs) });
+          made.offer(program.name, "t", cheap(costMs, account.earnedMs(program.replayingMs)));
           continue;
         }
         if (does === "take") {

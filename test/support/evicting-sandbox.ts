@@ -1,5 +1,5 @@
 import { Closing } from "../../src/sandboxes/closing.ts";
-import type { Exit, Guest, OpenOptions, Sandbox } from "../../src/sandboxes/sandbox.ts";
+import type { Exit, Guest, Offer, OpenOptions, Sandbox } from "../../src/sandboxes/sandbox.ts";
 
 /** When the guest of a program that waits is evicted: at once, after what is under way, later, or not. */
 export type EvictionMoment = "now" | "soon" | "later" | "never";
@@ -11,8 +11,15 @@ export interface EvictingSandbox extends Sandbox {
   readonly opened: readonly OpenOptions[];
 }
 
-/** The same sandbox, which evicts guests whenever `momentOf` says so. It is called with the number of the offer, from 0. */
-export function evicting(sandbox: Sandbox, momentOf: (offer: number) => EvictionMoment = () => "now"): EvictingSandbox {
+/**
+ * The same sandbox, which evicts guests for `taker` whenever `momentOf` says so. It is called with the number of the offer,
+ * from 0, and the offer.
+ */
+export function evicting(
+  sandbox: Sandbox,
+  momentOf: (number: number, offer: Offer) => EvictionMoment = () => "now",
+  taker: "own" | "others" = "own",
+): EvictingSandbox {
   const closing = new Closing();
   const opened: OpenOptions[] = [];
   let offers = 0;
@@ -29,7 +36,7 @@ export function evicting(sandbox: Sandbox, momentOf: (offer: number) => Eviction
       return withOffers(
         guest,
         closing,
-        () => momentOf(offers++),
+        (offer) => (offer[`${taker}Ms`] === Number.POSITIVE_INFINITY ? "never" : momentOf(offers++, offer)),
         () => (evicted += 1),
       );
     },
@@ -41,7 +48,12 @@ export function evicting(sandbox: Sandbox, momentOf: (offer: number) => Eviction
   };
 }
 
-function withOffers(guest: Guest, closing: Closing, moment: () => EvictionMoment, onEvicted: () => void): Guest {
+function withOffers(
+  guest: Guest,
+  closing: Closing,
+  moment: (offer: Offer) => EvictionMoment,
+  onEvicted: () => void,
+): Guest {
   let isOffered = false;
   let isEvicted = false;
   const evict = () => {
@@ -58,9 +70,9 @@ function withOffers(guest: Guest, closing: Closing, moment: () => EvictionMoment
       isOffered = false;
       if (!isEvicted) guest.send(frames);
     },
-    offer() {
+    offer(offer) {
       isOffered = true;
-      const when = moment();
+      const when = moment(offer);
       if (when === "now") evict();
       else if (when === "soon") queueMicrotask(evict);
       else if (when === "later") setImmediate(evict);

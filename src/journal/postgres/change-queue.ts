@@ -69,7 +69,7 @@ export class ChangeQueue {
   constructor(database: Database, options: QueueOptions) {
     this.#database = database;
     this.#options = options;
-    this.#alone = new Places({ atOnce: options.aloneAtOnce, perTenant: options.aloneAtOnce });
+    this.#alone = new Places({ atOnce: options.aloneAtOnce });
     this.#text = changeText(quoted(database.schema));
   }
 

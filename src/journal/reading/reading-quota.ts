@@ -59,8 +59,8 @@ export class ReadingQuota {
   constructor(held: HeldBytes) {
     this.#held = held;
     const atOnce = readingsAtOnce(held.allowed);
-    // One tenant leaves a place for the others.
-    this.#places = new Places({ atOnce, perTenant: Math.max(1, atOnce - 1) });
+    // A reading waits until its records are taken. Their bytes are bounded, so a tenant's first one need not wait for others.
+    this.#places = new Places({ atOnce, first: atOnce });
   }
 
   get held(): number {

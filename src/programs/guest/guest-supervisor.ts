@@ -24,7 +24,7 @@ const TURNS_PER_MS = 100;
 const EVICTION_PART = 0.5;
 /** How many times as long as expected a replay may take without exceeding that part. */
 const REPLAY_MARGIN = 2;
-/** The part of its memory limit up to which a program is evicted. A replay makes its garbage at another pace, and must not exceed the limit. */
+/** The part of its memory limit up to which a program is evicted for its own tenant. A replay makes its garbage at another pace, and must not exceed the limit. */
 const MEMORY_PART = 0.5;
 
 export interface SupervisorOptions {
@@ -84,7 +84,7 @@ export class GuestSupervisor implements AsyncDisposable {
     return this.#evictions;
   }
 
-  /** Why the program kept its guest while it waited; undefined as long as it could give it up. */
+  /** Why the program kept its guest from others of its tenant while it waited; undefined as long as it could give it up. */
   get notEvicted(): NotEvictedCause | undefined {
     return this.#notEvicted;
   }
@@ -121,11 +121,16 @@ export class GuestSupervisor implements AsyncDisposable {
     const costMs = clocks.replayMs + hostMs;
     this.#waits.begin();
     const allowedMs = limits.runningMs * EVICTION_PART - clocks.replayingMs;
+    // What a replay does not bring back counts as computing until it has waited for as long as a program may compute.
+    const lostMs = limits.runningMs - this.#waits.inGuestMs;
     this.#notEvicted = log.state.unreplayable;
     if (costMs * REPLAY_MARGIN > allowedMs) this.#notEvicted ??= "replay";
-    if (this.#tookMemory || this.#peakMemoryBytes > limits.memoryBytes * MEMORY_PART) this.#notEvicted ??= "memory";
-    if (this.#notEvicted === undefined && share.isRoomy)
-      guest.offer({ costMs, earnedMs: this.#waits.earnedMs(clocks.replayingMs) });
+    if (this.#tookMemory) this.#notEvicted ??= "memory";
+    const othersMs = this.#notEvicted === undefined ? costMs - this.#waits.inGuestMs : lostMs;
+    if (this.#peakMemoryBytes > limits.memoryBytes * MEMORY_PART) this.#notEvicted ??= "memory";
+    const mayReturn = this.#notEvicted === undefined && share.isRoomy;
+    const ownMs = mayReturn ? costMs - this.#waits.earnedMs(clocks.replayingMs) : Number.POSITIVE_INFINITY;
+    guest.offer({ ownMs, othersMs, lostMs });
   }
 
   wake(): void {
@@ -276,6 +281,7 @@ export class GuestSupervisor implements AsyncDisposable {
     }
     this.#link = link;
     this.#hasOpened = true;
+    this.#waits.change();
     if (this.#over.signal.aborted) {
       await link[Symbol.asyncDispose]();
       return { type: "released" };

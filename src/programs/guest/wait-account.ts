@@ -11,6 +11,8 @@ export class WaitAccount {
   #lastMs = 0;
   #allMs = 0;
   #spentMs = 0;
+  /** All waits before the present guest was opened. */
+  #beforeMs = 0;
 
   /** The program begins to wait, if it does not wait already. */
   begin(): void {
@@ -23,6 +25,16 @@ export class WaitAccount {
     this.#lastMs = monotonic() - this.#since;
     this.#allMs += this.#lastMs;
     this.#since = undefined;
+  }
+
+  /** The program has another guest. */
+  change(): void {
+    this.#beforeMs = this.#allMs;
+  }
+
+  /** How long it has waited in its present guest, before this wait. */
+  get inGuestMs(): number {
+    return this.#allMs - this.#beforeMs;
   }
 
   /** A change of guests took this much processor time, beside the replay. */

@@ -45,7 +45,7 @@ export class ContainerPool {
   constructor(daemon: Daemon, options: PoolOptions) {
     this.#daemon = daemon;
     this.#options = options;
-    this.#waiting = new WaitingLine(options.queue, options.containers);
+    this.#waiting = new WaitingLine(options.queue);
     this.#evictions = new Evictions({
       ...options,
       changeMs: CHANGE_MS,
@@ -159,7 +159,7 @@ export class ContainerPool {
     if (this.#evictions.size === 0 || this.#closing.isOver) return undefined;
     const held = this.#held;
     for (const tenant of this.#waiting.wanting(held, NONE)) {
-      const guest = this.#evictions.longest(this.#waiting.mayLoseTo(tenant, held));
+      const guest = this.#evictions.next(tenant, (other) => this.#waiting.losable(tenant, other, held));
       if (guest) return guest;
     }
     return undefined;
@@ -209,6 +209,8 @@ export class ContainerPool {
       this.#idle = this.#idle.filter((idle) => idle.guest !== guest);
     });
     void guest.removed.then((removed) => {
+      const owner = this.#tenants.get(guest);
+      if (owner !== undefined) this.#waiting.comesLast(owner);
       this.#all.delete(guest);
       this.#tenants.delete(guest);
       if (!removed) noteLeft(this.#daemon, guest.id);

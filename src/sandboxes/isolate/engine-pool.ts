@@ -95,7 +95,7 @@ export class EnginePool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#waiting = new WaitingLine(options.queue, options.engines, options.perTenant);
+    this.#waiting = new WaitingLine(options.queue, options.perTenant);
     this.#evictions = new Evictions({
       ...options,
       changeMs: CHANGE_MS,
@@ -275,7 +275,7 @@ export class EnginePool {
     for (const tenant of this.#waiting.wanting(held, coming)) {
       // This tenant gets another engine soon.
       if (this.#all.size < this.#options.engines && this.#waiting.mayHave(tenant, held)) continue;
-      const occupied = this.#evictions.longest(this.#waiting.mayLoseTo(tenant, held));
+      const occupied = this.#evictions.next(tenant, (other) => this.#waiting.losable(tenant, other, held));
       if (occupied) return { occupied, tenant };
     }
     return undefined;
@@ -431,6 +431,7 @@ export class EnginePool {
     this.#coming.delete(engine);
     if (this.#waiting.length > 0) {
       const tenant = engine.serving?.tenant;
+      if (tenant !== undefined) this.#waiting.comesLast(tenant);
       if (tenant !== undefined && this.#isInTurn(engine)) return this.#give(engine, tenant);
       const next = this.#waiting.next(
         this.#held,
@@ -453,6 +454,7 @@ export class EnginePool {
   }
 
   #forget(engine: EngineProcess): void {
+    if (engine.serving) this.#waiting.comesLast(engine.serving.tenant);
     this.#all.delete(engine);
     this.#evictions.withdrawIf((occupied) => occupied.engine === engine);
     this.#busy.delete(engine);

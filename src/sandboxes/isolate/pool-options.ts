@@ -9,10 +9,7 @@ export const ISOLATE_RULES = {
    * default 16 for each core, but no more than fit into half of the machine's memory.
    */
   engines: wholeNumber({ min: 1 }),
-  /**
-   * Engines that one tenant's programs may have at once. By default all of them, or all but one if there are at least
-   * eight, or another tenant has come in the last five minutes. Further programs of that tenant wait.
-   */
+  /** Engines that one tenant's programs may have at once; any number by default. Further programs of that tenant wait. */
   perTenant: wholeNumber({ min: 1 }),
   /**
    * Programs that may wait at once, including those whose engine is starting; 1,000 by default. A further program ends

@@ -154,23 +154,6 @@ testOfAll(
   },
 );
 
-testOfAll(
-  "a tenant whose programs sleep and give up nothing leaves an engine to another tenant that has come",
-  async () => {
-    await using sandbox = createIsolateSandbox({ engines: 3, warm: 3, evict: "never" });
-    (await openGuest(sandbox, "b")).kill("seen");
-    const open = await Promise.all([openGuest(sandbox, "a"), openGuest(sandbox, "a")]);
-    const third = openGuest(sandbox, "a");
-    await expect.poll(() => sandbox.pool.counts.waiting).toBe(1);
-    await using other = await openGuest(sandbox, "b");
-    expect(await heardUntil(iterate(other), "ready")).toHaveLength(1);
-    expect(sandbox.pool.counts.waiting).toBe(1);
-    open[0]?.kill("done");
-    (await third).kill("done");
-    open[1]?.kill("done");
-  },
-);
-
 testOfAll("a tenant at its bound whose program ends cleanly is served next on the same engine", async () => {
   await using sandbox = createIsolateSandbox({ engines: 2, warm: 1, perTenant: 1 });
   const guest = await openGuest(sandbox, "a");

@@ -95,6 +95,7 @@ function whyNot(program: string, cause: Unreplayable): string {
 
 export function detailOf(end: LinkEnd): string {
   if ("detail" in end) return end.detail;
+  if (end.type === "evicted") return "another tenant's program needed its engine or container";
   return end.type === "killed" ? end.reason : end.type;
 }
 

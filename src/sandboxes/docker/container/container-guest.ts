@@ -46,6 +46,7 @@ export class ContainerGuest implements Guest {
   #stderrBytes = 0;
   #peakBytes = 0;
   readonly #readProcessor = () => this.#container.processor?.ms;
+  #offered: Offer | undefined;
   #onOffer: (offer: Offer | undefined) => void = () => {};
 
   private constructor(container: Container) {
@@ -135,14 +136,18 @@ export class ContainerGuest implements Guest {
     return new UsageReading(this.#peakBytes, this.#readProcessor);
   }
 
-  /** A container with a connection to outside keeps its program: what the program reads there comes only once. */
+  /** A program that has a connection to outside cannot be replayed: what it reads there comes only once. */
   offer(offer: Offer): void {
-    if (!this.ended && !this.#isConnected) this.#onOffer(offer);
+    if (this.ended) return;
+    this.#offered = this.#isConnected ? { ...offer, ownMs: Number.POSITIVE_INFINITY, othersMs: offer.lostMs } : offer;
+    this.#onOffer(this.#offered);
   }
 
   evict(closing: Closing, changeMs: number): void {
-    this.#onOffer(undefined);
-    if (!this.#isConnected) this.#end({ type: "evicted", closing, changeMs });
+    // It may have connected while it waits for the host.
+    if (this.#isConnected && this.#offered && this.#offered.ownMs < Number.POSITIVE_INFINITY)
+      return this.offer(this.#offered);
+    this.#end({ type: "evicted", closing, changeMs });
   }
 
   /** Whether the guest has made a connection to outside, also one that has not ended. */
