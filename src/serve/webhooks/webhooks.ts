@@ -5,7 +5,10 @@ import { PortcullisError } from "../../errors.ts";
 import { ifKnown } from "../../journal/find-if-known.ts";
 import { HOST, readHeader } from "../../journal/reading/read-records.ts";
 import type { Journal } from "../../journal/journal.ts";
+import { Counts } from "../../places/counts.ts";
+import { type InLine, WaitingLine } from "../../places/waiting-line.ts";
 import type { Waiting } from "../../programs/outcome.ts";
+import { memoryOf } from "../../values/held-bytes.ts";
 import type { TenantIds } from "../tenant-ids.ts";
 import { NotAllowed, post } from "./post.ts";
 import { signedHeaders } from "./signature.ts";
@@ -13,9 +16,12 @@ import type { Webhook, WebhookEvent } from "./webhook-options.ts";
 
 /** Waits before each further attempt, in milliseconds: an hour and a half in all. Each is up to a fifth longer, by chance. */
 const WAITS_MS: readonly number[] = [1000, 5000, 30_000, 120_000, 600_000, 4_500_000];
-/** Requests of one webhook at once, and events that wait for them. */
+/** Requests of one webhook at once. */
 const AT_ONCE = 8;
-const MOST_PENDING = 10_000;
+/** What the events of one webhook may hold until they are delivered, in bytes. A tenant may hold as much as it leaves to others. */
+const MOST_BYTES = 32 * 1024 * 1024;
+/** What an event holds beside its text, in bytes. */
+const EVENT_BYTES = 512;
 /** Events of which it is known that they were told. */
 const MOST_KNOWN = 10_000;
 
@@ -86,7 +92,13 @@ export class Webhooks {
     this.#known.add(id);
     const { tenant, kind } = header;
     const body: WebhookBody = { id, type, at, execution: ids.shown(tenant, execution), kind, tenant, ...about };
-    for (const [{ events }, line] of this.#lines) if (events.has(type)) line.add(body);
+    const due = {
+      tenant,
+      event: `${type} of ${JSON.stringify(body.execution)} (${id})`,
+      id,
+      text: JSON.stringify(body),
+    };
+    for (const [{ events }, line] of this.#lines) if (events.has(type)) line.add(due);
   }
 
   /** Sends nothing more. The operator is told how many events were not delivered. */
@@ -98,20 +110,35 @@ export class Webhooks {
   }
 }
 
-interface Due {
-  readonly body: WebhookBody;
-  /** Attempts that have failed. */
-  readonly failed: number;
+interface Event {
+  readonly tenant: string;
+  /** As the operator reads it. */
+  readonly event: string;
+  readonly id: string;
+  /** The body. */
+  readonly text: string;
 }
 
-/** The events of one webhook: those that are sent, those that are due, and those that rest before their next attempt. */
+interface Due extends Event, InLine {
+  /** Attempts that have failed. */
+  readonly failed: number;
+  readonly giveBack: () => void;
+}
+
+const NONE_COMING: ReadonlyMap<string, number> = new Map();
+
+/**
+ * The events of one webhook: those that are sent, those that are due, tenants in turn, and those that rest before their next
+ * attempt.
+ */
 class Line {
   readonly #webhook: Webhook;
   readonly #closing: AbortSignal;
   readonly #onError: (error: unknown) => void;
-  readonly #due: Due[] = [];
-  #sending = 0;
-  #resting = 0;
+  readonly #due = new WaitingLine<Due>();
+  readonly #sending = new Counts();
+  readonly #bytes = new Counts();
+  #pending = 0;
 
   constructor(webhook: Webhook, closing: AbortSignal, onError: (error: unknown) => void) {
     this.#webhook = webhook;
@@ -120,42 +147,53 @@ class Line {
   }
 
   get pending(): number {
-    return this.#sending + this.#due.length + this.#resting;
+    return this.#pending;
   }
 
-  add(body: WebhookBody): void {
-    if (this.pending >= MOST_PENDING) return this.#onError(this.#failed(body, `${MOST_PENDING} events wait already`));
-    this.#due.push({ body, failed: 0 });
+  add(event: Event): void {
+    const { tenant, text } = event;
+    const bytes = memoryOf(text) + EVENT_BYTES;
+    const taken = this.#bytes.take(tenant, bytes, MOST_BYTES - this.#bytes.all);
+    if (!taken) return this.#fail(event, "too many events of its tenant wait already");
+    this.#pending += 1;
+    const giveBack = () => {
+      this.#pending -= 1;
+      taken();
+    };
+    this.#put({ ...event, failed: 0, giveBack });
+  }
+
+  #put(due: Due): void {
+    this.#due.add(due);
     this.#next();
   }
 
   #next(): void {
-    if (this.#sending >= AT_ONCE || this.#closing.aborted) return;
-    const due = this.#due.shift();
+    if (this.#sending.all >= AT_ONCE || this.#closing.aborted) return;
+    const tenant = this.#due.next(this.#sending.byKey, NONE_COMING);
+    const due = tenant === undefined ? undefined : this.#due.take(tenant);
     if (!due) return;
-    this.#sending += 1;
+    const sent = this.#sending.take(due.tenant, 1);
     void this.#send(due).finally(() => {
-      this.#sending -= 1;
+      sent?.();
+      this.#due.comesLast(due.tenant);
       this.#next();
     });
   }
 
-  async #send({ body, failed }: Due): Promise<void> {
-    const why = await this.#attempt(body.id, JSON.stringify(body));
-    if (why === undefined || this.#closing.aborted) return;
-    const wait = why.isFinal ? undefined : WAITS_MS[failed];
-    if (wait === undefined) return this.#onError(this.#failed(body, why.text));
-    void this.#again({ body, failed: failed + 1 }, wait * (1 + Math.random() / 5));
+  async #send(due: Due): Promise<void> {
+    const why = await this.#attempt(due.id, due.text);
+    if (this.#closing.aborted) return;
+    const wait = why && !why.isFinal ? WAITS_MS[due.failed] : undefined;
+    if (wait !== undefined) return void this.#again(due, wait * (1 + Math.random() / 5));
+    due.giveBack();
+    if (why) this.#fail(due, why.text);
   }
 
   /** Events that rest take no place of those that can be sent. */
   async #again(due: Due, waitMs: number): Promise<void> {
-    this.#resting += 1;
     await pause(waitMs, { signal: this.#closing, ref: false });
-    this.#resting -= 1;
-    if (this.#closing.aborted) return;
-    this.#due.push(due);
-    this.#next();
+    if (!this.#closing.aborted) this.#put({ ...due, failed: due.failed + 1 });
   }
 
   /** Undefined if it was delivered. */
@@ -170,10 +208,8 @@ class Line {
     }
   }
 
-  #failed({ id, type, execution }: WebhookBody, why: string): PortcullisError {
-    return undelivered(
-      `The webhook ${this.#webhook.url.host} was not told ${type} of ${JSON.stringify(execution)} (${id}): ${why}.`,
-    );
+  #fail({ event }: Event, why: string): void {
+    this.#onError(undelivered(`The webhook ${this.#webhook.url.host} was not told ${event}: ${why}.`));
   }
 }
 

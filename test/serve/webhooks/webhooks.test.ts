@@ -1,9 +1,14 @@
-import { createServer as createHttp, type IncomingHttpHeaders } from "node:http";
+import { createServer as createHttp, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
 import { verifyWebhook } from "../../../src/serve/webhooks/signature.ts";
 import { post } from "../../../src/serve/webhooks/post.ts";
 import { readWebhooks, type WebhookOptions } from "../../../src/serve/webhooks/webhook-options.ts";
+import { createRuntime } from "../../../src/index.ts";
+import { createMemoryJournal } from "../../../src/journal/index.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
+import { TenantIds } from "../../../src/serve/tenant-ids.ts";
+import { Webhooks } from "../../../src/serve/webhooks/webhooks.ts";
 import { manualClock } from "../../support/clock.ts";
 import { KEYS, openServer } from "../servers.ts";
 
@@ -180,4 +185,85 @@ test.each<[string, unknown, RegExp]>([
 ])("%s is refused when the server is made, and no secret is in the error", (_, given, message) => {
   expect(() => readWebhooks([given as WebhookOptions])).toThrow(message);
   expect(() => readWebhooks([given as WebhookOptions])).not.toThrow(/hunter2|0123456789abcdef/);
+});
+
+/** A webhook whose requests wait until they are answered, and what it was told of, by execution. */
+async function slowHook() {
+  const told: string[] = [];
+  const open: ServerResponse[] = [];
+  const errors: unknown[] = [];
+  const server = createHttp((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      told.push((JSON.parse(Buffer.concat(chunks).toString()) as { execution: string }).execution);
+      open.push(response);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const journal = createMemoryJournal();
+  const { port } = server.address() as AddressInfo;
+  const webhooks = new Webhooks({
+    webhooks: readWebhooks([hook(`http://127.0.0.1:${port}/hook`)]),
+    journal,
+    ids: new TenantIds(journal),
+    onError: (error) => errors.push(error),
+  });
+  const runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  return {
+    told,
+    errors,
+    /** Tells of an execution of this tenant that waits for a call with such an id. */
+    tell: async (tenant: string, execution: string, callId = "1") => {
+      await runtime.execute("return 1", { tenant, execution });
+      const call = { callId, tool: "t", input: {}, since: 0 };
+      webhooks.take({
+        type: "execution_waiting",
+        execution,
+        at: 0,
+        waiting: { type: "waiting", approvals: [], calls: [call] },
+      });
+    },
+    answer: () => open.shift()?.writeHead(204).end(),
+    [Symbol.asyncDispose]: async () => {
+      webhooks[Symbol.dispose]();
+      server.closeAllConnections();
+      server.close();
+      await runtime[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("events of a tenant come before the many of another that wait for a slow receiver, and those of each in their order", async () => {
+  await using slow = await slowHook();
+  for (let n = 0; n < 20; n += 1) await slow.tell("a", `a${n}`);
+  await vi.waitUntil(() => slow.told.length === 8);
+  for (const execution of ["b0", "b1", "c0"]) await slow.tell(execution.slice(0, 1), execution);
+  for (let answered = 9; answered <= 14; answered += 1) {
+    slow.answer();
+    await vi.waitUntil(() => slow.told.length === answered);
+  }
+  // Each of the others has fewer requests open than the first tenant until it has none left to tell.
+  expect(slow.told.slice(8)).toEqual(["b0", "c0", "b1", "a8", "a9", "a10"]);
+});
+
+test("a tenant whose events wait may hold as many bytes as it leaves to others, whose events are told", async () => {
+  await using slow = await slowHook();
+  const long = "x".repeat(3 * 1024 * 1024);
+  for (let n = 0; n < 9; n += 1) await slow.tell("a", `a${n}`, long);
+  for (const tenant of ["b", "c"]) await slow.tell(tenant, tenant, long);
+  await vi.waitUntil(() => slow.errors.length === 4 && slow.told.length === 7);
+  expect(slow.told).toEqual(["a0", "a1", "a2", "a3", "a4", "b", "c"]);
+  expect(slow.errors).toEqual(
+    [5, 6, 7, 8].map((n) =>
+      expect.objectContaining({
+        code: "webhook_failed",
+        message: expect.stringMatching(
+          new RegExp(`execution_waiting of "a${n}" .*too many events of its tenant`),
+        ) as string,
+      }),
+    ),
+  );
 });
