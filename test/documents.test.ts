@@ -66,18 +66,6 @@ describe("every file that the README of a room names is there", () => {
   });
 });
 
-/** What is held to say who does a thing: a file, or a folder with all that is below it. */
-const PLAIN = ["README.md", "SECURITY.md", "docs", "src", "bridge"];
-
-test.each(PLAIN)("%s says who does a thing, and not nobody, somebody, whoever or anybody", (path) => {
-  const lines = filesIn(path).flatMap((file) =>
-    read(file)
-      .split("\n")
-      .map((line, index) => ({ at: `${file}:${index + 1}`, line })),
-  );
-  expect(lines.filter(({ line }) => /\b(?:no|some|any)body\b|\bwhoever\b/i.test(line))).toEqual([]);
-});
-
 test("the addresses in the README are those of package.json, and a blank there is no field here", () => {
   const manifest = JSON.parse(read("package.json")) as Readonly<Record<string, unknown>>;
   const rows = [...read("README.md").matchAll(/^\| `(\w+)` +\| [^|]+ \| ([^|]+?) +\|$/gm)];
@@ -86,18 +74,6 @@ test("the addresses in the README are those of package.json, and a blank there i
   for (const [, field = "", address] of addresses)
     expect([field, manifest[field]]).toEqual([field, address === "not set yet" ? undefined : address]);
 });
-
-/** Words that a reader finds in a cell before a sentence is easier to read. */
-const CELL_WORDS = 40;
-
-test.each(documents)(
-  "no cell of a table in %s has more than 40 words: what is longer is said in sentences",
-  (document) => {
-    const rows = proseOf(document).matchAll(/^\|(.*)\|$/gm);
-    const cells = [...rows].flatMap(([, row = ""]) => row.split(/(?<!\\)\|/));
-    expect(cells.filter((cell) => cell.trim().split(/\s+/).length > CELL_WORDS)).toEqual([]);
-  },
-);
 
 /** Fields of records of the journal, of turns of scripts and of results. */
 const UNSHOWN = [

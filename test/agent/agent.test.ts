@@ -262,9 +262,9 @@ test("with hosted programs the provider gets each tool's allowed callers, and th
   });
   expect(resultsBefore(talked, 1).map(({ callId, isError, text }) => [callId, isError, text])).toEqual([
     ["direct-forModels", false, '"ok"'],
-    ["direct-forPrograms", true, "forPrograms can only be called from a program, not directly."],
+    ["direct-forPrograms", true, expect.stringMatching(/^forPrograms .*from a program/)],
     ["direct-forBoth", false, '"ok"'],
-    ["programmatic-forModels", true, "forModels can only be called directly, not from a program."],
+    ["programmatic-forModels", true, expect.stringMatching(/^forModels .*directly/)],
     ["programmatic-forPrograms", false, "[1,2]"],
     ["programmatic-forBoth", false, '"ok"'],
   ]);
@@ -336,7 +336,7 @@ test("a handler's error stays on the host, and its tool_failed message reaches t
   const talked = await talk([{ calls: [call("secret"), call("open")] }, { text: "No." }], { tools: [secret, open] });
   expect(JSON.stringify(talked.transcript)).not.toContain("hunter2");
   expect(resultsBefore(talked, 1)).toMatchObject([
-    { isError: true, text: expect.stringMatching(/^  secret failed\. The cause is in the operator's log/) },
+    { isError: true, text: expect.stringMatching(/^ {2}secret failed\./) },
     { isError: true, text: "  There is no such article." },
   ]);
 });
@@ -391,7 +391,7 @@ test("a call that misses the provider's deadline is given up, the program gets a
   expect(resultsBefore(talked, 1)).toMatchObject([
     {
       isError: true,
-      text: "TimeoutError: The call of slow took longer than the provider of the program waits, and was cancelled.",
+      text: expect.stringMatching(/^TimeoutError: .*slow/) as string,
     },
   ]);
   expect(talked.records.filter((record) => record.type === "call").map(({ decision }) => decision)).toContain(
@@ -419,7 +419,7 @@ test("a conversation ends after maxTurns, and the calls of the last turn are not
   expect(ending).toEqual({ type: "turns_spent", allowed: 2 });
   expect(ran).toBe(1);
   expect(transcript.turns.at(-1)?.results).toMatchObject([
-    { isError: true, text: "It was not made, because the conversation had ended (turns_spent)." },
+    { isError: true, text: expect.stringContaining("(turns_spent)") as string },
   ]);
 });
 
@@ -530,7 +530,7 @@ test("cancelling when a turn arrives makes none of its calls, and the transcript
   });
   expect([talked.ending.type, talked.calls, talked.usage.turns]).toEqual(["cancelled", [], 1]);
   expect(talked.transcript.turns[0]?.results).toMatchObject([
-    { isError: true, text: "It was not made, because the conversation had ended (cancelled)." },
+    { isError: true, text: expect.stringContaining("(cancelled)") as string },
   ]);
   expect(() => checkTranscript(talked.transcript, "it")).not.toThrow();
 });
@@ -594,8 +594,7 @@ testOfAll("a second turn with too many calls ends the conversation with their nu
   expect(ending).toMatchObject({
     type: "provider_failed",
     failure: {
-      message:
-        "A turn of the model could not be used, and nothing of it was done: it makes 200000 calls, more than the 1000 that one turn may make.",
+      message: expect.stringMatching(/200000 calls.* 1000 /) as string,
     },
   });
   expect([inputs, transcript.turns.map(({ turn }) => turn.calls)]).toEqual([[], [[], []]]);

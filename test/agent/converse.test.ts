@@ -664,7 +664,7 @@ test("the instructions of a tool that the model is not offered are not in the sy
 test("instructions without an entry for the model are refused, also for a model to fall back to", async () => {
   const withInstructions = (instructions: Record<string, string>) => talkWith([], [], { instructions });
   await expect(withInstructions({ scriptd: "Be brief.", openai: "Be open." })).rejects.toThrow(
-    'instructions: none of scriptd, openai begins the name of the model "scripted:script". Add an entry that does, or `default`.',
+    /scriptd, openai .*"scripted:script"/,
   );
   const [model, other] = [scriptedModel([], { name: "first" }), scriptedModel([], { name: "other" })];
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });

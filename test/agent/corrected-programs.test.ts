@@ -54,13 +54,9 @@ test("the program after one that failed goes on from what was done, and the mode
   expect(own.asked).toEqual(["stock 1", "pay 2"]);
   expect(report.usage).toMatchObject({ calls: 4, reused: 2 });
   const [first, second] = report.transcript.turns.flatMap(({ results }) => results);
-  expect(first?.text).toContain("Already done, and not undone: pay.");
-  expect(first?.text).toContain(
-    "The next program may make the same calls: they are answered from this run, and not made again.",
-  );
-  expect(second?.text).toBe(
-    "1\n\nAll 2 calls were answered from before: an earlier program had made the same, and nothing was done again.",
-  );
+  expect(first?.text).toMatch(/Already done.*: pay\./);
+  expect(first?.text).toContain("not made again");
+  expect(second?.text).toMatch(/^1\n\nAll 2 calls /);
   expect(report.calls.map(({ callId, from }) => [callId, from?.callId])).toEqual([
     [expect.stringMatching(/\/1$/), undefined],
     [expect.stringMatching(/\/2$/), undefined],

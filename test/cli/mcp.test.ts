@@ -108,9 +108,7 @@ describe("portcullis tools --mcp", () => {
     );
     const malformed = await portcullis(["tools", "--mcp", started("malformed", POLICY), "--check"]);
     expect(malformed.stdout).toContain("1 tool may be called.");
-    expect(malformed.stdout).toContain(
-      'raw: "no-schema" is left out: its inputSchema is undefined, not a JSON Schema.',
-    );
+    expect(malformed.stdout).toContain('raw: "no-schema" is left out');
     const { stdout: json } = await portcullis(["tools", "--mcp", reached(), "--check", "--json"]);
     expect(JSON.parse(json)).toMatchObject({
       tools: [],

@@ -73,9 +73,7 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
   test("no database", async () => {
     expect(await refused("postgres://ana@127.0.0.1:1/work")).toMatchObject({
       code: "journal_unavailable",
-      message: expect.stringMatching(
-        /^The journal postgres:\/\/ana@127\.0\.0\.1:1\/work cannot be used, for \d+ ms \(connect ECONNREFUSED 127\.0\.0\.1:1\)\. Nothing of this is half done\. Check that the database runs and answers/,
-      ) as string,
+      message: expect.stringMatching(/postgres:\/\/ana@127\.0\.0\.1:1\/work .*connect ECONNREFUSED/) as string,
     });
     expect(await refused({ database: "nowhere" })).toMatchObject({
       code: "journal_unavailable",
@@ -86,9 +84,7 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
   test("a wrong password", async () => {
     expect(await refused({ password: "s3cret-word" })).toMatchObject({
       code: "journal_unavailable",
-      message: expect.stringMatching(
-        /^The database postgres:\/\/postgres@127\.0\.0\.1:\d+\/postgres refuses this user .*\. Check the user and the password of the URL/,
-      ) as string,
+      message: expect.stringMatching(/^(?!.*s3cret-word).*password of the URL/) as string,
     });
   });
 
@@ -101,9 +97,7 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
     await server.sqlIn(database, "UPDATE portcullis.journal_format SET version = 99");
     expect(await refused({ database })).toMatchObject({
       code: "journal_version",
-      message: expect.stringMatching(
-        /has version 99 of its tables, and this version of portcullis reads version \d+\. Open it with the version that wrote it/,
-      ) as string,
+      message: expect.stringMatching(/version 99 .*version \d+/) as string,
     });
     expect(await server.sqlIn(database, "SELECT id FROM portcullis.executions")).toEqual([{ id: "kept" }]);
   });
@@ -120,7 +114,7 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
     expect(await refused(guest)).toMatchObject({
       code: "queue_unavailable",
       message: expect.stringMatching(
-        /\(schema portcullis_queue\): permission denied for database .*\. The role of the URL needs the right to create a schema there, once\.$/,
+        /\(schema portcullis_queue\): permission denied .*right to create a schema/,
       ) as string,
     });
   });
@@ -150,9 +144,7 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
       };
       await expect(fill()).rejects.toMatchObject({
         code: "journal_full",
-        message: expect.stringMatching(
-          /has no more space .*\. Nothing of this was written\. Free space on the database's disk/,
-        ) as string,
+        message: expect.stringMatching(/no more space .*Free space/) as string,
       });
       const listed = await Array.fromAsync(submitter.executions());
       expect(listed.map(({ execution }) => execution).toSorted()).toEqual(stored.toSorted());
@@ -185,7 +177,7 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
       await shared.work(worker);
       await expect(submitter.submit(DOUBLE, { execution: "slow" })).rejects.toMatchObject({
         code: "journal_unavailable",
-        message: expect.stringMatching(/cannot be used, for \d+ ms \(.*\)\. Nothing of this is half done\./) as string,
+        message: expect.stringContaining("Nothing of this is half done") as string,
       });
       expect((await Array.fromAsync(submitter.executions())).map(({ execution }) => execution)).toEqual(["before"]);
       await expect

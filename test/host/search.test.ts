@@ -225,9 +225,7 @@ test("a host searches for either caller and in either language", async () => {
 });
 
 test("no tool may have the reserved name", async () => {
-  expect(() => tool("search_tools", () => null)).toThrow(
-    'Tool "search_tools": this name cannot be used: it is reserved for the search among tools.',
-  );
+  expect(() => tool("search_tools", () => null)).toThrow(/"search_tools".*reserved/);
   const tools = [{ ...weather, name: "search_tools" }];
   await expect(createRuntime({ tools, sandbox: createMemorySandbox() })).rejects.toThrow(PortcullisError);
 });
@@ -262,7 +260,7 @@ test("the words of a search are in no log, also where `embed` fails and quotes t
   const { outcome } = await runtime.execute(`return (await searchTools("the invoices that Zanzibar owes", 1))[0].why;`);
   expect(outcome).toEqual({ type: "completed", value: "invoices" });
   const logged = inspect(told, { depth: 20, showHidden: true });
-  expect(logged).toContain("search({ embed }): it failed with TypeError.");
+  expect(logged).toMatch(/search\(\{ embed \}\).*TypeError/);
   expect(logged).not.toMatch(/zanzibar|no vector for/i);
 });
 

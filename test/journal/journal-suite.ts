@@ -25,7 +25,6 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     await journal.append("one", 1, [turn("event")]);
     await expect(journal.create(header("one", { tenant: "other" }))).rejects.toMatchObject({
       code: "execution_exists",
-      message: 'The journal already holds an execution "one".',
     });
     expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), turn("event")]);
   });
@@ -38,7 +37,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
       await journal.append("one", 1, [turn("first")]);
       await expect(journal.append("one", expected, [turn("lost"), outcome])).rejects.toMatchObject({
         code: "head_moved",
-        message: `Execution "one" has 2 records, not ${expected}: another driver has appended to it.`,
+        message: expect.stringMatching(new RegExp(`"one" .*2 .*${expected}`)) as string,
       });
       expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), turn("first")]);
       expect(await listed(journal)).toMatchObject([{ records: 2, ended: false }]);
@@ -175,7 +174,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     expect(await leases()).toEqual([{ driver: "d2", until: 6100 }]);
     await expect(journal.renew("one", { driver: "d1", until: 9000 })).rejects.toMatchObject({
       code: "head_moved",
-      message: 'Execution "one" is driven by "d2", not by "d1".',
+      message: expect.stringMatching(/"d2".*"d1"/) as string,
     });
     expect(await leases()).toEqual([{ driver: "d2", until: 6100 }]);
     expect(await journal.renew("one", { driver: "d2", until: 0 })).toBe(3);

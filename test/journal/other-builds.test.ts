@@ -33,7 +33,7 @@ test.each([0, 2, 99])(
     expect(() => createSqliteJournal({ path })).toThrow(
       expect.objectContaining({
         code: "journal_version",
-        message: `The journal ${path} has version ${version} of its tables, and this version of portcullis reads version 1. Open it with the version that wrote it, or export it there with: portcullis journal export`,
+        message: expect.stringMatching(new RegExp(`${path} has version ${version} .*portcullis journal export$`)),
       }),
     );
     expect(readFileSync(path)).toEqual(before);
@@ -56,7 +56,7 @@ test.each([0, 2, undefined])(
     const empty = createMemoryJournal();
     await expect(Array.fromAsync(importLines(empty, readLines(createReadStream(path))))).rejects.toMatchObject({
       code: "journal_version",
-      message: `Lines 1 to ${lines.length}: The journal has format ${format}, and this version of portcullis reads format 1. Read it with the version that wrote it.`,
+      message: expect.stringContaining(`Lines 1 to ${lines.length}: The journal has format ${format}`) as string,
     });
     expect(await Array.fromAsync(empty.list())).toEqual([]);
   },

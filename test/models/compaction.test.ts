@@ -222,9 +222,7 @@ describe("is refused by name", () => {
 
   test("where the context is smaller than what the provider begins at", () => {
     const named = { name: "anthropic:x", compactsFrom: 50_000 };
-    expect(() => compactAtOf(named, { compact: "provider", contextTokens: 60_000 }, "agent")).toThrow(
-      "begins at 50000 tokens or more. Choose contextTokens of at least 62500.",
-    );
+    expect(() => compactAtOf(named, { compact: "provider", contextTokens: 60_000 }, "agent")).toThrow(/50000 .*62500/);
     expect(compactAtOf(named, { compact: "provider", contextTokens: 62_500 }, "agent")).toBe(50_000);
     expect(compactAtOf(named, {}, "agent")).toBeUndefined();
   });

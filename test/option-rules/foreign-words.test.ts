@@ -68,7 +68,7 @@ describe("a model that is a name, as on the command line,", () => {
     await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
     await expect(call(runtime, NAME as never)).rejects.toMatchObject({
       code: "model_unavailable",
-      message: "There is no key for openai: set OPENAI_API_KEY, or pass apiKey.",
+      message: expect.stringContaining("OPENAI_API_KEY") as string,
     });
     vi.unstubAllEnvs();
   });

@@ -12,8 +12,6 @@ test("numbers for people have thousands apart, and the noun agrees with them", (
 test("lists and reports write their numbers so", () => {
   const at = { kind: "program", state: "running", tenant: "t", startedAt: 0, driven: false, waitsFor: [] } as const;
   expect(listLines([{ ...at, execution: "one", records: 12_345 }]).join("\n")).toContain("12,345");
-  expect(adviceText("find", 2500, 1001)).toBe(
-    "One result of find has about 2,500 tokens: for up to 1,000 calls it is better called directly, from 1,001 on by a program.",
-  );
+  expect(adviceText("find", 2500, 1001)).toMatch(/find .*2,500 .*1,000 .*1,001 /);
   expect(differenceText(Array.from({ length: 1200 }), [])).toContain("expected 1,200 entries, got 0");
 });

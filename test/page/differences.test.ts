@@ -53,9 +53,7 @@ test.each([
 
 test("an execution that makes fewer calls parts where it ends, and equal ones do not part", () => {
   expect(firstDifference(view([call(1)]), view([]))).toMatchObject({ text: "Only A makes calls." });
-  expect(firstDifference(view([call(1)]), view([call(1), call(2)])).text).toBe(
-    "Both make the same calls up to call 1. Then B makes further calls, and A makes none.",
-  );
+  expect(firstDifference(view([call(1)]), view([call(1), call(2)])).text).toMatch(/call 1\. .*\bB\b/);
   expect(firstDifference(view([call(1)]), view([call(1)])).calls).toBeUndefined();
 });
 

@@ -94,10 +94,7 @@ test("the command writes the file for its owner alone, and prints its address", 
   expect(shown).toMatchObject({ code: 0, stdout: `${pathToFileURL(file).href}\n` });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const fileless = await portcullis(["show", "e1", ...journal, "--html", "--json"]);
-  expect([fileless.code, fileless.stderr]).toEqual([
-    2,
-    "portcullis: --html has no file: --json is an option. A file of that name is ./--json.\n",
-  ]);
+  expect([fileless.code, fileless.stderr]).toEqual([2, expect.stringContaining("--html has no file: --json")]);
   const both = await portcullis(["show", "e1", ...journal, "--html", file, "--json"]);
   expect(both.code).toBe(2);
   const nowhere = await portcullis(["show", "e1", ...journal, "--html", join(folder, "no/where.html")]);

@@ -124,7 +124,7 @@ test("each recorded call serves once, and a chain of corrections sees all of it"
     undefined,
   ]);
   // What was given again counts as done, for the next program to read.
-  expect(b.output.text).toContain("Already done, and not undone: t (2 times).");
+  expect(b.output.text).toContain("t (2 times)");
 });
 
 test("a program reads the one that it corrects and none before, and makes no change again that any of them has made", async () => {

@@ -69,10 +69,7 @@ describe.skipIf(PYTHON.missing)("Python in a process", () => {
   );
 
   test.each([
-    [
-      "tools.broken()\nawait tools.echo()\nreturn 1",
-      [expect.stringMatching(/^A task or call failed, and the program did not await it: ToolError: broken failed\./)],
-    ],
+    ["tools.broken()\nawait tools.echo()\nreturn 1", [expect.stringContaining("ToolError: broken failed")]],
     [
       "async def f(n):\n    raise ValueError(f'no {n}')\nfor n in range(3):\n    asyncio.create_task(f(n))\nawait tools.echo()\nreturn 1",
       ["A task or call failed, and the program did not await it: ValueError: no 0 (2 others failed too.)"],

@@ -208,7 +208,7 @@ describe.each([
     await using runtime = await start();
     const { outcome, remarks } = await runtime.execute("tools.broken();\nawait tools.later({});\nreturn 1;");
     expect(outcome).toEqual({ type: "completed", value: 1 });
-    expect(remarks).toEqual(["A call of broken failed (handler_failed), and the program did not await it."]);
+    expect(remarks).toEqual([expect.stringContaining("broken failed (handler_failed)")]);
   });
 
   test("another error names the call that was not awaited", async () => {
@@ -217,8 +217,6 @@ describe.each([
       "const r = tools.echo({});\nlet n = 0;\ntry { n = r.n; } catch {}\nthrow new Error('no n');",
     );
     expect(outcome).toMatchObject({ type: "failed", fault: { message: "no n", unawaited: "echo" } });
-    expect(output.text).toMatch(
-      /^Did you forget await\? Before this error the program used the promise of tools\.echo/m,
-    );
+    expect(output.text).toMatch(/^.*forget await.*tools\.echo/m);
   });
 });

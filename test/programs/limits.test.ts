@@ -78,15 +78,11 @@ test.each([
   ["runningms", "did you mean runningMs?"],
   ["outputBites", "did you mean outputBytes?"],
 ])("the limit %s is refused, and the error suggests %s", (name, meant) => {
-  expect(refusal({ [name]: 1 })).toBe(
-    `execute({ limits }): there is no option "${name}", ${meant} The options are ${NAMES.join(", ")}.`,
-  );
+  expect(refusal({ [name]: 1 })).toContain(`"${name}", ${meant}`);
 });
 
 test("an unknown limit without a similar name gets the list of all limits", () => {
-  expect(refusal({ zzzzzzzzz: 1 })).toBe(
-    `execute({ limits }): there is no option "zzzzzzzzz". The options are ${NAMES.join(", ")}.`,
-  );
+  expect(refusal({ zzzzzzzzz: 1 })).toContain(NAMES.join(", "));
 });
 
 test.each(["toString", "__proto__", "constructor", "hasOwnProperty"])("the limit %s is refused", (name) => {

@@ -91,7 +91,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
         ],
         calls: [],
       });
-      expect(report.output.text).toContain("The program waits for the approval of pay (call 2).");
+      expect(report.output.text).toContain("pay (call 2)");
       expect(await Array.fromAsync(runtime.executions({ open: true }))).toMatchObject([
         { execution: "order-1", state: "waiting", waitsFor: ["pay"], driven: false },
       ]);
@@ -210,7 +210,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     await runtime.decide("one", { "1": { allow: true, by: "ann" } });
     await expect(runtime.decide("one", { "1": { allow: false } })).rejects.toMatchObject({
       code: "decision_exists",
-      message: "Call 1 of pay was decided already, by ann: allowed. The first decision holds.",
+      message: expect.stringContaining("by ann: allowed") as string,
     });
     expect(await Array.fromAsync(journal.read("one"))).toHaveLength(before.length + 1);
   });
@@ -222,7 +222,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     const second = () => runtime.decide("one", { "1": { allow: true } });
     const told = {
       code: "decision_exists",
-      message: expect.stringContaining("Call 1 of pay was decided already, by ann: denied."),
+      message: expect.stringContaining("by ann: denied"),
     };
     await runtime.resume("one", { decisions: { "1": { allow: false, by: "ann" } } });
     await expect(second()).rejects.toMatchObject(told);

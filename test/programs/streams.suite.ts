@@ -122,6 +122,6 @@ export function streamsSuite(language: Language, sandbox: Sandbox): void {
   test("a stream that is never read is noted", async () => {
     const { outcome, output } = await run(cases.neverReads);
     expect(outcome).toEqual({ type: "completed", value: 1 });
-    expect(output.text).toContain("The program never read the stream of rows.");
+    expect(output.text).toMatch(/never read .*rows/);
   });
 }

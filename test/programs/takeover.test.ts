@@ -349,7 +349,9 @@ describe("an execution that is taken up with other versions of node, V8 or the p
     const report = await runtime.resume("one");
     expect(report.outcome).toEqual({ type: "completed", value: "donedone" });
     expect(report.notes).toEqual([
-      `The execution began on a host with other versions (node 22.1.0 there, ${process.versions.node} here; v8 12.4 there, ${process.versions.v8} here), and was replayed with these.`,
+      expect.stringContaining(
+        `node 22.1.0 there, ${process.versions.node} here; v8 12.4 there, ${process.versions.v8} here`,
+      ),
     ]);
     expect((await runtime.resume("one")).notes).toEqual(report.notes);
   });

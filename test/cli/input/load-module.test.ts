@@ -47,7 +47,7 @@ test.each([
 test("a name that no file can have is an error of the option", async () => {
   const { code, stderr } = await portcullis(["tools", "--tools", "a".repeat(300)]);
   expect(code).toBe(2);
-  expect(stderr).toMatch(/^portcullis: --tools: a{300} cannot be looked up: ENAMETOOLONG: name too long.*\.\n$/);
+  expect(stderr).toMatch(/^portcullis: --tools: a{300} .*ENAMETOOLONG.*\n$/);
 });
 
 test("the command that lists what was not taken over has the files as a shell takes them", () => {

@@ -62,7 +62,7 @@ ofLinux(
     vi.stubEnv("HOME", join(folder, "no-such-folder"));
     openPage(ADDRESS, "--open");
     write.mockRestore();
-    expect(said.join("")).toMatch(/--open: no browser could be started .* Open the address by hand\./);
+    expect(said.join("")).toContain("--open: no browser could be started");
   },
 );
 

@@ -43,7 +43,7 @@ test("a denied call is refused with the policy's reason, which the journal holds
   expect(await call()).toMatchObject({
     ok: false,
     code: "policy_denied",
-    message: 'The policy of the host refuses this call of t. Continue without it. Reason given: "Not on Fridays."',
+    message: expect.stringContaining('"Not on Fridays."') as string,
   });
   expect(records).toMatchObject([
     { type: "call", decision: "refused", code: "policy_denied", policy: "Not on Fridays." },

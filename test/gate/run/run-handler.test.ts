@@ -27,12 +27,14 @@ async function answerOf(call: OpenCall, resultBytes = 1000) {
   return ran instanceof Returned ? toText(call, ran.value, { resultBytes, resultValues: 4_000_000 }, share) : ran;
 }
 
-const failure = (code: string, message: string) => ({ ok: false, code, tool: "t", message });
-const UNKNOWN_CAUSE = failure("handler_failed", "t failed. The cause is in the operator's log, under call 7.");
-const UNDECLARED = failure(
-  "output_invalid",
-  "t returned a result that does not match its declared output. The fault is in the tool, not in the input.",
-);
+const failure = (code: string, message?: string) => ({
+  ok: false,
+  code,
+  tool: "t",
+  message: message ?? (expect.any(String) as string),
+});
+const UNKNOWN_CAUSE = failure("handler_failed");
+const UNDECLARED = failure("output_invalid");
 
 test.each<[string, () => unknown, string, string]>([
   ["a value", () => ({ a: ["ü"] }), '{"a":["ü"]}', "object"],
@@ -94,18 +96,19 @@ test("a handler's message reaches the caller only in a tool_failed error", async
 test("a late handler's signal is aborted, and its result is not awaited", async () => {
   const call = openCall(makeTool({ timeoutMs: 1, handler: () => new Promise(() => {}) }));
   expect(await answerOf(call)).toEqual({
-    answer: failure("handler_timed_out", "t took longer than 1 ms and was aborted."),
+    answer: failure("handler_timed_out"),
   });
-  expect(call.signal.reason).toEqual(new Error("The call took longer than 1 ms."));
+  expect(call.signal.reason).toMatchObject({ message: expect.stringContaining("1 ms") as string });
 });
 
 test.each(["idempotent", "write"] as const)(
   "the answer for a late handler with the effect %s says that it may have taken effect",
   async (effect) => {
     const { answer } = await run(makeTool({ effect, timeoutMs: 1, handler: () => new Promise(() => {}) }));
-    expect(answer).toEqual(
-      failure("handler_timed_out", "t took longer than 1 ms and was aborted. It may have taken effect."),
-    );
+    expect(answer).toMatchObject({
+      code: "handler_timed_out",
+      message: expect.stringContaining("may have taken effect") as string,
+    });
   },
 );
 
@@ -161,9 +164,7 @@ test("a result that does not match its schema fails the call, and the operator g
     ),
   ).toEqual({
     answer: UNDECLARED,
-    error: new Error(
-      "The result of t does not match its declared output: a[0]: must be text, got 1. Mend the handler or the schema.",
-    ),
+    error: expect.objectContaining({ message: expect.stringContaining("a[0]: must be text, got 1") }),
   });
 });
 
@@ -189,12 +190,7 @@ test("a result without a JSON text is reported as a fault of the handler", async
 test("a result of exactly resultBytes is accepted, and one byte more fails the call", async () => {
   const tool = makeTool({ handler: () => [[1], [2], [3]] });
   expect((await run(tool, 13)).answer).toEqual({ ok: true, text: "[[1],[2],[3]]", bytes: 13 });
-  expect((await run(tool, 12)).answer).toEqual(
-    failure(
-      "result_too_large",
-      "The result of t has 13 bytes or more, at most 12 are allowed for one call (limit resultBytes). Ask for less: fewer fields, a filter, or page by page.",
-    ),
-  );
+  expect((await run(tool, 12)).answer).toEqual(failure("result_too_large"));
 });
 
 test("a result far over its limit fails before it is checked against its schema", async () => {

@@ -257,10 +257,7 @@ describe("items that are not read end", () => {
     const controller = new AbortController();
     const items = await host.items({ signal: controller.signal });
     controller.abort();
-    await expect(Array.fromAsync(items)).rejects.toMatchObject({
-      ...cancelled,
-      message: "The call was cancelled before the end of its stream.",
-    });
+    await expect(Array.fromAsync(items)).rejects.toMatchObject(cancelled);
     expect(seen).toMatchObject({ ended: true, aborted: true });
     expect(await outcomeOf(host)).toEqual({ type: "cancelled" });
   });
@@ -293,7 +290,7 @@ describe("items that are not read end", () => {
     expect(host.runtime.queue).toMatchObject({ running: 0 });
     await expect(Array.fromAsync(items)).rejects.toMatchObject({
       ...cancelled,
-      message: "The stream of rows was ended, because its items were not read for 50 ms.",
+      message: expect.stringContaining("50 ms") as string,
     });
     expect(await outcomeOf(host)).toEqual({ type: "cancelled" });
   });

@@ -92,11 +92,7 @@ describe.skipIf(noPostgres)("a database that fails", () => {
         await server.sql(`UPDATE ${schema}.journal_format SET version = ${version}`);
         await expect(openJournal({ schema }).create(header("two"))).rejects.toMatchObject({
           code: "journal_version",
-          message: expect.stringMatching(
-            new RegExp(
-              `has version ${version} of its tables, .* reads version 1\\. Open it with the version that wrote it, or export`,
-            ),
-          ) as string,
+          message: expect.stringMatching(new RegExp(`version ${version} .*version 1\\..* export`)) as string,
         });
         expect(await server.sql(`SELECT id FROM ${schema}.executions`)).toEqual([{ id: "one" }]);
       },

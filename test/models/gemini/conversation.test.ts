@@ -170,7 +170,7 @@ describe.each([
 
   test("a blocked prompt is a refusal", async () => {
     const { ending } = await run([{ raw: { parts: [], candidates: [], promptFeedback: { blockReason: "SAFETY" } } }]);
-    expect(ending).toEqual({ type: "refused", reason: "Gemini does not take the prompt: SAFETY." });
+    expect(ending).toEqual({ type: "refused", reason: expect.stringContaining("SAFETY") });
   });
 });
 

@@ -18,9 +18,7 @@ test("no failure has the key, whatever the provider writes", () => {
     "my-own-key-0123 is wrong, so is sk-proj-abcdef123456 and AIzaSyAbcdefghijk",
     401,
   );
-  expect(message).toBe(
-    "Anthropic does not take the key: check ANTHROPIC_API_KEY, and what it may do. It says: [key] is wrong, so is [key] and [key]",
-  );
+  expect(message).toMatch(/ANTHROPIC_API_KEY.*: \[key\] is wrong, so is \[key\] and \[key\]$/);
 });
 
 test("no failure has a part of the key where the provider's words are shortened", () => {
@@ -34,7 +32,7 @@ test("no failure has a part of the key where the provider's words are shortened"
 
 test("a provider's words are put on one line and shortened", () => {
   const { message } = failure("server_failed", about, `a\n\u001b[31mb\u202e${"x".repeat(9999)}`);
-  expect(message).toMatch(/^Anthropic failed: try again later\. It says: a \[31mb x+…$/);
+  expect(message).toMatch(/: a \[31mb x+…$/);
   expect(message.length).toBeLessThan(400);
 });
 
@@ -71,9 +69,7 @@ const bounds = { timeoutMs: 10_000, stream: false, fetch };
 test("a reply is read up to its limit", async () => {
   await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(1000) }));
   expect(await (await boundedFetch(bounds, 1000)(server.url)).text()).toHaveLength(1000);
-  await expect((await boundedFetch(bounds, 999)(server.url)).text()).rejects.toThrow(
-    "The reply has more than 999 bytes.",
-  );
+  await expect((await boundedFetch(bounds, 999)(server.url)).text()).rejects.toThrow("999 bytes");
 });
 
 test("a line of a stream has its own limit, whatever content type the server sends", async () => {

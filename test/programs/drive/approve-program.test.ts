@@ -93,7 +93,7 @@ describe("a program that is held for a decision", () => {
       await using runtime = await open(journal, { approve: () => "later" });
       const { outcome, output } = await runtime.execute(PROGRAM, { execution: "one" });
       expect(outcome).toMatchObject({ type: "waiting", approvals: [{ ...HELD, why: "approval" }], calls: [] });
-      expect(output.text).toContain("The program waits for the approval of run_program (call program).");
+      expect(output.text).toContain("run_program (call program)");
     }
     await using runtime = await open(journal, { approvePrograms: false });
     expect(await Array.fromAsync(runtime.executions({ open: true }))).toMatchObject([
@@ -104,13 +104,13 @@ describe("a program that is held for a decision", () => {
     await runtime.decide("one", { program: { allow: true, by: "ann" } });
     await expect(runtime.decide("one", { program: { allow: false } })).rejects.toMatchObject({
       code: "decision_exists",
-      message: "Call program of run_program was decided already, by ann: allowed. The first decision holds.",
+      message: expect.stringContaining("by ann: allowed") as string,
     });
     const [report] = await Array.fromAsync(runtime.recover());
     expect(report).toHaveProperty("outcome", { type: "completed", value: 1 });
     await expect(runtime.decide("one", { program: { allow: true } })).rejects.toMatchObject({
       code: "decision_exists",
-      message: "Call program of run_program was decided already, by ann: allowed. The first decision holds.",
+      message: expect.stringContaining("by ann: allowed") as string,
     });
   });
 
@@ -181,7 +181,7 @@ describe("a program that is held for a decision", () => {
     expect(asked).toEqual([HELD.input]);
     expect(allowed.answer).toContain("1");
     const denied = await agent(() => ({ allow: false, note: "Not now." }));
-    expect(denied.answer).toContain('approval was denied. Reason given: "Not now."');
+    expect(denied.answer).toContain('"Not now."');
     const later = await agent(() => "later");
     expect(later.ending).toMatchObject({
       type: "waiting",

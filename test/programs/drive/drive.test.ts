@@ -335,7 +335,7 @@ test("a violation ends the execution, is journalled, and reaches no handler", as
   expect(outcome).toEqual({
     type: "crashed",
     code: "bridge_broken",
-    detail: "The guest used the id 1 after 2: ids only rise.",
+    detail: expect.stringContaining("the id 1 after 2"),
   });
   expect(records.filter(({ type }) => type === "violation")).toHaveLength(1);
   expect(handled).toBe(0);
@@ -410,7 +410,7 @@ test.each(["1", "[]", "null", '{"a":1}', '"a', '"a"b'])(
     expect(outcome).toEqual({
       type: "crashed",
       code: "bridge_broken",
-      detail: "The guest sent an output frame whose body is not a JSON string.",
+      detail: expect.stringContaining("output frame"),
     });
   },
 );

@@ -30,9 +30,7 @@ test("a program that goes on with nothing, because it asks a result for an unkno
 test("what was observed counts as what was declared", async () => {
   await using runtime = await createRuntime({ tools: [typed("desk.any")], observeResults: true });
   const report = await runtime.execute("const r = await tools.desk.any({}); return r?.ticket ?? null");
-  expect(report.notes).toEqual([
-    'The program reads "ticket" where it may be missing. A result of tools.desk.any has no field "ticket" (observed in 1 result). Did you mean "tickets"?',
-  ]);
+  expect(report.notes).toEqual([expect.stringMatching(/"ticket".*tools\.desk\.any.*"tickets"/)]);
 });
 
 test.each([

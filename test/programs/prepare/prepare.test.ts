@@ -54,15 +54,7 @@ test.each([
 
 test("if several blocks may be the program, none is run", async () => {
   const source = "First:\n```js\nreturn 1\n```\nthen:\n```ts\nreturn 2\n```\n";
-  expect(await prepare(source)).toEqual({
-    ok: false,
-    fault: {
-      name: "ProgramError",
-      code: "programs_several",
-      message:
-        "The text has 2 code blocks, and each could be the program. Send one program, in a single block or without a block.",
-    },
-  });
+  expect(await prepare(source)).toMatchObject({ ok: false, fault: { name: "ProgramError", code: "programs_several" } });
 });
 
 // ---- refusals --------------------------------------------------------------------------------------------------
@@ -70,14 +62,7 @@ test("if several blocks may be the program, none is run", async () => {
 test.each(["", "   ", "\n\t\r\n", "\u00a0\ufeff", "```js\n```", "```js\n\n```\n"])(
   "an empty program is refused (program %#)",
   async (source) => {
-    expect(await prepare(source)).toEqual({
-      ok: false,
-      fault: {
-        name: "ProgramError",
-        code: "program_empty",
-        message: "The program is empty. Write the body of an async function that calls tools and returns a value.",
-      },
-    });
+    expect(await prepare(source)).toMatchObject({ ok: false, fault: { name: "ProgramError", code: "program_empty" } });
   },
 );
 
@@ -89,13 +74,9 @@ test.each([
 ])(
   "a program that is not text (%j) is refused, and the error names the first invalid character",
   async (source, character) => {
-    expect(await prepare(source)).toEqual({
+    expect(await prepare(source)).toMatchObject({
       ok: false,
-      fault: {
-        name: "ProgramError",
-        code: "program_not_text",
-        message: `The program is not text: character ${character} is not allowed in a program. Send source code.`,
-      },
+      fault: { code: "program_not_text", message: expect.stringContaining(`character ${character} `) as string },
     });
   },
 );
@@ -108,23 +89,18 @@ test("a program of exactly 32 KiB is read, and one byte more is refused", async 
   const program = (bytes: number) => `return '${"é".repeat((bytes - 9) / 2)}'${bytes % 2 === 0 ? " " : ""}`;
   expect(Buffer.byteLength(program(PROGRAM_BYTES))).toBe(PROGRAM_BYTES);
   expect((await prepare(program(PROGRAM_BYTES))).ok).toBe(true);
-  expect(await prepare(program(PROGRAM_BYTES + 1))).toEqual({
+  expect(await prepare(program(PROGRAM_BYTES + 1))).toMatchObject({
     ok: false,
-    fault: {
-      name: "ProgramError",
-      code: "program_too_large",
-      message: `The program has ${PROGRAM_BYTES + 1} bytes, at most ${PROGRAM_BYTES} are allowed. Fetch data with tools instead of writing it into the program.`,
-    },
+    fault: { name: "ProgramError", code: "program_too_large" },
   });
 });
 
 test("a fault has its place and its line in the source, also behind prose and a fence", async () => {
-  expect(await prepare("Here:\n```js\nconst a = 1;\n  const b = ;\n```")).toEqual({
+  expect(await prepare("Here:\n```js\nconst a = 1;\n  const b = ;\n```")).toMatchObject({
     ok: false,
     fault: {
       name: "SyntaxError",
       code: "syntax",
-      message: "Unexpected token.",
       line: 4,
       column: 13,
       excerpt: "const b = ;",

@@ -134,7 +134,7 @@ describe("real servers behind the door", () => {
     expect(checked).toBe(0);
     expect(stdout).toMatch(/files +--mcp \S+ +2\n/);
     expect(stdout).toMatch(/files\.read_text_file +direct, programmatic +read +never +mcp files +\d+/);
-    expect(stdout).toMatch(/Listed directly, these tools take [\d,]+ tokens; through Portcullis [\d,]+\./);
+    expect(stdout).toMatch(/[\d,]+ tokens; through Portcullis [\d,]+\./);
     expect(stdout).toContain('"write_file": { "allowedCallers": ["programmatic"], "effect": ');
     const { stdout: json } = await portcullis(["mcp", "--mcp", config, "--check", "--json"]);
     expect(JSON.parse(json)).toMatchObject({
@@ -154,7 +154,7 @@ describe("a journal", () => {
     await door.send(INITIALIZE);
     const { result } = await door.send(programCall("return tools.bank.pay({ cents: 7 })"));
     const said = JSON.stringify(result).replaceAll(String.raw`\"`, '"');
-    expect(said).toContain("The program waits for the approval of bank.pay (call 1).");
+    expect(said).toContain("bank.pay (call 1)");
     const [, execution = ""] = /portcullis decide (mcp-\S+) 1 --allow --journal /.exec(said) ?? [];
     const collect = (from: LineDoor) =>
       from.send({ method: "tools/call", params: { name: "result", arguments: { execution } } });

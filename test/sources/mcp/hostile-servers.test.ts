@@ -173,9 +173,9 @@ test("structured results are validated, and one that breaks its schema is output
 test.each(["no-result", "odd-result", "odd-type"])(
   "an answer that is no result is the source's failure: %s",
   async (mode) => {
-    expect(await callOf(await servedRaw(mode))).toEqual({
+    expect(await callOf(await servedRaw(mode))).toMatchObject({
       code: "source_unavailable",
-      message: "The server of raw.echo sent an answer that breaks the protocol.",
+      message: expect.stringMatching(/raw\.echo .*protocol/) as string,
     });
   },
 );

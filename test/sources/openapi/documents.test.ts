@@ -49,12 +49,14 @@ describe("names", () => {
   test("that clash are left out, each with a reason, and the rest stands", async () => {
     const { tools, problems } = await sourceOf(ids("a/b", "a-b", "a.b", "issues", "issues/list", "fine"));
     expect(tools.map(({ name }) => name)).toEqual(["api.aB", "api.fine"]);
-    expect(problems).toEqual([
-      "api.a.b (GET /p0) is left out: its name clashes with that of GET /p2; give one of them a name in its policy.",
-      "api.a.b (GET /p2) is left out: its name clashes with that of GET /p0; give one of them a name in its policy.",
-      "api.issues (GET /p3) is left out: its name clashes with that of GET /p4; give one of them a name in its policy.",
-      "api.issues.list (GET /p4) is left out: its name clashes with that of GET /p3; give one of them a name in its policy.",
-    ]);
+    expect(problems).toEqual(
+      [
+        /^api\.a\.b \(GET \/p0\) .*GET \/p2;/,
+        /^api\.a\.b \(GET \/p2\) .*GET \/p0;/,
+        /^api\.issues \(GET \/p3\) .*GET \/p4;/,
+        /^api\.issues\.list \(GET \/p4\) .*GET \/p3;/,
+      ].map((pattern) => expect.stringMatching(pattern) as string),
+    );
   });
 
   test("may come from the policy", async () => {

@@ -185,11 +185,8 @@ test("a library that is missing is named with the command that installs it", asy
   child.stdout?.on("data", (chunk: Buffer) => (printed += chunk.toString()));
   await new Promise((resolve) => child.on("exit", resolve));
   expect(JSON.parse(printed)).toEqual([
-    ["source_unavailable", "fromOpenApi needs the package openapi-fetch to write requests: npm install openapi-fetch."],
-    [
-      "source_unavailable",
-      "fromOpenApi needs the package @scalar/openapi-parser to read YAML and Swagger 2.0: npm install @scalar/openapi-parser.",
-    ],
+    ["source_unavailable", expect.stringContaining("npm install openapi-fetch")],
+    ["source_unavailable", expect.stringContaining("npm install @scalar/openapi-parser")],
   ]);
 });
 
@@ -201,7 +198,7 @@ test.each([
   const reading = convertDocument({ yaml: "openapi: 3.1.0" }, new URL(thread, import.meta.url));
   await expect(reading).rejects.toMatchObject({
     code: "source_unavailable",
-    message: expect.stringContaining("The document was not read. Install portcullis"),
+    message: expect.stringContaining("Install portcullis"),
   });
 });
 

@@ -267,7 +267,7 @@ describe("credentials", () => {
       {
         ok: false,
         code: "handler_failed",
-        message: expect.stringContaining('status 422 (Unprocessable Entity). It says: {"got":"Bearer [secret]"'),
+        message: expect.stringMatching(/422 .*: \{"got":"Bearer \[secret\]"/),
       },
     ]);
     const records = (await listed(journal)).map(({ execution }) => Array.fromAsync(journal.read(execution)));
@@ -294,10 +294,7 @@ describe("credentials", () => {
     await using server = await startServer();
     const errors: unknown[] = [];
     const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth: { bearer } });
-    expect(await callTool(tools, "api.call", {}, { errors })).toMatchObject({
-      code: "source_unavailable",
-      message: "The credentials of this tool are missing.",
-    });
+    expect(await callTool(tools, "api.call", {}, { errors })).toMatchObject({ code: "source_unavailable" });
     expect(errors).toMatchObject([{ err: { cause: expect.any(Error) } }]);
     expect(server.arrived).toEqual([]);
   });

@@ -68,7 +68,7 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     );
     expect([code, served.refusals]).toEqual([0, []]);
     const screen = screenOf(shown);
-    expect(screen).toContain("Interrupted. Your next message goes on from here.");
+    expect(screen).toContain("Interrupted.");
     expect(screen.indexOf("  Well.")).toBeGreaterThan(screen.indexOf("› two"));
   });
 

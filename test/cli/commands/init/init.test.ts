@@ -28,9 +28,7 @@ test("a second time it writes nothing, and says which files are there", async ()
   writeFileSync(changed, "return 1;");
   const { code, stdout, stderr } = await init("my-tools", "--mcp");
   expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toBe(
-    "portcullis: init: tools.ts, program.js, task.json are there already, in my-tools. Nothing was written. Name another folder: portcullis init my-tools-2\n",
-  );
+  expect(stderr).toMatch(/tools\.ts, program\.js, task\.json .*: portcullis init my-tools-2\n$/);
   expect(readFileSync(changed, "utf8")).toBe("return 1;");
   expect(existsSync(join(folder, "my-tools/.mcp.json"))).toBe(false);
 });

@@ -90,7 +90,7 @@ describe("a task from a file", () => {
     const { code, stdout } = await portcullis(["bench", "--tools", tools, "--task", wrong]);
     expect(code).toBe(1);
     expect(stdout).toContain("has a wrong answer");
-    expect(stdout).toMatch(/wrong: Wrong answer of programmatic, .*: expected 8, got 7\./);
+    expect(stdout).toMatch(/wrong: .*programmatic, .*expected 8, got 7/);
   });
 
   test("a call that needs approval is denied without a terminal, and made with --approve all", async () => {
@@ -109,7 +109,7 @@ describe("a task from a file", () => {
     const own = write("own.mjs", readFileSync(tools, "utf8").replace('["direct", "programmatic"]', '["programmatic"]'));
     const { stdout } = await portcullis(["bench", "--tools", own, "--task", task]);
     expect(stdout).toContain("only programs may call shop.price");
-    expect(stdout).toMatch(/shop\.price +Only programs may call it\. The program made 2 calls of it\./);
+    expect(stdout).toMatch(/shop\.price +Only programs .* 2 calls/);
   });
 
   testOfAll("providers whose SDK is not installed are left out, with one note", async () => {

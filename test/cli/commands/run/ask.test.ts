@@ -237,9 +237,7 @@ test.each([
   const asked = ["ask", "x", "--model", `${provider}:m`, "--tools", tools];
   const { code, stderr } = await portcullis(asked, { [variable]: "" });
   expect(code).toBe(5);
-  expect(stderr).toBe(
-    `portcullis: There is no key for ${provider}: set ${variable}. portcullis demo runs without a key.\n`,
-  );
+  expect(stderr).toContain(`set ${variable}`);
 });
 
 describe("--agent", () => {

@@ -85,7 +85,7 @@ describe("decide --grant", () => {
       portcullis(["decide", execution, "11", "--allow", ...more, "--journal", path]);
     const refused = await decide("--grant", JSON.stringify(grant));
     expect(refused.code).not.toBe(0);
-    expect(refused.stderr).toMatch(/has 10 grants, which is the most\. Decide this call without a grant/);
+    expect(refused.stderr).toContain("10 grants");
     expect((await decide()).code).toBe(0);
   }, 60_000);
 

@@ -351,7 +351,7 @@ test("a reply with two items at one index is invalid", () => {
   const stream = new ResponsesStream(UNSHOWN, () => {});
   const done = (item: object) => ({ type: "response.output_item.done", output_index: 0, item });
   stream.take(done(call("c_1", "f", { k: 1 })));
-  expect(() => stream.take(done(call("c_2", "f", { k: 2 })))).toThrow("Two items of the reply have the place 0.");
+  expect(() => stream.take(done(call("c_2", "f", { k: 2 })))).toThrow("place 0");
 });
 
 test("a reply with an item that is added and never done is incomplete", () => {
@@ -370,9 +370,7 @@ test("R14: sealed content is taken from the item that is done", async () => {
 });
 
 test("without a key model_unavailable is thrown, and the message names what is missing", async () => {
-  expect(() => openai({ model: "gpt-test", apiKey: "" })).toThrow(
-    "There is no key for openai: set OPENAI_API_KEY, or pass apiKey.",
-  );
+  expect(() => openai({ model: "gpt-test", apiKey: "" })).toThrow(/OPENAI_API_KEY.*apiKey/);
   expect(() => openai({ model: "" })).toThrow('openai({ model }): expected the model\'s name, got "".');
   expect(() => openai({ model: "m", apiKey: "k", baseUrl: "file:///x" })).toThrow(
     "openai({ baseUrl }): expected an origin",

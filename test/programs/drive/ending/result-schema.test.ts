@@ -46,7 +46,7 @@ describe("a value that does not fit ends the program as failed, with a sentence 
     const report = await runtime.execute('return { rows: [{ price: 1 }, { price: "2" }] };', { result: rows });
     expect(faultOf(report)).toMatchObject({ name: "ResultError", code: "result_invalid" });
     expect(report.output.text).toContain("rows[1].price");
-    expect(report.output.text).toContain("It has to be { rows: { price: number }[] }.");
+    expect(report.output.text).toContain("{ rows: { price: number }[] }");
     expect(report).not.toHaveProperty("value");
   });
 

@@ -81,8 +81,7 @@ test.each<[string, number, number]>([
 test("the sentence about a stream says how it is read", async () => {
   expect(await prepare("if (tools.crm.each({})) return 1", "javascript", { tenant: "" }, TOOLS)).toMatchObject({
     fault: {
-      message:
-        "tools.crm.each(…) gives a stream of items, which always counts as true: read it with `for await (const item of …)`, or collect a small one with `await Array.fromAsync(…)`.",
+      message: expect.stringContaining("for await") as string,
     },
   });
 });

@@ -206,7 +206,7 @@ test("a name that is not found and a host that does not answer get different sen
   expect(statusOf(await proxy.say(tunnelTo("allowed.test:1")))).toBe("504 Host Not Reachable");
   expect(proxy.told.map(({ outcome, detail }) => [outcome, detail])).toEqual([
     ["failed", "unknown.test has no address."],
-    ["failed", "allowed.test cannot be reached at port 1: ECONNREFUSED."],
+    ["failed", expect.stringMatching(/allowed\.test .*ECONNREFUSED/)],
   ]);
 });
 
@@ -218,7 +218,7 @@ test("TLS for another host than the tunnel's is refused before any byte reaches 
   const secured = connectTls({ socket, servername: "other.test" });
   await once(secured, "error");
   expect(await proxy.toldOf(1)).toMatchObject([
-    { outcome: "refused", bytesUp: 0, detail: "The server name in TLS is not the tunnel's host." },
+    { outcome: "refused", bytesUp: 0, detail: expect.stringContaining("server name") },
   ]);
   expect(heard).toBe(0);
 });
@@ -363,9 +363,7 @@ test.each([
   const drip = setInterval(() => next < text.length && socket.write(text[next++] ?? ""), 10);
   onTestFinished(() => clearInterval(drip));
   socket.resume();
-  expect(await proxy.toldOf(1)).toMatchObject([
-    { outcome: "cut", detail: "The client sent no complete request in time." },
-  ]);
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "cut", detail: expect.stringContaining("in time") }]);
 });
 
 test.each(["", "CONNECT"])("bytes before a request, empty lines too, are bounded (%s)", async (way) => {
@@ -377,9 +375,7 @@ test.each(["", "CONNECT"])("bytes before a request, empty lines too, are bounded
   };
   socket.on("drain", more);
   more();
-  expect(await proxy.toldOf(1)).toMatchObject([
-    { outcome: "cut", detail: "The client sent too many bytes before its request." },
-  ]);
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "cut", detail: expect.stringContaining("too many bytes") }]);
 });
 
 test("a client that sends nothing into its tunnel, or only a part of a hello, is disconnected", async () => {
@@ -398,9 +394,7 @@ test("a hello that is too long is refused", async () => {
   const long = Buffer.alloc(17_000);
   long.set([22, 3, 1, 0xff, 0xff, 1]);
   socket.write(long);
-  expect(await proxy.toldOf(1)).toMatchObject([
-    { outcome: "refused", detail: "The ClientHello has no readable server name." },
-  ]);
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused", detail: expect.stringContaining("ClientHello") }]);
 });
 
 test("a host that never answers and a client that never reads are disconnected after idle time", async () => {
@@ -434,9 +428,7 @@ test("a connection is ended after its maximum time", async () => {
   });
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`], limits: { connectionMs: 100 } });
   await proxy.say(get(`http://allowed.test:${port}/`));
-  expect(await proxy.toldOf(1)).toMatchObject([
-    { outcome: "cut", detail: "The connection reached its limit of 100 ms." },
-  ]);
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "cut", detail: expect.stringContaining("100 ms") }]);
 });
 
 test("a half-closed connection is closed", async () => {
@@ -457,7 +449,7 @@ test("totalBytes bounds the bytes of all connections in both directions", async 
   expect((await proxy.say(get(url))).length).toBeLessThan(1_000_000);
   const third = await proxy.say(get(url));
   expect(statusOf(third)).toBe("403 Bytes Spent");
-  expect(third).toContain("The program has used up its 1500000 bytes of egress.");
+  expect(third).toContain("1500000 bytes");
   expect(proxy.told.map(({ outcome }) => outcome)).toEqual(["done", "cut", "refused"]);
   const moved = proxy.told.reduce((sum, { bytesUp, bytesDown }) => sum + bytesUp + bytesDown, 0);
   expect(moved).toBeLessThan(1_500_000 + 256 * 1024);

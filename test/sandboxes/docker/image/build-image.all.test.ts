@@ -72,9 +72,7 @@ describe("a download", () => {
   test("with another checksum is reported and not kept", async () => {
     const { url } = await downloads(Buffer.from("something else"));
     const fetching = fetchOnce({ url, integrity: INTEGRITY }, () => {}, join(folder, "cache"));
-    await expect(fetching).rejects.toThrow(
-      `The download from ${url} does not have the expected SHA-512 digest and was not used. Try again.`,
-    );
+    await expect(fetching).rejects.toThrow(`${url} does not have the expected SHA-512`);
     expect(readdirSync(folder)).toEqual([]);
   });
 });
@@ -92,9 +90,7 @@ test("a base that cannot be pulled is reported", async () => {
     "POST /images/create": { status: 500, body: { message: "dial tcp: no such host" } },
   });
   const build = buildImage(new Daemon(), { image: "none", base: "debian:none", onProgress: () => {} });
-  await expect(build).rejects.toThrow(
-    /^The base of the image, debian:none, is not on the Docker daemon and cannot be pulled: .*dial tcp: no such host\. Name another base: portcullis image build --base …$/,
-  );
+  await expect(build).rejects.toThrow(/debian:none.*dial tcp: no such host.*portcullis image build --base/);
 });
 
 describe.skipIf(needDockerEngine() !== undefined)("an image", () => {
@@ -132,9 +128,7 @@ RUN printf '#!/bin/sh\\necho "python3 | 3.13.5-1 | here"\\n' > /usr/local/bin/ap
       }, 60_000);
       const { code, stderr } = await portcullis(["image", "build", "--base", name]);
       await daemon.ask((docker) => docker.getImage(name).remove({ force: true }));
-      expect(stderr).toContain(
-        "portcullis: The image cannot be built: its base has another version of Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim\n",
-      );
+      expect(stderr).toContain("portcullis image build --base debian:bookworm-slim\n");
       expect(code).toBe(5);
     },
   );

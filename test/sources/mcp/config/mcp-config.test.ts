@@ -266,7 +266,7 @@ describe("variables", () => {
     const file = configFile({ mcpServers: { raw: entry("plain", { env: { TOKEN: "${MCP_TEST_UNSET}" } }) } });
     await expect(fromMcpConfig(file)).rejects.toMatchObject({
       code: "option_invalid",
-      message: `${file}: server "raw": env.TOKEN: the variable MCP_TEST_UNSET is not set. Set it, or write \${MCP_TEST_UNSET:-default}.`,
+      message: expect.stringContaining(`${file}: server "raw": env.TOKEN: the variable MCP_TEST_UNSET `) as string,
     });
   });
 });

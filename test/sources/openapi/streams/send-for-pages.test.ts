@@ -195,7 +195,7 @@ describe("a list ends with a typed error after the items before it", () => {
       LABELS,
       () => (url, response) =>
         pageIn(url) === 4 ? sendJson(response, { message: "broken" }, 500) : sendJson(response, rowsOf(pageIn(url), 9)),
-      [[1, 2, 3, 4, 5, 6], "handler_failed", expect.stringContaining("status 500 (Internal Server Error). It says: ")],
+      [[1, 2, 3, 4, 5, 6], "handler_failed", expect.stringContaining("500")],
     ],
     [
       "if a page breaks off",

@@ -159,7 +159,7 @@ describe("a tunnel of TLS", () => {
     const proxy = await openProxy({ hosts: [`allowed.test:${server.port}`] });
     const socket = await tunnel(proxy, server.port);
     socket.write(Buffer.concat([allowed, Buffer.from("GET / HTTP/1.1\r\nHost: other.test\r\n\r\n")]));
-    expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "failed", detail: "The host did not answer with TLS." }]);
+    expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "failed", detail: expect.stringContaining("TLS") }]);
     expect(server.heard().equals(allowed)).toBe(true);
   });
 

@@ -1,0 +1,46 @@
+import { onTestFinished, test, vi } from "vitest";
+import { createRuntime } from "portcullis";
+import { createDockerSandbox } from "portcullis/sandboxes";
+import { imageLabels } from "../../src/sandboxes/docker/image/image.ts";
+import { type Answers, fakeEngine } from "../docker-support/fake-engine.ts";
+import { holdSentences } from "../support/sentences.ts";
+
+const IMAGE = "GET /images/portcullis-sandbox/json";
+const labelled = (labels: object) => ({ status: 200, body: { Config: { Labels: labels } } });
+const FITTING: Answers = { [IMAGE]: labelled(imageLabels()), "GET /containers/json": { status: 200, body: [] } };
+const create = (message: string) => ({ ...FITTING, "POST /containers/create": { status: 500, body: { message } } });
+
+async function run(): Promise<unknown> {
+  await using sandbox = createDockerSandbox({ callMs: 300 });
+  await using runtime = await createRuntime({ tools: [], sandbox });
+  return await runtime.execute("return 1;");
+}
+
+const at = (address: string) => () => {
+  vi.stubEnv("DOCKER_HOST", address);
+  return run();
+};
+const answers = (engine: Answers) => async () => {
+  await fakeEngine(engine);
+  return run();
+};
+
+test("each way in which programs cannot run in containers here has one sentence", async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await holdSentences([
+    at("unix:///nowhere/docker.sock"),
+    at("tcp://"),
+    answers({}),
+    answers({ ...FITTING, [IMAGE]: { status: 200, body: "It works!" } }),
+    answers({ ...FITTING, "GET /containers/json": { status: 200, body: {} } }),
+    answers({ [IMAGE]: { status: 404, body: { message: "No such image: portcullis-sandbox" } } }),
+    ...[{}, { "portcullis.protocol": "0" }, { "portcullis.contents": "0123456789abcdef" }].map((labels, index) =>
+      answers({ [IMAGE]: labelled(index === 0 ? labels : { ...imageLabels(), ...labels }) }),
+    ),
+    answers(create("mkdir /var/lib/docker/overlay2/1: no space left on device")),
+    answers(create("Unknown runtime specified runsc")),
+    answers(create("it is broken\nin two lines.")),
+    () => createDockerSandbox({ runtime: "kata" as "runc" }),
+    () => createDockerSandbox({ egres: "none" } as object),
+  ]);
+});
