@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import type { Model } from "../../src/models/model.ts";
+import type { Model } from "../../src/models/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 
 interface Kind {

@@ -1,4 +1,4 @@
-import type { QueuedWakes, Taking, Wake, WakeQueue, WakeTaker } from "../../src/fleet/queue/wake-queue.ts";
+import type { QueuedWakes, Taking, Wake, WakeQueue, WakeTaker } from "../../src/fleet/index.ts";
 
 /** A queue of this process, whose wakes a test can lose. */
 export class MemoryQueue implements WakeQueue {

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createFleet } from "../../src/fleet/index.ts";
-import type { Fleet } from "../../src/fleet/fleet.ts";
-import type { Taking, Wake, WakeTaker } from "../../src/fleet/queue/wake-queue.ts";
+import { createFleet, type Fleet, type Taking, type Wake, type WakeTaker } from "../../src/fleet/index.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";

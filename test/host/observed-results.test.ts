@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, createSqliteJournal, defineTool, type Runtime } from "../../src/index.ts";
-import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
-import type { RuntimeOptions } from "../../src/runtime.ts";
+import { createRuntime, createSqliteJournal, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 

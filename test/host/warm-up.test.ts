@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { GateSession } from "../../src/gate/session.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 
 const CALLS = 6;
 

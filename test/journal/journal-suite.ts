@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Appended, ExecutionSummary, Journal, ListOptions } from "../../src/journal/journal.ts";
-import type { JournalRecord } from "../../src/journal/record.ts";
+import type { Appended, ExecutionSummary, Journal, ListOptions, JournalRecord } from "../../src/journal/index.ts";
 import { header, outcome, RECORDS, turn } from "./records.ts";
 import { testOfAll } from "../support/all-tests.ts";
 

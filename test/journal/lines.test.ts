@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { exportLines, importLines } from "../../src/journal/lines.ts";
-import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
-import { createSqliteJournal } from "../../src/journal/sqlite/sqlite-journal.ts";
+import { exportLines, importLines, createMemoryJournal } from "../../src/journal/index.ts";
+import { createSqliteJournal } from "../../src/index.ts";
 import { header, outcome, RECORDS, turn } from "./records.ts";
 import { anyCharacter } from "../support/any-character.ts";
 

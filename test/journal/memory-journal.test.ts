@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Journal } from "../../src/journal/journal.ts";
-import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
+import { type Journal, createMemoryJournal } from "../../src/journal/index.ts";
 import { fleetJournalSuite, journalSuite, listed } from "./journal-suite.ts";
 import { header, outcome, turn } from "./records.ts";
 

@@ -1,4 +1,4 @@
-import type { JournalRecord, OutcomeRecord, ProgramHeader, TurnRecord } from "../../src/journal/record.ts";
+import type { JournalRecord, OutcomeRecord, ProgramHeader, TurnRecord } from "../../src/journal/index.ts";
 
 export function header(execution: string, changes: Partial<ProgramHeader> = {}): ProgramHeader {
   return {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createRuntime } from "../../src/index.ts";
-import { type ParityCase, type ParityLoop, policyParity } from "../../src/parity/policy-parity.ts";
-import { scriptedModel } from "../../src/testing.ts";
+import { type ParityCase, type ParityLoop, policyParity, scriptedModel } from "../../src/testing.ts";
 import { LOOPS } from "../frameworks/drive-loops.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createRuntime, type Runtime } from "../../src/runtime.ts";
-import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
+import { createRuntime, type Runtime } from "../../src/index.ts";
+import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 import { echo } from "../support/tools.ts";
 
 /** What the engine's process must not inherit. */

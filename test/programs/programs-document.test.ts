@@ -2,10 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, type Runtime } from "../../src/runtime.ts";
-import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
-import { defineTool } from "../../src/tools/define-tool.ts";
+import { createRuntime, type Runtime, defineTool } from "../../src/index.ts";
+import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 
 // Programs must not find the zone of the host.
 process.env.TZ = "America/New_York";

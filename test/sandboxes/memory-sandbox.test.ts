@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createRuntime } from "../../src/runtime.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
+import { createRuntime } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 import { iterate, openGuest } from "../support/guests.ts";
 import { echo } from "../support/tools.ts";
 import { sandboxContract } from "./contract.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createServer } from "../../src/serve/create-server.ts";
+import { createServer } from "../../src/serve/index.ts";
 
 test.each([[undefined], [null], [{ runtime: {} }], ["runtime"]])(
   "%j is no runtime, and no server is created for it",

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { defineTool } from "../../src/index.ts";
-import type { Tool } from "../../src/tools/tool.ts";
+import { defineTool, type Tool } from "../../src/index.ts";
 
 /** Something to wait for, and the means to let it happen. */
 export function signal(): { readonly happened: Promise<void>; readonly happen: () => void } {

@@ -5,11 +5,8 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import * as mini from "zod/mini";
 import * as z3 from "zod/v3";
-import { createRuntime } from "../../src/runtime.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
-import { fromAiSdk } from "../../src/sources/from-ai-sdk.ts";
-import { defineTool } from "../../src/tools/define-tool.ts";
-import type { Schema } from "../../src/tools/schema.ts";
+import { createRuntime, fromAiSdk, defineTool, type Schema } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 import { INTEGRATIONS } from "../support/integrations.ts";
 
 function toolWith(input: unknown, output?: unknown) {

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { PortcullisError } from "../../src/errors.ts";
-import { defineTool } from "../../src/tools/define-tool.ts";
-import type { Caller, Tool } from "../../src/tools/tool.ts";
+import { defineTool, type Caller, type Tool } from "../../src/index.ts";
 import { isVisible, ToolSet } from "../../src/tools/tool-set.ts";
 
 function tool(name: string, ...allowedCallers: Caller[]): Tool {

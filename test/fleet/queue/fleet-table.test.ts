@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createFleet } from "../../../src/fleet/index.ts";
 import { createRuntime, defineTool } from "../../../src/index.ts";
-import { createPostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
+import { createPostgresJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { usePostgres } from "../../postgres-support/use-postgres.ts";

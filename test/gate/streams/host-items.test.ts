@@ -7,10 +7,11 @@ import {
   defineTool,
   PortcullisError,
   type RuntimeOptions,
+  type CallContext,
+  type Tool,
 } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
-import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { listed } from "../../journal/journal-suite.ts";
 import { manualClock } from "../../support/clock.ts";
 import { signal } from "../../support/tools.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { createPostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
+import { createPostgresJournal } from "../../../src/journal/index.ts";
 import { findPostgres } from "../../postgres-support/find-postgres.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { header, outcome, turn } from "../records.ts";

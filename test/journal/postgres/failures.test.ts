@@ -1,9 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { inspect } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
-import type { PostgresJournalOptions } from "../../../src/journal/postgres/postgres-options.ts";
-import type { Appended } from "../../../src/journal/journal.ts";
+import {
+  createPostgresJournal,
+  type PostgresJournal,
+  type PostgresJournalOptions,
+  type Appended,
+} from "../../../src/journal/index.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { listed } from "../journal-suite.ts";
 import { header, outcome, turn } from "../records.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
+import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/index.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { header, outcome, turn } from "../records.ts";
 

@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { now } from "../../../src/clock.ts";
-import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
-import type { PostgresJournalOptions } from "../../../src/journal/postgres/postgres-options.ts";
+import {
+  createPostgresJournal,
+  type PostgresJournal,
+  type PostgresJournalOptions,
+} from "../../../src/journal/index.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { settableClock } from "../../support/clock.ts";
 import { fleetJournalSuite, journalSuite, listed } from "../journal-suite.ts";

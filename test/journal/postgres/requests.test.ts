@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
+import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/index.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { header } from "../records.ts";
 

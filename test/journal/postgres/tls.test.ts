@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createPostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
+import { createPostgresJournal } from "../../../src/journal/index.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { header } from "../records.ts";
 

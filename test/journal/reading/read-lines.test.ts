@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { readLines } from "../../../src/journal/reading/read-lines.ts";
+import { readLines } from "../../../src/journal/index.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 
 async function* chunks(...parts: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Appended } from "../../../src/journal/journal.ts";
-import { createSqliteJournal } from "../../../src/journal/sqlite/sqlite-journal.ts";
+import type { Appended } from "../../../src/journal/index.ts";
+import { createSqliteJournal } from "../../../src/index.ts";
 import { header } from "../records.ts";
 
 test("appends through another connection are told without what they appended to, and those of its own with it", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { createRuntime } from "../../../src/runtime.ts";
-import { createIsolateSandbox } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
-import { createMemorySandbox, type GuestFace } from "../../../src/sandboxes/memory-sandbox.ts";
+import { createRuntime } from "../../../src/index.ts";
+import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
+import { createMemorySandbox, type GuestFace } from "../../../src/testing.ts";
 import { type Connection, type Exit, QueueFull, type Sandbox } from "../../../src/sandboxes/sandbox.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { manualClock } from "../../support/clock.ts";

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { createRuntime } from "../../../src/runtime.ts";
-import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
+import { createRuntime } from "../../../src/index.ts";
+import { createDockerSandbox } from "../../../src/sandboxes/index.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 
 const MIB = 1024 * 1024;

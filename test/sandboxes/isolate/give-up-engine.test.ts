@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { createRuntime } from "../../../src/runtime.ts";
-import { createIsolateSandbox } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
-import type { IsolateSandboxOptions } from "../../../src/sandboxes/isolate/pool-options.ts";
+import { createRuntime } from "../../../src/index.ts";
+import { createIsolateSandbox, type IsolateSandboxOptions } from "../../../src/sandboxes/index.ts";
 import type { Report } from "../../../src/output/report.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 import { enginesOf } from "../../support/engines.ts";

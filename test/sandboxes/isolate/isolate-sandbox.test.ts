@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { frameText } from "../../../bridge/frames.ts";
-import { createIsolateSandbox } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
+import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
 import { sandboxContract } from "../contract.ts";
 

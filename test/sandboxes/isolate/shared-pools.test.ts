@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, expect, test, vi } from "vitest";
 import { testOfAll } from "../../support/all-tests.ts";
-import { createIsolateSandbox } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
+import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
 

@@ -1,9 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import type { ServerResponse } from "node:http";
 import { describe, expect, test, vi } from "vitest";
-import { createRuntime, type Limits, type Tool } from "../../../../src/index.ts";
+import { createRuntime, type Limits, type Tool, type CallContext } from "../../../../src/index.ts";
 import { createMemorySandbox } from "../../../../src/testing.ts";
-import type { CallContext } from "../../../../src/tools/tool.ts";
 import { testOfAll } from "../../../support/all-tests.ts";
 import { ALL, callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "../api-server.ts";
 
