@@ -71,7 +71,7 @@ test("the program after one that was stopped by a limit goes on from it, and so 
   const large = "return 'x'.repeat(2_000_000);";
   const script = [program(PAY, large), program(PAY, FAILS), program(PAY, "return 1;"), DONE];
   const report = await runtime.agent({ model: scriptedModel(script), task: "Pay" });
-  expect(report.transcript.turns[0]?.results[0]?.text).toContain("(limit outputBytes)");
+  expect(report.transcript.turns[0]?.results[0]?.text).toContain("(limit frameBytes)");
   expect(report.ending.type).toBe("answered");
   expect(own.asked.filter((one) => one === "pay 2")).toHaveLength(1);
 });
