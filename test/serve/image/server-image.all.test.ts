@@ -11,29 +11,14 @@ import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { addKey } from "../../../src/serve/http/key-file.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
-import { makeServerFolder } from "./server-image.ts";
+import { listIn, makeServerFolder } from "./server-image.ts";
 
-const DOCKERFILE = readFileSync(new URL("../../../docs/serve.Dockerfile", import.meta.url), "utf8");
 const CLIENT = readFileSync(new URL("fixtures/client.js", import.meta.url), "utf8");
 const IMAGE = "portcullis-server:test";
 const BUILDING_MS = 300_000;
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-image-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-/** An instruction whose argument is a JSON list. */
-function listIn(instruction: string): readonly string[] {
-  const [, list = "[]"] = new RegExp(`^${instruction} (\\[.*\\])$`, "m").exec(DOCKERFILE) ?? [];
-  return JSON.parse(list) as string[];
-}
-
-test("the image runs as a user without rights, has its journal outside, and checks a path that needs no key", () => {
-  expect(DOCKERFILE).toMatch(/^USER 65532:65532$/m);
-  expect(DOCKERFILE).toMatch(/^VOLUME \/data$/m);
-  expect(DOCKERFILE).toContain("http://127.0.0.1:7332/healthz");
-  expect(listIn("ENTRYPOINT")[0]).toBe("node");
-  expect(listIn("CMD")[0]).toBe("serve");
-});
 
 describe.skipIf(!ALL_TESTS)("the folder of the image", { timeout: BUILDING_MS }, () => {
   let server: string;

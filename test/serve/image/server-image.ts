@@ -1,10 +1,18 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import packageJson from "../../../package.json" with { type: "json" };
 import { makeClone } from "../../support/make-clone.ts";
+
+export const DOCKERFILE = readFileSync(new URL("../../../docs/serve.Dockerfile", import.meta.url), "utf8");
+
+/** An instruction whose argument is a JSON list. */
+export function listIn(instruction: string): readonly string[] {
+  const [, list = "[]"] = new RegExp(`^${instruction} (\\[.*\\])$`, "m").exec(DOCKERFILE) ?? [];
+  return JSON.parse(list) as string[];
+}
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../../", import.meta.url));
