@@ -248,6 +248,22 @@ test("all waits in its guest count against a program, however short each is", as
   );
 });
 
+test("a program keeps its guest from others for as long as its replay takes, or as it may run if its replays do not fit into that", async () => {
+  const clock = manualClock();
+  const offers: Offer[] = [];
+  const turns = [1, 2].map((id) => [CALL(id, "echo"), TURN_END]);
+  const sandbox = evicting(
+    scripted([...turns, [SETTLED]], () => clock.block(300)),
+    (_, offer) => (offers.push(offer), "never"),
+    "others",
+  );
+  await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { runningMs: 1000 } });
+  const { usage } = await runtime.execute("unused");
+  expect(offers.map(({ othersMs }) => Math.round(othersMs))).toEqual([300, 1000]);
+  expect(offers.map(({ ownMs }) => ownMs)).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
+  expect(usage.notEvicted).toBe("replay");
+});
+
 test("a program with an expensive replay keeps its guest, and its replays never take half of runningMs", async () => {
   const clock = manualClock();
   const calls = Array.from({ length: 12 }, (_, index) => [CALL(index + 1, "echo"), TURN_END]);

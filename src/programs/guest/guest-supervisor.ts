@@ -20,7 +20,7 @@ const REPLAYS = 20;
 /** Work of the host in a millisecond of a replay: bytes of text moved to a guest, turns read and compared. */
 const BYTES_PER_MS = 100_000;
 const TURNS_PER_MS = 100;
-/** The part of `runningMs` that replays after evictions may take. The rest is for replays after the death of an engine. */
+/** The part of `runningMs` that replays after evictions for its own tenant may take. The rest is for other replays. */
 const EVICTION_PART = 0.5;
 /** How many times as long as expected a replay may take without exceeding that part. */
 const REPLAY_MARGIN = 2;
@@ -120,13 +120,14 @@ export class GuestSupervisor implements AsyncDisposable {
     const hostMs = this.#link.movedBytes / BYTES_PER_MS + log.state.turns / TURNS_PER_MS;
     const costMs = clocks.replayMs + hostMs;
     this.#waits.begin();
-    const allowedMs = limits.runningMs * EVICTION_PART - clocks.replayingMs;
+    const replayingMs = costMs * REPLAY_MARGIN + clocks.replayingMs;
     // What a replay does not bring back counts as computing until it has waited for as long as a program may compute.
     const lostMs = limits.runningMs - this.#waits.inGuestMs;
     this.#notEvicted = log.state.unreplayable;
-    if (costMs * REPLAY_MARGIN > allowedMs) this.#notEvicted ??= "replay";
+    if (replayingMs > limits.runningMs) this.#notEvicted ??= "replay";
     if (this.#tookMemory) this.#notEvicted ??= "memory";
     const othersMs = this.#notEvicted === undefined ? costMs - this.#waits.inGuestMs : lostMs;
+    if (replayingMs > limits.runningMs * EVICTION_PART) this.#notEvicted ??= "replay";
     if (this.#peakMemoryBytes > limits.memoryBytes * MEMORY_PART) this.#notEvicted ??= "memory";
     const mayReturn = this.#notEvicted === undefined && share.isRoomy;
     const ownMs = mayReturn ? costMs - this.#waits.earnedMs(clocks.replayingMs) : Number.POSITIVE_INFINITY;
