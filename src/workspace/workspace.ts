@@ -1,5 +1,5 @@
 import { constants, lstatSync, realpathSync } from "node:fs";
-import { type FileHandle, lstat, open, opendir, realpath } from "node:fs/promises";
+import { type FileHandle, lstat, open, opendir, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, win32 } from "node:path";
 import { optionError, PortcullisError } from "../errors.ts";
 import type { Slices } from "../values/in-slices.ts";
@@ -10,6 +10,10 @@ import { sortedNames } from "./sorted-names.ts";
 const PATH_LENGTH = 4096;
 /** Entries of folders that one search looks at. */
 export const MAX_ENTRIES = 200_000;
+
+const IS_LINUX = process.platform === "linux";
+/** Opening fails if the last part of the path is a link; on macOS, with O_NOFOLLOW_ANY of its <fcntl.h>, if any part is. */
+const NO_LINK = process.platform === "darwin" ? 0x2000_0000 : (constants.O_NOFOLLOW ?? 0);
 
 /** A place below the root. `path` is relative to it, with slashes; empty for the root itself. */
 export interface Place {
@@ -51,8 +55,8 @@ export class Search {
 
 /**
  * The files below a root. A path from a model leads to a file below the root and nowhere else: absolute paths, `..` and
- * links are refused, and a file is looked at only if it still lies at its path once it is open. What `exclude` means
- * does not exist here.
+ * links are refused, and a file or folder is looked at only if it lies at its path by what the kernel says of it once it is
+ * open. What `exclude` means does not exist here.
  */
 export class Workspace {
   readonly #root: string;
@@ -95,40 +99,40 @@ export class Workspace {
 
   /** The bytes of a file. Rejects with `tool_failed` for anything else, and for a file of more than `maxBytes`. */
   async read(place: Place, maxBytes: number): Promise<Buffer> {
-    const { path, full } = place;
+    const { path } = place;
     try {
-      await refuseLinks(place);
-      // Without waiting for the other end of a pipe.
-      await using file = await open(
-        full,
-        constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
-      );
-      const size = await this.#checkOpen(file, place);
-      if (size > maxBytes) throw new LongFile(path, size, maxBytes);
-      return await readAll(file, size);
+      await using file = await this.#open(place);
+      const opened = await file.stat();
+      if (opened.isDirectory()) throw failed(`${quoted(path)} is a folder: list_files shows what is in it.`);
+      if (!opened.isFile()) throw failed(`${quoted(path)} is no file.`);
+      if (opened.size > maxBytes) throw new LongFile(path, opened.size, maxBytes);
+      return await readAll(file, opened.size);
     } catch (error) {
       throw faultOf(error, path);
     }
   }
 
-  /** Rejects with `tool_failed` unless the open file is the one at its path. Another process may have moved folders meanwhile. */
-  async #checkOpen(file: FileHandle, place: Place): Promise<number> {
-    const opened = await file.stat({ bigint: true });
-    if (opened.isDirectory()) throw failed(`${quoted(place.path)} is a folder: list_files shows what is in it.`);
-    if (!opened.isFile()) throw failed(`${quoted(place.path)} is no file.`);
+  /** Opens a file or folder. Rejects with `tool_failed` unless it lies at its path: another process may move folders meanwhile. */
+  async #open(place: Place): Promise<FileHandle> {
     await refuseLinks(place);
-    const there = await lstat(place.full, { bigint: true });
-    if (there.dev !== opened.dev || there.ino !== opened.ino)
+    // Without waiting for the other end of a pipe.
+    const file = await open(place.full, constants.O_RDONLY | NO_LINK | (constants.O_NONBLOCK ?? 0));
+    try {
+      if (await liesAt(file, place)) return file;
       throw failed(`${quoted(place.path)} was replaced while it was opened: try again.`);
-    return Number(opened.size);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
   }
 
   /** The entries of a folder in the order of their names, without links and what is excluded. Folders end with a slash. */
   async entries(place: Place, search: Search): Promise<readonly string[]> {
     const names: string[] = [];
     try {
-      await refuseLinks(place);
-      await using folder = await opendir(place.full);
+      await using opened = IS_LINUX ? await this.#open(place) : undefined;
+      if (!opened) await refuseLinks(place);
+      await using folder = await opendir(opened ? linkOf(opened) : place.full);
       for await (const entry of folder) {
         await search.next();
         if (this.#isExcluded(below(place.path, entry.name))) continue;
@@ -213,6 +217,22 @@ function behindLink(path: string): PortcullisError {
   return failed(
     `${quoted(path)} is a link, or lies behind one, or its name is written otherwise. Links are not followed: list_files shows what there is.`,
   );
+}
+
+/** Where Linux says which file or folder an open one is. */
+function linkOf({ fd }: FileHandle): string {
+  return `/proc/self/fd/${fd}`;
+}
+
+/**
+ * Whether an open file or folder is the one at its path. Linux is asked about the open one itself. macOS has followed no link
+ * to it. Elsewhere the path is looked at again.
+ */
+async function liesAt(file: FileHandle, place: Place): Promise<boolean> {
+  if (IS_LINUX) return (await readlink(linkOf(file))) === place.full;
+  await refuseLinks(place);
+  const [opened, there] = await Promise.all([file.stat({ bigint: true }), lstat(place.full, { bigint: true })]);
+  return there.dev === opened.dev && there.ino === opened.ino;
 }
 
 async function readAll(file: FileHandle, size: number): Promise<Buffer> {
