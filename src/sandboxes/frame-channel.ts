@@ -26,6 +26,11 @@ export class FrameChannel {
     return refused && endOfRefused(refused);
   }
 
+  /** Frames that the guest cannot have read yet. */
+  get unsent(): number {
+    return this.#unsent?.waiting ?? 0;
+  }
+
   connect(source: Readable, sink: Writable): void {
     this.source = source;
     this.#unsent = new UnsentFrames(sink);

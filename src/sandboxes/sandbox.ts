@@ -101,6 +101,8 @@ export interface Guest extends AsyncDisposable {
    * of it. Without this method the frames are joined, for `send`.
    */
   sendPieces?(frames: readonly (string | readonly string[])[]): void;
+  /** How many of the frames are not on their way yet, because the guest does not read; by default none. */
+  readonly unsent?: number;
   /** The guest's frames, in batches as they arrive. Ends with the guest. Can be iterated once. */
   readonly frames: AsyncIterable<readonly string[]>;
   /** Resolves with how the guest ended; never rejects. */

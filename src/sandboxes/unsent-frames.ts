@@ -45,6 +45,11 @@ export class UnsentFrames {
     return this.#frames.reduce((sum, frame) => sum + lengthOf(frame), 0);
   }
 
+  /** Frames that wait for the guest to read: they are not encoded to their ends. */
+  get waiting(): number {
+    return this.#frames.length - this.#next;
+  }
+
   push(frames: readonly FramePieces[]): void {
     for (const frame of frames) this.#frames.push(frame);
     this.#pump();

@@ -118,3 +118,16 @@ test("the bytes of each piece of a large answer are counted once, and written on
   expect(counts).toEqual([2, 0, 0]);
   expect(written).toEqual([128 * 1024, 128 * 1024, 44 * 1024 + 8]);
 });
+
+test("a frame waits until the last part of it is on its way", async () => {
+  const { stream, arrived, read } = slowStream();
+  const unsent = new UnsentFrames(stream);
+  unsent.push(["before", "x".repeat(MIB), "after"]);
+  expect(unsent.waiting).toBe(2);
+  while (arrived.length < 3) {
+    expect(unsent.waiting).toBeLessThanOrEqual(3 - arrived.length);
+    read();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(unsent.waiting).toBe(0);
+});

@@ -122,6 +122,9 @@ export class GuestLink implements AsyncDisposable {
       if (this.#readBytes > this.#maxBytes) throw new TextTooLong(this.#readBytes);
       const turn = this.#reader.read(text, bytes);
       if (turn) turns.push(turn);
+      // Else such a guest would have answers pile up that count as read.
+      if (turn && (this.guest.unsent ?? 0) > this.outstanding)
+        throw new BridgeViolation("The guest ended the turn of an event that it was not sent yet.");
       if (index % FRAMES_READ === 0) yield;
     }
     return turns;

@@ -106,6 +106,10 @@ export class EngineProcess {
     return this.#exited || this.#ending !== undefined;
   }
 
+  get unsent(): number {
+    return this.#channel.unsent;
+  }
+
   get frames(): FrameQueue {
     return this.#channel.frames;
   }

@@ -208,6 +208,10 @@ class IsolateGuest implements Guest, Occupied {
     this.send(frames);
   }
 
+  get unsent(): number {
+    return this.#hasLeft ? 0 : this.engine.unsent;
+  }
+
   usage(): ResourceUsage {
     return new UsageReading(this.#peakBytes, this.#readProcessor);
   }

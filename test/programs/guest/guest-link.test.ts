@@ -8,7 +8,10 @@ const MIB = 1024 * 1024;
 const limits = { memoryBytes: 64 * MIB, frameBytes: MIB, totalBytes: 64 * MIB };
 
 /** A sandbox whose guest says these frames, whatever it is sent. */
-function saying(frames: readonly string[], sends: Pick<Guest, "send" | "sendPieces"> = { send() {} }): Sandbox {
+function saying(
+  frames: readonly string[],
+  sends: Pick<Guest, "send" | "sendPieces" | "unsent"> = { send() {} },
+): Sandbox {
   const exit = { type: "killed" as const, reason: "" };
   const guest: Guest = {
     ...sends,
@@ -66,4 +69,16 @@ test("a large answer is sent in pieces to a guest that takes them, and joined to
   expect(typeof pieces === "object" && pieces.join("") === texts[1]).toBe(true);
   const [, joined] = await sentTo(false);
   expect(joined === texts[1]).toBe(true);
+});
+
+test.each([
+  ["was sent whole", 0, [{ settled: false }]],
+  ["still waits to be sent", 1, { type: "violation" }],
+])("the turn of an event that %s", async (_, unsent, heard) => {
+  const ready = frameText({ kind: "ready", protocol: 1, language: "javascript" });
+  const sandbox = saying([ready, '{"kind":"turn_end","open":0}'], { send() {}, unsent });
+  const options = { language: "javascript" as const, limits, tenant: "t" };
+  const link = await GuestLink.open(sandbox, options, new AbortController().signal);
+  link.send([stopEvent(1)]);
+  expect(await link.nextTurns()).toMatchObject(heard);
 });

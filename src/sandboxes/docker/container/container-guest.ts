@@ -132,6 +132,10 @@ export class ContainerGuest implements Guest {
     if (this.#channel.source === this.#container.pipes?.fromGuest) keepAwake();
   }
 
+  get unsent(): number {
+    return this.#channel.unsent;
+  }
+
   usage(): ResourceUsage {
     return new UsageReading(this.#peakBytes, this.#readProcessor);
   }
