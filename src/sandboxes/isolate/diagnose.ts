@@ -1,8 +1,14 @@
-import { createRequire } from "node:module";
 import { now } from "../../clock.ts";
 import type { Finding } from "../sandbox.ts";
 import { parentDeathCommand } from "./parent-death.ts";
-import { findAddon, isSupportedRuntime, NODE_SENTENCE, platformSupport, whyNoAddon } from "./platform.ts";
+import {
+  addonVersion,
+  findAddon,
+  isSupportedRuntime,
+  NODE_SENTENCE,
+  platformSupport,
+  whyNoAddon,
+} from "./platform.ts";
 import { canWatchMemory } from "./process-gauges.ts";
 
 /** V8 x.y belongs to Chrome's release xy, one every four weeks (chromiumdash.appspot.com/schedule). 13.6 was released on this day. */
@@ -43,8 +49,7 @@ function addonFinding(): Finding {
   if (why !== undefined) return { what: "isolated-vm", state: "missing", detail: why };
   try {
     findAddon();
-    const { version } = createRequire(import.meta.url)("isolated-vm/package.json") as { readonly version: string };
-    return { what: "isolated-vm", state: "good", detail: version };
+    return { what: "isolated-vm", state: "good", detail: addonVersion() };
   } catch (error) {
     return { what: "isolated-vm", state: "missing", detail: `cannot be read: ${(error as Error).message}` };
   }

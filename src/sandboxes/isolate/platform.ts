@@ -16,6 +16,9 @@ const PLATFORMS: ReadonlyMap<string, "tested" | "not tested"> = new Map([
   ["win32-x64", "not tested"],
 ]);
 
+/** The first version of isolated-vm in which a program cannot get out by way of a Reference (GHSA-864f-rcv7-6rh4). */
+const SMALLEST_ADDON = [7, 0, 1] as const;
+
 /** The part of `process` that says what runs this code, and where. */
 export type Host = Pick<NodeJS.Process, "platform" | "arch" | "versions">;
 
@@ -37,14 +40,27 @@ export function findAddon(): string {
   return path(dirname(main));
 }
 
-/** Why isolated-vm has no binary for this host, in sentences; undefined if it has one. */
+export function addonVersion(): string {
+  return (createRequire(import.meta.url)("isolated-vm/package.json") as { readonly version: string }).version;
+}
+
+/** Why isolated-vm of this version may not run programs; undefined if it may. A version before a release is not that release. */
+export function whyOldAddon(version: string): string | undefined {
+  const parts = version.split(/[.+]/, 3).map(Number);
+  const at = SMALLEST_ADDON.findIndex((smallest, index) => parts[index] !== smallest);
+  if (at < 0 || (parts[at] ?? 0) > (SMALLEST_ADDON[at] ?? 0)) return undefined;
+  const smallest = SMALLEST_ADDON.join(".");
+  return `isolated-vm ${version} lets a program out of its isolate (GHSA-864f-rcv7-6rh4): npm install isolated-vm@${smallest}, or a later version.`;
+}
+
+/** Why isolated-vm cannot run programs on this host, in sentences; undefined if it can. */
 export function whyNoAddon(host: Host = process): string | undefined {
   const { bun, deno, node } = host.versions;
   if (bun !== undefined) return `This is Bun ${bun}. ${NODE_SENTENCE}`;
   if (deno !== undefined) return `This is Deno ${deno}. ${NODE_SENTENCE}`;
   try {
     findAddon();
-    return undefined;
+    return whyOldAddon(addonVersion());
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND")
       return `The package isolated-vm is not installed: npm install isolated-vm. ${NODE_SENTENCE}`;

@@ -6,6 +6,7 @@ import {
   NODE_SENTENCE,
   platformSupport,
   whyNoAddon,
+  whyOldAddon,
 } from "../../../src/sandboxes/isolate/platform.ts";
 
 const root = new URL("../../../", import.meta.url);
@@ -67,4 +68,11 @@ test.each([
 test("this machine, where the tests run, has what it needs", () => {
   expect(whyNoAddon()).toBeUndefined();
   expect(existsSync(fileURLToPath(prebuilds))).toBe(true);
+});
+
+test("GHSA-864f-rcv7-6rh4: versions of isolated-vm with this escape run no program, and the sentence says what to install", () => {
+  for (const version of ["4.7.2", "6.1.2", "7.0.0", "7.0.0-beta.1", "6.9.9", "7.0.1-rc.1", "next", ""])
+    expect(whyOldAddon(version), version).toContain("npm install isolated-vm@7.0.1");
+  for (const version of ["7.0.1", "7.0.2", "7.0.10", "7.1.0", "7.1.0-beta.1", "8.0.0", "10.0.0", "7.0.1+build"])
+    expect(whyOldAddon(version), version).toBeUndefined();
 });
