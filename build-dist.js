@@ -128,10 +128,13 @@ await build({
   input: globSync("examples/**/*.ts", { cwd: root }).filter((path) => !path.endsWith(".d.ts")),
   output: { ...OUTPUT, sourcemap: false, dir: "dist/examples", preserveModules: true, preserveModulesRoot: "examples" },
 });
-for (const file of globSync(["examples/**/*", "src/tools/encodings/*.bin", "src/sandboxes/isolate/engine.cjs"], {
-  cwd: root,
-  withFileTypes: true,
-})) {
+for (const file of globSync(
+  ["examples/**/*", "src/tools/encodings/*.bin", "src/sandboxes/isolate/{engine.cjs,no-sockets.bin}"],
+  {
+    cwd: root,
+    withFileTypes: true,
+  },
+)) {
   const path = relative(root, join(file.parentPath, file.name));
   if (file.isFile() && !/\.ts$|README\.md$/.test(path)) cpSync(join(root, path), join(root, "dist", path));
 }

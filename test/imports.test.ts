@@ -226,7 +226,7 @@ test("the reader of imports finds every form of them", () => {
   expect(has("src/programs/prepare/preparing-thread.ts", "src/programs/prepare/thread/thread.js", false)).toBe(true);
   expect(has("src/programs/prepare/thread/types/stripper.ts", "amaro", false)).toBe(true);
   expect(has("src/sandboxes/memory-sandbox.ts", "bridge/guest/guest.js", false)).toBe(true);
-  expect(has("src/sandboxes/isolate/engine-process.ts", "src/sandboxes/isolate/engine.cjs", false)).toBe(true);
+  expect(has("src/sandboxes/isolate/engine-command.ts", "src/sandboxes/isolate/engine.cjs", false)).toBe(true);
   expect(has("src/sandboxes/isolate/platform.ts", "isolated-vm", false)).toBe(true);
   expect(has("src/sandboxes/isolate/platform.ts", "node-gyp-build", false)).toBe(true);
   expect(has("src/sandboxes/docker/daemon.ts", "dockerode", false)).toBe(true);

@@ -19,6 +19,8 @@ export interface Sandbox extends AsyncDisposable {
   open(options: OpenOptions, signal: AbortSignal): Promise<Guest>;
   /** Its load, for metrics; undefined before its first guest. Optional. */
   readonly load?: SandboxLoad | undefined;
+  /** What this machine lacks for a promise of the sandbox, in sentences for the operator's log; complete once `warm` has resolved. Optional. */
+  readonly remark?: string | undefined;
   /** Starts guests ahead of the first program. Optional, and may be called more than once. */
   warm?(): Promise<void>;
   /** Checks this machine for what the sandbox needs, for an operator. Never rejects. */

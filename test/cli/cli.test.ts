@@ -510,6 +510,7 @@ test("doctor shows what this machine has", async () => {
     "V8",
     "memory watch",
     "end with host",
+    "engine wall",
     "isolate run",
     "docker",
   ]);

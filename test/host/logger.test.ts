@@ -371,3 +371,18 @@ test("a `redact` that throws is told to the logger with its place, and none of i
   const logged = logger.entries.map(({ err, ...entry }) => [entry, (err as Error).stack]);
   expect(JSON.stringify([report, events, records, logged])).not.toMatch(/hunter2|shadow/);
 });
+
+test("what the machine lacks for a sandbox is one warning, and a logger that throws changes nothing", async () => {
+  const remark = "A program that gets out is held by less here.";
+  const weak = { ...sandbox, remark, [Symbol.asyncDispose]: async () => {} };
+  const logger = keepLog();
+  for (const sandboxed of [weak, sandbox]) {
+    await using _ = await createRuntime({ tools: [], sandbox: sandboxed, logger });
+  }
+  expect(logger.entries).toMatchObject([{ level: "warn", code: "sandbox_weak", message: remark }]);
+  const throwing = () => {
+    throw new Error("full");
+  };
+  await using runtime = await createRuntime({ tools: [], sandbox: weak, logger: { error: throwing } });
+  expect((await runtime.execute("return 1")).outcome).toEqual({ type: "completed", value: 1 });
+});

@@ -4,13 +4,13 @@ const MARK = "--portcullis-host=";
 /** Length of a clock tick in /proc, the same on every Linux that node is built for. */
 const TICK_MS = 10;
 
-/** Ids of the processes that are engines of this host, whatever state they are in but dead; of those with `mark` in their command lines. */
+/** Ids of the processes that are engines of this host, without their launchers, whatever state they are in but dead; of those with `mark` in their command lines. */
 export function enginesOf(hostPid: number, mark = ""): readonly number[] {
   return readdirSync("/proc")
     .map(Number)
     .filter((pid) => {
       const command = Number.isInteger(pid) ? readText(`/proc/${pid}/cmdline`) : "";
-      return command.includes(`${MARK}${hostPid}:`) && command.includes(mark);
+      return command.includes(`${MARK}${hostPid}:`) && command.includes(mark) && !command.split("\0").includes("--");
     });
 }
 

@@ -5,10 +5,10 @@
 import { readFileSync } from "node:fs";
 import { createRuntime } from "../../src/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
-import { parentDeathCommand, watchCommand } from "../../src/sandboxes/isolate/parent-death.ts";
+import { engineCommand, watchCommand } from "../../src/sandboxes/isolate/engine-command.ts";
 import { HOSTILE_TOOLS } from "./tools.ts";
 
-const command = process.argv[2] === "watch" ? watchCommand() : parentDeathCommand();
+const command = process.argv[2] === "watch" ? watchCommand() : engineCommand();
 if (command.mode !== process.argv[2])
   throw new Error(`engines cannot be made to die by way of ${process.argv[2]} here`);
 

@@ -1,14 +1,8 @@
 import { now } from "../../clock.ts";
 import type { Finding } from "../sandbox.ts";
-import { parentDeathCommand } from "./parent-death.ts";
-import {
-  addonVersion,
-  findAddon,
-  isSupportedRuntime,
-  NODE_SENTENCE,
-  platformSupport,
-  whyNoAddon,
-} from "./platform.ts";
+import { engineCommand } from "./engine-command.ts";
+import { wallFinding } from "./engine-wall.ts";
+import { addonVersion, findAddon, isSupportedRuntime, NODE_SENTENCE, platformSupport, whyNoAddon } from "./platform.ts";
 import { canWatchMemory } from "./process-gauges.ts";
 
 /** V8 x.y belongs to Chrome's release xy, one every four weeks (chromiumdash.appspot.com/schedule). 13.6 was released on this day. */
@@ -18,7 +12,15 @@ const OLD_V8_DAYS = 365;
 
 /** Checks what engines need on this machine, and how well their promises hold here. */
 export function diagnoseIsolates(): readonly Finding[] {
-  return [nodeFinding(), platformFinding(), addonFinding(), v8Finding(), memoryFinding(), lifelineFinding()];
+  return [
+    nodeFinding(),
+    platformFinding(),
+    addonFinding(),
+    v8Finding(),
+    memoryFinding(),
+    lifelineFinding(),
+    wallFinding(engineCommand()),
+  ];
 }
 
 function nodeFinding(): Finding {
@@ -78,7 +80,7 @@ function memoryFinding(): Finding {
 
 function lifelineFinding(): Finding {
   const detail =
-    parentDeathCommand().mode === "kernel"
+    engineCommand().mode === "kernel"
       ? "by the kernel (setpriv --pdeathsig)"
       : "by a thread of each engine, which costs 11 MB each";
   return { what: "end with host", state: "good", detail };

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { after, cancel, monotonic, nextTurn, type Timer } from "../../clock.ts";
 import { type Offer, type OpenOptions, QueueFull } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
-import { isRefuted, noteReady } from "./parent-death.ts";
+import { isRefuted, noteReady } from "./engine-command.ts";
 import type { PoolOptions } from "./pool-options.ts";
 import { Evictions } from "../evictions.ts";
 import { countNames, type InLine, WaitingLine } from "../../places/waiting-line.ts";

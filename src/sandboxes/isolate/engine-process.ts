@@ -1,6 +1,6 @@
 import { ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
 import type { Socket } from "node:net";
-import { fileURLToPath } from "node:url";
 import { after, cancel, monotonic, type Timer } from "../../clock.ts";
 import { FrameChannel } from "../frame-channel.ts";
 import type { FrameQueue } from "../frame-queue.ts";
@@ -8,26 +8,14 @@ import { OutputTail } from "../../values/output-tail.ts";
 import { died, type Exit, type KillReason, MEMORY_ABORT } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake } from "../keep-awake.ts";
-import { packageFile } from "../package-files.ts";
 import type { FramePieces } from "../unsent-frames.ts";
+import { childOf, inheritedDescriptors } from "../host-process.ts";
+import { type EngineCommand, engineFiles, ENVIRONMENT, startCommand } from "./engine-command.ts";
 import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
-import { type ParentDeathCommand, startCommand } from "./parent-death.ts";
-import { findAddon } from "./platform.ts";
 
 /** How long after an engine's exit its pipes are still read, in milliseconds. */
 const CLOSING_MS = 100;
 const STDERR_TAIL_BYTES = 8192;
-
-/**
- * What an engine has instead of the host's environment. With a fixed threshold glibc gives the memory of large texts
- * back when they are freed. Else it keeps more with each text, until the engine keeps too much to be used again.
- */
-const ENVIRONMENT = {
-  TZ: "UTC",
-  LC_ALL: "C.UTF-8",
-  LANG: "C.UTF-8",
-  MALLOC_MMAP_THRESHOLD_: String(128 * 1024),
-};
 
 interface Serving {
   readonly tenant: string;
@@ -41,7 +29,7 @@ interface Serving {
  * happened.
  */
 export class EngineProcess {
-  readonly command: ParentDeathCommand;
+  readonly command: EngineCommand;
   /** Memory of the process when its first isolate was ready, in bytes; 0 if it cannot be read. */
   baseMemoryBytes = 0;
   /** Undefined before it is given its first program. */
@@ -51,7 +39,7 @@ export class EngineProcess {
   readonly #exit = Promise.withResolvers<Exit>();
   readonly exit = this.#exit.promise;
 
-  readonly #memory: MemoryGauge;
+  #memory: MemoryGauge | undefined;
   #processor: ProcessorGauge | undefined;
   readonly #child: ChildProcess;
   readonly #channel = new FrameChannel();
@@ -66,10 +54,9 @@ export class EngineProcess {
   readonly #stderr = new OutputTail(STDERR_TAIL_BYTES);
 
   /** Starts the process. Never throws: if it cannot be started, it counts as ended and `exit` says why. */
-  constructor(command: ParentDeathCommand = startCommand()) {
+  constructor(command: EngineCommand = startCommand()) {
     this.command = command;
     this.#child = startProcess(command);
-    this.#memory = new MemoryGauge(this.#child.pid ?? 0);
     // Missing if the process could not be started.
     const pipe = this.#streams[3];
     if (pipe) this.#channel.connect(pipe, pipe);
@@ -86,18 +73,23 @@ export class EngineProcess {
     this.#child.once("close", (code, signal) => this.#finish(this.#ending ?? this.#causeOfDeath(code, signal)));
   }
 
+  /**
+   * The id of the engine's process, as the host sees it; undefined while there is none. A launcher has this one child. It is
+   * asked each time: after the engine has ended, another process may have the id.
+   */
   get pid(): number | undefined {
-    return this.#child.pid;
+    const { pid } = this.#child;
+    return pid !== undefined && this.command.parts?.includes("namespaces") ? childOf(pid) : pid;
   }
 
-  /** Memory of the process now, in bytes; 0 if it cannot be read. */
+  /** Memory of the process now, in bytes; 0 if it cannot be read, and before its first isolate is ready. */
   get memoryBytes(): number {
-    return this.#memory.read();
+    return this.#memory?.read() ?? 0;
   }
 
   /** Processor time of the thread that runs programs, in milliseconds since its start; undefined if it cannot be read. */
   get processorMs(): number | undefined {
-    this.#processor ??= new ProcessorGauge(this.#child.pid ?? 0);
+    this.#processor ??= new ProcessorGauge(this.pid ?? 0);
     return this.#exited ? undefined : this.#processor.read();
   }
 
@@ -180,11 +172,22 @@ export class EngineProcess {
     if (this.ended) return;
     this.#ending = exit;
     this.#channel.clear();
-    // A child that could not be started has no process id, and its `kill` may signal another process.
-    if (this.pid !== undefined) this.#child.kill("SIGKILL");
+    this.#kill();
     // The host must stay alive until the process has exited, even if it has nothing else to wait for.
     this.ref();
     for (const stream of this.#streams) stream?.ref();
+  }
+
+  /** Ends the engine itself, and its launcher with it: the engine could ask the kernel not to be ended with its launcher. */
+  #kill(): void {
+    const { pid } = this;
+    try {
+      if (pid !== undefined) process.kill(pid, "SIGKILL");
+      // A child that could not be started has no process id, and its `kill` may signal another process.
+      else if (this.#child.pid !== undefined) this.#child.kill("SIGKILL");
+    } catch {
+      // It has just ended.
+    }
   }
 
   get #streams(): readonly (Socket | null)[] {
@@ -207,6 +210,7 @@ export class EngineProcess {
     if (report === "prepared") {
       this.#isReady = true;
       cancel(this.#deadline);
+      this.#memory ??= new MemoryGauge(this.pid ?? 0);
       if (this.baseMemoryBytes === 0) this.baseMemoryBytes = this.memoryBytes;
       this.#prepared?.resolve();
     } else if (report === "memory") {
@@ -229,7 +233,7 @@ export class EngineProcess {
   #finish(exit: Exit): void {
     this.#exited = true;
     cancel(this.#deadline);
-    this.#memory.close();
+    this.#memory?.close();
     this.#channel.clear();
     this.#processor?.close();
     this.#closePipes();
@@ -244,10 +248,16 @@ export class EngineProcess {
  * Starts the process of an engine. The child's `error` event reports every failure to start, also if node throws:
  * without free file descriptors files cannot be read and pipes cannot be made, and memory may run out.
  */
-function startProcess({ command, prefix, mode }: ParentDeathCommand): ChildProcess {
+function startProcess({ command, prefix, mode }: EngineCommand): ChildProcess {
+  // Node closes what this process has opened, but not what it was started with. Such a descriptor is empty in an engine.
+  let empty: number | undefined;
   try {
+    const inherited = inheritedDescriptors();
+    const stdio: ("ignore" | "pipe" | number)[] = ["ignore", "ignore", "pipe", "pipe", "pipe"];
+    if (inherited.length > 0) empty = openSync("/dev/null", "r+");
+    for (const descriptor of inherited) stdio[descriptor] ??= empty ?? "ignore";
     return spawn(command, [...prefix, ...engineArguments(mode)], {
-      stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
+      stdio: Array.from(stdio, (stream) => stream ?? "ignore"),
       env: ENVIRONMENT,
       windowsHide: true,
       // A process group of its own: a terminal sends Ctrl-C to the whole group of the host, which ends its engines itself.
@@ -257,14 +267,14 @@ function startProcess({ command, prefix, mode }: ParentDeathCommand): ChildProce
     const child = new ChildProcess();
     process.nextTick(() => child.emit("error", error));
     return child;
+  } finally {
+    if (empty !== undefined) closeSync(empty);
   }
 }
 
 /** Node's permissions are a second barrier for a program that escapes its isolate: the process may read only its own four files. */
-function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
-  const enginePath = fileURLToPath(new URL("./engine.cjs", import.meta.url));
-  // The engine may not read other folders, so it cannot find the binary of isolated-vm itself.
-  const files = [enginePath, packageFile("#guest/guest.js"), packageFile("#guest/globals.js"), findAddon()];
+function engineArguments(mode: EngineCommand["mode"]): string[] {
+  const files = engineFiles();
   return [
     "--permission",
     "--allow-addons",

@@ -302,17 +302,17 @@ function writeParcel() {
 
 // ---- the end ---------------------------------------------------------------------------------------------------
 
-/** Reports why, and ends the process by SIGKILL: a normal exit waits for threads. @param {string} report @returns {never} */
+/** Reports why, and ends the process. @param {string} report @returns {never} */
 function end(report) {
   queue(report);
   flush();
   return endNow();
 }
 
-/** @returns {never} */
+/** Ends the process by SIGKILL: a normal exit waits for threads. Process 1 of a namespace ignores its own signals, and exits. @returns {never} */
 function endNow() {
-  process.kill(process.pid, "SIGKILL");
-  throw new Error("unreachable");
+  if (process.pid !== 1) process.kill(process.pid, "SIGKILL");
+  process.exit(1);
 }
 
 if (parentDeath === "watch") {

@@ -21,7 +21,9 @@ import {
   UsageReading,
 } from "../sandbox.ts";
 import { CHANGE_MS, type EnginePool, type Occupied } from "./engine-pool.ts";
+import { startCommand } from "./engine-command.ts";
 import type { EngineProcess } from "./engine-process.ts";
+import { wallFinding } from "./engine-wall.ts";
 import { endOrphans } from "./janitor.ts";
 import { ISOLATE_RULES, type IsolateSandboxOptions, type PoolOptions } from "./pool-options.ts";
 import { whyNoAddon } from "./platform.ts";
@@ -89,6 +91,13 @@ class IsolateSandbox implements Sandbox {
     if (!pool) return undefined;
     const { engines: guests, idle, waiting } = pool.counts;
     return { pool, guests, idle, waiting };
+  }
+
+  get remark(): string | undefined {
+    const { state, detail } = wallFinding(startCommand());
+    return state === "good"
+      ? undefined
+      : `A program that gets out of V8 is held by less here than elsewhere: ${detail}. \`portcullis doctor\` shows this too.`;
   }
 
   async warm(): Promise<void> {

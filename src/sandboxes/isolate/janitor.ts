@@ -3,23 +3,23 @@ import { hostProcess, isGone, processNamespace, readText } from "../host-process
 
 const MARK = "--portcullis-host=";
 
-/** Command-line argument of every engine, which names the host process it belongs to. */
+/** Command-line argument of every engine, which names the host process it belongs to, and the namespace of that process. */
 export function hostMark(): string {
-  return `${MARK}${hostProcess()}`;
+  return `${MARK}${hostProcess()}@${processNamespace() ?? ""}`;
 }
 
 /**
  * Ends engines whose host has ended, and returns how many. Engines normally end with their host; this is for an engine
- * that could not, because it was stopped or swapped out. Needs /proc, and ends only engines in this process's
- * namespace that this user may signal.
+ * that could not, because it was stopped or swapped out. Needs /proc, and ends only engines of hosts in this process's
+ * namespace that this user may signal. The engines themselves may be in namespaces of their own.
  */
 export function endOrphans(): number {
-  const namespace = processNamespace("self");
+  const namespace = processNamespace();
   if (namespace === undefined) return 0;
   let ended = 0;
   for (const entry of readdirSync("/proc")) {
     const pid = Number(entry);
-    if (!Number.isInteger(pid) || !isOrphan(pid) || processNamespace(pid) !== namespace) continue;
+    if (!Number.isInteger(pid) || !isOrphan(pid, namespace)) continue;
     try {
       process.kill(pid, "SIGKILL");
       ended += 1;
@@ -30,9 +30,11 @@ export function endOrphans(): number {
   return ended;
 }
 
-function isOrphan(pid: number): boolean {
-  const mark = readText(`/proc/${pid}/cmdline`)
-    ?.split("\0")
-    .find((argument) => argument.startsWith(MARK));
-  return mark !== undefined && isGone(mark.slice(MARK.length));
+function isOrphan(pid: number, namespace: string): boolean {
+  const words = readText(`/proc/${pid}/cmdline`)?.split("\0") ?? [];
+  const mark = words.find((word) => word.startsWith(MARK))?.slice(MARK.length);
+  // A launcher has the command of its engine behind this word, and ends with it.
+  if (mark === undefined || words.includes("--")) return false;
+  const [host = "", of] = mark.split("@");
+  return of === namespace && isGone(host);
 }

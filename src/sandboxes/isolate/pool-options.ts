@@ -1,5 +1,5 @@
 import { oneOf, option, type OptionsOf, type Resolved, wholeNumber, withDefault } from "../../option-rules/options.ts";
-import type { ParentDeathCommand } from "./parent-death.ts";
+import type { EngineCommand } from "./engine-command.ts";
 
 export const ISOLATE_RULES = {
   /** Engines kept ready for the next program; by default two, or one on a machine with a single core. A runtime waits for the first; the others start a second later. */
@@ -38,10 +38,7 @@ export const ISOLATE_RULES = {
    */
   keptMemoryBytes: wholeNumber({ min: 0, default: 64 * 1024 * 1024 }),
   /** How engines are started; detected by default. */
-  command: option<ParentDeathCommand>(
-    "how a process is started",
-    (value) => typeof value === "object" && value !== null,
-  ),
+  command: option<EngineCommand>("how a process is started", (value) => typeof value === "object" && value !== null),
 };
 
 export type IsolateSandboxOptions = OptionsOf<typeof ISOLATE_RULES>;

@@ -264,9 +264,12 @@ test("closing the sandbox leaves no process", async () => {
   expect(enginesOf()).toEqual([]);
 });
 
-test("an engine whose host is gone is ended by the next host's janitor, even one that was stopped", async () => {
+test.each([
+  ["that was stopped", "watched"],
+  ["in namespaces of its own, which was not bound to its launcher", "unbound"],
+])("an engine whose host is gone is ended by the next host's janitor, even one %s", async (_, how) => {
   const script = fileURLToPath(new URL("host-with-stopped-engine.ts", import.meta.url));
-  const host = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });
+  const host = spawn(process.execPath, [script, how], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(host.stdout, "data")) as [Buffer];
   const engine = Number(line.toString());
   host.kill("SIGKILL");
@@ -331,12 +334,15 @@ testOfAll.for([0, 3, 6])(
   },
 );
 
-test("where setpriv cannot start an engine, a thread of the engine watches its host", { timeout: 20_000 }, async () => {
+test.each([
+  ["setpriv", "a thread of the engine watches its host"],
+  ["unshare", "it is started without namespaces of its own"],
+])("where %s cannot start an engine, %s", { timeout: 20_000 }, async (command) => {
   const folder = await mkdtemp(join(tmpdir(), "portcullis-setpriv-"));
   try {
-    await writeFile(join(folder, "setpriv"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+    await writeFile(join(folder, command), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
     const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
-    expect(await hostThatCannotStart(["setpriv"], env)).toEqual(["completed", "completed"]);
+    expect(await hostThatCannotStart([command], env)).toEqual(["completed", "completed"]);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,7 +1,7 @@
 /*
  * A host on which no engine can be started when a program comes: `descriptors` opens all files that it may have open,
- * but the number in the second argument; `throws` names a command that node refuses to start; `setpriv` changes nothing,
- * and is for a host whose PATH has another one. Prints what came of the program, then of another one once the cause has gone.
+ * but the number in the second argument; `throws` names a command that node refuses to start; `setpriv` and
+ * `unshare` change nothing, and are for a host whose PATH has another one. Prints what came of the program, then of another one once the cause has gone.
  */
 import { closeSync, openSync } from "node:fs";
 import { createRuntime } from "../../../src/runtime.ts";
