@@ -32,6 +32,7 @@ export const ERROR_CODES = {
   runtime_suspended:
     "The runtime was suspended: the execution stays open in the journal, and goes on when it is taken up (`recover`, `resume`).",
   webhook_failed: "An event could not be told to a webhook of the server. The message says which, and why.",
+  key_revoked: "The key of a server's client was revoked or changed, or has expired. What it had under way was ended.",
   execution_unknown: "The journal holds no execution with this id.",
   execution_open:
     "The execution has not ended, so no program can go on from what it has done (`after`). Resume it or cancel it first.",

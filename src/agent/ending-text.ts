@@ -24,7 +24,10 @@ const TEXTS: EndingTexts = {
   stopped: () => "The conversation was stopped by `stopWhen`.",
   answer_invalid: ({ reason }) => `The model's answer does not fit the schema, also when it was asked again: ${reason}`,
   provider_failed: ({ failure }) => failure.message,
-  cancelled: () => "The conversation was cancelled.",
+  cancelled: ({ code }) =>
+    code === undefined
+      ? "The conversation was cancelled."
+      : "The conversation was cancelled, because the key that it belongs to was changed or revoked, or has expired.",
   waiting: (waiting) => waitingText("conversation", waiting),
 };
 

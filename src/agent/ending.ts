@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PROVIDER_FAILURE } from "../models/turn-shape.ts";
-import { WAITING } from "../programs/outcome.ts";
+import { CANCELLED, WAITING } from "../programs/outcome.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { objectSchema } from "../values/object-schema.ts";
 
@@ -35,7 +35,7 @@ const PLAIN = [
   /** `stopWhen` said so. */
   objectSchema({ type: z.literal("stopped") }),
   objectSchema({ type: z.literal("provider_failed"), failure: PROVIDER_FAILURE }),
-  objectSchema({ type: z.literal("cancelled") }),
+  CANCELLED,
 ] as const;
 
 /** How a conversation ended, as the journal has it. */

@@ -4,7 +4,6 @@
  */
 import { randomUUID } from "node:crypto";
 import { now } from "../clock.ts";
-import type { Language } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
@@ -13,7 +12,7 @@ import type { ClaimRecord, OutcomeRecord } from "../journal/record.ts";
 import type { Model } from "../models/model.ts";
 import { drivenHere, executionDriven, refuseDriven } from "../programs/driven.ts";
 import { runUnderId } from "../programs/run-under-id.ts";
-import { limitsOf } from "../programs/limits.ts";
+import { drivenScope } from "../programs/authority.ts";
 import { begunIn, traceOf } from "../programs/observers.ts";
 import { changedTools, refuseChangedTools } from "../programs/from-journal/changed-since.ts";
 import { refuseOfAnother, type ResumeWork } from "../programs/resume.ts";
@@ -102,17 +101,11 @@ export async function takeUp(
   const model = [work.model, ...(work.fallbacks ?? [])].find(({ name }) => name === past.answering.model);
   if (!model)
     throw optionError(`${subject}({ model })`, `${past.answering.model}, which the conversation has`, work.model.name);
-  const { gate } = scope;
-  const differing = changedTools(gate.tools.all, past);
-  if (!allowChangedTools) refuseChangedTools(differing);
+  if (!allowChangedTools) refuseChangedTools(changedTools(scope.hostTools ?? scope.gate.tools, past));
   if (!scope.above) await refuseDriven(scope.journal, execution);
 
-  const known = past.tools.map(({ name }) => name).filter((name) => gate.tools.get(name) !== undefined);
   const own = {
-    ...scope,
-    gate: gate.beside(gate.tools.select(known, subject)),
-    limits: limitsOf(header),
-    language: header.language as Language,
+    ...drivenScope(scope, header, past.tools),
     approvePrograms: scope.approvePrograms || header.approvePrograms === true,
   };
   const { maxTurns, maxTokens } = header;

@@ -5,7 +5,7 @@ import type { ExecutionSummary, WorkerNeeds } from "../journal/journal.ts";
 import { readHeader } from "../journal/reading/read-records.ts";
 import type { Header } from "../journal/record.ts";
 import { changedTools } from "../programs/from-journal/changed-since.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
 import type { FleetJournal } from "./fleet-journal.ts";
 
 /** How long a worker passes an execution on without reading it that it cannot take up itself, in milliseconds. */
@@ -30,11 +30,11 @@ export type Lack = Pick<WorkerNeeds, "what"> & Partial<Pick<WorkerNeeds, "names"
 /** The executions that this worker cannot take up itself. The journal notes what it lacks, for those who look at it. */
 export class Misfits {
   readonly #journal: FleetJournal;
-  readonly #tools: () => readonly Tool[];
+  readonly #tools: () => ToolSet;
   /** Each with the moment from which it is tried again. */
   readonly #until = new Map<ExecutionId, number>();
 
-  constructor(journal: FleetJournal, tools: () => readonly Tool[]) {
+  constructor(journal: FleetJournal, tools: () => ToolSet) {
     this.#journal = journal;
     this.#tools = tools;
   }

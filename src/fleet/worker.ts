@@ -11,7 +11,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
 import { type DriverWatch, type FleetJournal, leftByWorker } from "./fleet-journal.ts";
 import { type Lack, lackOf, Misfits } from "./misfits.ts";
 import { OpenWrites } from "./open-writes.ts";
@@ -48,7 +48,7 @@ export interface WorkerParts {
   /** Whether this worker takes the execution up. */
   readonly only: (execution: RecoveredExecution) => boolean;
   /** The tools that it has now. */
-  readonly tools: () => readonly Tool[];
+  readonly tools: () => ToolSet;
   /** Whether a call of the tool changes something. */
   readonly isWrite: (tool: string) => boolean;
   /** Takes an execution up and drives it, until the signal is aborted. Never rejects. */

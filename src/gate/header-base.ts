@@ -1,12 +1,13 @@
 import { now } from "../clock.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { type HeaderBase, JOURNAL_FORMAT } from "../journal/record.ts";
+import { type HeaderBase, JOURNAL_FORMAT, type Owner } from "../journal/record.ts";
 import type { Tool } from "../tools/tool.ts";
 import { recordedTool } from "../tools/tool-digest.ts";
 import type { ParentCall } from "./work-scope.ts";
 
 export interface HeaderScope {
   readonly tenant: string;
+  readonly owner?: Owner | undefined;
   readonly limits: Readonly<Record<string, number>>;
   readonly above?: ParentCall | undefined;
 }
@@ -17,7 +18,7 @@ export interface HeaderScope {
  */
 export function headerBase(
   execution: ExecutionId,
-  { tenant, limits, above }: HeaderScope,
+  { tenant, owner, limits, above }: HeaderScope,
   tools: readonly Tool[],
   versions: Readonly<Record<string, string>> = {},
   trace?: string,
@@ -27,6 +28,7 @@ export function headerBase(
     format: JOURNAL_FORMAT,
     execution,
     tenant,
+    ...(owner ? { owner } : {}),
     startedAt: now(),
     tools: tools.map(recordedTool),
     limits,

@@ -1,3 +1,4 @@
+import type { Owner } from "../journal/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { TenantResults } from "../tools/observed/tenant-results.ts";
@@ -12,6 +13,8 @@ import type { OpenCall } from "./open-call.ts";
 /** Who a session's calls are made for, in the host's terms. A program knows nothing of it. */
 export interface WorkScope {
   readonly tenant: string;
+  /** The client of a server; undefined for the host's own work. */
+  readonly owner?: Owner | undefined;
   /** The host's own value, for handlers and approvers. The gate does not read it. */
   readonly context?: unknown;
   /** Decides about calls that need approval. Without it they are denied. */

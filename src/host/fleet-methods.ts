@@ -2,7 +2,7 @@
  * What a runtime does as a part of a fleet: it hands programs to the workers, waits for what they drive, and works itself.
  */
 import { randomUUID } from "node:crypto";
-import { cancelled, interrupted } from "../agent/drive/interruption.ts";
+import { REASONS } from "../agent/drive/interruption.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import { RestReader } from "../executions/rest-reader.ts";
@@ -77,8 +77,8 @@ export async function work(member: FleetMember, options: object): Promise<Worker
     reconcileMs,
     perTenant,
     only: (one) => only?.(one) ?? true,
-    reasonOf: (request) => (request === "interrupt" ? interrupted() : cancelled()),
-    tools: () => member.tools().all,
+    reasonOf: (request) => REASONS[request](),
+    tools: member.tools,
     isWrite: (name) => (member.tools().get(name)?.effect ?? "write") === "write",
     takeUp: (summary, takesSuspects, leaving) => takeUpOne(takingUp(leaving), summary, takesSuspects),
     untilEnded,

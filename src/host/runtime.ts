@@ -478,9 +478,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * A runtime on the same sandbox with the same approval, and with other tools, limits, another tenant or logger if
    * they are given. A tool that is in both runtimes shares its `concurrency` and its `rate` between them. The derived
    * runtime closes with this runtime; dispose of the derived runtime to close it earlier. Throws a `PortcullisError` if
-   * an option is invalid.
+   * an option is invalid. `authority` is for servers of this package.
    */
-  derive(options: DeriveOptions<Context>): Runtime<Context> {
+  derive(options: DeriveOptions<Context>, authority: Pick<ScopeParts, "owner" | "owners"> = {}): Runtime<Context> {
     const read = readOptions("derive", options, DERIVE_RULES);
     const { journal, onEvent, logger, gate, limits, tenant } = this.#parts;
     const tools = read.tools && new CurrentTools(read.tools, "derive({ tools })");
@@ -492,6 +492,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       onEvent: read.onEvent ?? onEvent,
       logger: read.logger ?? logger,
       ...(tools ? { tools, gate: gate.beside(tools.set) } : {}),
+      ...authority,
       ownsSandbox: false,
       observed: this.#observed,
       parent: this.#work,

@@ -4,9 +4,11 @@ import { optionError, PortcullisError } from "../errors.ts";
 import type { Policy, PolicyName } from "../gate/approve/policy.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Owner } from "../journal/record.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Model } from "../models/model.ts";
 import { optionsIn, type Resolved } from "../option-rules/options.ts";
+import type { Owners } from "../programs/owners.ts";
 import { EXECUTE_RULES } from "../programs/execute-options.ts";
 import { resolveLimits } from "../programs/limits.ts";
 import type { CurrentTools } from "../tools/current-tools.ts";
@@ -38,6 +40,9 @@ export interface ScopeParts extends Required<
   Pick<AgentScope, "sandbox" | "gate" | "leaseMs" | "limits" | "tenant" | "approve" | "policies" | "approvePrograms">
 > {
   readonly tools: CurrentTools;
+  /** Whose executions the runtime begins, if it is a client of a server. */
+  readonly owner?: Owner | undefined;
+  readonly owners?: Owners | undefined;
 }
 
 export class RuntimeScopes {
@@ -54,7 +59,7 @@ export class RuntimeScopes {
     observed: ObservedResults | undefined,
     closing: AbortSignal,
   ) {
-    const { sandbox, gate, leaseMs, limits, tenant, approve, policies, approvePrograms, tools } = parts;
+    const { sandbox, gate, leaseMs, limits, tenant, approve, policies, approvePrograms, tools, owner, owners } = parts;
     this.#tools = tools;
     this.#observed = observed;
     this.base = {
@@ -64,6 +69,8 @@ export class RuntimeScopes {
       leaseMs,
       limits,
       tenant,
+      owner,
+      owners,
       context: undefined,
       approve,
       policies,
@@ -119,7 +126,7 @@ export class RuntimeScopes {
   /** The scope for the options of a method. `subject` is the method, for errors. */
   of(subject: string, options: ScopeOptions): AgentScope {
     const { base, gate } = this;
-    const { sandbox, signal: closing } = base;
+    const { sandbox, signal: closing, owner, owners } = base;
     const { language, tenant, signal, limits, tools, context, approve, policy, approvePrograms } = options;
     if (language !== undefined && !sandbox.languages.includes(language))
       throw optionError(
@@ -131,6 +138,8 @@ export class RuntimeScopes {
     const selected = tools && gate.tools.select(tools, `${subject}({ tools })`);
     if (closing.aborted)
       throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
+    const ofOwner = owner && owners?.now(owner, base.tenant).signal;
+    const others = [signal, ofOwner].filter((one) => one !== undefined);
     return {
       ...base,
       gate: this.gateFor(options, selected ? gate.beside(selected) : gate),
@@ -142,7 +151,7 @@ export class RuntimeScopes {
       approve: approve ?? base.approve,
       policies: policy === undefined ? base.policies : [...(base.policies ?? []), policy],
       approvePrograms: approvePrograms ?? base.approvePrograms,
-      signal: signal ? AbortSignal.any([signal, closing]) : closing,
+      signal: others.length === 0 ? closing : AbortSignal.any([...others, closing]),
     };
   }
 }

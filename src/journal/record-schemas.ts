@@ -18,6 +18,8 @@ export const TOOL_DIGEST = strictObjectSchema({
   effect: z.enum(["idempotent", "write"]).exactOptional(),
   /** Where its calls run, like `mcp crm`; missing for a handler of the host. */
   place: text.exactOptional(),
+  /** Who may call it; missing if models and programs may. */
+  callers: z.array(z.enum(["direct", "programmatic"])).exactOptional(),
 });
 const tools = z.array(TOOL_DIGEST);
 
@@ -49,6 +51,14 @@ export const CONTINUED_REF = strictObjectSchema({
   turns: z.int().nonnegative(),
 });
 
+/** The client of a server whose execution it is. */
+export const OWNER = strictObjectSchema({
+  /** Id of its key. */
+  key: text,
+  /** `gateway`: its calls are answered there alone. Missing for the server's own paths. */
+  surface: z.literal("gateway").exactOptional(),
+});
+
 /** Common fields of the headers of programs, conversations and single calls. */
 export const HEADER_BASE = strictObjectSchema({
   type: z.literal("header"),
@@ -56,6 +66,8 @@ export const HEADER_BASE = strictObjectSchema({
   format: z.literal(1),
   execution: key,
   tenant: key,
+  /** Missing for an execution that code of the host has begun. */
+  owner: OWNER.exactOptional(),
   startedAt: at,
   /** The tools behind the gate. */
   tools,

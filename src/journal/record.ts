@@ -2,6 +2,7 @@ import type { SchemaType } from "../values/schema-type.ts";
 import type {
   CONTINUED_REF,
   HEADER_BASE,
+  OWNER,
   PARENT_REF,
   RECORD_SCHEMAS,
   SHOWN_DEFINITION,
@@ -33,6 +34,9 @@ export type ConversationHeader = SchemaType<Schemas["header (conversation)"]>;
 
 /** The first record of one call of a host (`runtime.call`), which is an execution of its own. */
 export type CallHeader = SchemaType<Schemas["header (call)"]>;
+
+/** The client of a server whose execution it is. */
+export type Owner = SchemaType<typeof OWNER>;
 
 /** A call of another execution. */
 export type ParentRef = SchemaType<typeof PARENT_REF>;

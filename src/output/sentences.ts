@@ -75,7 +75,9 @@ export function endingText(
     case "crashed":
       return CRASHED[ending.code];
     case "cancelled":
-      return "The execution was cancelled.";
+      return ending.code === undefined
+        ? "The execution was cancelled."
+        : "The execution was cancelled, because the key that it belongs to was changed or revoked, or has expired.";
     case "waiting":
       return waitingText("program", ending);
   }

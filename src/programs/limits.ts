@@ -110,6 +110,26 @@ export type Limits = Resolved<typeof LIMIT_RULES>;
 
 export const DEFAULT_LIMITS: Limits = defaultsOf(LIMIT_RULES);
 
+/** The limits that bound what an execution takes of the machine. The others say what its program sees, which no later driver changes. */
+const MACHINE_LIMITS = [
+  "memoryBytes",
+  "queueMs",
+  "runningMs",
+  "wallMs",
+  "calls",
+  "callsAtOnce",
+  "totalBytes",
+] as const satisfies readonly (keyof Limits)[];
+
+/** The limits of an execution, as a driver has them that allows less. */
+export function narrowedLimits(began: Limits, ...allowed: readonly (LimitChanges | undefined)[]): Limits {
+  const least = MACHINE_LIMITS.map((name) => [
+    name,
+    Math.min(began[name], ...allowed.map((one) => one?.[name] ?? Infinity)),
+  ]);
+  return Object.freeze({ ...began, ...(Object.fromEntries(least) as LimitChanges) }) as Limits;
+}
+
 /** Bytes that an execution with a durable journal may hold in memory, unless a larger result has to be held. */
 const HELD_BYTES = LIMIT_RULES.totalBytes.default;
 /** Bytes of answers that may be held beside the largest result. */

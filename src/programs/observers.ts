@@ -2,6 +2,7 @@ import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { leavesOpen } from "../journal/execution-log.ts";
 import type { ProgramWork, WorkSpan } from "../telemetry/telemetry.ts";
+import { endingCancelled } from "./drive/ending/endings.ts";
 import { whileDriven } from "./driven.ts";
 import { type Execution, NOT_DRIVEN } from "./execution.ts";
 import type { TrackedLog } from "./from-journal/tracked-log.ts";
@@ -65,7 +66,7 @@ function notStarted({ limits, signal }: Scope, execution: ExecutionId, fault: Fa
       "runtime_closed",
       "The runtime was suspended before the program had begun. Nothing was started: run it again.",
     );
-  const ending: Ending = signal.aborted ? { type: "cancelled" } : { type: "failed", fault };
+  const ending: Ending = signal.aborted ? endingCancelled(signal.reason) : { type: "failed", fault };
   return { execution, limits, ending, calls: [], resultBytes: 0, ...NOT_DRIVEN };
 }
 

@@ -115,13 +115,19 @@ const COMPLETED = objectSchema({ ...BARE_COMPLETED.shape, value: JSON_VALUE.opti
 /** The engine or the bridge broke. `detail` is for the operator: no client sees it. */
 const CRASHED = objectSchema({ type: z.literal("crashed"), code: CRASH_CODE, detail: text });
 
+/** `key_revoked`: the key of the server's client that had begun it holds no more. */
+export const CANCELLED = objectSchema({
+  type: z.literal("cancelled"),
+  code: z.literal("key_revoked").exactOptional(),
+});
+
 /** The endings that are alike in a journal, in a report and for clients. */
 const PLAIN = [
   /** The program threw, or could not be run at all. */
   objectSchema({ type: z.literal("failed"), fault: FAULT }),
   /** A limit was reached. `seen` is a lower bound of the amount that exceeded it. */
   objectSchema({ type: z.literal("stopped"), limit: STOPPED_BY, allowed: count, seen: count }),
-  objectSchema({ type: z.literal("cancelled") }),
+  CANCELLED,
 ] as const;
 
 /** As the journal has it. */

@@ -3,7 +3,6 @@
  * read from the journal, claimed and driven on, and what it ended with goes out.
  */
 import { randomUUID } from "node:crypto";
-import type { Language } from "../../bridge/frames.ts";
 import { PortcullisError } from "../errors.ts";
 import { rememberedIn } from "../gate/approve/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
@@ -11,6 +10,7 @@ import type { Header, ProgramHeader } from "../journal/record.ts";
 import { changedTools, changedVersions, refuseChangedTools } from "./from-journal/changed-since.ts";
 import { decidableOf, decide, recordsOf, type Said, refuseWrongResults } from "./decide.ts";
 import { drivenHere, executionDriven, isDriven, refuseDriven } from "./driven.ts";
+import { drivenScope } from "./authority.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import { execute, type ProgramToRun, findEarlierOf } from "./execute.ts";
 import type { After } from "./from-journal/earlier-execution.ts";
@@ -54,25 +54,18 @@ export async function resume(scope: Scope, execution: ExecutionId, work: ResumeW
 /** Like `resume`, for an execution that has been read. */
 export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, work: ResumeWork): Promise<Execution> {
   const header = past.state.header as ProgramHeader;
-  const limits = limitsOf(header);
-  const visible = new Set(header.tools.map(({ name }) => name));
-  const known = scope.gate.tools.visibleTo(["programmatic"]).filter(({ name }) => visible.has(name));
-  // The gate holds a program to the tools that it began with.
-  const gate = scope.gate.beside(scope.gate.tools.select(known, "resume"));
-  const changes = { gate, limits, language: header.language as Language };
-  const own: Scope = { ...scope, ...changes };
+  const shown: Scope = { ...scope, limits: limitsOf(header) };
   refuseOtherResult(header, work.result, false);
-  if (past.outcome) return endedExecution(own, past, work.result);
+  if (past.outcome) return endedExecution(shown, past, work.result);
   refuseOfAnother(scope, execution, header);
   const about = decidableOf(past, header);
   const records = await recordsOf(about, work);
   if (records.length === 0 && !work.asks && !work.isFree) {
     const driven = isDriven(scope.journal, await scope.journal.find(execution));
-    const waiting = await waitingExecution(own, past, standingOf(past.state, driven));
+    const waiting = await waitingExecution(shown, past, standingOf(past.state, driven));
     if (waiting) return waiting;
   }
-  const tools = own.gate.tools.visibleTo(["programmatic"]);
-  await refuseWrongResults(records, about.find, tools);
+  await refuseWrongResults(records, about.find, scope.gate.tools.visibleTo(["programmatic"]));
   const here = drivenHere<Execution>(scope.journal, execution);
   if (here && work.joins === false) throw executionDriven(execution, "by this process");
   if (here) {
@@ -81,15 +74,16 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   }
   const { result = recordedResult(header) } = work;
   refuseOtherResult(header, result, true);
-  const differing = changedTools(known, header);
-  if (!work.allowChangedTools) refuseChangedTools(differing);
+  if (!work.allowChangedTools) refuseChangedTools(changedTools(scope.hostTools ?? scope.gate.tools, header));
+  const own = drivenScope(scope, header);
+  const tools = own.gate.tools.visibleTo(["programmatic"]);
   refuseLanguage(own, execution);
   // The driver of a conversation has taken over the programs in it, too.
   if (!scope.above && !work.isFree) await refuseDriven(scope.journal, execution);
 
   const earlier = header.after && (await findEarlierOf(own, header.after));
   const { language, tenant, signal, leaseMs, journal } = own;
-  const prepared = await prepare(header.source, language, { tenant, signal }, givenByTools(known));
+  const prepared = await prepare(header.source, language, { tenant, signal }, givenByTools(tools));
   const map =
     prepared.ok && prepared.program === header.program
       ? prepared.map
@@ -108,7 +102,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
       map,
       result,
       program: header.program,
-      tools: known,
+      tools,
       note: past.state.turns > 0 ? changedVersions(header) : undefined,
       past: withoutOpenCalls({ ...past, remembered }),
       earlier,

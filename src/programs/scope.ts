@@ -5,6 +5,8 @@ import type { ArtifactPlace } from "../gate/artifacts/session-artifacts.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { Untimed } from "../gate/call-event.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import type { Owners } from "./owners.ts";
 import type { ExecutionEvent } from "./event.ts";
 import type { Limits } from "./limits.ts";
 
@@ -15,6 +17,8 @@ import type { Limits } from "./limits.ts";
 export interface Scope extends WorkScope {
   readonly sandbox: Sandbox;
   readonly gate: Gate;
+  /** The tools of the host, if the gate has only those of them that the execution's owner may use now. */
+  readonly hostTools?: ToolSet | undefined;
   readonly journal: Journal;
   /** How long another driver must wait before it may take an execution of this scope over, in milliseconds. */
   readonly leaseMs: number;
@@ -23,6 +27,8 @@ export interface Scope extends WorkScope {
   /** Whether a program is held for a decision before it starts; false by default. */
   readonly approvePrograms?: boolean | undefined;
   readonly signal: AbortSignal;
+  /** Tells what owners of executions may do now; undefined in a process that does not have the keys. */
+  readonly owners?: Owners | undefined;
   readonly onEvent: (event: Untimed<ExecutionEvent>) => void;
   /** Where programs keep values: in a conversation, its artifacts. If it is missing, each program keeps its own. */
   readonly artifacts?: ArtifactPlace | undefined;

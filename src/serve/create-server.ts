@@ -8,7 +8,7 @@ import type { Runtime } from "../runtime.ts";
 import { withTraceparent } from "../telemetry/with-traceparent.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
 import { allowedHosts, allowedOrigins, isLoopback } from "./http/allowed-hosts.ts";
-import { type Key, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
+import { type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey } from "./http/bytes-by-key.ts";
@@ -19,11 +19,12 @@ import { Counts } from "../places/counts.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
 import { Metrics } from "./metrics.ts";
+import { CurrentKeys } from "./current-keys.ts";
 import type { Driving, LeftByClients } from "./driving/driving.ts";
+import { type EndingParts, endOfKey } from "./driving/end-of-key.ts";
 import { FleetDriving } from "./driving/fleet-driving.ts";
 import { type DrivingParts, LocalDriving } from "./driving/local-driving.ts";
 import { Readings } from "./readings.ts";
-import { runtimeFor } from "./runtime-for.ts";
 import {
   CLOSE_RULES,
   type CloseOptions,
@@ -102,13 +103,11 @@ interface Opened {
 
 class Server {
   readonly #options: Resolved<typeof SERVER_RULES>;
-  /** Executions of the server end with it; other executions of the given runtime continue. */
-  readonly #runtime: Runtime;
-  #keys: Keys;
-  #runtimes: ReadonlyMap<Key, Runtime>;
+  readonly #keys: CurrentKeys;
   readonly #token: string | undefined;
   readonly #hosts: Set<string>;
   readonly #driving: Driving;
+  readonly #driven: EndingParts;
   readonly #watch: JournalWatch;
   readonly #webhooks: Webhooks;
   readonly #mcp: MountedMcp;
@@ -124,20 +123,20 @@ class Server {
     const webhooks = readWebhooks(options.webhooks ?? []);
     const prices = options.prices && readPrices(options.prices);
     this.#options = options;
-    this.#runtime = runtime.derive({});
     const { journal } = runtime;
     const { keys, model, models, maxTurns, maxTokens, maxBodyBytes, hostNames = [] } = options;
     const served = new ServedModels({ model, models, maxTurns, maxTokens });
     const token = options.token ?? randomBytes(24).toString("base64url");
     this.#token = keys === undefined ? token : undefined;
-    this.#keys = keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", keys);
+    const first = keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", keys);
+    // Executions of the server end with its own runtime; other executions of the given runtime continue.
+    this.#keys = new CurrentKeys(first, runtime, (key) => void endOfKey(this.#driven, key).catch(onError));
     const onError = quietly(options.onError);
     this.#onError = onError;
     const onEvent = (event: AgentEvent) => {
       this.#watch.wake(event.execution);
       this.#webhooks.take(event);
     };
-    this.#runtimes = this.#runtimesOf(this.#keys);
     const runs = new ServerRuns();
     this.#watch = new JournalWatch(journal);
     const expiry: LeftByClients = {
@@ -145,13 +144,14 @@ class Server {
       settle: () => this.#gateway.expiry.settle(),
       sweep: () => this.#gateway.expiry.sweep(),
     };
-    const driven = { runs, runtime: this.#runtime, served, expiry, onEvent, onError };
+    const driven = { runs, runtime: this.#keys.runtime, served, expiry, onEvent, onError };
     this.#driving = drivingOf(driven, this.#watch, options);
+    this.#driven = { ...driven, keys: this.#keys, driving: this.#driving };
     const ids = new TenantIds(journal);
     this.#webhooks = new Webhooks({ webhooks, journal, ids, onError });
     const shared = {
-      runtime: this.#runtime,
-      isCurrent: (key: Key) => this.#keys.holds(key),
+      runtime: this.#keys.runtime,
+      keys: this.#keys,
       atOnce: new Counts(),
       open: new BytesByKey(),
       readings: new Readings(),
@@ -174,7 +174,6 @@ class Server {
     this.#metrics = new Metrics(prices);
     const api = {
       ...shared,
-      runtimeOf: (key: Key) => this.#runtimes.get(key),
       served,
       ids,
       runs,
@@ -194,7 +193,7 @@ class Server {
         hosts: this.#hosts,
         origins: allowedOrigins(hostNames),
         rates: new Rates(),
-        keys: () => this.#keys,
+        keys: () => this.#keys.keys,
       },
       maxBodyBytes,
       mcp: this.#mcp,
@@ -221,24 +220,7 @@ class Server {
         "option_invalid",
         "setKeys: this server has a token and no keys. Create another server with keys.",
       );
-    const read = readKeys("setKeys(keys)", keys).inPlaceOf(this.#keys);
-    try {
-      this.#runtimes = this.#runtimesOf(read, this.#runtimes);
-      this.#keys = read;
-    } catch (error) {
-      // An invalid new key must not keep a revoked key in use.
-      this.#keys = this.#keys.still(read);
-      throw error;
-    } finally {
-      // Streams of keys that were revoked end.
-      this.#watch.wakeAll();
-      this.#mcp.keysChanged();
-    }
-  }
-
-  /** An unchanged key keeps its runtime: a tool that it names may have disappeared since. */
-  #runtimesOf({ all }: Keys, before?: ReadonlyMap<Key, Runtime>): ReadonlyMap<Key, Runtime> {
-    return new Map(all.map((key) => [key, before?.get(key) ?? runtimeFor(this.#runtime, key)]));
+    this.#keys.replace(readKeys("setKeys(keys)", keys));
   }
 
   async #listen(options: ListenOptions = {}): Promise<Listening> {
@@ -290,6 +272,7 @@ class Server {
     this.#watch[Symbol.dispose]();
     this.#webhooks[Symbol.dispose]();
     this.#metrics[Symbol.dispose]();
+    this.#keys[Symbol.dispose]();
     await this.#mcp[Symbol.asyncDispose]();
     await this.#opened?.listener?.close();
     return { leftOpen };

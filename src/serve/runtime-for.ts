@@ -1,17 +1,24 @@
 import { PortcullisError } from "../errors.ts";
+import type { Owner } from "../journal/record.ts";
+import { allowedTools } from "../programs/authority.ts";
 import type { LimitChanges } from "../programs/limits.ts";
 import type { Runtime } from "../runtime.ts";
 import { CALLERS, type Tool } from "../tools/tool.ts";
-import { isMeantBy } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { Principal } from "./principal.ts";
 
-/** The runtime of a principal: with its tenant, its limits, and the tools that it may call, for its callers only. */
-export function runtimeFor(runtime: Runtime, principal: Principal): Runtime {
+/**
+ * The runtime of a principal: with its tenant, its limits, and the tools that it may call, for its callers only. The journals
+ * of its executions say whose they are.
+ */
+export function runtimeFor(runtime: Runtime, principal: Principal, surface?: Owner["surface"]): Runtime {
   const { id, tenant, limits } = principal;
   refuseWider(`limits of the key ${id}`, limits, runtime.limits);
   const tools = toolsOf(runtime, principal);
-  return runtime.derive({ tenant, ...(limits ? { limits } : {}), ...(tools ? { tools } : {}) });
+  return runtime.derive(
+    { tenant, ...(limits ? { limits } : {}), ...(tools ? { tools } : {}) },
+    { owner: { key: id, ...(surface && { surface }) } },
+  );
 }
 
 /** Limits only narrow. Throws `option_invalid` for a limit above the allowed limit. */
@@ -27,10 +34,8 @@ function refuseWider(place: string, limits: LimitChanges = {}, allowed: LimitCha
 }
 
 /** The principal's part of the tools that exist now; undefined for all. */
-function toolsOf(
-  runtime: Runtime,
-  { id, tools: names, callers = CALLERS }: Principal,
-): (() => readonly Tool[]) | undefined {
+function toolsOf(runtime: Runtime, principal: Principal): (() => readonly Tool[]) | undefined {
+  const { id, tools: names, callers = CALLERS } = principal;
   if (names === undefined && CALLERS.every((caller) => callers.includes(caller))) return undefined;
   // A name that no tool has is an error when the door opens. Later a source may drop a tool; its name then selects
   // none.
@@ -38,16 +43,7 @@ function toolsOf(
   let narrowed: { readonly of: ToolSet; readonly tools: readonly Tool[] } | undefined;
   return () => {
     const of = runtime.tools;
-    if (narrowed?.of !== of) {
-      const named = of.all.filter(({ name }) => !names || names.some((pattern) => isMeantBy(pattern, name)));
-      narrowed = { of, tools: named.flatMap((tool) => asCallers(tool, callers)) };
-    }
+    if (narrowed?.of !== of) narrowed = { of, tools: allowedTools(of.all, principal) };
     return narrowed.tools;
   };
-}
-
-function asCallers(tool: Tool, callers: NonNullable<Principal["callers"]>): readonly Tool[] {
-  const allowedCallers = tool.allowedCallers.filter((caller) => callers.includes(caller));
-  if (allowedCallers.length === tool.allowedCallers.length) return [tool];
-  return allowedCallers.length === 0 ? [] : [{ ...tool, allowedCallers }];
 }

@@ -1,4 +1,3 @@
-import { cancelled, interrupted } from "../agent/drive/interruption.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 
 interface Run {
@@ -53,17 +52,8 @@ export class ServerRuns {
     }
   }
 
-  /** Cancels an execution that runs here, and resolves when it has ended. */
-  async cancel(id: ExecutionId): Promise<void> {
-    await this.#abort(id, cancelled());
-  }
-
-  /** Interrupts a conversation that is at work here, and resolves when the journal says that it rests. */
-  async interrupt(id: ExecutionId): Promise<void> {
-    await this.#abort(id, interrupted());
-  }
-
-  async #abort(id: ExecutionId, reason: Error): Promise<void> {
+  /** Ends what runs here of an execution with a reason, and resolves when it has ended. */
+  async end(id: ExecutionId, reason: Error): Promise<void> {
     for (const { cancel } of this.#runs.get(id) ?? []) cancel.abort(reason);
     await this.settled(id);
   }

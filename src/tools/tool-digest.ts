@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { identityOf } from "./schema.ts";
 import type { ToolDigest } from "../journal/record.ts";
 import { elsewhere } from "./tool-facts.ts";
-import type { Tool } from "./tool.ts";
+import { CALLERS, type Tool } from "./tool.ts";
 import { jsonSchemaOf } from "./tool-schemas.ts";
 
 /** SHA-256 in hex of a definition of a tool as it was shown. */
@@ -27,11 +27,13 @@ export function toolDigest(tool: Tool): string {
 }
 
 export function recordedTool(tool: Tool): ToolDigest {
-  const { name, effect } = tool;
+  const { name, effect, allowedCallers } = tool;
+  const callers = CALLERS.filter((caller) => allowedCallers.includes(caller));
   return {
     name,
     digest: toolDigest(tool),
     ...(effect === "read" ? {} : { effect }),
     ...elsewhere(tool),
+    ...(callers.length === CALLERS.length ? {} : { callers }),
   };
 }

@@ -98,7 +98,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
     const gate = scope.gate
       .beside(tools)
       .for({ tenant, context: given, model: request.model.name }, scope.onSwitchFailed);
-    const inner = { ...scope, gate, above, signal: context.signal };
+    const inner = { ...scope, gate, hostTools: undefined, above, signal: context.signal };
     const { execution, callId } = context;
     const { runAgent } = await import("../resume-agent.ts");
     return runAgent(inner, request, task, childExecution(execution, callId));

@@ -20,6 +20,7 @@ import type { AgentEnding } from "../ending.ts";
 import { turnsOfSay } from "../from-journal/conversation-state.ts";
 import { MAX_TURN_CALLS, MAX_TURN_HOSTED } from "../from-journal/transcript.ts";
 import { compacted, CONTEXT_TOKENS, dropOldResults } from "../prompt/compact.ts";
+import { endingCancelled } from "../../programs/drive/ending/endings.ts";
 import { ownVersion } from "../../programs/from-journal/changed-since.ts";
 import { isNoticed } from "../prompt/said-message.ts";
 import type { LiveConversation } from "./live-conversation.ts";
@@ -183,7 +184,7 @@ export class ModelAsker {
 /** The ending of a conversation whose signal is aborted. Throws the reason if another driver goes on with it. */
 export function cancelled(signal: AbortSignal): AgentEnding {
   checkOwned(signal);
-  return { type: "cancelled" };
+  return endingCancelled(signal.reason);
 }
 
 /** Throws if the conversation belongs to another driver now, or is left to the next one. */

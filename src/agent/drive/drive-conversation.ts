@@ -78,7 +78,8 @@ async function wait(
 async function end(live: LiveConversation, loop: SayLoop, ending: AgentEnding, keeps: boolean): Promise<void> {
   const { log, scope, execution, parts } = live;
   await loop.close();
-  if (parts.rests) {
+  // Nothing goes on with what a key has begun that holds no more.
+  if (parts.rests && !("code" in ending)) {
     await live.rest(ending);
     if (!keeps) await log.end(false);
     scope.onEvent({ type: "conversation_resting", execution, ending });

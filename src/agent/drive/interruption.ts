@@ -13,6 +13,17 @@ export function cancelled(): Error {
   return new Error("A client has cancelled it.");
 }
 
+/** The reason with which all ends that a key of a server has under way. */
+export function keyRevoked(): PortcullisError {
+  return new PortcullisError(
+    "key_revoked",
+    "This key was changed or revoked, or has expired. What it had under way was ended.",
+  );
+}
+
+/** The reasons with which a process ends what another one drives. */
+export const REASONS = { cancel: cancelled, interrupt: interrupted, revoke: keyRevoked };
+
 export function isInterruption(reason: unknown): boolean {
   return PortcullisError.is(reason) && reason.code === "conversation_interrupted";
 }

@@ -9,6 +9,7 @@ import { leavesOpen } from "../../journal/execution-log.ts";
 import { type CallResult, isWholeEnd, type ModelTurn, type ProgramCall } from "../../models/model.ts";
 import { reportOf } from "../../output/report.ts";
 import { shownWaiting } from "../../programs/redact-execution.ts";
+import { endingCancelled } from "../../programs/drive/ending/endings.ts";
 import { correctedBy } from "../../programs/execute-options.ts";
 import type { KnownCall } from "../../programs/from-journal/call-history.ts";
 import { type After, isReadable } from "../../programs/from-journal/earlier-execution.ts";
@@ -185,7 +186,7 @@ export class SayLoop {
     checkOwned(this.#scope.signal);
     const { execution } = this.#live;
     const cancelled = await cancelPrograms(this.#scope, await this.#live.read());
-    const outcome = { type: "cancelled" } as const;
+    const outcome = endingCancelled(this.#scope.signal.reason);
     for (const call of this.#live.openCalls) {
       if (cancelled.has(call.id))
         this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: true, hosted: false });

@@ -4,6 +4,7 @@ import { defineTool } from "../../tools/define-tool.ts";
 import { jsonSchema } from "../../tools/schema.ts";
 import { PROGRAM_CALL } from "../from-journal/execution-state.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import { endingCancelled } from "./ending/endings.ts";
 import type { Ending } from "../outcome.ts";
 import type { Scope } from "../scope.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
@@ -39,7 +40,7 @@ export async function approveProgram(
   if (!program || state.turns > 0) return undefined;
   const ended = Promise.withResolvers<Ending>();
   const onAbort = () =>
-    leavesOpen(signal.reason) ? ended.reject(signal.reason) : ended.resolve({ type: "cancelled" });
+    leavesOpen(signal.reason) ? ended.reject(signal.reason) : ended.resolve(endingCancelled(signal.reason));
   session.onWaiting = () => {
     const waiting = waitingIn(standingOf(state, true), state);
     if (waiting) ended.resolve(waiting);

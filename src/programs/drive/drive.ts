@@ -12,7 +12,14 @@ import type { Tool } from "../../tools/tool.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
 import { Clocks } from "./limit-clocks.ts";
-import { DIED_STOPPING, endingByOutput, endingUnreplayable, keptNote, NEVER_SETTLES } from "./ending/endings.ts";
+import {
+  DIED_STOPPING,
+  endingByOutput,
+  endingCancelled,
+  endingUnreplayable,
+  keptNote,
+  NEVER_SETTLES,
+} from "./ending/endings.ts";
 import { EventQueue } from "./event-queue.ts";
 import { FirstEnding } from "./ending/first-ending.ts";
 import { type ExecutionState, type Usage, usageOf } from "../from-journal/execution-state.ts";
@@ -143,7 +150,8 @@ export class Driver {
   /** Rejects only if the journal does, or if the sandbox cannot open a guest. */
   async run(): Promise<Driven> {
     const { signal } = this.#scope;
-    const onAbort = () => (leavesOpen(signal.reason) ? this.#giveUp(signal.reason) : this.#stop({ type: "cancelled" }));
+    const onAbort = () =>
+      leavesOpen(signal.reason) ? this.#giveUp(signal.reason) : this.#stop(endingCancelled(signal.reason));
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     const driving = this.#driveGuests();

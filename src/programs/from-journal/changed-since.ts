@@ -1,9 +1,10 @@
 import { PROTOCOL_VERSION } from "../../../bridge/frames.ts";
 import { PortcullisError } from "../../errors.ts";
 import { packageVersion } from "../../sandboxes/package-files.ts";
-import type { Header, ProgramHeader } from "../../journal/record.ts";
-import type { Tool } from "../../tools/tool.ts";
-import { toolDigest } from "../../tools/tool-digest.ts";
+import type { Header, ProgramHeader, ToolDigest } from "../../journal/record.ts";
+import { CALLERS } from "../../tools/tool.ts";
+import { recordedTool } from "../../tools/tool-digest.ts";
+import type { ToolSet } from "../../tools/tool-set.ts";
 
 export interface ChangedTools {
   readonly gone: readonly string[];
@@ -11,13 +12,24 @@ export interface ChangedTools {
 }
 
 /** The tools of a header that are gone, or defined otherwise now. */
-export function changedTools(now: readonly Tool[], { tools }: Pick<Header, "tools">): ChangedTools {
-  const known = new Map(now.map((tool) => [tool.name, toolDigest(tool)]));
-  const gone = tools.filter(({ name }) => !known.has(name)).map(({ name }) => name);
-  const changed = tools
-    .filter(({ name, digest }) => known.has(name) && known.get(name) !== digest)
-    .map(({ name }) => name);
+export function changedTools(now: Pick<ToolSet, "get">, { tools }: Pick<Header, "tools">): ChangedTools {
+  const known = tools.map((was) => ({ was, tool: now.get(was.name) }));
+  const gone = known.filter(({ tool }) => !tool).map(({ was }) => was.name);
+  const changed = known
+    .filter(({ was, tool }) => tool && !isAsBefore(recordedTool(tool), was))
+    .map(({ was }) => was.name);
   return { gone, changed };
+}
+
+/** A tool that more callers may call now is driven for those of the header alone. */
+function isAsBefore(now: ToolDigest, was: ToolDigest): boolean {
+  const { callers = CALLERS } = now;
+  return (
+    now.digest === was.digest &&
+    now.effect === was.effect &&
+    now.place === was.place &&
+    (was.callers ?? CALLERS).every((caller) => callers.includes(caller))
+  );
 }
 
 /** Throws `tools_changed` if tools are gone or changed. */

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { monotonic, now } from "../../clock.ts";
 import type { AnsweredRequest } from "../server-options.ts";
 import { packageVersion } from "../../sandboxes/package-files.ts";
+import { untilAborted } from "../../values/until-aborted.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
 import { apiExtras, mcpRoute, type OtherRoute } from "../other-routes.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -46,6 +47,8 @@ interface Asked {
   /** As hono writes it. */
   readonly path: string;
   key?: Key;
+  /** Aborted once its key holds no more; missing until the key is known, and for a route that needs none. */
+  held?: AbortSignal;
   /** The execution that it is about, as its client writes it. */
   execution?: string | undefined;
   readonly refuse?: OtherRoute["refuse"];
@@ -67,15 +70,19 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
     app.on(line.method, line.path, (context) => {
       const named: PathParameters = context.req.param();
       const asked: Asked = { request: context.req.raw, path: line.path, execution: named.id };
-      return answered(parts, asked, () => serve(parts, line, asked, named));
+      return answered(parts, asked, async () => {
+        const key = keyOf(parts, line.scope, asked);
+        return whileHeld(asked, () => serve(parts, line, { asked, key }, named));
+      });
     });
   for (const other of others)
     app.on([...other.methods], other.path, async (context) => {
       const { refuse, keyHeader, rateHeaders } = other;
       const asked: Asked = { request: context.req.raw, path: other.path, ...given({ refuse, keyHeader }) };
-      const response = await answered(parts, asked, async () =>
-        other.handle(asked.request, keyOf(parts, other.scope, asked)),
-      );
+      const response = await answered(parts, asked, async () => {
+        const key = keyOf(parts, other.scope, asked);
+        return whileHeld(asked, async () => other.handle(asked.request, key));
+      });
       const { key } = asked;
       if (rateHeaders && key?.rate)
         for (const [name, value] of Object.entries(rateHeaders(parts.admitted.rates.left(key.id, key.rate))))
@@ -186,11 +193,25 @@ async function toResponse(
 }
 
 /** The key of a request that is let in. It is noted as soon as it is known, also for a request that is refused. */
-function keyOf({ admitted }: AppParts, scope: RouteScope, asked: Asked): Key {
+function keyOf({ admitted, keys }: AppParts, scope: RouteScope, asked: Asked): Key {
   const onKey = (known: Key) => {
     asked.key = known;
   };
-  return admit(admitted, asked.request, { scope, keyHeader: asked.keyHeader }, onKey);
+  const key = admit(admitted, asked.request, { scope, keyHeader: asked.keyHeader }, onKey);
+  if (scope !== "none") asked.held = keys.signalOf(key);
+  return key;
+}
+
+/** The answer, or the reason for which its key holds no more: an answer that comes later is dropped. */
+async function whileHeld({ held }: Asked, work: () => Promise<Response>): Promise<Response> {
+  if (!held) return work();
+  const answer = work();
+  try {
+    return await untilAborted(answer, held);
+  } catch (error) {
+    answer.then((late) => late.body?.cancel()).catch(() => {});
+    throw error;
+  }
 }
 
 type PathParameters = Partial<Record<"id" | "call" | "name", string>>;
@@ -198,15 +219,15 @@ type PathParameters = Partial<Record<"id" | "call" | "name", string>>;
 async function serve(
   parts: AppParts,
   line: Route,
-  asked: Asked,
+  { asked, key }: { readonly asked: Asked; readonly key: Key },
   { id = "", call = "", name = "" }: PathParameters,
 ): Promise<Response> {
-  const { request } = asked;
-  const key = keyOf(parts, line.scope, asked);
+  const { request, held } = asked;
   if (line.body && !parts.isReady())
     throw new RequestProblem("server_closing", "The server is closing. The request changed nothing. Try again later.");
   const query = check(line.query ?? NO_QUERY, "query", queryOf(request)) as never;
-  const { headers, signal } = request;
+  const { headers } = request;
+  const signal = held ? AbortSignal.any([request.signal, held]) : request.signal;
   const about = (execution: string) => {
     asked.execution = execution;
   };

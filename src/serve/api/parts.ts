@@ -1,6 +1,12 @@
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findOwn } from "../../programs/from-journal/past-execution.ts";
-import type { Runtime } from "../../runtime.ts";
+import { findIfKnown } from "../../journal/find-if-known.ts";
+import { readHeader } from "../../journal/reading/read-records.ts";
+import type { Header, ToolDigest } from "../../journal/record.ts";
+import { CALLERS } from "../../tools/tool.ts";
+import { isMeantBy } from "../../tools/tool-name.ts";
+import type { CurrentKeys } from "../current-keys.ts";
+import { hasScope } from "../principal.ts";
 import type { Key } from "../http/keys.ts";
 import { RequestProblem } from "../http/problems.ts";
 import type { BytesByKey } from "../http/bytes-by-key.ts";
@@ -14,10 +20,7 @@ import type { Readings } from "../readings.ts";
 
 export interface ApiParts extends Omit<DrivingParts, "expiry"> {
   readonly driving: Driving;
-  /** The runtime with the tools and the limits of a key; undefined for a key that was revoked or changed since. */
-  readonly runtimeOf: (key: Key) => Runtime | undefined;
-  /** Whether a key that was let in still holds: it may have been revoked or changed, or have expired. */
-  readonly isCurrent: (key: Key) => boolean;
+  readonly keys: CurrentKeys;
   readonly ids: TenantIds;
   readonly atOnce: Counts;
   readonly watch: JournalWatch;
@@ -57,6 +60,19 @@ export async function ownExecution({ ids, runtime }: ApiParts, { tenant }: Key, 
   return stored;
 }
 
+/** The same, unless `refuse` throws for its header. */
+export async function ownUnless(
+  parts: ApiParts,
+  key: Key,
+  id: string,
+  refuse: (header: Header) => void,
+): Promise<ExecutionId> {
+  const stored = await ownExecution(parts, key, id);
+  const header = await headerIfOwn(parts, key, stored);
+  if (header) refuse(header);
+  return stored;
+}
+
 /** The id in the journal of a conversation that the key's tenant may see. Rejects with a `RequestProblem`, also for a program. */
 export async function ownConversation({ ids, runtime }: ApiParts, { tenant }: Key, id: string): Promise<ExecutionId> {
   const stored = await ids.stored(tenant, id);
@@ -68,13 +84,6 @@ export async function ownConversation({ ids, runtime }: ApiParts, { tenant }: Ke
   );
 }
 
-/** The runtime of a key that still holds. */
-export function currentRuntime({ runtimeOf }: ApiParts, key: Key): Runtime {
-  const runtime = runtimeOf(key);
-  if (runtime) return runtime;
-  throw new RequestProblem("key_unknown", "This key was changed or revoked during the request.");
-}
-
 /** Takes a place of the key for an execution, until the function that it returns is called. */
 export function takePlace({ atOnce }: ApiParts, key: Key): () => void {
   const release = atOnce.take(key.id, 1, key.atOnce);
@@ -83,7 +92,44 @@ export function takePlace({ atOnce }: ApiParts, key: Key): () => void {
 }
 
 /** A request may take its time before anything is begun, and keys change. */
-export function refuseRevoked({ isCurrent }: ApiParts, key: Key): void {
-  if (!isCurrent(key))
-    throw new RequestProblem("key_unknown", "This key was changed or revoked during the request. Nothing was begun.");
+export function refuseRevoked({ keys }: ApiParts, key: Key): void {
+  keys.signalOf(key).throwIfAborted();
+}
+
+/** Refuses what an execution of the gateway is told elsewhere: only its client, which its ids are sealed for, goes on with it. */
+export function refuseOfGateway({ owner }: Header): void {
+  if (owner?.surface === undefined) return;
+  throw new RequestProblem(
+    "execution_driven",
+    "A request to /v1/messages or /v1/responses has begun this execution. Answer its calls and go on with it there, with the same key.",
+  );
+}
+
+/** What another key's execution holds is for keys that may read, and may use all of its tools. */
+export function refuseOfAnother(key: Key, { owner, tools }: Header): void {
+  if (owner?.key === key.id) return;
+  if (!hasScope(key, "read"))
+    throw new RequestProblem(
+      "scope_missing",
+      "Another key has begun this execution. What it holds needs the scope read, which this key does not have.",
+    );
+  const { callers: allowed = CALLERS } = key;
+  const lacks = ({ name, callers = CALLERS }: ToolDigest) =>
+    (key.tools && !key.tools.some((pattern) => isMeantBy(pattern, name))) ||
+    callers.some((caller) => !allowed.includes(caller));
+  if (tools.some(lacks))
+    throw new RequestProblem(
+      "scope_missing",
+      "Another key has begun this execution, with tools that this key may not use: ask with a key that may.",
+    );
+}
+
+/** The header of an execution that exists and is the key's tenant's; undefined for any other. */
+export async function headerIfOwn(
+  { runtime: { journal } }: Pick<ApiParts, "runtime">,
+  { tenant }: Key,
+  id: ExecutionId,
+): Promise<Header | undefined> {
+  const found = await findIfKnown(journal, id);
+  return found?.tenant === tenant ? readHeader(journal, id, { tenant }) : undefined;
 }

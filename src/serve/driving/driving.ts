@@ -1,3 +1,4 @@
+import type { REASONS } from "../../agent/drive/interruption.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { ExecuteOptions } from "../../programs/execute-options.ts";
 import type { Report } from "../../output/report.ts";
@@ -36,5 +37,5 @@ export interface Driving {
   /** Continues an execution after a decision or a result was noted. Calls `over` once that takes no place of its key any more. */
   driveOn(id: ExecutionId, tenant: string, over: () => void): void;
   /** Asks the driver of an execution in another process to end it. Resolves with false if there can be none. */
-  ask(id: ExecutionId, request: "cancel" | "interrupt"): Promise<boolean>;
+  ask(id: ExecutionId, request: keyof typeof REASONS): Promise<boolean>;
 }

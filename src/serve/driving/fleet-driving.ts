@@ -1,5 +1,6 @@
 import { cancel, every, pause, type Timer } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
+import { REASONS } from "../../agent/drive/interruption.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { given } from "../../option-rules/given.ts";
 import type { Report } from "../../output/report.ts";
@@ -43,7 +44,7 @@ export class FleetDriving implements Driving {
     const { runs, runtime, served, concurrency, onEvent, onError } = this.#parts;
     this.#hearing = this.#fleet.parts.requests.listen((execution, request) => {
       if (!runs.has(execution)) return;
-      void (request === "cancel" ? runs.cancel(execution) : runs.interrupt(execution)).catch(onError);
+      void runs.end(execution, REASONS[request]()).catch(onError);
     });
     const expire = () => void this.#expire().catch(onError);
     expire();
@@ -93,7 +94,7 @@ export class FleetDriving implements Driving {
     over();
   }
 
-  async ask(id: ExecutionId, request: "cancel" | "interrupt"): Promise<boolean> {
+  async ask(id: ExecutionId, request: keyof typeof REASONS): Promise<boolean> {
     const { watch, runtime } = this.#parts;
     const { records } = await runtime.journal.find(id);
     using watching = watch.watch(id);

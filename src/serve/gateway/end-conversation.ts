@@ -36,7 +36,7 @@ export async function endConversation(parts: Pick<ApiParts, "runtime">, ending: 
 }
 
 /** Stands for the model of a conversation that is only to be ended. */
-function silent(name: string): Model {
+export function silent(name: string): Model {
   return { name, hostsPrograms: false, converse: async () => SILENT };
 }
 

@@ -10,8 +10,9 @@ import type { Model } from "../../models/model.ts";
 import { type Asked, RefusedAsk, type ReplyWriter, type Surface } from "../../models/surface/surface.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { TextReader } from "../../untrusted/untrusted-text.ts";
+import { untilAborted } from "../../values/until-aborted.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
-import { currentRuntime, refuseRevoked, takePlace } from "../api/parts.ts";
+import { refuseRevoked, takePlace } from "../api/parts.ts";
 import { countedStream } from "../http/counted-answer.ts";
 import type { Key } from "../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
@@ -98,7 +99,7 @@ export class Gateway {
         tools: new ClientTools(asked.tools),
         ids,
         model,
-        runtime: currentRuntime(this.#parts, key),
+        runtime: this.#parts.keys.runtimeOf(key, "gateway"),
         requestId: newRequestId(),
         journal: this.#parts.runtime.journal,
         pauseMs: this.#parts.pauseMs,
@@ -198,6 +199,7 @@ export class Gateway {
             release(held);
             begun.resolve();
             if (!left.signal.aborted) controller.close();
+            left.abort();
           });
       },
       cancel: () => left.abort(),
@@ -225,7 +227,9 @@ export class Gateway {
       send,
     });
     try {
-      const ending = await this.#drive(exchange, plan, place, live.onEvent);
+      // A model may take its time to hear that its turn was ended.
+      const ended = this.#parts.keys.signalOf(key);
+      const ending = await untilAborted(this.#drive(exchange, plan, place, live.onEvent), ended);
       const refusal = ending && refusalOfEnding(ending);
       if (refusal) throw new RefusedAsk(refusal);
       const { end, facts } = await this.#told(exchange, place);

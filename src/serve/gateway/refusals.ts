@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { AgentEnding } from "../../agent/ending.ts";
 import type { ProviderFailureCode } from "../../models/model.ts";
 import { type Refusal, RefusedAsk, type RefusalKind, type Surface } from "../../models/surface/surface.ts";
+import { keyRevoked } from "../../agent/drive/interruption.ts";
 import { type Problem, problemOf, STATUS_OF } from "../http/problems.ts";
 
 const KIND_OF_STATUS: Readonly<Record<number, RefusalKind>> = {
@@ -73,6 +74,7 @@ const SENTENCES: Readonly<Record<ProviderFailureCode, string>> = {
 
 /** Why a conversation has given no answer; undefined if it has. What a provider says is for the operator alone. */
 export function refusalOfEnding(ending: AgentEnding): Refusal | undefined {
+  if (ending.type === "cancelled" && ending.code === "key_revoked") return refusalOf(keyRevoked());
   if (ending.type === "cancelled") return { kind: "overloaded", message: "The request was cancelled. Send it again." };
   if (ending.type !== "provider_failed") return undefined;
   const { code } = ending.failure;

@@ -1,5 +1,4 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import { now } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import {
@@ -81,36 +80,25 @@ export interface Key extends Principal {
 }
 
 export class Keys {
-  readonly #keys: readonly Key[];
+  readonly #keys: ReadonlyMap<string, Key>;
+  readonly tenants: ReadonlySet<string>;
 
   constructor(keys: readonly Key[]) {
-    this.#keys = keys;
+    this.#keys = new Map(keys.map((key) => [key.id, key]));
+    this.tenants = new Set(keys.map(({ tenant }) => tenant));
   }
 
   get all(): readonly Key[] {
-    return this.#keys;
+    return [...this.#keys.values()];
   }
 
-  /** Whether this object is one of the keys, and has not expired. A changed key is another object. */
-  holds(key: Key): boolean {
-    return this.#keys.includes(key) && !isExpired(key);
-  }
-
-  /** These keys in place of the former keys. A key that has not changed is the same object. */
-  inPlaceOf(before: Keys): Keys {
-    const known = new Map(before.all.map((key) => [key.id, key]));
-    return new Keys(
-      this.#keys.map((key) => {
-        const one = known.get(key.id);
-        return one && isDeepStrictEqual(one, key) ? one : key;
-      }),
-    );
+  get(id: string): Key | undefined {
+    return this.#keys.get(id);
   }
 
   /** The keys whose ids others have too. */
   still(others: Keys): Keys {
-    const ids = new Set(others.all.map(({ id }) => id));
-    return new Keys(this.#keys.filter(({ id }) => ids.has(id)));
+    return new Keys(this.all.filter(({ id }) => others.get(id)));
   }
 
   /** The key of a request's `Authorization` header. The time that it takes says nothing about the keys. */
@@ -118,7 +106,7 @@ export class Keys {
     const given = /^Bearer {1,8}(\S{1,1024}) {0,8}$/i.exec(authorization ?? "")?.[1];
     const digest = digestOf(given ?? "");
     let found: Key | undefined;
-    for (const key of this.#keys) if (timingSafeEqual(key.digest, digest) && given !== undefined) found = key;
+    for (const key of this.#keys.values()) if (timingSafeEqual(key.digest, digest) && given !== undefined) found = key;
     return found;
   }
 }

@@ -26,6 +26,7 @@ const DOOR_STATUS = {
 /** Codes of errors of the runtime that a client is told, with their status. */
 const RUNTIME_STATUS = {
   option_invalid: 400,
+  key_revoked: 401,
   execution_unknown: 404,
   call_unknown: 404,
   execution_open: 409,

@@ -1,8 +1,12 @@
-/**
- * The response with the same body; `over` is called once, when the body has been read or cancelled. A signal ends the body
- * where it is.
- */
-export function whenOver(response: Response, over: () => void, signal?: AbortSignal): Response {
+/** Ends a body where it is. */
+export interface BodyEnd {
+  readonly signal: AbortSignal;
+  /** The last part of the body then. */
+  readonly last: () => string;
+}
+
+/** The response with the same body; `over` is called once, when the body has been read or cancelled. */
+export function whenOver(response: Response, over: () => void, { signal, last }: Partial<BodyEnd> = {}): Response {
   if (!response.body) {
     over();
     return response;
@@ -21,6 +25,7 @@ export function whenOver(response: Response, over: () => void, signal?: AbortSig
           const { done, value } = await reader.read();
           if (!done) return controller.enqueue(value);
           end();
+          if (signal?.aborted && last) controller.enqueue(new TextEncoder().encode(last()));
           controller.close();
         } catch (error) {
           end();

@@ -12,8 +12,8 @@ export interface LiveStreamParts {
   readonly watch: JournalWatch;
   /** Id in the journal. */
   readonly execution: ExecutionId;
-  /** Whether the client may still read it. The stream ends if it may not. */
-  readonly isAllowed: () => boolean;
+  /** Aborted once the client may read it no more: the stream ends with the reason. */
+  readonly allowed: AbortSignal;
   /** Reads when it is the turn of the client's key: a record may be large, and a client may have many streams. */
   readonly inTurn: <Value>(read: () => Promise<Value>) => Promise<Value>;
   /** Counts the bytes that the stream holds from now on. Throws if they are too many, which ends the stream. */
@@ -69,13 +69,15 @@ export function liveStream(parts: LiveStreamParts, reader: LiveReader): Readable
 
 /** Never rejects: a failure of the journal is the last event. */
 async function* chunksOf(parts: LiveStreamParts, reader: LiveReader, signal: AbortSignal): AsyncGenerator<string> {
-  const { watch, execution, isAllowed, hold, onError, heartbeatMs = HEARTBEAT_MS } = parts;
+  const { watch, execution, allowed, hold, onError, heartbeatMs = HEARTBEAT_MS } = parts;
   using watching = watch.watch(execution);
-  using _ = addAbortListener(signal, () => watching.wake());
+  const either = AbortSignal.any([signal, allowed]);
+  using _ = addAbortListener(either, () => watching.wake());
   try {
     yield ": portcullis\n\n";
     let saidAt = monotonic();
-    for (let isLast = false; !isLast && !reader.isOver && isAllowed();) {
+    for (let isLast = false; !isLast && !reader.isOver;) {
+      allowed.throwIfAborted();
       // What was appended before the server closes is read, also if an earlier step was under way then.
       isLast = signal.aborted;
       const chunk = await parts.inTurn(reader.next);
@@ -88,8 +90,9 @@ async function* chunksOf(parts: LiveStreamParts, reader: LiveReader, signal: Abo
       }
       if (!reader.isAtEnd || reader.isOver) continue;
       if (reader.restMs > 0) {
-        await pause(reader.restMs, { signal });
+        await pause(reader.restMs, { signal: either });
         if (signal.aborted) return;
+        if (allowed.aborted) continue;
       }
       await watching.wait(reader.positions, Math.max(1, saidAt + heartbeatMs - monotonic()));
     }

@@ -92,16 +92,13 @@ test("a server that follows the file learns of what changed before it looked, an
   expect(seen.at(-1)).toBe(known);
 });
 
-test("ten thousand keys are read, and take the place of those before, one look-up each", () => {
+test("two of ten thousand keys with one id are refused", () => {
   const keys = Array.from({ length: 10_000 }, (_, n) => ({
     id: `key-${n}`,
     hash: n.toString(16).padStart(64, "0"),
     tenant: "t",
   }));
-  const before = parseKeys("keys", JSON.stringify({ keys }));
-  const changed = keys.map((key) => (key.id === "key-7" ? { ...key, tenant: "other" } : key));
-  const after = parseKeys("keys", JSON.stringify({ keys: changed })).inPlaceOf(before);
-  expect(after.all.filter((key, n) => key !== before.all[n]).map(({ id }) => id)).toEqual(["key-7"]);
+  expect(parseKeys("keys", JSON.stringify({ keys })).all).toHaveLength(10_000);
   expect(() => parseKeys("keys", JSON.stringify({ keys: [...keys, keys[9000]] }))).toThrow(
     /two keys have the id "key-9000"/,
   );

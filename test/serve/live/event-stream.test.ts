@@ -187,7 +187,7 @@ test("a line is sent where nothing happens for long, also while records are appe
     tenant: "default",
     shown: () => "quiet",
     after: undefined,
-    isAllowed: () => true,
+    allowed: new AbortController().signal,
     signal: closing.signal,
     onError: () => {},
     heartbeatMs: 100,
@@ -224,7 +224,7 @@ test.each([
     tenant: "default",
     shown: () => "lost",
     after: undefined,
-    isAllowed: () => true,
+    allowed: new AbortController().signal,
     signal: new AbortController().signal,
     onError: (error) => errors.push(error),
   });

@@ -27,7 +27,7 @@ function open(texts: readonly string[], restMs: number) {
     {
       watch,
       execution: "e",
-      isAllowed: () => true,
+      allowed: new AbortController().signal,
       inTurn: (read) => read(),
       hold: () => {},
       signal: closing.signal,

@@ -1,3 +1,4 @@
+import { PortcullisError } from "../../../errors.ts";
 import type { LinkEnd } from "../../guest/guest-link.ts";
 import type { Limits } from "../../limits.ts";
 import type { Ending, Unreplayable } from "../../outcome.ts";
@@ -44,6 +45,12 @@ export function endingUnopened(
   return turns === 0 || wasEvicted
     ? { type: "stopped", limit, allowed, seen: allowed }
     : engineDied(`the engine died, and the wait for another one reached a limit (${limit}, ${allowed})`);
+}
+
+/** The ending of an execution whose signal was aborted with this reason. */
+export function endingCancelled(reason: unknown): Extract<Ending, { readonly type: "cancelled" }> {
+  const isRevoked = PortcullisError.is(reason) && reason.code === "key_revoked";
+  return { type: "cancelled", ...(isRevoked && { code: "key_revoked" }) };
 }
 
 export function endingDiverged({ turn, recorded, replayed }: Divergence): Ending {

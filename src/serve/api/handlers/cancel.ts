@@ -29,7 +29,7 @@ export async function endConversation(parts: ApiParts, { key, id }: ApiRequest<u
 export async function interrupt(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
   const own = await ownConversation(parts, key, id);
   await repeat(parts, key, own, async (status) => {
-    if (parts.runs.has(own)) await parts.runs.interrupt(own);
+    if (parts.runs.has(own)) await parts.runs.end(own, interrupted());
     else if (status.listed.state === "running") await endRunning(parts, key, own, status, "interrupt");
     else return true;
     return false;
@@ -40,7 +40,7 @@ export async function interrupt(parts: ApiParts, { key, id }: ApiRequest<unknown
 async function end(parts: ApiParts, key: Key, own: ExecutionId): Promise<Response> {
   await repeat(parts, key, own, async (status) => {
     if (status.listed.state === "ended") return true;
-    if (parts.runs.has(own)) await parts.runs.cancel(own);
+    if (parts.runs.has(own)) await parts.runs.end(own, cancelled());
     else if (rests(status)) await endResting(parts, key, own, status.conversation);
     else await endRunning(parts, key, own, status, "cancel");
     return false;

@@ -5,11 +5,20 @@ import { PortcullisError } from "../../../errors.ts";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { given } from "../../../option-rules/given.ts";
 import { limitsOf } from "../../../programs/limits.ts";
-import { readHeader } from "../../../journal/reading/read-records.ts";
+import type { Header } from "../../../journal/record.ts";
+import type { Key } from "../../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../../http/problems.ts";
 import type { BEGIN_BODY, SAY_BODY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, currentRuntime, ownConversation, takePlace } from "../parts.ts";
+import {
+  type ApiParts,
+  type ApiRequest,
+  headerIfOwn,
+  ownConversation,
+  refuseOfAnother,
+  refuseOfGateway,
+  takePlace,
+} from "../parts.ts";
 import { refuseAboveLimits, refuseLanguage, schemaOf } from "./execute.ts";
 import { statusAnswer } from "./show.ts";
 
@@ -26,13 +35,15 @@ export async function begin(parts: ApiParts, request: BeginRequest): Promise<Res
   const { key, body, about } = request;
   const { message, execution = randomUUID(), model: name, answer: schema, wait: _, ...chosen } = body;
   const { served } = parts;
-  const runtime = currentRuntime(parts, key);
+  const runtime = parts.keys.runtimeOf(key);
   const model = served.choose(name);
   served.refuseAbove(body);
   refuseAboveLimits(body.limits, runtime);
   refuseLanguage(body.language, runtime);
   const answer = schemaOf(schema, "body.answer");
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
+  const header = await headerIfOwn(parts, key, id);
+  if (header) refuseOfAnother(key, header);
   about(execution);
   const { maxTurns, maxTokens } = served.offer;
   const options = { maxTurns, maxTokens, ...given(chosen), ...given({ answer }), expect: 0, model };
@@ -46,9 +57,14 @@ export async function continueIt(parts: ApiParts, request: SayRequest): Promise<
   const { tenant } = key;
   const { id, model } = await parts.readings.run(key.id, signal, async () => {
     const own = await ownConversation(parts, key, request.id);
+    const header = await headerIfOwn(parts, key, own);
+    if (header) {
+      refuseOfGateway(header);
+      refuseWider(key, header);
+      refuseOfAnother(key, header);
+    }
     const { conversation } = await parts.runtime.status(own, { tenant });
     if (!conversation) throw new Error("A conversation has the status of one.");
-    await refuseWider(parts, request, own);
     return { id: own, model: parts.served.continuing({ execution: own, tenant, ...conversation }) };
   });
   // Only `expect` tells whether it is the same message again.
@@ -71,7 +87,7 @@ async function say(
   { key, signal: left, body: { wait }, holdBody }: BeginRequest | SayRequest,
   { id, message, options }: Saying,
 ): Promise<Response> {
-  const runtime = currentRuntime(parts, key);
+  const runtime = parts.keys.runtimeOf(key);
   const release = takePlace(parts, key);
   const said = Promise.withResolvers<void>();
   const { onEvent } = parts;
@@ -95,11 +111,9 @@ async function say(
 }
 
 /** A key continues no conversation that may take more than the key's own limits allow. */
-async function refuseWider({ runtime }: ApiParts, { key }: SayRequest, id: ExecutionId): Promise<void> {
-  if (!key.limits) return;
-  const header = await readHeader(runtime.journal, id, { tenant: key.tenant });
-  const allowed: Readonly<Record<string, number>> = header ? { ...limitsOf(header) } : {};
-  for (const [name, most] of Object.entries(key.limits)) {
+function refuseWider({ limits = {} }: Key, header: Header): void {
+  const allowed: Readonly<Record<string, number>> = { ...limitsOf(header) };
+  for (const [name, most] of Object.entries(limits)) {
     const has = allowed[name];
     if (most !== undefined && has !== undefined && has > most)
       throw new RequestProblem(

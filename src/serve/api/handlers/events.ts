@@ -48,7 +48,7 @@ function streamed(
   execution: ExecutionId,
   open: (live: Live) => ReadableStream<Uint8Array>,
 ): Response {
-  const { runtime, watch, closing, readings, isCurrent, onError } = parts;
+  const { runtime, watch, closing, readings, keys, onError } = parts;
   const held = growingBytes(parts.open, key.id);
   held.become(STREAM_BYTES);
   const stream = open({
@@ -56,7 +56,7 @@ function streamed(
     watch,
     execution,
     tenant: key.tenant,
-    isAllowed: () => isCurrent(key),
+    allowed: keys.signalOf(key),
     inTurn: (read) => readings.run(key.id, undefined, read),
     hold: (bytes) => held.become(STREAM_BYTES + bytes),
     signal: closing,

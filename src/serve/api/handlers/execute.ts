@@ -16,7 +16,7 @@ import { type Schema, storedSchema } from "../../../tools/schema.ts";
 import { cutMiddle } from "../../../values/cut-middle.ts";
 import { type EXECUTE_BODY, FAULT_BYTES, SCHEMA_LENGTH } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, currentRuntime, takePlace } from "../parts.ts";
+import { type ApiParts, type ApiRequest, headerIfOwn, refuseOfAnother, takePlace } from "../parts.ts";
 import { reportAnswer } from "./show.ts";
 
 type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
@@ -27,12 +27,16 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   const { wait, execution = randomUUID() } = body;
   if (body.maxAgeMs !== undefined && body.after === undefined)
     throw new RequestProblem("request_invalid", "body.maxAgeMs: it goes with `after`, and there is none.");
-  const runtime = currentRuntime(parts, key);
+  const runtime = parts.keys.runtimeOf(key);
   refuseAboveLimits(body.limits, runtime);
   refuseLanguage(body.language, runtime);
   const result = schemaOf(body.result, "body.result");
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
   const after = body.after === undefined ? undefined : await parts.ids.stored(key.tenant, body.after);
+  for (const other of [id, after]) {
+    const header = other === undefined ? undefined : await headerIfOwn(parts, key, other);
+    if (header) refuseOfAnother(key, header);
+  }
   about(execution);
   const release = takePlace(parts, key);
   const begun = Promise.withResolvers<void>();

@@ -10,14 +10,14 @@ import { Lane } from "../../../values/slice-scheduler.ts";
 import type { LISTED_TOOL } from "../answers.ts";
 import type { SEARCH_QUERY, TOOLS_QUERY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, currentRuntime } from "../parts.ts";
+import { type ApiParts, type ApiRequest } from "../parts.ts";
 
 /** `GET /v1/tools`: the tools that the key may call, and what a model is told so that it can write programs. */
 export async function tools(
   parts: ApiParts,
   { key, query: { cursor = "", limit } }: ApiRequest<unknown, z.output<typeof TOOLS_QUERY>>,
 ): Promise<Response> {
-  const runtime = currentRuntime(parts, key);
+  const runtime = parts.keys.runtimeOf(key);
   const { run_program: program, search_tools: search } = runtime.asTool("mcp");
   const after = runtime.enabledTools.all
     .filter(({ name }) => name > cursor)
@@ -43,7 +43,7 @@ export async function searchTools(
   parts: ApiParts,
   { key, query: { q, limit, caller, language } }: ApiRequest<unknown, z.output<typeof SEARCH_QUERY>>,
 ): Promise<Response> {
-  return jsonAnswer(key, { tools: await currentRuntime(parts, key).searchTools(q, limit, { caller, language }) });
+  return jsonAnswer(key, { tools: await parts.keys.runtimeOf(key).searchTools(q, limit, { caller, language }) });
 }
 
 function listed(tool: Tool): SchemaType<typeof LISTED_TOOL> {

@@ -1,11 +1,11 @@
 import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
 import { cancel, every, type Timer } from "../../../clock.ts";
 import { fieldOf } from "../../../values/fields.ts";
-import { untilAborted } from "../../../values/until-aborted.ts";
+import type { CurrentKeys } from "../../current-keys.ts";
 import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import { countedStream, isStream } from "../../http/counted-answer.ts";
 import type { Key } from "../../http/keys.ts";
-import { RequestProblem } from "../../http/problems.ts";
+import { type Problem, problemOf, RequestProblem } from "../../http/problems.ts";
 import { declaredBytes, readJson } from "../../http/read-json.ts";
 import { whenOver } from "../../http/when-over.ts";
 import type { Principal } from "../../principal.ts";
@@ -15,7 +15,7 @@ import { frameFault, MESSAGE_BYTES } from "./message-frame.ts";
 
 /** Bytes of the message that begins a session, because the session keeps what the client says of itself. */
 const INITIALIZE_BYTES = 64 * 1024;
-/** How often keys that have expired, and sessions that are unused, are looked for, in milliseconds. */
+/** How often sessions that are unused are looked for, in milliseconds. */
 const LOOK_MS = 1000;
 
 /** Where a request has its principal. The id alone would belong to another key, if the keys change meanwhile. */
@@ -31,20 +31,11 @@ const REFUSED_ANSWER = -32000;
 
 const NO_BODY: Body = { message: undefined, bytes: 0 };
 
-/** A request whose answer is not over. */
-interface Answering {
-  readonly key: Key;
-  readonly end: AbortController;
-  /** Held here until it is answered: a request that is garbage aborts its signal no more. */
-  readonly request: Request;
-}
-
 export interface HttpDoorParts {
   readonly door: McpDoor;
   /** Counts what requests hold, together with the server's other paths. */
   readonly open: BytesByKey;
-  /** Whether a key that was let in still holds. */
-  readonly isCurrent: (key: Key) => boolean;
+  readonly keys: Pick<CurrentKeys, "signalOf">;
 }
 
 /**
@@ -56,36 +47,27 @@ export class HttpDoor implements AsyncDisposable {
   readonly #parts: HttpDoorParts;
   readonly #sessions: McpSessions;
   readonly #handler: McpHttpHandler;
-  readonly #answering = new Set<Answering>();
+  /** Requests whose answers are not over: a request that is garbage aborts its signal no more. */
+  readonly #answering = new Set<Request>();
   readonly #looking: Timer;
 
   constructor(parts: HttpDoorParts) {
-    const { door } = parts;
+    const { door, keys } = parts;
     this.#parts = parts;
-    this.#sessions = new McpSessions(door);
+    this.#sessions = new McpSessions(door, keys);
     this.#handler = door.mcp.createMcpHandler(({ authInfo }) => door.serverFor(principalIn(authInfo)), {
       maxRequestBodySize: MESSAGE_BYTES,
       onerror: (error) => tellOwn(door, error),
     });
-    this.#looking = every(LOOK_MS, () => {
-      this.endRevoked();
-      this.#sessions.expire();
-    }).unref();
+    this.#looking = every(LOOK_MS, () => this.#sessions.expire()).unref();
   }
 
   /** Rejects with a `RequestProblem` for a request that the door does not take. */
   async fetch(request: Request, key: Key): Promise<Response> {
     const body = request.method === "POST" ? await this.#read(request, key) : NO_BODY;
     // A body may take its time, and keys change.
-    if (!this.#parts.isCurrent(key)) throw revoked("Nothing was begun.");
+    this.#parts.keys.signalOf(key).throwIfAborted();
     return this.#answer(request, key, body);
-  }
-
-  /** Ends what is under way for keys that do not hold any more. */
-  endRevoked(): void {
-    const { isCurrent } = this.#parts;
-    for (const { key, end } of this.#answering) if (!isCurrent(key)) end.abort(revoked("What it had begun was ended."));
-    this.#sessions.endRevoked(isCurrent);
   }
 
   async #read(request: Request, { id, tenant }: Key): Promise<Body> {
@@ -109,16 +91,17 @@ export class HttpDoor implements AsyncDisposable {
     held.defer(this.#hold(key.id, body.bytes));
     const onFirst = valueBytes === 0 ? () => {} : this.#hold(key.id, valueBytes);
     held.defer(onFirst);
-    const end = new AbortController();
-    const { signal } = end;
-    const answering = { key, end, request: endedBy(request, signal) };
+    const signal = this.#parts.keys.signalOf(key);
+    const answering = endedBy(request, signal);
     this.#answering.add(answering);
     held.defer(() => this.#answering.delete(answering));
-    const response = await until(signal, this.#handle(answering.request, key, body));
-    const refusal = (problem: RequestProblem) => refusalOf(body.message, problem);
-    const counted = isStream(response) ? countedStream(response, { open, key: key.id, onFirst, refusal }) : response;
+    const response = await this.#handle(answering, key, body);
+    const refusal = (problem: Problem) => refusalOf(body.message, problem);
+    const counted = isStream(response)
+      ? countedStream(response, { open, key: key.id, onFirst, refusal: ({ problem }) => refusal(problem) })
+      : response;
     const rest = held.move();
-    return whenOver(counted, () => rest.dispose(), signal);
+    return whenOver(counted, () => rest.dispose(), { signal, last: () => refusal(problemOf(signal.reason)) });
   }
 
   async #handle(request: Request, key: Key, { message, bytes }: Body): Promise<Response> {
@@ -151,27 +134,12 @@ function endedBy({ url, method, headers, signal }: Request, end: AbortSignal): R
   return new Request(url, { method, headers, signal: AbortSignal.any([signal, end]) });
 }
 
-/** The response, unless the signal is aborted first: then a late response is dropped. */
-function until(signal: AbortSignal, answer: Promise<Response>): Promise<Response> {
-  return untilAborted(answer, signal).catch((error: unknown) => {
-    answer.then((late) => late.body?.cancel()).catch(() => {});
-    throw error;
-  });
-}
-
 /** The error in place of an answer, as the last event of a stream; nothing if no answer is expected. */
-function refusalOf(message: unknown, { problem }: RequestProblem): string {
+function refusalOf(message: unknown, problem: Problem): string {
   const id = fieldOf(message, "id");
   if (typeof id !== "string" && typeof id !== "number") return "";
   const error = { code: REFUSED_ANSWER, message: problem.message, data: { code: problem.code } };
   return `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`;
-}
-
-function revoked(what: string): RequestProblem {
-  return new RequestProblem(
-    "key_unknown",
-    `This key was changed or revoked, or has expired, during the request. ${what}`,
-  );
 }
 
 function principalIn(authInfo: AuthInfo | undefined): Principal {

@@ -5,6 +5,7 @@ import { BytesByKey } from "../../http/bytes-by-key.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { whenOver } from "../../http/when-over.ts";
 import type { Key } from "../../http/keys.ts";
+import type { CurrentKeys } from "../../current-keys.ts";
 import type { McpDoor } from "../mcp-door.ts";
 
 const MIB = 1024 * 1024;
@@ -16,11 +17,13 @@ const MEMORY_BYTES = 4;
 const UNUSED_MS = 30 * 60 * 1000;
 
 interface Session {
-  /** The key with its rights at the session's beginning: if its rights change, it is another object. */
   readonly key: Key;
+  /** Aborted once the key holds no more. If only its rate changes, it is the same. */
+  readonly held: AbortSignal;
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  readonly release: () => void;
+  /** Gives back what it holds. */
+  readonly ending: DisposableStack;
   /** Requests whose answers are not over. */
   requests: number;
   usedAt: number;
@@ -36,11 +39,13 @@ interface RequestParts {
 /** The sessions of clients that speak a protocol before 2026, in which the server asks the client and is told of cancelled requests. */
 export class McpSessions implements AsyncDisposable {
   readonly #door: McpDoor;
+  readonly #keys: Pick<CurrentKeys, "signalOf">;
   readonly #sessions = new Map<string, Session>();
   readonly #held = new BytesByKey(HELD);
 
-  constructor(door: McpDoor) {
+  constructor(door: McpDoor, keys: Pick<CurrentKeys, "signalOf">) {
     this.#door = door;
+    this.#keys = keys;
   }
 
   async fetch(request: Request, key: Key, parts: RequestParts): Promise<Response> {
@@ -48,7 +53,8 @@ export class McpSessions implements AsyncDisposable {
     if (id === null) return this.#begin(request, key, parts);
     const session = this.#sessions.get(id);
     // Another key's session is like a session that never was.
-    if (session?.key !== key) throw new RequestProblem("session_unknown", "There is no such session: begin a new one.");
+    if (session?.held !== this.#keys.signalOf(key))
+      throw new RequestProblem("session_unknown", "There is no such session: begin a new one.");
     return this.#serve(session, request, parts);
   }
 
@@ -58,27 +64,30 @@ export class McpSessions implements AsyncDisposable {
     for (const [id, { requests, usedAt }] of this.#sessions) if (requests === 0 && usedAt < before) this.#end(id);
   }
 
-  /** Ends the sessions of keys that do not hold any more. */
-  endRevoked(isCurrent: (key: Key) => boolean): void {
-    for (const [id, { key }] of this.#sessions) if (!isCurrent(key)) this.#end(id);
-  }
-
   async #begin(request: Request, key: Key, parts: RequestParts): Promise<Response> {
     const release = this.#makeRoom(key, parts.bytes);
     const { WebStandardStreamableHTTPServerTransport: HttpTransport } = this.#door.mcp;
     const server = this.#door.serverFor(key);
     const transport = new HttpTransport({
       sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => void this.#sessions.set(id, session),
+      onsessioninitialized: (id) => {
+        this.#sessions.set(id, session);
+        const end = () => this.#end(id);
+        held.addEventListener("abort", end, { once: true });
+        ending.defer(() => held.removeEventListener("abort", end));
+      },
       onsessionclosed: (id) => this.#end(id),
     });
-    const session: Session = { key, server, transport, release, requests: 0, usedAt: now() };
+    const ending = new DisposableStack();
+    ending.defer(release);
+    const held = this.#keys.signalOf(key);
+    const session: Session = { key, held, server, transport, ending, requests: 0, usedAt: now() };
     try {
       await server.connect(transport);
       return await this.#serve(session, request, parts);
     } finally {
       if (transport.sessionId === undefined || !this.#sessions.has(transport.sessionId)) {
-        release();
+        ending.dispose();
         await server.close();
       }
     }
@@ -117,7 +126,7 @@ export class McpSessions implements AsyncDisposable {
   #end(id: string): void {
     const session = this.#sessions.get(id);
     this.#sessions.delete(id);
-    session?.release();
+    session?.ending.dispose();
     session?.server.close().catch((error: unknown) => this.#door.onError(error));
   }
 

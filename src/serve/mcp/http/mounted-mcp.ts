@@ -9,7 +9,6 @@ export type MountedMcpOptions = McpDoorOptions & Omit<HttpDoorParts, "door">;
 export class MountedMcp implements AsyncDisposable {
   readonly #options: MountedMcpOptions;
   #opening: Promise<HttpDoor> | undefined;
-  #door: HttpDoor | undefined;
   #isClosed = false;
 
   constructor(options: MountedMcpOptions) {
@@ -21,17 +20,11 @@ export class MountedMcp implements AsyncDisposable {
     return (await this.#opened()).fetch(request, key);
   }
 
-  /** Ends what is under way for keys that do not hold any more. */
-  keysChanged(): void {
-    this.#door?.endRevoked();
-  }
-
   async #opened(): Promise<HttpDoor> {
-    const { isCurrent, open, onError } = this.#options;
+    const { keys, open, onError } = this.#options;
     try {
-      this.#opening ??= McpDoor.open(this.#options).then((door) => new HttpDoor({ door, open, isCurrent }));
-      this.#door = await this.#opening;
-      return this.#door;
+      this.#opening ??= McpDoor.open(this.#options).then((door) => new HttpDoor({ door, open, keys }));
+      return await this.#opening;
     } catch (error) {
       this.#opening = undefined;
       onError?.(error);

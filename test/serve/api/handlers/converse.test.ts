@@ -434,7 +434,7 @@ test("a key that lacks tools of a conversation cannot continue it, and is not to
   const keys = {
     keys: [
       { id: "con", key: keyOf("con"), tenant: "acme", scopes: ["converse"] },
-      { id: "crm", key: keyOf("crm"), tenant: "acme", scopes: ["converse"], tools: ["crm.*"] },
+      { id: "crm", key: keyOf("crm"), tenant: "acme", scopes: ["converse", "read"], tools: ["crm.*"] },
     ],
   };
   const tools = ["crm.find", "bank.pay"].map((name) =>
@@ -450,7 +450,7 @@ test("a key that lacks tools of a conversation cannot continue it, and is not to
   await using door = await open({ server: { keys, model: echo }, runtime: { tools } });
   await door.begin({ message: "one", execution: "wide" });
   const refused = await door.say("wide", { message: "two" }, keyOf("crm"));
-  expect(codeOf(refused)).toEqual([409, "tools_changed"]);
+  expect(codeOf(refused)).toEqual([403, "scope_missing"]);
   expect(refused.text).not.toContain("bank");
   expect((await door.say("wide", { message: "two" })).json.conversation).toMatchObject({ said: 2 });
 });

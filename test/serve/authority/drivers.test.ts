@@ -1,0 +1,243 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { createMemorySandbox } from "portcullis/testing";
+import { describe, expect, test, vi } from "vitest";
+import { keyOf } from "../servers.ts";
+import { BOSS, type Host, keys, PROGRAM, SMALL, talker, type World, world } from "./world.ts";
+
+/** A driver after the first: it takes up what waits, once it is decided. */
+interface Driver {
+  readonly name: string;
+  /** Whether it has the keys, and so knows what the key may do now. */
+  readonly hasKeys: boolean;
+  readonly isFleet?: boolean;
+  readonly drive: (given: Driven) => Promise<void>;
+}
+
+interface Driven {
+  readonly here: World;
+  readonly id: string;
+  /** The id of the call that waits, as who decides it writes it. */
+  readonly call: string;
+  readonly isTalk: boolean;
+  /** A server with these keys. */
+  readonly server: () => Promise<Host>;
+}
+
+const ALLOW = { allow: true };
+
+async function decided(driven: Driven, host: Host): Promise<void> {
+  const { here, id, call } = driven;
+  const body = { decisions: { [call]: ALLOW } };
+  const shown = id.slice(id.indexOf(":") + 1);
+  expect((await host.ask("POST", `/v1/executions/${shown}/decisions`, { key: keyOf("boss"), body })).status).toBe(200);
+  await expect.poll(() => over(here, id)).toBe(true);
+}
+
+/** Whether an execution has ended, or rests after an answer. */
+async function over({ journal }: World, id: string): Promise<boolean> {
+  if ((await journal.find(id)).ended) return true;
+  let last: string | undefined;
+  for await (const record of journal.read(id)) last = record.type;
+  return last === "rest";
+}
+
+const noted = async ({ here, id, call }: Driven) => {
+  const runtime = await here.open();
+  await runtime.decide(id, { [call]: ALLOW }, { tenant: "acme" });
+  return runtime;
+};
+
+const model = () => talker();
+
+const DRIVERS: readonly Driver[] = [
+  { name: "a decision at a server", hasKeys: true, drive: async (d) => decided(d, await d.server()) },
+  {
+    name: "recover of a server that was started anew",
+    hasKeys: true,
+    drive: async (d) => {
+      await noted(d);
+      await (await d.server()).server.recover();
+    },
+  },
+  {
+    name: "a worker in a server of a fleet",
+    hasKeys: true,
+    isFleet: true,
+    drive: async (d) => {
+      const { server } = await d.server();
+      await server.listen({ port: 0 });
+      await noted(d);
+      await expect.poll(() => over(d.here, d.id)).toBe(true);
+    },
+  },
+  {
+    name: "a worker of a fleet in another process",
+    hasKeys: false,
+    isFleet: true,
+    drive: async (d) => {
+      const runtime = await d.here.open();
+      await using _ = await runtime.work({ model });
+      await noted(d);
+      await expect.poll(() => over(d.here, d.id)).toBe(true);
+    },
+  },
+  {
+    name: "resume of a host",
+    hasKeys: false,
+    drive: async ({ here, id, call, isTalk }) => {
+      const runtime = await here.open();
+      const options = { tenant: "acme", decisions: { [call]: ALLOW } };
+      await (isTalk ? runtime.resumeAgent(id, { ...options, model: model() }) : runtime.resume(id, options));
+    },
+  },
+  {
+    name: "recover of a host",
+    hasKeys: false,
+    drive: async (d) => {
+      const runtime = await noted(d);
+      for await (const one of runtime.recover({ model })) expect(one).not.toHaveProperty("error");
+    },
+  },
+];
+
+const KINDS = ["program", "conversation"] as const;
+
+describe.each(DRIVERS)("$name", ({ hasKeys, isFleet = false, drive }) => {
+  test.each(KINDS)("has no more than the key that began the %s", async (kind) => {
+    await using here = world({ isFleet });
+    const driven = await begin(here, kind, keys(SMALL, BOSS));
+    await drive(driven);
+    expect(here.ran).toEqual(["ask programmatic", "free programmatic"]);
+  });
+
+  test.runIf(hasKeys).each(KINDS)("has no more than the key of the %s may do now", async (kind) => {
+    await using here = world({ isFleet });
+    const driven = await begin(here, kind, keys({ ...SMALL, tools: ["ask", "other"], callers: undefined }, BOSS));
+    await drive(driven);
+    expect(here.ran).toEqual(["ask programmatic"]);
+  });
+
+  test.runIf(hasKeys).each(KINDS)("ends the %s of a key that is gone, and runs nothing of it", async (kind) => {
+    await using here = world({ isFleet });
+    const driven = await begin(here, kind, keys(BOSS));
+    await drive(driven);
+    expect(here.ran).toEqual([]);
+    expect(await endingOf(here, driven.id)).toEqual({ type: "cancelled", code: "key_revoked" });
+  });
+
+  test("leaves what the limits of a key were to what it began with", async () => {
+    await using here = world({ isFleet });
+    const small = { ...SMALL, limits: { calls: 2 } };
+    const driven = await begin(here, "program", keys({ ...small, limits: { calls: 9 } }, BOSS), small, BUSY);
+    await drive(driven);
+    expect(here.ran).toEqual(["ask programmatic", "free programmatic"]);
+  });
+
+  test.runIf(hasKeys)("takes what the limits of a key are now, if they are less", async () => {
+    await using here = world({ isFleet });
+    const driven = await begin(here, "program", keys({ ...SMALL, limits: { calls: 2 } }, BOSS), SMALL, BUSY);
+    await drive(driven);
+    expect(here.ran).toEqual(["ask programmatic", "free programmatic"]);
+  });
+});
+
+const BUSY = `await tools.ask({}); for (let n = 0; n < 5; n += 1) try { await tools.free({}) } catch {}`;
+
+async function begin(
+  here: World,
+  kind: (typeof KINDS)[number],
+  later: object,
+  small: object = SMALL,
+  program = PROGRAM,
+): Promise<Driven> {
+  const isTalk = kind === "conversation";
+  const isFleet = (await here.open()).fleet !== undefined;
+  {
+    const first = await here.serve({ keys: keys(small, BOSS), model: talker() });
+    if (isFleet) await first.server.listen({ port: 0 });
+    const key = keyOf("small");
+    const begun = isTalk
+      ? await first.ask("POST", "/v1/conversations", { key, body: { message: "go", execution: "e", wait: true } })
+      : await first.ask("POST", "/v1/executions", { key, body: { program, execution: "e", wait: true } });
+    expect([begun.status, begun.json.state], begun.text).toEqual([200, "waiting"]);
+    await first.server.close({ drainMs: 0 });
+  }
+  const id = await here.root();
+  return {
+    here,
+    id,
+    call: isTalk ? "call-1/1" : "1",
+    isTalk,
+    server: () => here.serve({ keys: later, model: talker() }),
+  };
+}
+
+async function endingOf({ journal }: World, id: string): Promise<unknown> {
+  for await (const record of journal.read(id)) if (record.type === "outcome") return JSON.parse(record.outcome);
+  return undefined;
+}
+
+test("the header of an execution says whose it is, and what of its tools, callers and limits it has", async () => {
+  await using here = world();
+  const { id } = await begin(here, "program", keys(SMALL), { ...SMALL, limits: { calls: 7 } });
+  for await (const header of here.journal.read(id)) {
+    expect(header).toMatchObject({
+      owner: { key: "small" },
+      limits: { calls: 7 },
+      tools: [
+        { name: "ask", callers: ["programmatic"] },
+        { name: "free", callers: ["programmatic"] },
+      ],
+    });
+    break;
+  }
+});
+
+test("a host has no more than what is in the header, also of limits, and of limits of the machine no more than it allows", async () => {
+  await using here = world();
+  const [less, more] = [2 ** 27, 2 ** 28];
+  const began = await here.open({ limits: { memoryBytes: less, calls: 5, printedBytes: 1000 } });
+  await began.execute(BUSY, { execution: "e" });
+  const sandbox = createMemorySandbox();
+  const opened = vi.spyOn(sandbox, "open");
+  const other = await here.open({ sandbox, limits: { memoryBytes: more, calls: 3, printedBytes: 10 } });
+  await other.resume("e", { decisions: { 1: ALLOW } });
+  expect(opened.mock.calls[0]?.[0]).toMatchObject({ limits: { memoryBytes: less, printedBytes: 1000 } });
+  expect(here.ran).toEqual(["ask programmatic", "free programmatic", "free programmatic"]);
+});
+
+test("a server with keys drives nothing that code of the host has begun for a tenant of its keys, and a host does", async () => {
+  await using here = world();
+  const runtime = await here.open();
+  await runtime.execute(PROGRAM, { execution: "hosts", tenant: "acme" });
+  const { ask, server } = await here.serve({ keys: keys(BOSS) });
+  const body = { decisions: { 1: ALLOW } };
+  expect((await ask("POST", "/v1/executions/hosts/decisions", { key: keyOf("boss"), body })).status).toBe(200);
+  await server.recover();
+  expect((await ask("POST", "/v1/executions/hosts/cancel", { key: keyOf("boss"), body: {} })).json.error.code).toBe(
+    "execution_driven",
+  );
+  expect(here.ran).toEqual([]);
+  await Array.fromAsync(runtime.recover());
+  expect(here.ran).toEqual(["ask programmatic", "free programmatic", "other programmatic"]);
+});
+
+/** The logs themselves, and what only ends an execution: nothing of it runs. */
+const OTHERS: ReadonlySet<string> = new Set([
+  "programs/from-journal/tracked-log.ts",
+  "agent/drive/conversation-log.ts",
+  "programs/drive/ending/end-without-running.ts",
+]);
+
+test("whatever claims an execution to drive it derives its scope from the header", () => {
+  const src = fileURLToPath(new URL("../../../src/", import.meta.url));
+  const claiming = readdirSync(src, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && !OTHERS.has(file))
+    .map((file) => ({ file, text: readFileSync(src + file, "utf8") }))
+    .filter(({ text }) => /Log\.claim\(/.test(text));
+  expect(claiming.map(({ file }) => file)).toEqual(
+    expect.arrayContaining(["programs/resume.ts", "agent/resume-agent.ts"]),
+  );
+  expect(claiming.filter(({ text }) => !text.includes("drivenScope(")).map(({ file }) => file)).toEqual([]);
+});

@@ -1,0 +1,166 @@
+import { defineTool } from "portcullis";
+import { createMemoryJournal } from "portcullis/journal";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { keyOf, openServer } from "../servers.ts";
+import { openGateway } from "../gateway/gateways.ts";
+import { BOSS, keys, SMALL, world } from "./world.ts";
+
+const KEEPS = `const s = await tools.other({}); await save("s", s); return s`;
+const LOADS = `return await load("s")`;
+
+/** An execution of `boss` with a value of the tool `other`, and a server on its journal with this key too. */
+async function opened(key: object) {
+  const here = world();
+  const host = await here.serve({ keys: keys(BOSS, { ...SMALL, ...key }) });
+  const asBoss = { key: keyOf("boss"), body: { execution: "payroll", program: KEEPS } };
+  expect((await host.ask("POST", "/v1/executions", asBoss)).json.outcome.value).toBe("other");
+  const small = (method: string, path: string, body?: object) =>
+    host.ask(method, path, { key: keyOf("small"), ...(body && { body }) });
+  return { small, [Symbol.asyncDispose]: () => here[Symbol.asyncDispose]() };
+}
+
+const ASKS = [
+  ["corrects it", "POST", "/v1/executions", { program: LOADS, after: "payroll" }],
+  ["asks for it again under its id", "POST", "/v1/executions", { program: KEEPS, execution: "payroll" }],
+  ["asks for its value", "GET", "/v1/executions/payroll/artifacts/s", undefined],
+] as const;
+
+test.each(ASKS)("a key without the scope read that %s is refused", async (_, method, path, body) => {
+  await using door = await opened({ scopes: ["run"], tools: ["*"], callers: undefined });
+  const { status, text } = await door.small(method, path, body);
+  expect([status, text]).toEqual([403, expect.stringContaining("scope_missing")]);
+});
+
+test.each(ASKS)(
+  "a key without the tools of another key's program that %s is refused",
+  async (_, method, path, body) => {
+    await using door = await opened({});
+    const { status, text } = await door.small(method, path, body);
+    expect([status, text]).toEqual([403, expect.stringContaining("scope_missing")]);
+  },
+);
+
+test.each(ASKS)("a key that may read and has its tools, and %s, is given it", async (_, method, path, body) => {
+  await using door = await opened({ tools: ["*"], callers: undefined });
+  const { status, text } = await door.small(method, path, body);
+  expect([status, text]).toEqual([200, expect.stringContaining("other")]);
+});
+
+const CLIENT_TOOL = { name: "other", description: "o", input_schema: { type: "object", properties: {} } } as const;
+const RUN = { id: "run", key: keyOf("run"), tenant: "acme", scopes: ["run", "read", "decide", "converse"] };
+const CON = { id: "con", key: keyOf("con"), tenant: "acme", scopes: ["converse", "read", "decide", "run"] };
+
+/** A conversation of the gateway whose program waits for its client, with a tool that the server has under this name too. */
+async function waitingAtGateway() {
+  const ran: string[] = [];
+  const tool = defineTool({
+    name: "other",
+    description: "o",
+    input: z.looseObject({}),
+    allowedCallers: ["direct", "programmatic"],
+    effect: "read",
+    handler: () => void ran.push("other"),
+  });
+  const journal = createMemoryJournal();
+  const gateway = await openGateway(
+    [{ programs: ["return [await tools.other({}), await tools.other({})]"] }, { text: "end" }],
+    { journal, keys: keys(CON, RUN), runtime: { tools: [tool], approve: () => "later" } },
+  );
+  const message = await gateway.anthropic().messages.create({
+    model: "m",
+    max_tokens: 100,
+    messages: [{ role: "user", content: "go" }],
+    tools: [
+      { type: "code_execution_20260120", name: "code_execution" },
+      { ...CLIENT_TOOL, allowed_callers: ["code_execution_20260120"] },
+    ] as never,
+  });
+  expect(message.stop_reason).toBe("tool_use");
+  const ids = await Array.fromAsync(journal.list({}), ({ execution }) => execution);
+  const conversation = ids.find((id) => id.startsWith("gateway-")) ?? "";
+  const child = ids.find((id) => !id.startsWith("gateway-")) ?? "";
+  const ask = (id: string, path: string, body: object, key: string) =>
+    gateway.fetch(`http://localhost${path.replace(":id", id)}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${keyOf(key)}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  return { gateway, ran, journal, conversation, child, ask };
+}
+
+test("what waits for a client of the gateway takes nothing on another path, of no key, nor does the program in it", async () => {
+  const { gateway, ran, journal, conversation, child, ask } = await waitingAtGateway();
+  await using _ = gateway;
+  const before = await Array.fromAsync(journal.read(child));
+  const result = { value: "forged" };
+  for (const key of ["con", "run"])
+    for (const [id, path, body] of [
+      [conversation, "/v1/executions/:id/results", { results: { "call-1/1": result } }],
+      [child, "/v1/executions/:id/results", { results: { 1: result } }],
+      [conversation, "/v1/executions/:id/decisions", { decisions: { "call-1/1": { allow: true } } }],
+      [child, "/v1/executions/:id/decisions", { decisions: { 1: { allow: true } } }],
+      [conversation, "/v1/conversations/:id", { message: "and now?" }],
+    ] as const) {
+      const answer = await ask(id, path, body, key);
+      expect([answer.status, await answer.text()], path).toEqual([409, expect.stringContaining("execution_driven")]);
+    }
+  expect(await Array.fromAsync(journal.read(child))).toEqual(before);
+  expect(ran).toEqual([]);
+});
+
+test.each(["program", "conversation"] as const)(
+  "a client's tool does not become the host's of the same name and schemas, when a host takes the %s up",
+  async (kind) => {
+    const { gateway, ran, journal, conversation } = await waitingAtGateway();
+    await using _ = gateway;
+    await gateway.server.close({ drainMs: 0 });
+    await using host = await openServer(
+      { keys: keys(RUN) },
+      {
+        journal,
+        tools: [
+          defineTool({
+            name: "other",
+            description: "o",
+            input: z.looseObject({}),
+            allowedCallers: ["direct", "programmatic"],
+            effect: "read",
+            handler: () => void ran.push("other"),
+          }),
+        ],
+      },
+    );
+    await host.runtime.answer(conversation, { "call-1/1": { value: 1 } }, { tenant: "acme" });
+    const taken =
+      kind === "conversation"
+        ? Array.fromAsync(host.runtime.recover({ model: () => undefined }))
+        : host.server.recover();
+    await taken;
+    expect(ran).toEqual([]);
+  },
+);
+
+test.each([
+  ["another effect", { effect: "write" }],
+  ["its calls answered by a client", { handler: "client" }],
+  ["fewer callers", { allowedCallers: ["direct"] }],
+])("an execution is not taken up with a tool that has %s now", async (_, change) => {
+  const common = {
+    name: "find",
+    description: "d",
+    input: z.object({}),
+    allowedCallers: ["direct", "programmatic"],
+    effect: "read",
+    approval: "always",
+    handler: () => 1,
+  };
+  await using here = world();
+  const first = await here.open({ tools: [defineTool(common as never)] });
+  await first.execute("return await tools.find({})", { execution: "e" });
+  const other = await here.open({ tools: [defineTool({ ...common, ...change } as never)] });
+  await expect(other.resume("e", { decisions: { 1: { allow: true } } })).rejects.toMatchObject({
+    code: "tools_changed",
+    message: expect.stringContaining("changed: find"),
+  });
+});
