@@ -216,6 +216,35 @@ test("sources read the time by `src/clock.ts`, and tests replace that alone: wha
   expect(using(tests, /\bspyOn\((?:Date|performance|globalThis, "set(?:Timeout|Interval)")/)).toEqual([]);
 });
 
+/**
+ * Tests that time something, or send bytes over time to a real socket. A file that is not listed waits for an event or a state,
+ * and has time pass by `support/clock.ts`.
+ */
+const TIMED = [
+  "test/fleet/fleet.suite.ts",
+  "test/gate/session-search.test.ts",
+  "test/gate/streams/host-items.test.ts",
+  "test/host/approval-time.test.ts",
+  "test/programs/streams-taken-up.suite.ts",
+  "test/sandboxes/docker/egress/egress-containers.test.ts",
+  "test/sandboxes/docker/egress/egress-proxy.test.ts",
+  "test/serve/live/event-stream.test.ts",
+  "test/sources/mcp/hostile-servers.test.ts",
+  "test/sources/mcp/http.test.ts",
+  "test/sources/openapi/streams/resumed.test.ts",
+  "test/sources/openapi/streams/send-for-items.test.ts",
+  "test/sources/openapi/streams/send-for-pages.test.ts",
+  "test/values/json/value-head.test.ts",
+];
+
+test("no test sleeps or reads a clock, but those that are listed", () => {
+  const QUOTED = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|\/\/.*|\/\*[^]*?\*\//g;
+  const TIMES = /\b(?:setTimeout|setInterval|delay)\(|\bperformance\.now\(/;
+  const tests = listFiles("test").filter((file) => /\.(?:test|suite)\.ts$/.test(file));
+  const ordinary = tests.filter((file) => !/\/(?:node_modules|bench)\/|\.(?:all|machine)\.test\.ts$/.test(file));
+  expect(ordinary.filter((file) => TIMES.test(read(file).replaceAll(QUOTED, ""))).toSorted()).toEqual(TIMED);
+});
+
 test("the reader of imports finds every form of them", () => {
   expect(imports.length).toBeGreaterThan(files.length);
   const has = (file: string, target: string, typesOnly: boolean) =>

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { viewExecution } from "../../src/views/view-execution.ts";
 import { leadText } from "../../src/views/words.ts";
@@ -179,7 +178,7 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
         effect: "read",
         handler: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
           begun.resolve();
-          await delay(60_000, undefined, { signal });
+          await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
         },
       });
       const quick = defineTool({ ...common, name: "slow", effect: "read", handler: () => 3 });

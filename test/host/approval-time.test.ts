@@ -79,7 +79,7 @@ describe("waiting for approvals alone", () => {
       limits,
       approve: ({ signal }) => {
         signal.addEventListener("abort", told.resolve);
-        setTimeout(() => controller.abort(), 2 * WALL_MS);
+        setImmediate(() => controller.abort());
         return new Promise(() => {});
       },
     });

@@ -14,6 +14,7 @@ import { createMemoryJournal, type Journal, type JournalRecord } from "../../src
 import { replay } from "../../src/programs/replay.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { viewExecution } from "../../src/views/view-execution.ts";
+import { settableClock } from "../support/clock.ts";
 
 const sandbox = createMemorySandbox();
 afterAll(async () => {
@@ -237,6 +238,7 @@ test("what is known of calls before counts in heldBytes until the program has en
 });
 
 test("what was read is read again once it is older than maxAgeMs, what was done is never done again", async () => {
+  const { jump } = settableClock();
   for (const [effect, expected] of [
     ["read", 2],
     ["idempotent", 1],
@@ -244,7 +246,7 @@ test("what was read is read again once it is older than maxAgeMs, what was done 
   ] as const) {
     const { runtime, runs } = await open({ effect });
     const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
-    await new Promise((resolve) => setTimeout(resolve, 3));
+    jump(3);
     const { outcome } = await runtime.execute("return tools.t({ n: 1 });", { after, maxAgeMs: 1 });
     expect([effect, outcome, runs.length]).toEqual([effect, { type: "completed", value: 10 }, expected]);
   }

@@ -13,7 +13,7 @@ import { createForkedPythonSandbox, PYTHON } from "../support/python-process-san
 import { echo, later, pay, signal, tool } from "../support/tools.ts";
 import { executeSuite } from "./execute.suite.ts";
 import { runs, testOfAll } from "../support/all-tests.ts";
-import { manualClock } from "../support/clock.ts";
+import { manualClock, workingClock } from "../support/clock.ts";
 
 describe("evicted at every wait, programs in JavaScript do", () => {
   const sandbox = evicting(createMemorySandbox());
@@ -345,9 +345,10 @@ test("time without a guest is not counted in wallMs, and a program that gets non
   expect(late.output.text).toContain("Already done, and not undone: pay.");
 
   opened = 0;
+  const { work } = workingClock();
   const running = runtime.execute(program);
   await isEvicted(inner, 2);
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  work(600);
   free.happen();
   const { outcome, usage } = await running;
   expect(outcome).toEqual({ type: "completed", value: 1 });

@@ -48,6 +48,17 @@ export function settableClock(): Pick<ManualClock, "jump"> {
   };
 }
 
+/** Has the clock of all modules go on as it does until the test ends, with work that takes so long and does not hold the thread. */
+export function workingClock(): { readonly work: (ms: number) => void } {
+  let worked = 0;
+  changedClock({ monotonic: () => realClock.monotonic() + worked });
+  return {
+    work: (ms) => {
+      worked += ms;
+    },
+  };
+}
+
 class StandingClock implements ManualClock {
   readonly #set = new Set<ManualTimer>();
   readonly #begun = new AsyncLocalStorage<true>();

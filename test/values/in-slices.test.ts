@@ -2,21 +2,17 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { inSlices } from "../../src/values/in-slices.ts";
 import { Lane } from "../../src/values/slice-scheduler.ts";
-
-/** Takes the thread for a millisecond. */
-function spin(): void {
-  const until = performance.now() + 1;
-  while (performance.now() < until);
-}
+import { workingClock } from "../support/clock.ts";
 
 test("however many readers there are, others have the thread after few of their items", async () => {
+  const { work } = workingClock();
   let items = 0;
   const over = new AbortController();
   const { signal } = over;
   async function* records() {
     while (!signal.aborted) {
       items += 1;
-      spin();
+      work(1);
       yield items;
     }
   }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Lane, type LoopClock, SliceScheduler, type SlicedWork } from "../../src/values/slice-scheduler.ts";
+import { workingClock } from "../support/clock.ts";
 
 /** An event loop that turns when it is told to, on a clock that runs only while work is done. */
 function steppedLoop() {
@@ -79,14 +80,12 @@ test("what slices set off counts as theirs", async () => {
     if (watching) setImmediate(count);
   };
   setImmediate(count);
-  const spin = (ms: number) => {
-    for (const end = performance.now() + ms; performance.now() < end;);
-  };
-  await lane.run(() => spin(6));
+  const { work } = workingClock();
+  await lane.run(() => work(6));
   await Promise.all(
     Array.from({ length: 200 }, async () => {
       await lane.run(() => undefined);
-      spin(1);
+      work(1);
       turns.push(turn);
     }),
   );

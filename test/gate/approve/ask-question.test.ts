@@ -62,7 +62,7 @@ test("an approver that fails, or leaves it for later, denies it, and the operato
 
 test("a question after the call has ended is denied, and goes to no approver", async () => {
   const approve = vi.fn(() => true);
-  const late = Promise.withResolvers<unknown>();
+  let late: () => unknown = () => "not asked";
   const asksLate = defineTool({
     name: "late",
     description: "Asks too late",
@@ -70,13 +70,13 @@ test("a question after the call has ended is denied, and goes to no approver", a
     allowedCallers: ["programmatic"],
     effect: "read",
     handler: (_input, { ask }) => {
-      setTimeout(() => late.resolve(ask(QUESTION)), 50);
+      late = () => ask(QUESTION);
       return 1;
     },
   });
   await using runtime = await createRuntime({ tools: [asksLate], sandbox: createMemorySandbox(), approve });
   await runtime.execute("return tools.late({})");
-  expect(await late.promise).toBe(false);
+  expect(await late()).toBe(false);
   expect(approve).not.toHaveBeenCalled();
 });
 

@@ -157,12 +157,7 @@ test("a program that waits gives its engine up after evictAfterMs, and goes on i
   await using sandbox = createIsolateSandbox({ engines: 2, warm: 0, evictAfterMs: 20 });
   await using runtime = await createRuntime({ tools: [hold], sandbox });
   const { running } = await startWaiting(runtime, "one");
-  const isIdle = async (): Promise<void> => {
-    if (sandbox.pool.counts.idle === sandbox.pool.counts.engines) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    await isIdle();
-  };
-  await isIdle();
+  await expect.poll(() => sandbox.pool.counts.idle === sandbox.pool.counts.engines).toBe(true);
   release();
   const { usage, outcome } = await running;
   expect(outcome).toEqual({ type: "completed", value: "held" });
@@ -174,12 +169,7 @@ testOfAll("where engines take more than poolBytes, those of programs that wait a
   await using sandbox = createIsolateSandbox({ engines: 4, warm: 0, poolBytes: 1 });
   await using runtime = await createRuntime({ tools: [hold], sandbox });
   const waiting = [await startWaiting(runtime, "one"), await startWaiting(runtime, "one")];
-  const areGone = async (): Promise<void> => {
-    if (sandbox.pool.counts.engines === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await areGone();
-  };
-  await areGone();
+  await expect.poll(() => sandbox.pool.counts.engines).toBe(0);
   release();
   for (const { running } of waiting) expect((await running).outcome).toEqual({ type: "completed", value: "held" });
 });

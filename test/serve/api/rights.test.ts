@@ -3,6 +3,7 @@ import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { ALL_TESTS } from "../../support/all-tests.ts";
+import { workingClock } from "../../support/clock.ts";
 import { KEYS, keyOf, type OpenServer, openServer } from "../servers.ts";
 
 const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
@@ -159,13 +160,13 @@ test("keys can be replaced after a tool of one that stays is gone, and that one 
 test.each(ALL_TESTS ? ["running", "waiting", "ended"] : ["ended"])(
   "while a list of what is %s is made, others are served",
   async (state) => {
+    const { work } = workingClock();
     const memory = createMemoryJournal();
     const journal: Journal = {
       ...memory,
       async *list(options) {
         for await (const summary of memory.list(options)) {
-          const until = performance.now() + 5;
-          while (performance.now() < until);
+          work(5);
           yield summary;
         }
       },

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { createServer, type PortcullisServer } from "portcullis/serve";
 import { createRuntime, defineTool } from "portcullis";
 import { createFleet } from "portcullis/fleet";
@@ -27,7 +26,7 @@ async function share() {
       effect: "read",
       handler: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
         begun.resolve();
-        await delay(600_000, undefined, { signal });
+        await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
       },
     }),
   ];
