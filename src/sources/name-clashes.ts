@@ -9,6 +9,12 @@ export function leftOut(tool: string, why: string): string {
   return `${oneLine(`${tool} is left out: ${why.replace(/\.$/, "")}`, PROBLEM_LENGTH)}.`;
 }
 
+/** The problem of a described tool that is taken over although something of it is not checked. */
+export function uncheckedPart(tool: string, [first = "", ...others]: readonly string[]): string {
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  return `${oneLine(`${tool} is not checked as a whole: ${first.replace(/\.$/, "")}`, PROBLEM_LENGTH)}${more}.`;
+}
+
 /**
  * The tools of a source whose names clash, each with another such tool: both have the same name, or the name of one is a
  * namespace of the other. Names that no tool can have are left aside.

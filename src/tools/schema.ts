@@ -1,6 +1,14 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { describe, PortcullisError } from "../errors.ts";
-import { type CompiledSchema, compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
+import {
+  type CompiledSchema,
+  compileSchema,
+  OWN_SIZE,
+  type PatternStates,
+  refuseLarge,
+  type SchemaSize,
+} from "./json-schema/compile-schema.ts";
+import { compiledBy } from "./json-schema/compiled-schemas.ts";
 import { evaluate, MAX_STEPS } from "./json-schema/evaluate.ts";
 import type { Failure } from "./json-schema/findings.ts";
 import { type JsonSchema, resolveReference, valueAt } from "./json-schema/json-schema.ts";
@@ -38,37 +46,58 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
       `jsonSchema(schema): expected a JSON Schema object, got ${describe(schema)}.`,
     );
   }
+  const text = textOf(schema, OWN_SIZE);
+  refuseUnresolved(schema);
+  const compiled = compileSchema(JSON.parse(text) as JsonSchema);
+  compiled.unchecked.forEach(refuseUnchecked);
+  return plainSchema(
+    () => JSON.parse(text) as JsonSchema,
+    () => compiled,
+  );
+}
+
+/** The text of a schema that is not too large to be read. */
+function textOf(schema: JsonSchema, size: SchemaSize): string {
   if ("~standard" in schema)
     throw new PortcullisError(
       "option_invalid",
       "jsonSchema(schema): this is a schema of a library, not a plain JSON Schema: use it as it is, without jsonSchema().",
     );
-  refuseLarge(schema);
-  const own = structuredClone(schema);
-  refuseUnresolved(own);
-  const compiled = compileSchema(own);
-  return plainSchema(
-    (value) => evaluate(compiled, value),
-    () => structuredClone(own),
-  );
+  refuseLarge(schema, size);
+  return JSON.stringify(schema);
 }
 
-/** A schema by the check of a value, and by its JSON Schema. */
+/** The compiled forms of schemas that this package made, kept or made anew. */
+const compiledForms = new WeakMap<Schema, () => CompiledSchema>();
+
+/** The compiled form of a schema that this package made; undefined for a schema of a library. */
+export function compiledForm(schema: Schema): CompiledSchema | undefined {
+  return compiledForms.get(schema)?.();
+}
+
+export function keepCompiledForm(schema: Schema, compiled: () => CompiledSchema): void {
+  compiledForms.set(schema, compiled);
+}
+
+/** A schema by its JSON Schema and its compiled form. */
 function plainSchema<Value>(
-  failureOf: (value: unknown) => Failure | undefined,
   json: () => JsonSchema,
+  compiled: () => CompiledSchema,
+  { checks = true, maxSteps = MAX_STEPS }: LazyOptions = {},
 ): Schema<Value, Value> {
-  return {
+  const schema: Schema<Value, Value> = {
     "~standard": {
       version: 1,
       vendor: PLAIN_VENDOR,
       validate(value) {
-        const failure = failureOf(value);
+        const failure = checks ? evaluate(compiled(), value, maxSteps) : undefined;
         return failure ? { issues: [issueOf(failure)] } : { value: value as Value };
       },
       jsonSchema: { input: json, output: json },
     },
   };
+  keepCompiledForm(schema, compiled);
+  return schema;
 }
 
 /** Schemas that `lazySchema` made. */
@@ -76,16 +105,17 @@ const lazySchemas = new WeakMap<Schema, Required<Omit<LazyOptions, "maxSteps">>>
 
 /**
  * A plain JSON Schema that is made when it is first needed, for sources with thousands of tools. `make` must return the
- * same schema each time, and `jsonSchema()` must accept it; the schema of a tool's input must have type `object`.
- * `identify` gives a short text that no other schema has, for long schemas. With `checks: false` every value fits.
+ * same schema each time, and `jsonSchema()` must accept it but for its patterns, which are not checked if that has no
+ * bounded cost; the schema of a tool's input must have type `object`. `identify` gives a short text that no other schema
+ * has, for long schemas. With `checks: false` every value fits. Its compiled form is in the store of the process.
  */
 export function lazySchema(
   make: () => JsonSchema,
-  { identify = () => JSON.stringify(make()), checks = true, maxSteps = MAX_STEPS }: LazyOptions = {},
+  { identify = () => JSON.stringify(make()), checks = true, maxSteps = SOURCE_STEPS }: LazyOptions = {},
 ): Schema {
-  let compiled: CompiledSchema | undefined;
-  const failureOf = (value: unknown) => evaluate((compiled ??= compileSchema(make())), value, maxSteps);
-  const schema = plainSchema(checks ? failureOf : () => undefined, make);
+  let key: string | undefined;
+  const compiled = () => compiledBy((key ??= identify()), () => compileSchema(make()));
+  const schema = plainSchema(make, compiled, { checks, maxSteps });
   lazySchemas.set(schema, { identify, checks });
   return schema;
 }
@@ -98,30 +128,65 @@ interface LazyOptions {
   readonly maxSteps?: number;
 }
 
-/** Steps of one check against a schema that a client has sent or a journal has kept: a tenth of a second of the host's thread at most. */
+/** States that the patterns of all schemas of a source may have together. */
+export const SOURCE_STATES = 500_000;
+/** Steps of one check against a schema of a source, whose results may be large. */
+export const SOURCE_STEPS = 2_000_000;
+/** Steps of one check against a schema that a client has sent or a journal has kept: some hundredth of a second of the host's thread. */
 const FOREIGN_STEPS = 250_000;
+/** The size of a schema of others: it is compiled in one piece, and again when it is no longer in the store. */
+const FOREIGN_SIZE: SchemaSize = { values: 10_000, characters: 256 * 1024 };
+
+interface StoredOptions {
+  /** Maximum length of its text, in characters. */
+  readonly longest?: number;
+  /** Steps of one check of a value. */
+  readonly maxSteps?: number;
+  /** States that the patterns of several schemas may have together. */
+  readonly states?: PatternStates;
+  /** Called with each pattern that cannot be checked at a bounded cost, and why, in place of throwing. */
+  readonly onUnchecked?: (why: string) => void;
+}
+
+function refuseUnchecked(why: string): never {
+  throw new PortcullisError(
+    "option_invalid",
+    `jsonSchema(schema): ${why}. Write it in another way, or check that in the tool's handler.`,
+  );
+}
 
 /**
- * Like `jsonSchema`, for many schemas that are held for a long time. A schema is compiled once, so that an invalid one
- * is refused at once; then only its text is kept until a value is checked. The compiled form may take a thousand times
- * as much memory. A schema of a client or a journal has fewer steps for the check of a value. `longest` bounds the
- * text, in characters.
+ * Like `jsonSchema`, for schemas of others, of which many are held for a long time. Its text is kept; its compiled form,
+ * which may take a hundred times as much memory, is in the store of the process. It may be smaller than one of the host's
+ * own, and has fewer steps for the check of a value.
  */
 export function storedSchema(
   schema: JsonSchema,
   {
     longest = Number.POSITIVE_INFINITY,
     maxSteps = FOREIGN_STEPS,
-  }: { readonly longest?: number; readonly maxSteps?: number } = {},
+    states,
+    onUnchecked = refuseUnchecked,
+  }: StoredOptions = {},
 ): Schema {
-  jsonSchema(schema);
-  const text = JSON.stringify(schema);
+  const text = textOf(schema, FOREIGN_SIZE);
   if (text.length > longest)
     throw new PortcullisError(
       "option_invalid",
       `jsonSchema(schema): the schema has ${text.length} characters of JSON, at most ${longest} are allowed.`,
     );
-  return lazySchema(() => JSON.parse(text) as JsonSchema, { identify: () => text, maxSteps });
+  refuseUnresolved(schema);
+  const take = (taken: number) => {
+    const unfit = states?.take(taken);
+    if (unfit !== undefined) refuseUnchecked(`the schema ${unfit}`);
+  };
+  // If nothing is left, it is not compiled at all.
+  take(0);
+  const stored = lazySchema(() => JSON.parse(text) as JsonSchema, { identify: () => text, maxSteps });
+  const { states: taken = 0, unchecked = [] } = compiledForm(stored) ?? {};
+  take(taken);
+  unchecked.forEach(onUnchecked);
+  return stored;
 }
 
 /** The JSON Schema that a schema of any library gives. Throws a `PortcullisError` if it is too large or too deep, and what the library throws. */
@@ -189,6 +254,9 @@ function keysOf({ path = [] }: StandardSchemaV1.Issue): readonly PropertyKey[] {
   return path.map((part) => (typeof part === "object" ? part.key : part));
 }
 
+/** Characters of a reference that are told. */
+const REFERENCE_LENGTH = 300;
+
 /** Refuses a reference that leads nowhere: validation would find it only with the first value that reaches the reference. */
 function refuseUnresolved(root: JsonSchema): void {
   const open: unknown[] = [root];
@@ -198,7 +266,7 @@ function refuseUnresolved(root: JsonSchema): void {
     if ("$ref" in part && typeof part.$ref === "string" && resolveReference(root, part.$ref) === undefined)
       throw new PortcullisError(
         "option_invalid",
-        `jsonSchema(schema): $ref ${JSON.stringify(part.$ref)} does not resolve. References must stay within the schema, like #/$defs/name.`,
+        `jsonSchema(schema): $ref ${JSON.stringify(part.$ref.slice(0, REFERENCE_LENGTH))} does not resolve. References must stay within the schema, like #/$defs/name.`,
       );
     for (const child of Object.values(part)) open.push(child);
   }

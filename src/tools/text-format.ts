@@ -1,18 +1,17 @@
-import { optionError, PortcullisError } from "../errors.ts";
+import { PortcullisError } from "../errors.ts";
 import { advised, option, type OptionPlace, withDefault } from "../option-rules/options.ts";
 import { isFields } from "../values/fields.ts";
+import { compileSchema } from "./json-schema/compile-schema.ts";
+import { compiledBy } from "./json-schema/compiled-schemas.ts";
 import { MAX_STEPS } from "./json-schema/evaluate.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { LinearPattern } from "./json-schema/patterns/linear-pattern.ts";
 import { parsePattern, PatternRefused } from "./json-schema/patterns/parse-pattern.ts";
 import { Steps } from "./json-schema/steps.ts";
-import type { Schema } from "./schema.ts";
+import { keepCompiledForm, type Schema } from "./schema.ts";
 
 /** What a text tool takes: any text, or a text that a regular expression matches as a whole. */
 export type TextFormat = "text" | { readonly regex: string };
-
-/** Longest regular expression, in UTF-16 code units. */
-const REGEX_LENGTH = 10_000;
 
 export const FORMAT_RULES = {
   /**
@@ -40,21 +39,26 @@ function adviceFor(format: unknown): string | undefined {
 
 /** The schema of a text tool's input. Throws `option_invalid` for a regular expression that cannot be checked in linear time. */
 export function textSchema(place: OptionPlace, format: TextFormat): Schema<string, string> {
-  const pattern = format === "text" ? undefined : wholePattern(place, format.regex);
+  if (format !== "text") refuseUnmatched(place, format.regex);
   const json = () => textJson(format);
-  return {
+  const text = JSON.stringify(json());
+  const compiled = () => compiledBy(text, () => compileSchema(json()));
+  const schema: Schema<string, string> = {
     "~standard": {
       version: 1,
       vendor: "portcullis-text",
       validate(value) {
         const text = textIn(value);
         if (text === undefined) return { issues: [{ message: "expected one text" }] };
+        const { pattern } = compiled().root;
         const fault = pattern && faultOf(pattern, text);
         return fault === undefined ? { value: text } : { issues: [{ message: fault }] };
       },
       jsonSchema: { input: json, output: json },
     },
   };
+  keepCompiledForm(schema, compiled);
+  return schema;
 }
 
 function textJson(format: TextFormat): JsonSchema {
@@ -85,13 +89,11 @@ function anchored(regex: string): string {
   return `^(?:${regex})$`;
 }
 
-function wholePattern({ at }: OptionPlace, regex: string): LinearPattern {
-  if (regex.length > REGEX_LENGTH)
-    throw optionError(at("format"), `a regex of ${REGEX_LENGTH} characters at most`, `${regex.length} characters`);
+function refuseUnmatched({ at }: OptionPlace, regex: string): void {
   try {
     // By itself first: `a)(b` is a regular expression only between brackets.
     parsePattern(regex);
-    return new LinearPattern(anchored(regex));
+    void new LinearPattern(anchored(regex));
   } catch (error) {
     if (!(error instanceof PatternRefused)) throw error;
     throw new PortcullisError(
@@ -110,10 +112,10 @@ function faultOf(pattern: LinearPattern, text: string): string | undefined {
   return `line ${line}, column ${column}: ${what}`;
 }
 
-/** The line and the column after so many code points of a text, from 1, and the character there. */
-function placeIn(text: string, points: number) {
+/** The line and the column of a place in a text, from 1, and the character there. */
+function placeIn(text: string, place: number) {
   let [line, column, at] = [1, 1, 0];
-  for (let count = 0; count < points; count += 1) {
+  while (at < place) {
     const isEnd = text[at] === "\n";
     at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
     [line, column] = isEnd ? [line + 1, 1] : [line, column + 1];

@@ -4,7 +4,7 @@ import { closedSchema } from "./json-schema/closed-schema.ts";
 import { type CompiledSchema, compileSchema } from "./json-schema/compile-schema.ts";
 import { InputFields } from "./json-schema/input-fields.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
-import { PLAIN_VENDOR, readJsonSchema, reasonOf, type Schema } from "./schema.ts";
+import { compiledForm, PLAIN_VENDOR, readJsonSchema, reasonOf, type Schema } from "./schema.ts";
 import { namedTextJson } from "./text-format.ts";
 import type { Tool } from "./tool.ts";
 
@@ -23,20 +23,17 @@ export function jsonSchemaOf(toolName: string, side: "input" | "output", schema:
 
 export type ToolInput = Pick<Tool, "name" | "input" | "unknownFields">;
 
-interface InputRead {
-  readonly schema: JsonSchema;
-  readonly compiled: CompiledSchema;
-  readonly fields: InputFields;
-}
-
-const inputsRead = new WeakMap<Schema, InputRead>();
+/** The compiled JSON Schemas of inputs that are schemas of libraries. */
+const librarySchemas = new WeakMap<Schema, CompiledSchema>();
+/** What is remembered of a compiled schema when inputs are read. */
+const inputFields = new WeakMap<CompiledSchema, InputFields>();
 
 /** Throws a `PortcullisError` (`tool_invalid`) if a tool refuses unknown fields, and its JSON Schema does not tell which fields are known. */
 export function checkInputFields(tool: ToolInput): void {
   // `jsonSchema()` has refused what cannot be read.
   if (tool.unknownFields === "allow" || tool.input["~standard"].vendor === PLAIN_VENDOR) return;
   try {
-    readInputSchema(tool);
+    compiledInput(tool);
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
     throw new PortcullisError(
@@ -50,7 +47,10 @@ export function checkInputFields(tool: ToolInput): void {
 /** The check of an input's fields; undefined if the JSON Schema cannot be read and unknown fields are passed on. */
 export function inputFieldsOf(tool: ToolInput): InputFields | undefined {
   try {
-    return readInputSchema(tool).fields;
+    const compiled = compiledInput(tool);
+    const fields = inputFields.get(compiled) ?? new InputFields(compiled);
+    inputFields.set(compiled, fields);
+    return fields;
   } catch (error) {
     if (tool.unknownFields === "allow") return undefined;
     throw error;
@@ -61,8 +61,7 @@ export function inputFieldsOf(tool: ToolInput): InputFields | undefined {
 export function inputSchemaOf(tool: Tool): JsonSchema {
   if (tool.textFormat !== undefined) return namedTextJson(tool.textFormat);
   if (tool.unknownFields === "allow") return jsonSchemaOf(tool.name, "input", tool.input);
-  const { schema, compiled } = readInputSchema(tool);
-  return closedSchema(schema, compiled);
+  return closedSchema(compiledInput(tool));
 }
 
 /**
@@ -74,14 +73,12 @@ export function outputSchemaOf({ name, output, stream }: Tool): JsonSchema | und
   return stream ? arraySchema(schema ?? {}) : schema;
 }
 
-function readInputSchema(tool: ToolInput): InputRead {
-  const known = inputsRead.get(tool.input);
+function compiledInput({ name, input }: ToolInput): CompiledSchema {
+  const known = compiledForm(input) ?? librarySchemas.get(input);
   if (known) return known;
-  const schema = silentWhereUnsaid(tool.input["~standard"].vendor, jsonSchemaOf(tool.name, "input", tool.input));
-  const compiled = compileSchema(schema, "for names");
-  const read = { schema, compiled, fields: new InputFields(compiled) };
-  inputsRead.set(tool.input, read);
-  return read;
+  const compiled = compileSchema(silentWhereUnsaid(input["~standard"].vendor, jsonSchemaOf(name, "input", input)));
+  librarySchemas.set(input, compiled);
+  return compiled;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { totalmem } from "node:os";
 import { getHeapStatistics } from "node:v8";
+import { heldInCommon } from "./held-in-common.ts";
 import { Lane } from "./slice-scheduler.ts";
 
 /** A budget of bytes that a request would exceed. */
@@ -26,22 +27,29 @@ export function memoryOf(text: string, utf8Bytes = Buffer.byteLength(text)): num
 /** Bytes that an execution may hold however small its limits: a parsed input takes more memory than its text. */
 const MIN_BYTES = 8 * 1024 * 1024;
 
-/** The memory that all executions of a runtime hold together, and its bound. */
+/** The part of the smallest runtime's memory that may be held in common. */
+const IN_COMMON = 1 / 16;
+
+/** The memory that all executions of a runtime hold together, with what the process holds in common, and its bound. */
 export class HeldBytes {
   readonly allowed: number;
+  readonly #inCommon: number;
   #held = 0;
 
   constructor(allowed = defaultHeldBytes()) {
     this.allowed = allowed;
+    this.#inCommon = allowed * IN_COMMON;
+    heldInCommon.allowed = Math.min(heldInCommon.allowed, this.#inCommon);
   }
 
   get held(): number {
-    return this.#held;
+    // What is in common beyond the part of this runtime goes with the next schema that is compiled.
+    return this.#held + Math.min(heldInCommon.bytes, this.#inCommon);
   }
 
   /** Bytes that are free; below 0 if more is held than allowed. */
   get free(): number {
-    return this.allowed - this.#held;
+    return this.allowed - this.held;
   }
 
   /** Adds bytes without checking the bound; negative numbers give bytes back. */

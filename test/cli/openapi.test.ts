@@ -61,7 +61,9 @@ describe("portcullis run --openapi", () => {
     expect(server.arrived).toMatchObject([
       { method: "GET", url: "/orders/7", headers: { "x-key": "key-from-the-environment" } },
     ]);
-    expect(stderr).toContain(`1 could not be taken over: portcullis tools --openapi ${path} --check lists them.`);
+    expect(stderr).toContain(
+      `1 could not be taken over as a whole: portcullis tools --openapi ${path} --check lists them.`,
+    );
   });
 
   test("reads a list over its pages as the file says, but for one that it takes as it is", async () => {

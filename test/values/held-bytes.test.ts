@@ -1,6 +1,10 @@
 import { getHeapStatistics } from "node:v8";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { defaultHeldBytes, HeldBytes, memoryOf } from "../../src/values/held-bytes.ts";
+import { heldInCommon } from "../../src/values/held-in-common.ts";
+import { nothingInCommon } from "../support/nothing-in-common.ts";
+
+beforeEach(nothingInCommon);
 
 test("a text takes a byte for each character in memory, or two for each where one is not ASCII", () => {
   expect(memoryOf("abc")).toBe(3);
@@ -31,4 +35,13 @@ test("what is held ends with its execution, and what comes later is not counted"
   share.giveBack(100);
   share.count(50);
   expect(runtime.held).toBe(0);
+});
+
+test("what the process holds in common counts in each runtime, and is at most a sixteenth of the smallest", () => {
+  const runtime = new HeldBytes(1600);
+  expect(heldInCommon.allowed).toBeLessThanOrEqual(100);
+  heldInCommon.bytes = 60;
+  expect([runtime.held, runtime.free]).toEqual([60, 1540]);
+  heldInCommon.bytes = 1000;
+  expect([runtime.held, runtime.free]).toEqual([100, 1500]);
 });

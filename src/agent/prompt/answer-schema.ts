@@ -1,7 +1,7 @@
 import { resultSchemaOf, type ResultSchema } from "../../programs/drive/ending/result-schema.ts";
 import { StepsSpent } from "../../tools/json-schema/steps.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
-import { issuesText, jsonSchema, validate } from "../../tools/schema.ts";
+import { issuesText, storedSchema, validate } from "../../tools/schema.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import { readPlainData } from "../../values/json/plain-data.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
@@ -15,7 +15,7 @@ const REASON_BYTES = 2048;
 
 /** The schema that a journal has: it checks the same, and changes nothing. */
 export function recordedSchema(json: JsonSchema | undefined): ResultSchema | undefined {
-  return json === undefined ? undefined : resultSchemaOf(jsonSchema(json), "the journal's schema of the answer");
+  return json === undefined ? undefined : resultSchemaOf(storedSchema(json), "the journal's schema of the answer");
 }
 
 export type CheckedAnswer =

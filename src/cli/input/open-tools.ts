@@ -110,7 +110,7 @@ export function tellUnassigned({ unassigned, problems }: OpenTools, { mcp, opena
   const parts = [
     unassigned.length > 0 &&
       `${count(unassigned.length)} ${one ? "tool of a server is" : "tools of servers are"} of no caller`,
-    problems.length > 0 && `${count(problems.length)} could not be taken over`,
+    problems.length > 0 && `${count(problems.length)} could not be taken over as a whole`,
   ].filter((part) => part !== false);
   if (parts.length === 0) return;
   writeStderr(`${parts.join(", and ")}: portcullis tools${flags({ mcp, openapi })} --check lists them.\n`);

@@ -2,25 +2,40 @@ import { PortcullisError } from "../../errors.ts";
 import { type AskedTool, groupedName, refused } from "../../models/surface/surface.ts";
 import { defineTextTool } from "../../tools/define-text-tool.ts";
 import { defineTool } from "../../tools/define-tool.ts";
-import { storedSchema } from "../../tools/schema.ts";
+import { PatternStates } from "../../tools/json-schema/compile-schema.ts";
+import { compiledForm, storedSchema } from "../../tools/schema.ts";
 import { RUN_PROGRAM, toolNameFault } from "../../tools/tool-name.ts";
 import type { Tool } from "../../tools/tool.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
 
-/** Tools of one request. Each takes the thread of all requests for a while. */
+/** Tools of one request. */
 const MOST_TOOLS = 1000;
+/** States that the patterns of all tools of one request may have together. */
+const MOST_STATES = 100_000;
 
 /** Longest part of the name that a tool gets. */
 const LONGEST = 60;
 
 /** A client's tools as tools of a conversation: their calls wait for the client. */
 export class ClientTools {
-  readonly all: readonly Tool[];
+  readonly all: Tool[] = [];
   readonly #given = new Map<string, AskedTool>();
   readonly #own = new Map<string, string>();
   /** How many tools have had a name before numbers made it their own. */
   readonly #alike = new Map<string, number>();
 
-  /** Throws `RefusedAsk` for a tool that cannot be made. */
+  /** Makes the tools of a request, with a pause after each. Throws `RefusedAsk` for a tool that cannot be made. */
+  static *made(tools: readonly AskedTool[]): SlicedWork<ClientTools> {
+    const made = new ClientTools(tools);
+    const states = new PatternStates(MOST_STATES);
+    for (const [name, tool] of made.#given) {
+      made.all.push(toolOf(name, tool, states));
+      yield;
+    }
+    return made;
+  }
+
+  /** The names of the tools alone. */
   constructor(tools: readonly AskedTool[]) {
     if (tools.length > MOST_TOOLS)
       throw refused(
@@ -34,7 +49,6 @@ export class ClientTools {
       // A choice names a tool of a group by its name alone.
       if (!this.#own.has(tool.name)) this.#own.set(tool.name, own);
     }
-    this.all = [...this.#given].map(([name, tool]) => toolOf(name, tool));
   }
 
   /** The tool of the client by the name that it has in the conversation. */
@@ -69,21 +83,25 @@ function identifier(name: string): string {
   return toolNameFault(begun) === undefined ? begun : `${begun}_`;
 }
 
-function toolOf(name: string, asked: AskedTool): Tool {
+function toolOf(name: string, asked: AskedTool, states: PatternStates): Tool {
   const { description, input, textFormat, output, callers, isDeferred, place } = asked;
   try {
     const about = {
       name,
       description: description.trim() === "" ? name : description,
-      ...(output === undefined ? {} : { output: storedSchema(output) }),
+      ...(output === undefined ? {} : { output: storedSchema(output, { states }) }),
       allowedCallers: callers,
       // The client itself decides what a call changes, and when it is made.
       effect: "read" as const,
       ...(isDeferred ? { defer: true } : { pinned: true }),
       handler: "client" as const,
     };
-    if (textFormat !== undefined) return defineTextTool({ ...about, format: textFormat });
-    return defineTool({ ...about, input: storedSchema(input), unknownFields: "allow" });
+    if (textFormat === undefined)
+      return defineTool({ ...about, input: storedSchema(input, { states }), unknownFields: "allow" });
+    const tool = defineTextTool({ ...about, format: textFormat });
+    const unfit = states.take(compiledForm(tool.input)?.states ?? 0);
+    if (unfit !== undefined) throw refused(place, `its format ${unfit}.`);
+    return tool;
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
     throw refused(place, error.message.slice(0, 1000));

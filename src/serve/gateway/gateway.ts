@@ -96,7 +96,7 @@ export class Gateway {
         reader: this.#reader(request, key),
         signal: request.signal,
         asked,
-        tools: new ClientTools(asked.tools),
+        tools: await new Lane(key.tenant).work(ClientTools.made(asked.tools)),
         ids,
         model,
         runtime: this.#parts.keys.runtimeOf(key, "gateway"),

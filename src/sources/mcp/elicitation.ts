@@ -1,5 +1,5 @@
 import { PortcullisError } from "../../errors.ts";
-import { jsonSchema, validate } from "../../tools/schema.ts";
+import { storedSchema, validate } from "../../tools/schema.ts";
 import type { AllowedQuestion } from "../../tools/tool.ts";
 import { isFields, without } from "../../values/fields.ts";
 import { sizeFault } from "../../values/size-fault.ts";
@@ -84,7 +84,7 @@ async function contentOf(
   if (!entries.every(([name, value]) => names.includes(name) && isAnswer(value))) return undefined;
   const content = Object.fromEntries(entries) as Record<string, string | number | boolean | string[]>;
   try {
-    return (await validate(jsonSchema(without(schema, "$schema")), content)).ok ? content : undefined;
+    return (await validate(storedSchema(without(schema, "$schema")), content)).ok ? content : undefined;
   } catch (error) {
     // A schema that cannot be checked at a bounded cost.
     if (PortcullisError.is(error)) return undefined;

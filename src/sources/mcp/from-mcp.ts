@@ -119,7 +119,7 @@ export class McpSource implements AsyncDisposable {
     return [...this.#tools.list.listed.keys()];
   }
 
-  /** What could not be taken over from the server's list, and why: a sentence each. */
+  /** What could not be taken over, or is not checked, from the server's list, and why: a sentence each. */
   get problems(): readonly string[] {
     return this.#tools.problems;
   }

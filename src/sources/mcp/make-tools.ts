@@ -1,10 +1,10 @@
 import { monotonic, nextTurn } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { defineTool, refuseUnnamedFields, runsAt } from "../../tools/define-tool.ts";
-import { MAX_STEPS } from "../../tools/json-schema/evaluate.ts";
-import { storedSchema } from "../../tools/schema.ts";
+import { PatternStates } from "../../tools/json-schema/compile-schema.ts";
+import { lazySchema, reasonOf, type Schema, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
-import { leftOut, nameClashes } from "../name-clashes.ts";
+import { leftOut, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { checkPolicy, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readListed } from "./read-listed-tool.ts";
 import { type ParamHeader, paramHeaders } from "./wire/param-headers.ts";
@@ -38,13 +38,19 @@ export interface ServerTool {
 export interface ToolList {
   readonly tools: readonly Tool[];
   readonly unassigned: readonly UnassignedTool[];
-  /** Entries of the server's list that are no tools here, each with the reason. */
+  /** Entries of the server's list that are no tools here, or whose values are not checked, each with the reason. */
   readonly problems: readonly string[];
   /** Every tool of the list, with or without callers, by the server's own name. */
   readonly listed: ReadonlyMap<string, KnownEntry>;
   /** The server's own name of each tool, by its name here. */
   readonly originalOf: ReadonlyMap<string, string>;
-  readonly known: ReadonlyMap<string, Tool>;
+  readonly known: ReadonlyMap<string, MadeTool>;
+}
+
+interface MadeTool {
+  readonly tool: Tool;
+  /** Why some of its values are not checked. */
+  readonly unchecked: readonly string[];
 }
 
 export interface ListReader {
@@ -67,6 +73,8 @@ export class ToolListBuilder {
   readonly #problems: string[] = [];
   readonly #listed = new Map<string, KnownEntry>();
   readonly #named: Named[] = [];
+  /** Of the patterns of all schemas in the list. */
+  readonly #states = new PatternStates(SOURCE_STATES);
   #until = 0;
 
   constructor(reader: ListReader) {
@@ -104,7 +112,7 @@ export class ToolListBuilder {
     const named = this.#named;
     const clashing = nameClashes(named);
     const tools: Tool[] = [];
-    const known = new Map<string, Tool>();
+    const known = new Map<string, MadeTool>();
     const unassigned: UnassignedTool[] = [];
     for (const one of named) {
       await this.#pause();
@@ -116,8 +124,9 @@ export class ToolListBuilder {
       else if (made === undefined) unassigned.push({ name, original, annotations });
       else if (typeof made === "string") this.#leaveOut(JSON.stringify(original), made);
       else {
-        tools.push(made);
+        tools.push(made.tool);
         known.set(keyOf(name, listed), made);
+        if (made.unchecked.length > 0) this.#problems.push(uncheckedPart(name, made.unchecked));
       }
     }
     const originalOf = new Map(named.map(({ name, listed: { original } }) => [name, original]));
@@ -134,7 +143,11 @@ export class ToolListBuilder {
     const given = typeof policies === "function" ? policies(original, annotations) : policies;
     const policy = given === undefined || given === false ? given : checkPolicy(original, given);
     const name = toolPath(source, (policy ? policy.name : undefined) ?? original);
-    return { listed, name, made: policy && toolOf(this.#reader, read, { listed, name, policy, method }) };
+    return {
+      listed,
+      name,
+      made: policy && toolOf(this.#reader, read, { listed, name, policy, method, states: this.#states }),
+    };
   }
 
   /** Lets other work have the thread once this work has had it for its slice. */
@@ -149,12 +162,13 @@ interface Named {
   readonly listed: KnownEntry;
   readonly name: string;
   /** The tool, or why it cannot be made; undefined without a policy, false if no caller is to have it. */
-  readonly made: Tool | string | false | undefined;
+  readonly made: MadeTool | string | false | undefined;
 }
 
 interface MadeOf extends Pick<Named, "listed" | "name"> {
   readonly policy: ToolPolicy;
   readonly method: ProtocolMethod;
+  readonly states: PatternStates;
 }
 
 function clash(one: Named, other: Named): string {
@@ -164,28 +178,33 @@ function clash(one: Named, other: Named): string {
 function toolOf(
   reader: ListReader,
   { inputSchema, outputSchema, description }: ListedTool,
-  { listed, name, policy, method }: MadeOf,
-): Tool | string {
+  { listed, name, policy, method, states }: MadeOf,
+): MadeTool | string {
   const known = reader.known?.get(keyOf(name, listed));
   if (known) return known;
   const { source, timeoutMs, call } = reader;
   try {
     refuseUnnamedFields(name, inputSchema);
+    const unchecked: string[] = [];
+    const schemaOf = (given: Message, side: string) =>
+      schemaFrom(given, states, (why) => void unchecked.push(`of its ${side}, ${why}`));
+    const input = schemaOf(inputSchema, "input");
     const served = { listed, headers: paramHeaders(inputSchema), method };
     const tool = defineTool({
       timeoutMs,
       ...withResult(
         policy,
-        outputSchema === undefined ? undefined : schemaOf("outputSchema", outputSchema),
+        outputSchema === undefined ? undefined : schemaOf(outputSchema, "output"),
         (input, context) => call(served, name, input, context),
       ),
       ...(method === readingResource && { effect: "read" }),
       source,
       name,
       description,
-      input: schemaOf("inputSchema", inputSchema),
+      input: input ?? ANY_FIELDS,
+      ...(input ? {} : { unknownFields: "allow" as const }),
     });
-    return runsAt(`mcp ${source}`, tool);
+    return { tool: runsAt(`mcp ${source}`, tool), unchecked };
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
     return error.message;
@@ -196,15 +215,17 @@ function keyOf(name: string, { digest }: KnownEntry): string {
   return `${name} ${digest}`;
 }
 
-/** A server may list thousands: until a value is checked, a schema is held as its text. */
-function schemaOf(which: string, given: Message) {
+/** The input of a tool whose own schema cannot be checked: the server checks it. */
+const ANY_FIELDS = lazySchema(() => ({ type: "object" }), { checks: false });
+
+/** A schema of a list, held as its text. Undefined if it cannot be checked; a pattern that cannot be is left out of the check. */
+function schemaFrom(given: Message, states: PatternStates, onUnchecked: (why: string) => void): Schema | undefined {
   const { $schema: _, ...schema } = given;
   try {
-    return storedSchema(schema, { maxSteps: MAX_STEPS });
+    return storedSchema(schema, { maxSteps: SOURCE_STEPS, states, onUnchecked });
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
-    throw new PortcullisError("tool_invalid", `${which}: ${error.message.replace("jsonSchema(schema): ", "")}`, {
-      cause: error,
-    });
+    onUnchecked(reasonOf(error));
+    return undefined;
   }
 }

@@ -15,7 +15,7 @@ import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
-import { leftOut, nameClashes } from "../name-clashes.ts";
+import { leftOut, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { checkPolicy, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
 import { isFields, textOf } from "../../values/fields.ts";
@@ -93,7 +93,7 @@ export interface OpenApiSource extends AsyncDisposable {
   readonly names: readonly string[];
   /** Operations that no policy was given for. */
   readonly unassigned: readonly UnassignedOperation[];
-  /** Operations that are no tools although a policy was given for them, and why: a sentence each. */
+  /** Operations that are no tools although a policy was given for them, what of values is not checked, and why: a sentence each. */
   readonly problems: readonly string[];
 }
 
@@ -199,6 +199,8 @@ class SourceMaker {
         problems.push(leftOut(`${name} (${operation.method} ${operation.path})`, made.message));
       else tools.push(made);
     }
+    for (const why of [...this.#schemas.input.unchecked, ...this.#schemas.output.unchecked])
+      problems.push(uncheckedPart(source, [why]));
     return Object.freeze({
       name: source,
       tools: Object.freeze(tools),

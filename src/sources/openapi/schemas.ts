@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { LinearPattern } from "../../tools/json-schema/patterns/linear-pattern.ts";
 import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
-import { IN_PLACE, leadsToLoop } from "../../tools/json-schema/compile-schema.ts";
+import { IN_PLACE, leadsToLoop, MAX_STATES, PatternStates } from "../../tools/json-schema/compile-schema.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
-import { lazySchema, type Schema } from "../../tools/schema.ts";
+import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
 import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 
@@ -14,8 +14,6 @@ export type Side = "input" | "output";
 const MAX_OWN_VALUES = 20_000;
 /** Values of a tool's schema. Definitions beyond them may be anything; the nearest definitions come first. */
 const MAX_VALUES = 5000;
-/** Maximum states of all patterns in a tool's schema, as in `jsonSchema()`. */
-const MAX_STATES = 100_000;
 
 /** A schema of the document as JSON Schema 2020-12, frozen. Its references lead to `$defs`. */
 export interface Converted {
@@ -57,8 +55,11 @@ export class Schemas {
   readonly #definitions = new Map<string, Converted | PartFault>();
   readonly #names = new Map<string, string>();
   readonly #digests = new Map<string, string>();
-  readonly #patterns = new Map<string, number | PartFault>();
-  readonly #included = new Map<string, number | PartFault>();
+  readonly #patterns = new Map<string, number | undefined>();
+  readonly #states = new PatternStates(SOURCE_STATES);
+  /** What is not checked of the document's schemas, and why. */
+  readonly unchecked = new Set<string>();
+  readonly #read = new Map<string, number | PartFault>();
   /** Definitions that were searched for circles, and whether each leads to a circle. */
   readonly #searched = new Map<string, boolean>();
 
@@ -67,7 +68,7 @@ export class Schemas {
     this.side = side;
   }
 
-  /** A schema of the document. Throws a `PartFault` if it cannot be used. */
+  /** A schema of the document. Throws a `PartFault` if it cannot be read. */
   convert(schema: unknown): Converted {
     const known = this.#converted.get(schema);
     if (known) return known;
@@ -81,32 +82,25 @@ export class Schemas {
    * cannot be used. Definitions are put in only when the tool is called or shown.
    */
   close(root: JsonSchema, parts: readonly Converted[], checks = true): Schema {
-    if (this.#countIncluded(parts) === 0) return lazySchema(() => root, { checks });
+    this.#readReferences(parts);
+    if (parts.every(({ references }) => references.length === 0)) return lazySchema(() => root, { checks });
     return lazySchema(() => ({ ...root, $defs: this.#definitionsOf(parts) }), {
       checks,
       identify: () => {
-        const reached = this.#reach(parts).included.map((pointer) => [pointer, this.#digestOf(pointer)]);
+        const reached = this.#reach(parts).map((pointer) => [pointer, this.#digestOf(pointer)]);
         return JSON.stringify([root, reached]);
       },
     });
   }
 
-  /** How many definitions the parts of a tool's schema lead to. Definitions that many tools share are walked once. */
-  #countIncluded(parts: readonly Converted[]): number {
+  /** Reads the definitions that the parts of a tool's schema lead to. Definitions that many tools share are walked once. */
+  #readReferences(parts: readonly Converted[]): void {
     const key = JSON.stringify(parts.map(({ values, states, references }) => [values, states, references]));
-    return remembered(this.#included, key, () => {
-      const { included, states } = this.#reach(parts);
-      if (states > MAX_STATES) throw new PartFault("the patterns of its schema are too large together");
-      const inPlaceOf = (pointer: string) => this.#definition(pointer).inPlace;
-      // Checking a value would never end.
-      if (included.some((pointer) => leadsToLoop(pointer, inPlaceOf, this.#searched)))
-        throw new PartFault("its schema refers to itself without going deeper into the value");
-      return included.length;
-    });
+    remembered(this.#read, key, () => this.#reach(parts).length);
   }
 
   #definitionsOf(parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {
-    const { included } = this.#reach(parts);
+    const included = this.#reach(parts);
     const definitions = included.map((pointer) => this.#definition(pointer));
     const beyond = new Set([...parts, ...definitions].flatMap(({ references }) => references));
     for (const pointer of included) beyond.delete(pointer);
@@ -116,22 +110,38 @@ export class Schemas {
     ]);
   }
 
-  /** The nearest definitions, as many as fit. */
-  #reach(parts: readonly Converted[]): { readonly included: readonly string[]; readonly states: number } {
+  /** The nearest definitions that can be checked, as many as fit. */
+  #reach(parts: readonly Converted[]): readonly string[] {
     const included: string[] = [];
     const met = new Set(parts.flatMap(({ references }) => references));
     let values = parts.reduce((sum, part) => sum + part.values, 0);
     let states = parts.reduce((sum, part) => sum + part.states, 0);
+    if (states > MAX_STATES)
+      this.unchecked.add("an operation's own patterns are too large together, and the last are left out");
     for (const pointer of met) {
       if (values >= MAX_VALUES) break;
       const definition = this.#definition(pointer);
+      const unfit = this.#unfit(pointer, states + definition.states);
+      if (unfit !== undefined) {
+        this.unchecked.add(`${this.nameOf(pointer)} ${unfit}`);
+        continue;
+      }
       values += definition.values;
       states += definition.states;
       included.push(pointer);
       // A loop over a set also reaches what is added meanwhile.
       for (const next of definition.references) met.add(next);
     }
-    return { included, states };
+    return included;
+  }
+
+  /** Why a definition cannot be checked, so that it may be anything. */
+  #unfit(pointer: string, states: number): string | undefined {
+    if (states > MAX_STATES) return "has patterns that are too large, together with others of an operation";
+    // Checking a value would never end.
+    return leadsToLoop(pointer, (one) => this.#definition(one).inPlace, this.#searched)
+      ? "refers to itself without going deeper into the value"
+      : undefined;
   }
 
   #definition(pointer: string): Converted {
@@ -149,9 +159,15 @@ export class Schemas {
     return remembered(this.#names, pointer, () => definitionName(pointer));
   }
 
-  /** States of a pattern. Throws a `PartFault` if it cannot be matched in linear time. */
-  statesOf(source: string): number {
-    return remembered(this.#patterns, source, () => readStates(source));
+  /** States of a pattern; undefined if it cannot be matched in linear time, and is not checked. */
+  statesOf(source: string): number | undefined {
+    if (this.#patterns.has(source)) return this.#patterns.get(source);
+    const read = readStates(source);
+    const unfit = typeof read === "string" ? read : this.#states.take(read);
+    if (unfit !== undefined) this.unchecked.add(`the pattern ${JSON.stringify(source.slice(0, 100))} ${unfit}`);
+    const states = typeof read === "string" || unfit !== undefined ? undefined : read;
+    this.#patterns.set(source, states);
+    return states;
   }
 }
 
@@ -169,12 +185,13 @@ function definitionName(pointer: string): string {
   return `${plain.replaceAll(/[^\w.-]/g, "_").slice(-100)}@${hash("sha256", pointer).slice(0, 16)}`;
 }
 
-function readStates(source: string): number {
+/** Or why it cannot be matched. */
+function readStates(source: string): number | string {
   try {
     return new LinearPattern(source).states;
   } catch (error) {
-    if (!(error instanceof PatternRefused)) throw error;
-    throw new PartFault(`its pattern ${JSON.stringify(source.slice(0, 100))} ${error.message}`);
+    if (error instanceof PatternRefused) return error.message;
+    throw error;
   }
 }
 
@@ -260,10 +277,13 @@ class Conversion {
   #copyOfInput(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
     if (word === "pattern") {
       if (typeof value !== "string") throw new PartFault(`its schema has a "pattern" that is no text`);
-      this.#states += this.#schemas.statesOf(value);
+      const states = this.#schemas.statesOf(value);
+      if (states === undefined) return;
+      this.#states += states;
       words.set(word, value);
     } else if (word === "patternProperties") {
-      for (const source of Object.keys(isFields(value) ? value : {})) this.#states += this.#schemas.statesOf(source);
+      for (const source of Object.keys(isFields(value) ? value : {}))
+        this.#states += this.#schemas.statesOf(source) ?? 0;
       words.set(word, this.#map(word, value, false));
     } else if (word === "dependentSchemas") words.set(word, this.#map(word, value, inPlace));
     else if (word === "dependentRequired") {

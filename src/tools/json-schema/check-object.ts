@@ -87,7 +87,8 @@ function checkFields(
       named?.add(key);
       stop = take(key, property, "patternProperties") || stop;
     }
-  if (stop) return;
+  // Any other field may be one of a pattern that is not checked.
+  if (stop || patterns.includes(undefined)) return;
   if (additionalProperties) {
     for (const key of keys) if (!named?.has(key)) take(key, additionalProperties, "additionalProperties");
   } else if (unevaluatedProperties) {

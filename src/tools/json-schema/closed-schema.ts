@@ -5,7 +5,7 @@ import { type CompiledSchema, inPlaceOf, partsOf, type SchemaNode } from "./comp
  * A copy of a schema that says `additionalProperties: false` in each part that names fields and is silent about others.
  * Parts that share a value with other parts stay as they are: a closed part would refuse the fields of the others.
  */
-export function closedSchema(schema: JsonSchema, { root }: CompiledSchema): JsonSchema {
+export function closedSchema({ root }: CompiledSchema): JsonSchema {
   const parts = reach([root], partsAsserted);
   const sharing = [...parts].flatMap((node) => (partsThatShare(node) > 1 ? inPlaceOf(node) : []));
   const kept = reach(sharing, inPlaceOf);
@@ -20,7 +20,7 @@ export function closedSchema(schema: JsonSchema, { root }: CompiledSchema): Json
     const fields = Object.entries(value).map(([key, field]) => [key, copy(field)] as const);
     return Object.fromEntries(toClose.has(value) ? [...fields, ["additionalProperties", false]] : fields);
   };
-  return copy(schema) as JsonSchema;
+  return copy(root.schema) as JsonSchema;
 }
 
 /** The nodes and all that they lead to. */

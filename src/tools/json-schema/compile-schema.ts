@@ -6,13 +6,31 @@ import { isContainer } from "./identities.ts";
 import { LinearPattern } from "./patterns/linear-pattern.ts";
 import { PatternRefused } from "./patterns/parse-pattern.ts";
 
+/** What a schema may hold, before anything else reads it. Each value may be read for each value that is checked. */
+export interface SchemaSize {
+  readonly values: number;
+  /** Of its texts and names, in UTF-16 code units. */
+  readonly characters: number;
+}
+
 /** Maximum depth of a schema. */
 const MAX_DEPTH = 250;
-/** Maximum values in a schema. Each may be read for each value that is checked. */
-const MAX_VALUES = 100_000;
+/** The size of a schema of the host's own, or of one of its libraries. */
+export const OWN_SIZE: SchemaSize = { values: 100_000, characters: 4 * 1024 * 1024 };
 
-/** Maximum states of all patterns in a schema. Each takes some hundred bytes while the schema is held. */
-const MAX_STATES = 100_000;
+/** Maximum states of all patterns in a schema. */
+export const MAX_STATES = 20_000;
+
+/** Maximum patterns of a schema that cannot be checked. */
+const MAX_UNCHECKED = 100;
+
+/**
+ * Bytes that a part of a schema takes compiled, with what is remembered of it when inputs are read, a character of its
+ * JSON, and a state of a pattern: measured.
+ */
+const PART_BYTES = 500;
+const CHARACTER_BYTES = 4;
+const STATE_BYTES = 120;
 
 /** Maximum length of the path in a message, in characters. */
 const PATH_LENGTH = 300;
@@ -20,12 +38,14 @@ const PATH_LENGTH = 300;
 /** A schema part that was read and checked. Validation walks these nodes. */
 export interface SchemaNode {
   readonly schema: JsonSchema | boolean;
-  /** Whether several parts refer to this node. If so, its outcomes are cached per value. */
+  /** Whether several parts refer to this node. If so, its outcomes are remembered per value. */
   shared: boolean;
   ref?: SchemaNode;
-  readonly lists: Partial<Record<ListWord, readonly SchemaNode[]>>;
-  readonly one: Partial<Record<OneWord, SchemaNode>>;
-  readonly maps: Partial<Record<MapWord, readonly (readonly [string, SchemaNode])[]>>;
+  lists: Partial<Record<ListWord, readonly SchemaNode[]>>;
+  one: Partial<Record<OneWord, SchemaNode>>;
+  maps: Partial<Record<MapWord, readonly (readonly [string, SchemaNode])[]>>;
+  /** Whether it has parts, or refers to one. Any other is checked again rather than that its outcomes are remembered. */
+  hasParts: boolean;
   /** Whether it has parts that apply to the same value, beside `ref`. Most have none, and a check of a value asks each. */
   hasInPlace: boolean;
   /** Whether it says more of an object than `properties`, `required` and `additionalProperties`. */
@@ -50,9 +70,30 @@ export interface CompiledSchema {
   readonly root: SchemaNode;
   /** Whether any part uses `unevaluatedProperties` or `unevaluatedItems`. */
   readonly readsSeen: boolean;
+  /** Patterns that are not checked, because that has no bounded cost: a sentence each. */
+  readonly unchecked: readonly string[];
+  /** States of all its patterns. */
+  readonly states: number;
+  /** Memory that it takes, estimated. */
+  readonly bytes: number;
 }
 
-type PatternsRead = "all" | "for names";
+/** The states that the patterns of all schemas of one owner may have together: of a request, or of a source. */
+export class PatternStates {
+  readonly #most: number;
+  #taken = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Takes the states of another schema. Returns why there is no room for them, as the predicate of a sentence. */
+  take(states: number): string | undefined {
+    this.#taken += states;
+    if (this.#taken <= this.#most) return undefined;
+    return `has more states in its patterns than are left: those before it and its own have more than ${this.#most} together`;
+  }
+}
 
 /** Words whose value is a list of schemas, a schema, and an object of schemas. */
 const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems", "items"] as const;
@@ -75,12 +116,16 @@ type ListWord = (typeof LISTS)[number];
 type OneWord = (typeof ONES)[number];
 type MapWord = (typeof MAPS)[number];
 
+function isWord<Word extends string>(words: readonly Word[], word: string): word is Word {
+  return (words as readonly string[]).includes(word);
+}
+
 /** Words whose schemas apply to the same value, not to a part of it. */
 export const IN_PLACE: ReadonlySet<string> = new Set(
   "allOf anyOf oneOf not if then else dependentSchemas dependencies".split(" "),
 );
 
-const MORE_OF_OBJECTS = [
+const MORE_OF_OBJECTS: ReadonlySet<string> = new Set([
   "propertyNames",
   "minProperties",
   "maxProperties",
@@ -89,104 +134,105 @@ const MORE_OF_OBJECTS = [
   "dependentRequired",
   "dependentSchemas",
   "dependencies",
-];
+]);
+const NONE = Object.freeze({});
 
 /** Throws if a schema is too large or too deep to be read. Must run before anything else walks the schema. */
-export function refuseLarge(schema: JsonSchema): void {
-  const exceeded = exceededBy(schema, { depth: MAX_DEPTH, values: MAX_VALUES });
-  if (exceeded === "depth")
-    throw refusal("", `is nested more than ${MAX_DEPTH} levels deep. Make it flatter, or use $defs`);
-  if (exceeded === "values") throw refusal("", `holds more than ${MAX_VALUES} values. Make it smaller`);
+export function refuseLarge(schema: JsonSchema, { values, characters }: SchemaSize = OWN_SIZE): void {
+  const exceeded = exceededBy(schema, { depth: MAX_DEPTH, values, characters });
+  if (exceeded === undefined) return;
+  throw refusal(
+    "",
+    {
+      depth: `is nested more than ${MAX_DEPTH} levels deep. Make it flatter, or use $defs`,
+      values: `holds more than ${values} values. Make it smaller`,
+      characters: `has texts and names of more than ${characters} characters together. Make them shorter`,
+    }[exceeded],
+  );
 }
 
 /**
  * Compiles a schema for validation. Throws a `PortcullisError` (`option_invalid`) with the place of a part that cannot
- * be checked at bounded cost. `patterns: "for names"` is for schemas whose values another library checks: only names of
- * fields are matched, and a pattern that cannot be matched at bounded cost is undefined.
+ * be checked at bounded cost, unless that part is a pattern.
  */
-export function compileSchema(schema: JsonSchema, patterns: PatternsRead = "all"): CompiledSchema {
-  const compiled = new Compiler(schema, patterns).compile();
-  refuseLoops(compiled.root);
-  return compiled;
+export function compileSchema(schema: JsonSchema): CompiledSchema {
+  return new Compiler(schema).compile();
 }
 
 class Compiler {
   readonly #root: JsonSchema;
   readonly #nodes = new Map<unknown, SchemaNode>();
-  /** States of all patterns so far. */
-  #states = 0;
   readonly #unread: { readonly node: SchemaNode; readonly path: string }[] = [];
+  readonly #unchecked: string[] = [];
+  /** One for all places with the same text; undefined for one that is not checked. */
+  readonly #patterns = new Map<string, LinearPattern | undefined>();
+  /** Of all patterns so far. */
+  #states = 0;
+  #bytes = 0;
 
-  readonly #patternsRead: PatternsRead;
-
-  constructor(root: JsonSchema, patternsRead: PatternsRead) {
+  constructor(root: JsonSchema) {
     this.#root = root;
-    this.#patternsRead = patternsRead;
   }
 
   compile(): CompiledSchema {
     const root = this.#nodeOf(this.#root, "");
     for (let next = this.#unread.pop(); next !== undefined; next = this.#unread.pop()) this.#read(next.node, next.path);
-    const readsSeen = [...this.#nodes.values()].some(
+    const nodes = [...this.#nodes.values()];
+    refuseLoops(nodes);
+    const readsSeen = nodes.some(
       ({ one }) => one.unevaluatedItems !== undefined || one.unevaluatedProperties !== undefined,
     );
-    return { root, readsSeen };
+    const bytes = this.#bytes + JSON.stringify(this.#root).length * CHARACTER_BYTES;
+    return { root, readsSeen, unchecked: this.#unchecked, states: this.#states, bytes };
   }
 
   #nodeOf(schema: unknown, path: string): SchemaNode {
-    if (typeof schema !== "boolean" && !isFields(schema))
-      throw refusal(path, `is not a schema but ${describe(schema)}. Write an object, true or false`);
     const known = this.#nodes.get(schema);
     if (known) {
       known.shared = typeof schema === "object";
       return known;
     }
+    if (typeof schema !== "boolean" && !isFields(schema))
+      throw refusal(path, `is not a schema but ${describe(schema)}. Write an object, true or false`);
     const node: SchemaNode = {
       schema,
       shared: false,
-      lists: {},
-      one: {},
-      maps: {},
+      lists: NONE,
+      one: NONE,
+      maps: NONE,
+      hasParts: false,
       hasInPlace: false,
       saysMoreOfObjects: false,
       patterns: [],
       dependentNames: [],
     };
     this.#nodes.set(schema, node);
+    this.#bytes += PART_BYTES;
     if (typeof schema === "object") this.#unread.push({ node, path });
     return node;
   }
 
   #read(node: SchemaNode, path: string): void {
     const schema = node.schema as JsonSchema;
-    node.hasInPlace = [...IN_PLACE].some((word) => schema[word] !== undefined);
-    node.saysMoreOfObjects = MORE_OF_OBJECTS.some((word) => schema[word] !== undefined);
-    if (schema.$ref !== undefined) node.ref = this.#referenceOf(schema.$ref, path);
-    for (const word of LISTS) {
-      const list = schema[word];
-      if (list === undefined || (word === "items" && !Array.isArray(list))) continue;
-      if (!Array.isArray(list)) throw refusal(`${path}/${word}`, `is ${describe(list)}. Write a list of schemas`);
-      node.lists[word] = list.map((one, index) => this.#nodeOf(one, `${path}/${word}/${index}`));
+    for (const word of Object.keys(schema)) {
+      const value = schema[word];
+      if (value === undefined) continue;
+      node.hasInPlace ||= IN_PLACE.has(word);
+      node.saysMoreOfObjects ||= MORE_OF_OBJECTS.has(word);
+      if (word === "$ref") node.ref = this.#referenceOf(value, path);
+      else if (isWord(LISTS, word) && !(word === "items" && !Array.isArray(value)))
+        this.#readList(node, word, value, path);
+      else if (isWord(ONES, word)) node.one = { ...node.one, [word]: this.#nodeOf(value, `${path}/${word}`) };
+      else if (isWord(MAPS, word)) this.#readMap(node, word, value, path);
     }
-    for (const word of ONES)
-      if (schema[word] !== undefined && !(word === "items" && Array.isArray(schema[word])))
-        node.one[word] = this.#nodeOf(schema[word], `${path}/${word}`);
-    for (const word of MAPS) {
-      const map = schema[word];
-      if (map === undefined) continue;
-      if (!isFields(map)) throw refusal(`${path}/${word}`, `is ${describe(map)}. Write an object of schemas`);
-      node.maps[word] = Object.entries(map)
-        // Lists in `dependencies` name fields; see `dependentNamesOf`.
-        .filter(([, one]) => !(word === "dependencies" && Array.isArray(one)))
-        .map(([name, one]) => [name, this.#nodeOf(one, `${path}/${word}/${pointerPart(name)}`)] as const);
-    }
-    if (schema.pattern !== undefined && this.#patternsRead === "all")
-      node.pattern = this.#patternOf(schema.pattern, `${path}/pattern`);
-    node.patterns = (node.maps.patternProperties ?? []).map(([source]) =>
-      this.#patternOf(source, `${path}/patternProperties/${pointerPart(source)}`),
-    );
+    if (schema.pattern !== undefined) node.pattern = this.#patternOf(schema.pattern, `${path}/pattern`);
+    if (node.maps.patternProperties)
+      node.patterns = node.maps.patternProperties.map(([source]) =>
+        this.#patternOf(source, `${path}/patternProperties/${pointerPart(source)}`),
+      );
+    node.hasParts = node.ref !== undefined || node.lists !== NONE || node.one !== NONE || node.maps !== NONE;
     refuseNoLists(schema, path);
-    node.dependentNames = dependentNamesOf(schema);
+    if (node.saysMoreOfObjects) node.dependentNames = dependentNamesOf(schema);
     if (Array.isArray(schema.enum))
       node.enumeration = {
         scalars: new Set(schema.enum.filter((value) => !isContainer(value))),
@@ -194,17 +240,38 @@ class Compiler {
       };
   }
 
+  #readList(node: SchemaNode, word: ListWord, list: unknown, path: string): void {
+    if (!Array.isArray(list)) throw refusal(`${path}/${word}`, `is ${describe(list)}. Write a list of schemas`);
+    const nodes = list.map((one, index) => this.#nodeOf(one, `${path}/${word}/${index}`));
+    node.lists = { ...node.lists, [word]: nodes };
+  }
+
+  #readMap(node: SchemaNode, word: MapWord, map: unknown, path: string): void {
+    if (!isFields(map)) throw refusal(`${path}/${word}`, `is ${describe(map)}. Write an object of schemas`);
+    const nodes = Object.entries(map)
+      // Lists in `dependencies` name fields; see `dependentNamesOf`.
+      .filter(([, one]) => !(word === "dependencies" && Array.isArray(one)))
+      .map(([name, one]) => [name, this.#nodeOf(one, `${path}/${word}/${pointerPart(name)}`)] as const);
+    node.maps = { ...node.maps, [word]: nodes };
+  }
+
   #patternOf(source: unknown, path: string): LinearPattern | undefined {
     if (typeof source !== "string")
       throw refusal(path, `is ${describe(source)}. Write a regular expression as a string`);
+    if (this.#patterns.has(source)) return this.#patterns.get(source);
+    this.#patterns.set(source, undefined);
     try {
       const pattern = new LinearPattern(source, MAX_STATES - this.#states);
+      this.#patterns.set(source, pattern);
       this.#states += pattern.states;
+      this.#bytes += pattern.states * STATE_BYTES;
       return pattern;
     } catch (error) {
       if (!(error instanceof PatternRefused)) throw error;
-      if (this.#patternsRead === "for names") return undefined;
-      throw refusal(path, `${error.message}. Write it in another way, or check that in the tool's handler`);
+      this.#unchecked.push(placed(path, error.message));
+      if (this.#unchecked.length > MAX_UNCHECKED)
+        throw refusal("", `has more than ${MAX_UNCHECKED} patterns that cannot be checked, the last: ${error.message}`);
+      return undefined;
     }
   }
 
@@ -235,18 +302,14 @@ function dependentNamesOf(schema: JsonSchema): DependentNames[] {
 }
 
 /** Refuses a part that refers back to itself for the same value: checking it would never end. */
-function refuseLoops(root: SchemaNode): void {
+function refuseLoops(nodes: readonly SchemaNode[]): void {
   const known = new Map<SchemaNode, boolean>();
-  const started = new Set([root]);
-  // A loop over a set also reaches what is added meanwhile.
-  for (const start of started) {
-    if (leadsToLoop(start, inPlaceOf, known))
+  for (const node of nodes)
+    if ((node.hasInPlace || node.ref) && leadsToLoop(node, inPlaceOf, known))
       throw refusal(
         "",
         "refers to itself without going deeper into the value. Make every cycle pass through a field or an element",
       );
-    for (const node of partsOf(start)) started.add(node);
-  }
 }
 
 /** Whether a node leads back to itself, or to another one that does. `known` keeps the answers, and is asked first. */
@@ -278,6 +341,7 @@ export function leadsToLoop<Node>(
 
 /** The parts that speak about the same value. */
 export function inPlaceOf(node: SchemaNode): readonly SchemaNode[] {
+  if (!node.hasInPlace) return node.ref ? [node.ref] : [];
   return childrenOf(node, (word) => IN_PLACE.has(word));
 }
 
@@ -301,6 +365,10 @@ function pointerPart(name: string): string {
 }
 
 function refusal(path: string, what: string): PortcullisError {
+  return new PortcullisError("option_invalid", `jsonSchema(schema): ${placed(path, what)}.`);
+}
+
+function placed(path: string, what: string): string {
   const place = path.length > PATH_LENGTH ? `…${path.slice(-PATH_LENGTH)}` : path;
-  return new PortcullisError("option_invalid", `jsonSchema(schema): ${path === "" ? "the schema" : place} ${what}.`);
+  return `${place === "" ? "the schema" : place} ${what}`;
 }

@@ -61,7 +61,7 @@ test("the command that lists what was not taken over has the files as a shell ta
     openapi: ["$(id)\u001b[2J.yaml"],
   });
   expect(write.mock.calls.flat().join("")).toBe(
-    String.raw`1 could not be taken over: portcullis tools --mcp 'my servers'\''.json' --openapi '$(id)\u001b[2J.yaml' --check lists them.` +
+    String.raw`1 could not be taken over as a whole: portcullis tools --mcp 'my servers'\''.json' --openapi '$(id)\u001b[2J.yaml' --check lists them.` +
       "\n",
   );
 });

@@ -47,6 +47,8 @@ test("it holds after a pause, in another server", async () => {
 test.each([
   ["no object", [], "body.result"],
   ["a reference to elsewhere", { $ref: "https://example.com/schema" }, "body.result: $ref"],
+  ["a long pattern", { pattern: "\\P{L}".repeat(3000) }, "body.result: /pattern has 15000 characters"],
+  ["many places of properties", { pattern: "[\\P{L}a][\\P{L}b]".repeat(300) }, "body.result: /pattern has"],
   ["a pattern that cannot be matched at bounded cost", { pattern: "(a+)+\\1" }, "body.result: /pattern"],
   [
     "more than it may have",

@@ -14,6 +14,15 @@ const tool = (name: string, more: Partial<AskedTool> = {}): AskedTool => ({
   ...more,
 });
 
+/** The tools of a request, whose making pauses. */
+function made(tools: readonly AskedTool[]): ClientTools {
+  const work = ClientTools.made(tools);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
 test("each tool gets a name of its own that programs can write, and is found by the client's", () => {
   const name = fc.oneof(
     fc.stringMatching(/^[a-zA-Z0-9_-]{1,128}$/),
@@ -23,7 +32,7 @@ test("each tool gets a name of its own that programs can write, and is found by 
   const all = fc.uniqueArray(named, { selector: ({ name: one, namespace }) => `${namespace} ${one}`, maxLength: 20 });
   fc.assert(
     fc.property(all, (asked) => {
-      const tools = new ClientTools(
+      const tools = made(
         asked.map(({ name: one, namespace }) => tool(one, namespace === undefined ? {} : { namespace })),
       );
       expect(new Set(tools.all.map((one) => one.name)).size).toBe(asked.length);
@@ -37,8 +46,34 @@ test("each tool gets a name of its own that programs can write, and is found by 
 });
 
 test("a name that can be written stays, and a schema that cannot be checked is refused with its place", () => {
-  expect(new ClientTools([tool("get_stock")]).all[0]?.name).toBe("get_stock");
-  const broken = () => new ClientTools([tool("f", { input: { type: "object", $ref: "#/nowhere" } })]);
+  expect(made([tool("get_stock")]).all[0]?.name).toBe("get_stock");
+  const broken = () => made([tool("f", { input: { type: "object", $ref: "#/nowhere" } })]);
   expect(broken).toThrow(RefusedAsk);
   expect(broken).toThrow("tools.0: ");
+});
+
+/** A pattern of some hundred states in a dozen characters, which no other tool has. */
+const hungry = (index: number) => `^(?:ab${index}?){90}$`;
+const MANY = Array.from({ length: 1000 }, (_, index) => index);
+
+test.each<[string, (index: number) => Partial<AskedTool>]>([
+  ["inputs", (index) => ({ input: { type: "object", properties: { a: { pattern: hungry(index) } } } })],
+  ["outputs", (index) => ({ output: { patternProperties: { [hungry(index)]: {} } } })],
+  ["formats of texts", (index) => ({ textFormat: { regex: hungry(index) } })],
+  ["classes", (index) => ({ input: { type: "object", propertyNames: { pattern: `[${"\\d".repeat(400)}${index}]` } } })],
+  [
+    "properties",
+    (index) => ({ input: { type: "object", propertyNames: { pattern: `[\\p{L}\\p{N}\\p{S}]{${index}}` } } }),
+  ],
+  ["the same schema", () => ({ input: { type: "object", properties: { a: { pattern: hungry(0) } } } })],
+])("the patterns in the %s of one request's tools have a bound together", (_, more) => {
+  const tools = MANY.map((index) => tool(`t${index}`, { ...more(index), place: `tools.${index}` }));
+  expect(() => made(tools)).toThrow(/^tools\.\d+: .*have more than 100000 together/);
+  expect(made(tools.slice(0, 100)).all).toHaveLength(100);
+});
+
+test("the thread is free after each tool of a request", () => {
+  const work = ClientTools.made(MANY.map((index) => tool(`t${index}`)));
+  const pauses = MANY.map(() => work.next().done);
+  expect([pauses.includes(true), work.next().done]).toEqual([false, true]);
 });

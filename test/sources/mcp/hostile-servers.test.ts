@@ -145,18 +145,27 @@ test("annotations grant nothing: without a policy a tool is of no caller, whatev
   expect(hinted.tools).toMatchObject([{ name: "raw.echo", effect: "write" }]);
 });
 
-test("schemas that lead elsewhere, or that cannot be checked at bounded cost, are left out", async () => {
+test("a tool whose schema leads elsewhere, or cannot be checked at bounded cost, stays without the check, and says so", async () => {
   await using source = await fromMcp(await servedRaw("schemas"), READ);
-  expect(source.tools.map(({ name }) => name)).toEqual(["raw.slow", "raw.echo"]);
+  const names = "network file catastrophic endless disguised slow echo".split(" ").map((name) => `raw.${name}`);
+  expect(source.tools.map(({ name }) => name)).toEqual(names);
   expect(source.problems).toEqual([
-    expect.stringMatching(/^"network" is left out: inputSchema: \$ref "http:.*does not resolve/),
-    expect.stringMatching(/^"file" is left out: outputSchema: \$ref "file:.*does not resolve/),
-    expect.stringMatching(/^"catastrophic" is left out: inputSchema: \/properties\/a\/pattern/),
-    expect.stringMatching(/^"endless" is left out: outputSchema: .*refers to itself/),
-    expect.stringMatching(/^"disguised" is left out: inputSchema: this is a schema of a library/),
+    expect.stringMatching(/^raw\.network is not checked as a whole: of its input, \$ref "http:.*does not resolve/),
+    expect.stringMatching(/^raw\.file is not checked as a whole: of its output, \$ref "file:.*does not resolve/),
+    expect.stringMatching(/^raw\.catastrophic is not checked as a whole: of its input, \/properties\/a\/pattern/),
+    expect.stringMatching(/^raw\.endless is not checked as a whole: of its output, .*refers to itself/),
+    expect.stringMatching(/^raw\.disguised is not checked as a whole: of its input, this is a schema of a library/),
   ]);
   const answer = await call(source.tools, `raw.slow({ a: "${"a".repeat(5000)}!" })`);
   expect(answer).toMatchObject({ code: "input_invalid" });
+});
+
+test("the patterns of a server's list have a bound together, and tools beyond it are not checked", async () => {
+  await using source = await fromMcp(await servedRaw("states"), READ);
+  expect(source.tools).toHaveLength(40);
+  expect(source.problems.length).toBeGreaterThan(5);
+  expect(source.problems.at(-1)).toMatch(/^raw\.t39 is not checked as a whole: .* more than 500000 together/);
+  expect(await call(source.tools, `raw.t0({ text: 1 })`)).toMatchObject({ code: "input_invalid" });
 });
 
 // ---- results ---------------------------------------------------------------------------------------------------

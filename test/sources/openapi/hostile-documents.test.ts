@@ -165,13 +165,12 @@ describe("what a hostile document says stays within its own tool", () => {
   });
 
   test.each(["(a+)+$", "^(\\w+\\s?)*$", "(?=a*)*b", "(.*)*(.*)*(.*)*x"])(
-    "the pattern %j costs no more than linear time, or its operation is left out",
+    "the pattern %j costs no more than linear time",
     async (pattern) => {
       await using server = await startServer();
       const spec = operationOf(body({ type: "object", properties: { a: { type: "string", pattern } } }), "/x", "post");
-      const { tools, problems } = await sourceOf(spec, { baseUrl: server.baseUrl });
-      if (tools.length === 0) expect(problems).toEqual([expect.stringContaining("its pattern")]);
-      else expect(await callTool(tools, "api.call", { a: `${"a".repeat(50_000)}!` })).toHaveProperty("ok");
+      const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+      expect(await callTool(tools, "api.call", { a: `${"a".repeat(50_000)}!` })).toHaveProperty("ok");
     },
   );
 });

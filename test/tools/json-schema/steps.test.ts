@@ -1,8 +1,14 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { PortcullisError } from "../../../src/errors.ts";
 import { compileSchema } from "../../../src/tools/json-schema/compile-schema.ts";
 import { evaluate } from "../../../src/tools/json-schema/evaluate.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
-import { jsonSchema } from "../../../src/tools/schema.ts";
+import { jsonSchema, storedSchema, validate } from "../../../src/tools/schema.ts";
+import { HeldBytes } from "../../../src/values/held-bytes.ts";
+import { heldInCommon } from "../../../src/values/held-in-common.ts";
+import { runs } from "../../support/all-tests.ts";
+import { madeExpressions, PROPERTY } from "../../support/made-expressions.ts";
 
 const PARTS = 200;
 const parts = <Value>(make: (index: number) => Value): Value[] =>
@@ -24,9 +30,9 @@ const WORDS: Readonly<Record<string, readonly [JsonSchema, unknown]>> = {
   anyOf: [{ anyOf: [...parts(() => false), true] }, 1],
   oneOf: [{ oneOf: [...parts(() => false), true] }, 1],
   multipleOf: [{ anyOf: [...Array.from({ length: 5 }, () => ({ multipleOf: 1.1e-300 })), true] }, 1e300],
-  pattern: [{ not: { pattern: `^b(?:a|c){${PARTS * 16}}` } }, "a"],
+  pattern: [{ not: { pattern: `^(?:a?b?){${PARTS * 2}}c` } }, "a"],
   "a format": [{ format: "uri-reference" }, "a".repeat(PARTS * 8)],
-  "the format of regular expressions": [{ format: "regex" }, "\\p{L}".repeat(PARTS / 100)],
+  "the format of regular expressions": [{ format: "regex" }, "\\p{L}".repeat(PARTS / 40)],
 };
 
 test.each(Object.entries(WORDS))("each part of a schema costs a step for each value: %s", (_, [schema, value]) => {
@@ -37,8 +43,92 @@ test.each(Object.entries(WORDS))("each part of a schema costs a step for each va
 });
 
 test("a schema whose patterns together have too many states to be held is refused when it is defined", () => {
-  const schema = { allOf: parts((index) => ({ pattern: `${index}a{4000}` })) };
+  const schema = { allOf: parts((index) => ({ pattern: `${index}(?:ab){50}` })) };
   expect(() => jsonSchema(schema)).toThrow(
     "/pattern has, together with the patterns before it, more states than one schema may have.",
   );
+});
+
+/** Schemas in which every place that can hold a pattern holds one, in each of the forms that patterns are multiplied by. */
+const pattern = fc
+  .tuple(
+    fc.constantFrom("a", "(?:ab)", "[\\p{L}\\P{Script=Greek}x]", "\\P{L}", "(?=a)", "(a|b)", "(?<x>a)\\k<x>", "("),
+    fc.constantFrom("", "{90}", "{1,98}", "*", "{99999}"),
+    fc.integer({ min: 1, max: 400 }),
+    fc.string({ maxLength: 3 }),
+  )
+  .map(([part, often, times, end]) => (part + often).repeat(times) + end);
+const hostile = fc.letrec<{ any: unknown }>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 4, depthSize: "small" },
+    fc.record({ pattern }),
+    fc.record({ format: fc.constant("regex") }),
+    fc.dictionary(pattern, tie("any"), { maxKeys: 4 }).map((patternProperties) => ({ patternProperties })),
+    fc.record({ propertyNames: tie("any"), items: tie("any") }),
+    fc.array(tie("any"), { minLength: 1, maxLength: 20 }).map((anyOf) => ({ anyOf })),
+    fc.dictionary(fc.string(), tie("any"), { maxKeys: 20 }).map((properties) => ({ properties })),
+  ),
+})).any as fc.Arbitrary<JsonSchema>;
+const given = fc.oneof(pattern, fc.jsonValue({ maxDepth: 2 }));
+
+test("no schema has more states than are allowed, nor gives a pattern to the engine, by itself or by a value", () => {
+  fc.assert(
+    fc.property(hostile, given, (schema, value) => {
+      const expressions = madeExpressions(() => {
+        const compiled = compileSchema(schema);
+        expect(compiled.states).toBeLessThanOrEqual(20_000);
+        evaluate(compiled, value, 10_000);
+        try {
+          void validate(storedSchema(schema), value);
+        } catch (error) {
+          if (!PortcullisError.is(error)) throw error;
+        }
+      });
+      expect(expressions.filter((expression) => !PROPERTY.test(expression))).toEqual([]);
+    }),
+    { numRuns: runs(200) },
+  );
+});
+
+test("what schemas of others take compiled counts in a runtime's memory, and is a sixteenth of it at most, however many they are", () => {
+  const { held } = new HeldBytes(16 * 4_000_000);
+  const schemaOf = (index: number): JsonSchema => ({ properties: { a: { pattern: `^(?:ab${index}?){300}$` } } });
+  const stored = Array.from({ length: 100 }, (_, index) => {
+    const schema = storedSchema(schemaOf(index));
+    expect(heldInCommon.bytes).toBeLessThanOrEqual(Math.min(4_000_000, heldInCommon.allowed));
+    return schema;
+  });
+  expect(held).toBeLessThanOrEqual(4_000_000);
+  for (const schema of stored) {
+    expect(validate(schema, { a: "b" })).toMatchObject({ ok: false });
+    expect(heldInCommon.bytes).toBeLessThanOrEqual(heldInCommon.allowed);
+  }
+});
+
+const $defs = fields(() => ({ allOf: [{ minimum: -1 }] }));
+const refs = Object.keys($defs).map((name) => ({ $ref: `#/$defs/${name}` }));
+const OUTCOMES = PARTS * 10;
+
+test.each<[string, JsonSchema, (index: number) => unknown, number]>([
+  ["an outcome", { items: { allOf: [{ allOf: refs }, { allOf: refs }] }, $defs }, (index) => index, 16],
+  [
+    "a fault",
+    { items: { anyOf: [{ anyOf: refs }, { anyOf: refs }, true] }, $defs: fields(() => ({ allOf: [{ minimum: 99 }] })) },
+    (index) => index,
+    64,
+  ],
+  [
+    "the names that it has seen",
+    {
+      items: { allOf: refs, unevaluatedProperties: false, anyOf: refs },
+      $defs: fields(() => ({ properties: fields(() => true) })),
+    },
+    () => Object.fromEntries(parts((index) => [`k${index}`, index])),
+    16 + PARTS * 8,
+  ],
+])("what is remembered of a check costs the steps of its memory: %s", (_, schema, value, steps) => {
+  const values = Array.from({ length: 10 }, (_, index) => value(index));
+  const compiled = compileSchema(schema);
+  expect(evaluate(compiled, values, OUTCOMES * steps * 10)).toBeUndefined();
+  expect(evaluate(compiled, values, OUTCOMES * steps)?.last.message()).toContain("takes too long");
 });

@@ -70,7 +70,7 @@ export function unassignedLines({ unassigned }: OpenTools) {
   return unassigned.map((tool) => ({ name: tool.name, hint: hintOf(tool), line: lineOf(tool), allow: allowOf(tool) }));
 }
 
-/** Prints the tools that no caller may call, and what could not be taken over. */
+/** Prints the tools that no caller may call, and what could not be taken over as a whole. */
 export function printLeftOut(open: OpenTools): void {
   const cells = unassignedLines(open).map(({ name, hint, line, allow }) => [name, hint, line, allow]);
   if (cells.length > 0)
@@ -79,7 +79,7 @@ export function printLeftOut(open: OpenTools): void {
     );
   const { problems } = open;
   if (problems.length > 0)
-    writeStdout(`\nLeft out:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n`);
+    writeStdout(`\nLeft out, or not checked:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n`);
 }
 
 /** What the server says of a tool. It may be wrong, or lie. */

@@ -40,7 +40,7 @@ export async function begin(parts: ApiParts, request: BeginRequest): Promise<Res
   served.refuseAbove(body);
   refuseAboveLimits(body.limits, runtime);
   refuseLanguage(body.language, runtime);
-  const answer = schemaOf(schema, "body.answer");
+  const answer = await schemaOf(key, schema, "body.answer");
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
   const header = await headerIfOwn(parts, key, id);
   if (header) refuseOfAnother(key, header);

@@ -10,10 +10,12 @@ import { resultSchemaOf } from "../../../programs/drive/ending/result-schema.ts"
 import { findIfKnown } from "../../../journal/find-if-known.ts";
 import { readHeader } from "../../../journal/reading/read-records.ts";
 import type { Runtime } from "../../../runtime.ts";
+import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { JsonSchema } from "../../../tools/json-schema/json-schema.ts";
 import { type Schema, storedSchema } from "../../../tools/schema.ts";
 import { cutMiddle } from "../../../values/cut-middle.ts";
+import { Lane } from "../../../values/slice-scheduler.ts";
 import { type EXECUTE_BODY, FAULT_BYTES, SCHEMA_LENGTH } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
 import { type ApiParts, type ApiRequest, headerIfOwn, refuseOfAnother, takePlace } from "../parts.ts";
@@ -30,7 +32,7 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   const runtime = parts.keys.runtimeOf(key);
   refuseAboveLimits(body.limits, runtime);
   refuseLanguage(body.language, runtime);
-  const result = schemaOf(body.result, "body.result");
+  const result = await schemaOf(key, body.result, "body.result");
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
   const after = body.after === undefined ? undefined : await parts.ids.stored(key.tenant, body.after);
   for (const other of [id, after]) {
@@ -79,9 +81,14 @@ async function again(
 }
 
 /** The schema in a form that takes little memory: many executions that wait for a place are held at once. */
-export function schemaOf(result: JsonSchema | undefined, place: string): Schema | undefined {
+export async function schemaOf(
+  { tenant }: Pick<Key, "tenant">,
+  result: JsonSchema | undefined,
+  place: string,
+): Promise<Schema | undefined> {
+  if (result === undefined) return undefined;
   try {
-    return result && storedSchema(result, { longest: SCHEMA_LENGTH });
+    return await new Lane(tenant).run(() => storedSchema(result, { longest: SCHEMA_LENGTH }));
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
     const message = error.message.replace("jsonSchema(schema): ", "");

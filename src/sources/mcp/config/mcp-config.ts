@@ -71,7 +71,7 @@ export interface McpConfig extends AsyncDisposable {
   readonly tools: readonly Tool[];
   /** Tools that nothing was said about. */
   readonly unassigned: readonly UnassignedTool[];
-  /** What could not be taken over from the servers' lists, a sentence each. */
+  /** What could not be taken over, or is not checked, from the servers' lists, a sentence each. */
   readonly problems: readonly string[];
 }
 

@@ -1,28 +1,61 @@
+import { CharacterSet } from "./character-set.ts";
 import { parsePattern, type Pattern, PatternRefused } from "./parse-pattern.ts";
 import type { Steps } from "../steps.ts";
 
-/** Maximum states of one pattern, counted repetitions included. */
-const MAX_STATES = 20_000;
+/** Maximum states of one pattern, counted repetitions of groups included. */
+const MAX_STATES = 2000;
+/** States initialized per step, for each text; also the characters of a text whose places are marked. */
+const STATES_A_STEP = 32;
+/** Steps of an entry that a counted run keeps. */
+const ENTRY_STEPS = 4;
 
-/** One state of a machine. Only `one` consumes a code point. `-1` means no state. */
-interface State {
-  readonly type: "one" | "fork" | "assert" | "accept";
-  readonly matches?: (codePoint: number) => boolean;
-  readonly holds?: (text: Text, at: number) => boolean;
+/** What a state does. Only `one` and `run` consume code points; the others hold at a place, or lead on. */
+type Kind = "one" | "run" | "fork" | "accept" | "look" | keyof typeof ASSERTIONS;
+
+interface Said {
+  readonly kind: Kind;
+  readonly next: number;
+  /** Of a fork. */
+  readonly other?: number;
+  /** Of one code point, and of a run of them. */
+  readonly set?: CharacterSet;
+  /** How many code points a run may have: a counter, however many. */
+  readonly min?: number;
+  readonly max?: number;
+  /** Of a look-around: its number, and whether it must not hold. */
+  readonly look?: number;
+  readonly negative?: boolean;
+}
+
+/** A class, so that all states have one shape: a look at one of them is most of what a test does. */
+class State {
+  readonly kind: Kind;
   next: number;
-  other: number;
-}
-
-/** States of a pattern so far, including its look-arounds. */
-interface StateCount {
-  states: number;
+  readonly other: number;
+  readonly set: CharacterSet;
+  readonly min: number;
   readonly max: number;
+  readonly look: number;
+  readonly negative: boolean;
+
+  constructor({ kind, next, other = -1, set = NOTHING, min = 0, max = 0, look = 0, negative = false }: Said) {
+    this.kind = kind;
+    this.next = next;
+    this.other = other;
+    this.set = set;
+    this.min = min;
+    this.max = max;
+    this.look = look;
+    this.negative = negative;
+  }
 }
 
-/** A text as code points, with the places where each look-around holds. */
+const NOTHING = new CharacterSet([]);
+
+/** A text, with the places where each look-around holds. */
 interface Text {
-  readonly points: Uint32Array;
-  readonly looks: ReadonlyMap<Pattern, Uint8Array>;
+  readonly text: string;
+  readonly looks: Uint8Array[];
 }
 
 /**
@@ -33,30 +66,27 @@ export class LinearPattern {
   readonly #machine: Machine;
   /** Look-arounds in the order of evaluation: nested look-arounds come first. */
   readonly #looks: ReadonlyMap<Pattern, Look>;
-  /** V8's own matcher, used if it cannot backtrack on this pattern. */
-  readonly #plain: RegExp | undefined;
+  /** What it costs to hold and to make, counted before anything is made. */
   readonly states: number;
 
   constructor(source: string, maxStates = MAX_STATES) {
-    const pattern = parsePattern(source);
-    const count = { states: 0, max: Math.min(maxStates, MAX_STATES) };
+    const { pattern, states } = parsePattern(source);
+    this.states = 1 + states + statesOf(pattern);
+    if (this.states > MAX_STATES)
+      throw new PatternRefused(`has more than ${MAX_STATES} states, those of its repeated groups included`);
+    if (this.states > maxStates)
+      throw new PatternRefused("has, together with the patterns before it, more states than one schema may have");
     const looks = new Map<Pattern, Look>();
-    this.#machine = new Machine(pattern, false, looks, count);
+    this.#machine = new Machine(pattern, false, looks);
     this.#looks = looks;
-    this.states = count.states;
-    this.#plain = count.states <= PLAIN_STATES && isPlain(pattern) ? new RegExp(source, "u") : undefined;
   }
 
   test(text: string, steps: Steps): boolean {
-    if (this.#plain) {
-      steps.spend(1 + (text.length * this.states) / PLAIN_STEPS);
-      return this.#plain.test(text);
-    }
     return this.#machine.isFound(this.#read(text, steps), steps);
   }
 
   /**
-   * Number of code points of a text with which a match from its start could begin: where the first is that fits nowhere, or
+   * The place in a text up to which a match from its start could begin: where the first character is that fits nowhere, or
    * the length of the text if more of it is missing. For a text that a pattern with `^` and `$` does not match.
    */
   reach(text: string, steps: Steps): number {
@@ -64,52 +94,36 @@ export class LinearPattern {
   }
 
   #read(text: string, steps: Steps): Text {
-    steps.spend(text.length);
-    const points = codePointsOf(text);
-    const holding = new Map<Pattern, Uint8Array>();
-    const whole: Text = { points, looks: holding };
-    for (const [pattern, { machine, behind }] of this.#looks)
-      holding.set(pattern, machine.placesOf(whole, behind ? 1 : -1, steps));
-    return whole;
+    const read: Text = { text, looks: [] };
+    for (const { machine, behind } of this.#looks.values())
+      read.looks.push(machine.placesOf(read, behind ? 1 : -1, steps));
+    return read;
   }
 }
 
-/** States initialized per step, for each text. */
-const STATES_A_STEP = 32;
-/** Characters times states that V8's own matcher handles per step. */
-const PLAIN_STEPS = 20;
-/** Maximum states for V8's own matcher, which must compile them. */
-const PLAIN_STATES = 2000;
-
 /** A look-around. Its machine runs towards the place of the assertion. */
 interface Look {
+  readonly number: number;
   readonly machine: Machine;
   readonly behind: boolean;
 }
 
-/** Whether a pattern is anchored at the start and has at most one part of variable length, which is a single class. Then V8 reads the text at most once per state. */
-function isPlain(pattern: Pattern): boolean {
-  return pattern.type === "sequence" && pattern.parts[0]?.type === "start" && openParts(pattern) <= 1;
-}
-
-function openParts(pattern: Pattern): number {
+/** States that a pattern becomes, without its groups and sets. */
+function statesOf(pattern: Pattern): number {
   switch (pattern.type) {
-    case "one":
-    case "start":
-    case "end":
-    case "boundary":
-    case "noBoundary":
-      return 0;
     case "sequence":
-      return pattern.parts.reduce((sum, part) => sum + openParts(part), 0);
+      return pattern.parts.reduce((sum, part) => sum + statesOf(part), 0);
+    case "choice":
+      return pattern.parts.reduce((sum, part) => sum + 1 + statesOf(part), 0);
     case "repeat": {
       const { part, min, max } = pattern;
-      const open = openParts(part);
-      if (min === max) return open === 0 ? 0 : Number.POSITIVE_INFINITY;
-      return part.type === "one" ? 1 : Number.POSITIVE_INFINITY;
+      if (part.type === "one") return 1;
+      return (statesOf(part) + 1) * (max === Number.POSITIVE_INFINITY ? min + 1 : max);
     }
+    case "look":
+      return 2 + statesOf(pattern.part);
     default:
-      return Number.POSITIVE_INFINITY;
+      return 1;
   }
 }
 
@@ -121,19 +135,17 @@ interface Listeners {
 
 class Machine {
   readonly #states: State[] = [];
-  readonly #count: StateCount;
   readonly #looks: Map<Pattern, Look>;
   readonly #backwards: boolean;
   readonly #start: number;
   /** Whether the machine can match at the start of a text only. */
   readonly #anchored: boolean;
 
-  constructor(pattern: Pattern, backwards: boolean, looks: Map<Pattern, Look>, count: StateCount) {
-    this.#count = count;
+  constructor(pattern: Pattern, backwards: boolean, looks: Map<Pattern, Look>) {
     this.#looks = looks;
     this.#backwards = backwards;
     this.#anchored = pattern.type === "sequence" && pattern.parts[0]?.type === "start";
-    this.#start = this.#build(pattern, this.#add({ type: "accept", next: -1, other: -1 }));
+    this.#start = this.#build(pattern, this.#add({ kind: "accept", next: -1 }));
   }
 
   isFound(text: Text, steps: Steps): boolean {
@@ -153,7 +165,8 @@ class Machine {
 
   /** Marks the places of a text where a match ends, for a machine that runs in the given direction. */
   placesOf(text: Text, direction: 1 | -1, steps: Steps): Uint8Array {
-    const places = new Uint8Array(text.points.length + 1);
+    steps.spend(text.text.length / STATES_A_STEP);
+    const places = new Uint8Array(text.text.length + 1);
     this.#run(text, direction, steps, {
       onAccept: (at) => {
         places[at] = 1;
@@ -164,50 +177,74 @@ class Machine {
   }
 
   /** Runs all states at once over the text, with a new start at each place. Ends when `onAccept` returns true. */
-  #run(text: Text, direction: 1 | -1, steps: Steps, { onAccept, onPlace }: Listeners): boolean {
-    const { points } = text;
+  #run(whole: Text, direction: 1 | -1, steps: Steps, { onAccept, onPlace }: Listeners): boolean {
+    const { text } = whole;
     const states = this.#states;
     steps.spend(states.length / STATES_A_STEP);
     const seenAt = new Int32Array(states.length).fill(-1);
-    let current: number[] = [];
-    let next: number[] = [];
-    const open: number[] = [];
-    for (let done = 0; done <= points.length; done += 1) {
-      const at = direction === 1 ? done : points.length - done;
-      if (done === 0 || !this.#anchored || direction === -1) current.push(this.#start);
-      if (current.length === 0) return false;
+    /** States at this place that are still to be looked at: two of each state that leads on, and those that lead here. */
+    const open = new Stack(states.length * 4 + 1);
+    const arriving = new Stack(states.length);
+    /** What the runs have read that have read something, by their states, and those states. */
+    const runOf: (Run | undefined)[] = [];
+    let [running, goingOn] = [new Stack(states.length), new Stack(states.length)];
+    for (let at = direction === 1 ? 0 : text.length, read = 0; ; read += 1) {
+      if (read === 0 || !this.#anchored || direction === -1) open.push(this.#start);
+      if (open.size === 0 && running.size === 0) return false;
       onPlace?.(at);
+      const point = pointBeside(text, at, direction);
       let accepted = false;
-      let visited = 1;
-      const point = direction === 1 ? points[at] : points[at - 1];
-      for (const from of current) {
-        open.push(from);
-        while (open.length > 0) {
-          const index = open.pop() ?? 0;
-          if (seenAt[index] === done) continue;
-          seenAt[index] = done;
-          visited += 1;
-          const state = states[index] as State;
-          if (state.type === "one") {
-            if (point !== undefined && state.matches?.(point)) next.push(state.next);
-          } else if (state.type === "fork") open.push(state.other, state.next);
-          else if (state.type === "accept") accepted = true;
-          else if (state.holds?.(text, at)) open.push(state.next);
+      let spent = 1;
+      while (running.size > 0) {
+        const index = running.pop();
+        const state = states[index] as State;
+        const run = runOf[index] as Run;
+        spent += state.set.steps;
+        if (run.mayEnd(read)) open.push(state.next);
+        if (point !== undefined && run.goesOn(read + 1) && state.set.has(point)) goingOn.push(index);
+        else runOf[index] = undefined;
+      }
+      while (open.size > 0) {
+        const index = open.pop();
+        if (seenAt[index] === read) continue;
+        seenAt[index] = read;
+        const state = states[index] as State;
+        spent += state.set.steps;
+        switch (state.kind) {
+          case "one":
+            if (point !== undefined && state.set.has(point)) arriving.push(state.next);
+            break;
+          case "run":
+            if (state.min === 0) open.push(state.next);
+            if (point === undefined || !state.set.has(point)) break;
+            if (runOf[index] === undefined) goingOn.push(index);
+            spent += (runOf[index] ??= new Run(state)).enter(read);
+            break;
+          case "fork":
+            open.push(state.other);
+            open.push(state.next);
+            break;
+          case "accept":
+            accepted = true;
+            break;
+          default:
+            if (holds(state, whole, at)) open.push(state.next);
         }
       }
-      steps.spend(visited);
+      steps.spend(spent);
       if (accepted && onAccept(at)) return true;
-      current.length = 0;
-      [current, next] = [next, current];
+      if (point === undefined) return false;
+      at += direction * (point > 0xffff ? 2 : 1);
+      while (arriving.size > 0) open.push(arriving.pop());
+      [running, goingOn] = [goingOn, running];
     }
-    return false;
   }
 
   /** Adds the states of a pattern that continues at `next`, and returns its first state. */
   #build(pattern: Pattern, next: number): number {
     switch (pattern.type) {
       case "one":
-        return this.#add({ type: "one", matches: pattern.matches, next, other: -1 });
+        return this.#add({ kind: "one", set: pattern.set, next });
       case "sequence":
         return (this.#backwards ? pattern.parts : pattern.parts.toReversed()).reduce(
           (following, part) => this.#build(part, following),
@@ -216,32 +253,30 @@ class Machine {
       case "choice":
         return pattern.parts
           .map((part) => this.#build(part, next))
-          .reduce((other, first) => this.#add({ type: "fork", next: first, other }));
+          .reduce((other, first) => this.#add({ kind: "fork", next: first, other }));
       case "repeat":
         return this.#buildRepeat(pattern, next);
       case "look":
         return this.#buildLook(pattern, next);
       default:
-        return this.#add({ type: "assert", holds: ASSERTIONS[pattern.type], next, other: -1 });
+        return this.#add({ kind: pattern.type, next });
     }
   }
 
   #buildRepeat({ part, min, max }: Extract<Pattern, { type: "repeat" }>, next: number): number {
+    if (max === 0) return next;
+    if (part.type === "one") return this.#add({ kind: "run", set: part.set, min, max, next });
     let first = next;
     if (max === Number.POSITIVE_INFINITY) {
-      const fork = this.#add({ type: "fork", next: -1, other: next });
+      const fork = this.#add({ kind: "fork", next: -1, other: next });
       (this.#states[fork] as State).next = this.#build(part, fork);
       first = fork;
     } else {
       // An optional repetition may be skipped together with all later repetitions.
       for (let further = min; further < max; further += 1)
-        first = this.#add({ type: "fork", next: this.#build(part, first), other: next });
+        first = this.#add({ kind: "fork", next: this.#build(part, first), other: next });
     }
-    for (let further = 0; further < min; further += 1) {
-      first = this.#build(part, first);
-      // Bounds the repetitions of a part without a state, which would cost nothing otherwise.
-      this.#countState();
-    }
+    for (let further = 0; further < min; further += 1) first = this.#build(part, first);
     return first;
   }
 
@@ -249,50 +284,95 @@ class Machine {
     const { part, behind, negative } = pattern;
     // A look-ahead is read backwards, so that its machine ends where the match begins.
     if (!this.#looks.has(pattern)) {
-      const machine = new Machine(part, !behind, this.#looks, this.#count);
-      this.#looks.set(pattern, { machine, behind });
+      const machine = new Machine(part, !behind, this.#looks);
+      this.#looks.set(pattern, { number: this.#looks.size, machine, behind });
     }
-    const holds = ({ looks }: Text, at: number) => (looks.get(pattern)?.[at] === 1) !== negative;
-    return this.#add({ type: "assert", holds, next, other: -1 });
+    return this.#add({ kind: "look", look: this.#looks.get(pattern)?.number ?? 0, negative, next });
   }
 
-  #add(state: State): number {
-    this.#countState();
-    return this.#states.push(state) - 1;
+  #add(said: Said): number {
+    return this.#states.push(new State(said)) - 1;
+  }
+}
+
+/** Numbers of states. It keeps its memory, which an array gives back whenever it is empty. */
+class Stack {
+  readonly #numbers: Int32Array;
+  size = 0;
+
+  constructor(most: number) {
+    this.#numbers = new Int32Array(most);
   }
 
-  #countState(): void {
-    this.#count.states += 1;
-    if (this.#count.states > this.#count.max)
-      throw new PatternRefused(
-        this.#count.max === MAX_STATES
-          ? `repeats so often that it has more than ${MAX_STATES} states`
-          : "has, together with the patterns before it, more states than one schema may have",
-      );
+  push(number: number): void {
+    this.#numbers[this.size] = number;
+    this.size += 1;
   }
+
+  pop(): number {
+    this.size -= 1;
+    return this.#numbers[this.size] as number;
+  }
+}
+
+/** How many code points a run may have read: one number for each place where it was entered, as far as they differ in effect. */
+class Run {
+  readonly #min: number;
+  readonly #max: number;
+  /** How much of the text was read at each entry, the earliest first. */
+  readonly #entries: number[] = [];
+  #first = 0;
+
+  constructor({ min, max }: State) {
+    this.#min = min;
+    this.#max = max;
+  }
+
+  /** Returns the steps that it takes. */
+  enter(read: number): number {
+    const entries = this.#entries;
+    if (entries.length > this.#first) {
+      // Without an upper bound the earliest entry may end whenever a later one may. Without a lower one the last goes on longest.
+      if (this.#max === Number.POSITIVE_INFINITY) return 0;
+      if (this.#min <= 1) {
+        entries[this.#first] = read;
+        return 0;
+      }
+    }
+    entries.push(read);
+    return ENTRY_STEPS;
+  }
+
+  mayEnd(read: number): boolean {
+    return read - (this.#entries[this.#first] as number) >= this.#min;
+  }
+
+  /** Whether an entry is left after another code point. */
+  goesOn(read: number): boolean {
+    const entries = this.#entries;
+    while (this.#first < entries.length && read - (entries[this.#first] as number) > this.#max) this.#first += 1;
+    return this.#first < entries.length;
+  }
+}
+
+function pointBeside(text: string, at: number, direction: 1 | -1): number | undefined {
+  if (direction === 1) return text.codePointAt(at);
+  const whole = at > 1 ? text.codePointAt(at - 2) : undefined;
+  return whole !== undefined && whole > 0xffff ? whole : at > 0 ? text.charCodeAt(at - 1) : undefined;
+}
+
+function holds({ kind, look, negative }: State, { text, looks }: Text, at: number): boolean {
+  if (kind === "look") return (looks[look]?.[at] === 1) !== negative;
+  return ASSERTIONS[kind as keyof typeof ASSERTIONS](text, at);
 }
 
 const ASSERTIONS = {
-  start: (_: Text, at: number) => at === 0,
-  end: ({ points }: Text, at: number) => at === points.length,
-  boundary: ({ points }: Text, at: number) => isWord(points[at - 1]) !== isWord(points[at]),
-  noBoundary: ({ points }: Text, at: number) => isWord(points[at - 1]) === isWord(points[at]),
+  start: (_: string, at: number) => at === 0,
+  end: (text: string, at: number) => at === text.length,
+  boundary: (text: string, at: number) => isWord(text.charCodeAt(at - 1)) !== isWord(text.charCodeAt(at)),
+  noBoundary: (text: string, at: number) => isWord(text.charCodeAt(at - 1)) === isWord(text.charCodeAt(at)),
 } as const;
 
-function isWord(point: number | undefined): boolean {
-  return (
-    point !== undefined &&
-    ((point >= 48 && point <= 57) || (point >= 65 && point <= 90) || point === 95 || (point >= 97 && point <= 122))
-  );
-}
-
-function codePointsOf(text: string): Uint32Array {
-  const points = new Uint32Array(text.length);
-  let count = 0;
-  for (let at = 0; at < text.length; count += 1) {
-    const point = text.codePointAt(at) ?? 0;
-    points[count] = point;
-    at += point > 0xffff ? 2 : 1;
-  }
-  return points.subarray(0, count);
+function isWord(unit: number): boolean {
+  return (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || unit === 95 || (unit >= 97 && unit <= 122);
 }
