@@ -5,6 +5,8 @@
  */
 export const ERROR_CODES = {
   option_invalid: "An option has an invalid value. The message names the option, the expected value and the given one.",
+  callback_failed:
+    "A function that the host gave, like `approve`, `policy` or `stopWhen`, threw or rejected. The message names it, and `cause` has its error. It decides nothing.",
   tool_invalid: "A tool definition is invalid. The message names the tool, the field and the fix.",
   tool_failed: "Thrown by a handler. Its message tells the program why the tool failed.",
   source_unavailable:

@@ -4,8 +4,10 @@ import { isModelName, MODEL_NAMES, type ModelName, modelOf } from "../models/mod
 import {
   abortSignal,
   array,
+  asked,
   callback,
   flag,
+  listener,
   oneOf,
   option,
   type OptionsOf,
@@ -64,16 +66,18 @@ export const INSTRUCTION_RULES = {
 export const RUN_RULES = {
   /** Models that go on if the model before them fails for good, in this order. */
   fallbacks: option<readonly (Model | ModelName)[]>("an array of models, or of their names", areModels),
-  /** Asked after the calls of each turn; true ends the conversation as `stopped`. What it throws rejects. */
+  /** Asked after the calls of each turn; true ends the conversation as `stopped`. If it fails, that rejects with `callback_failed`. */
   stopWhen: callback<StopWhen>(),
   /**
    * Makes the history shorter if the context is nearly full: gets the turns and returns the turns to keep, in order,
    * with other results or messages if wanted. By default old results are dropped, with a handle in their place.
    * `"provider"`: the provider itself makes it shorter (Anthropic, OpenAI's Responses); refused for models of others.
    */
-  compact: option<Compact | "provider">(
-    'a function, or "provider"',
-    (value) => typeof value === "function" || value === "provider",
+  compact: asked(
+    option<Compact | "provider">(
+      'a function, or "provider"',
+      (value) => typeof value === "function" || value === "provider",
+    ),
   ),
 };
 
@@ -109,7 +113,7 @@ const CONVERSATION_RULES = {
   /** Holds the source of each program for a decision of `approve` before it starts; as the runtime does by default. */
   approvePrograms: flag(),
   /** Called with each event as it happens. Errors that it throws are ignored. */
-  onEvent: callback<(event: AgentEvent) => void>(),
+  onEvent: listener<(event: AgentEvent) => void>(),
   /** Tenant of the conversation; the runtime's by default. */
   tenant: TENANT,
   /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
@@ -152,7 +156,7 @@ export const SAY_RULES = {
    */
   expect: wholeNumber({ min: 0 }),
   /** Called once the journal has the message. From then on the conversation is taken up if its host dies. */
-  onSaid: callback<() => void>(),
+  onSaid: listener<() => void>(),
   /** Take an open conversation up although tools have changed or are gone. */
   allowChangedTools: withDefault(flag(), false),
 };
@@ -165,7 +169,7 @@ export const RESUME_AGENT_RULES = {
   answer: RESULT,
   ...RUN_RULES,
   /** Called with each event as it happens. Errors that it throws are ignored. */
-  onEvent: callback<(event: AgentEvent) => void>(),
+  onEvent: listener<(event: AgentEvent) => void>(),
 };
 
 interface GivenModels {

@@ -1,6 +1,6 @@
 import {
   abortSignal,
-  callback,
+  listener,
   object,
   option,
   type OptionsOf,
@@ -35,7 +35,7 @@ export const COMPARE_RULES = {
   /** Model of the price table whose prices weight the tokens; by default the ratios 1 : 5 : 1.25 : 0.1, of no model. */
   pricedAs: withDefault(text({ expected: "the name of a model" }), REFERENCE_PRICE),
   /** Called with the name of each mode and wire that has been measured. */
-  onProgress: callback<(done: string) => void>(),
+  onProgress: listener<(done: string) => void>(),
   /** Language of the task's program; JavaScript by default. */
   language: EXECUTE_RULES.language,
   /** Changes to the limits of the runtime, for programs. */

@@ -2,7 +2,7 @@ import type { AgentEvent } from "../agent/event.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Model } from "../models/model.ts";
 import type { Schema } from "../tools/schema.ts";
-import { callback, type OptionsOf, wholeNumber } from "../option-rules/options.ts";
+import { callback, listener, type OptionsOf, wholeNumber } from "../option-rules/options.ts";
 
 /** An execution that is about to be taken up. */
 export interface RecoveredExecution {
@@ -37,7 +37,7 @@ export const RECOVER_RULES = {
   /** Gives a signal that cancels one execution. */
   signal: callback<(recovered: RecoveredExecution) => AbortSignal | undefined>(),
   /** Called with each event of what is taken up, besides the runtime's `onEvent`. What it throws is ignored. */
-  onEvent: callback<(event: AgentEvent) => void>(),
+  onEvent: listener<(event: AgentEvent) => void>(),
   /** Gives the host's own value for an execution. Handlers and `approve` get it; a program and a model do not. */
   context: callback<(recovered: RecoveredExecution) => unknown>(),
 };

@@ -1,5 +1,5 @@
 import { RECOVER_RULES, type RecoverOptions } from "../executions/recover-options.ts";
-import { abortSignal, callback, type OptionsOf, wholeNumber } from "../option-rules/options.ts";
+import { abortSignal, listener, type OptionsOf, wholeNumber } from "../option-rules/options.ts";
 import { EXECUTE_RULES, TENANT } from "../programs/execute-options.ts";
 
 /** A worker has the tools, the context and the listeners: what is submitted is the program alone. */
@@ -52,7 +52,7 @@ export const WORK_RULES = {
    */
   reconcileMs: wholeNumber({ min: 100, max: 3_600_000, default: 1000 }),
   /** Told of executions that could not be driven, and of failures of the queue. They are tried again. */
-  onError: callback<(error: unknown) => void>(),
+  onError: listener<(error: unknown) => void>(),
 };
 
 export type WorkOptions<Context = unknown> = RecoverOptions<Context> &

@@ -13,7 +13,7 @@
  */
 import { PortcullisError } from "../errors.ts";
 import type { Appended, Journal } from "../journal/journal.ts";
-import { callback, option, type OptionsOf, readOptions, required } from "../option-rules/options.ts";
+import { listener, option, type OptionsOf, readOptions, required } from "../option-rules/options.ts";
 import { drivenHere } from "../programs/driven.ts";
 import { ProcessState, type SharedState } from "../places/shared-state.ts";
 import { DatabaseState } from "./database-state.ts";
@@ -33,7 +33,7 @@ export const FLEET_RULES = {
   /** Brings executions to workers: pg-boss, in the database of the journal, by default. It loses nothing if it loses wakes. */
   queue: option<WakeQueue>("a queue: wake, unqueued, work and queued", isQueue),
   /** Told of failures of the queue, which goes on; on standard error by default. */
-  onError: callback<(error: unknown) => void>(),
+  onError: listener<(error: unknown) => void>(),
 };
 
 export type FleetOptions = OptionsOf<typeof FLEET_RULES>;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { optionError } from "../errors.ts";
 import {
   array,
-  callback,
+  bareFunction,
   checkValue,
   oneOf,
   option,
@@ -55,7 +55,7 @@ export const AS_TOOL_RULES = {
   /** Of OpenAI Agents: tool input guardrails, which check the calls that programs make. */
   inputGuardrails: array<InputGuardrail>("an array of tool input guardrails"),
   /** Of LangGraph: its `interrupt`, for a graph with a checkpointer. A call that needs a person interrupts the node. */
-  interrupt: callback<Interrupt>(),
+  interrupt: bareFunction<Interrupt>(),
   /**
    * Id of the conversation, with `toolApproval`, `needsApproval` and `interrupt`: another process finds programs that wait by
    * it. LangGraph's `thread_id` is part of it. Without it they are found by the same tools only.

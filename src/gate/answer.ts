@@ -7,7 +7,9 @@ export const REFUSAL_CODES = [
   "budget_spent",
   "input_invalid",
   "policy_denied",
+  "policy_unavailable",
   "approval_denied",
+  "approval_unavailable",
   "approval_expired",
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];

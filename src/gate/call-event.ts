@@ -49,6 +49,8 @@ export const CALL_EVENTS = eventSchemas({
   },
   /** The handler has failed, and runs again after `delayMs`. `attempt` counts from 1. */
   call_retried: { ...CALLED, attempt: count, delayMs: count, error },
+  /** Its approver was asked and has failed, so it waits for a decision. */
+  call_undecided: { ...CALLED, error },
   /** Of a stream: the items that the program was given so far, and the bytes of their JSON. */
   call_streamed: { ...CALLED, items: count, bytes: count },
   call_ended: ENDED,

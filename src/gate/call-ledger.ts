@@ -18,6 +18,8 @@ import type { CallSpans } from "../telemetry/telemetry.ts";
 const UNKNOWN_TOOL = "(unknown)";
 
 export interface GateLog {
+  /** Whether the journal outlives the process; false by default. */
+  readonly isDurable?: boolean;
   /** Resolves once the record is in the journal. An `allowed` record is awaited before the handler runs. */
   append(record: CallRecord | DecisionRecord | RetryRecord): Promise<void>;
   /** Like `append`, for a record that must survive a loss of power. */
@@ -127,6 +129,12 @@ export class CallLedger {
 
   #toldDigest(plain: string): string {
     return this.#parts.scope?.redactor?.digest(plain) ?? plain;
+  }
+
+  /** A call waits for a decision because its approver has failed. */
+  undecided({ callId, tool, caller }: CallIdentity, error: unknown): void {
+    const { execution, onEvent } = this.#parts;
+    onEvent({ type: "call_undecided", execution, callId, tool, caller, error });
   }
 
   /** Resolves once the journal holds that an attempt has failed, and that the next one follows. */

@@ -37,6 +37,8 @@ export interface StepsParts
   readonly remembered: RememberedDecisions;
   /** Whether a call may wait for decisions and results from outside this process. */
   readonly canWait: boolean;
+  /** Whether its journal outlives the process: a call whose approver fails can then be decided by others. */
+  readonly isDurable: boolean;
   readonly waitMs: number | undefined;
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
   readonly onWaiting: (callId: string) => void;
@@ -161,7 +163,8 @@ export class CallSteps {
     const checked = await queues.checks.run(() =>
       runner.withInput(call, async (input) => {
         const ruled = await ruleOn(call, input, this.#parts);
-        if (ruled.type === "deny") return this.#refuseByPolicy(call, ruled.reason, ruled.error);
+        if (ruled.type === "deny") return this.#refuseByPolicy(call, ruled.reason);
+        if (ruled.type === "none") return calls.refuse(call, sentences.policyUnavailable(call.tool.name), ruled.error);
         if (ruled.type === "allow") return this.#run(call, { input });
         call.decided.policy = ruled.reason;
         return NEEDS_APPROVAL;
@@ -191,10 +194,9 @@ export class CallSteps {
     return this.#decideAlike(call) ?? this.#askAndRun(call);
   }
 
-  /** `error` is for the operator. */
-  #refuseByPolicy(call: OpenCall, reason: string, error?: Error): Promise<Answer | undefined> {
+  #refuseByPolicy(call: OpenCall, reason: string): Promise<Answer | undefined> {
     call.decided.policy = reason;
-    return this.#parts.calls.refuse(call, sentences.policyDenied(call.tool.name, reason), error);
+    return this.#parts.calls.refuse(call, sentences.policyDenied(call.tool.name, reason));
   }
 
   /** Asks the approver a question of a call's handler. False without an approver, and for a decision that would come later. */
@@ -210,7 +212,7 @@ export class CallSteps {
   }
 
   async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined | typeof LATER> {
-    const { calls, canWait, execution, inContext, ledger, remembered, scope } = this.#parts;
+    const { calls, canWait, execution, inContext, isDurable, ledger, remembered, scope } = this.#parts;
     if (calls.isGone(call)) return undefined;
     // While the call waited to be asked about, an equal call may have been decided.
     const alike = this.#decideAlike(call);
@@ -231,8 +233,11 @@ export class CallSteps {
     if (calls.isGone(call)) return undefined;
     // A decision from outside came first, or the time is over.
     if ("type" in decided) return this.#follow(call, decided);
-    const { approval, error } = decided;
-    if (approval === "later") {
+    const { approval } = decided;
+    if (approval === "none" && canWait && isDurable) ledger.undecided(identity, decided.error);
+    else if (approval === "none")
+      return calls.refuse(call, sentences.approvalUnavailable(call.tool.name), decided.error);
+    if (approval === "later" || approval === "none") {
       if (canWait) return LATER;
       return calls.refuse(call, sentences.approvalUnavailable(call.tool.name), sentences.cannotWait(call.tool.name));
     }
@@ -246,14 +251,14 @@ export class CallSteps {
       return this.#follow(call, first);
     }
     await this.#keep(call, record);
-    return this.#carryOut(call, record, { read: { input }, error });
+    return this.#carryOut(call, record, { read: { input }, error: decided.error });
   }
 
   /** Does what was decided about a call that needs approval. The journal holds the decision, or will before it holds anything else. */
   #carryOut(
     call: OpenCall,
     decision: DecisionRecord,
-    { read, error }: { readonly read?: { readonly input: unknown }; readonly error?: Error | undefined } = {},
+    { read, error }: { readonly read?: { readonly input: unknown }; readonly error?: unknown } = {},
   ): Promise<Answer | undefined> {
     const { allow, note } = decision;
     call.decided.approval = { type: allow ? "approved" : "denied", ...detailsOf(decision) };

@@ -93,7 +93,7 @@ export class OpenCalls {
   }
 
   /** Refuses a call, open or not, unless it has ended. `error` is for the operator. */
-  async refuse(refused: CallIdentity | OpenCall, answer: Refusal, error?: Error): Promise<Answer | undefined> {
+  async refuse(refused: CallIdentity | OpenCall, answer: Refusal, error?: unknown): Promise<Answer | undefined> {
     const { admission, ledger, unread } = this.#parts;
     const call = refused instanceof OpenCall ? refused : undefined;
     const identity = refused instanceof OpenCall ? refused.identity : refused;

@@ -134,11 +134,20 @@ export function approvalExpired(tool: string, waitMs: number) {
   );
 }
 
+/** There is no approver, or it has failed: nothing is decided. */
 export function approvalUnavailable(tool: string) {
   return refusal(
-    "approval_denied",
+    "approval_unavailable",
     tool,
     `The call of ${tool} needs approval, and approval is not available here. Continue without it.`,
+  );
+}
+
+export function policyUnavailable(tool: string) {
+  return refusal(
+    "policy_unavailable",
+    tool,
+    `The policy of the host must allow this call of ${tool}, and it did not answer. Continue without it.`,
   );
 }
 
@@ -150,36 +159,18 @@ export function approveMissing(tool: string): PortcullisError {
   );
 }
 
-/** For the operator: `approve` threw or rejected. */
-export function approveFailed(tool: string, cause: unknown): PortcullisError {
-  return new PortcullisError(
-    "option_invalid",
-    `\`approve\` failed when it was asked about ${tool}, so the call was denied: ${cause instanceof Error ? cause.message : describe(cause)}`,
-    { cause },
-  );
-}
-
 /** For the operator: `approve` returned no decision. */
 export function approveUndecided(tool: string, answer: unknown): PortcullisError {
   return new PortcullisError(
-    "option_invalid",
-    `\`approve\` gave no decision about ${tool}, so the call was denied: expected true, false, { allow: true | false } or "later", got ${describe(answer)}.`,
-  );
-}
-
-/** For the operator: `policy` threw or rejected. */
-export function policyFailed(tool: string, cause: unknown): PortcullisError {
-  return new PortcullisError(
-    "option_invalid",
-    `\`policy\` failed when it was asked about ${tool}, so the call was refused: ${cause instanceof Error ? cause.message : describe(cause)}`,
-    { cause },
+    "callback_failed",
+    `\`approve\` gave no decision about ${tool}: expected true, false, { allow: true | false } or "later", got ${describe(answer)}.`,
   );
 }
 
 /** For the operator: `policy` took too long. */
 export function policyLate(tool: string, ms: number): PortcullisError {
   return new PortcullisError(
-    "option_invalid",
+    "callback_failed",
     `\`policy\` gave no answer about ${tool} within ${ms} ms, so the call was refused. For a decision that takes longer, answer "ask".`,
   );
 }
@@ -187,25 +178,8 @@ export function policyLate(tool: string, ms: number): PortcullisError {
 /** For the operator: `policy` gave something else. */
 export function policyUndecided(tool: string, answer: unknown): PortcullisError {
   return new PortcullisError(
-    "option_invalid",
+    "callback_failed",
     `\`policy\` gave no answer about ${tool}, so the call was refused: expected "allow", "ask" or { deny: "reason" }, got ${describe(answer)}.`,
-  );
-}
-
-/** For the operator: the tool's `approval` function threw or rejected. */
-export function predicateFailed(tool: string, cause: unknown): PortcullisError {
-  return new PortcullisError(
-    "tool_invalid",
-    `The \`approval\` function of ${tool} failed, so the call needed approval: ${cause instanceof Error ? cause.message : describe(cause)}`,
-    { cause },
-  );
-}
-
-export function retryFailed(tool: string, cause: unknown): PortcullisError {
-  return new PortcullisError(
-    "tool_invalid",
-    `The \`retry.on\` function of ${tool} failed, so the call was not made again: ${cause instanceof Error ? cause.message : describe(cause)}`,
-    { cause },
   );
 }
 

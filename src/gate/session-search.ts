@@ -59,12 +59,7 @@ export class SessionSearch {
   }
 }
 
-/** What the operator is told of the error of a host's `embed`: its message may quote what was searched for, which no log holds. */
-function withoutWords(error: unknown): PortcullisError {
-  if (PortcullisError.is(error)) return error;
-  const name = error instanceof Error && /^\w{1,60}$/.test(error.name) ? error.name : typeof error;
-  return new PortcullisError(
-    "option_invalid",
-    `search({ embed }): it failed with ${name}. The message is left out here, because it may quote what was searched for: catch errors in \`embed\` to read it.`,
-  );
+/** The error of a host's `embed` without its cause, which may quote what was searched for: no log holds that. */
+function withoutWords(error: unknown): unknown {
+  return PortcullisError.is(error) ? new PortcullisError(error.code, error.message) : error;
 }

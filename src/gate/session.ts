@@ -152,6 +152,7 @@ export class GateSession implements ParentSession, WorkBelow {
       runner,
       remembered,
       canWait: options.canWait ?? false,
+      isDurable: options.log.isDurable ?? false,
       waitMs,
       onWaiting: (callId) => this.onWaiting(callId),
     });

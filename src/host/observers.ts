@@ -83,8 +83,8 @@ export class HostObservers {
     const tell = (event: AgentEvent) => {
       listener?.(event);
       if (!isExecutionEvent(event)) return;
-      emit(this.#onEvent, event);
-      if (event.type === "call_ended") failures.take(event);
+      this.#onEvent?.(event);
+      if (event.type === "call_ended" || event.type === "call_undecided") failures.take(event);
     };
     const events = this.redactor && new RedactedEvents(this.redactor, tell);
     const flush = async () => events?.flush();
@@ -137,15 +137,14 @@ export class HostObservers {
     return new Redactor(redact, (error) => {
       told += 1;
       if (told > MAX_TOLD) return;
-      const why = PortcullisError.is(error) ? error.message : "The `redact` function threw, so a text was left out.";
-      this.#log({ code: "redact_failed", err: placesOf(error, why) }, why);
+      const why = PortcullisError.is(error) ? error.message : "The `redact` function failed.";
+      const cause = PortcullisError.is(error) ? (error.cause ?? error) : error;
+      this.#log({ code: "redact_failed", err: placesOf(cause, why) }, why);
     });
   }
 
   #log(entry: { readonly code: string; readonly tool?: string; readonly err?: unknown }, message: string): void {
-    try {
-      this.#logger.error({ tool: "", execution: "", callId: "", ...entry }, message);
-    } catch {}
+    this.#logger.error({ tool: "", execution: "", callId: "", ...entry }, message);
   }
 }
 
@@ -171,21 +170,9 @@ function placesOf(error: unknown, message: string): Error {
   return told;
 }
 
-/** A host's listener; its errors and rejections are ignored, so that it cannot end a program. */
-export function listenerOf(onEvent: ((event: AgentEvent) => void) | undefined): Listener | undefined {
-  return onEvent && ((event) => emit(onEvent, event));
-}
-
-/** Like `listenerOf`, for a listener that knows no events of conversations. */
+/** A listener of all events, for one that knows no events of conversations. */
 export function listenerOfPrograms(onEvent: RuntimeOptions["onEvent"] | undefined): Listener | undefined {
-  return onEvent && ((event) => isExecutionEvent(event) && emit(onEvent, event));
-}
-
-function emit<Event>(listener: ((event: Event) => void) | undefined, event: Event): void {
-  try {
-    const result: unknown = listener?.(event);
-    if (result instanceof Promise) result.catch(() => {});
-  } catch {}
+  return onEvent && ((event) => isExecutionEvent(event) && onEvent(event));
 }
 
 const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true>> = {
@@ -196,6 +183,7 @@ const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true
   execution_ended: true,
   call_started: true,
   call_retried: true,
+  call_undecided: true,
   call_streamed: true,
   call_ended: true,
 };

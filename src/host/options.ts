@@ -6,8 +6,11 @@ import type { Journal } from "../journal/journal.ts";
 import { describe } from "../errors.ts";
 import {
   advised,
+  asked,
+  bareFunction,
   callback,
   flag,
+  listener,
   object,
   option,
   type OptionsOf,
@@ -34,12 +37,12 @@ export const JOURNAL = advised(
       ? `For a file write createSqliteJournal({ path: ${describe(given)} }), imported from "portcullis".`
       : undefined,
 );
-export const LISTENER = callback<(event: ExecutionEvent) => void>();
+export const LISTENER = listener<(event: ExecutionEvent) => void>();
 
 /** How tools are found if there are too many to be listed. */
 export const SEARCH_RULES = {
   /** Gives a vector for each text. Searches then go by meaning too: tools are ranked by words and by vectors, and both count. */
-  embed: callback<Embed>(),
+  embed: asked(bareFunction<Embed>(), "quoting"),
   /** Whether a tool may be found by this caller of this tenant. It is asked at each search, and does not keep a tool from being called. */
   filter: callback<SearchFilter>(),
 };

@@ -52,7 +52,8 @@ export class RedactedEvents {
   async #redacted(event: AgentEvent): Promise<AgentEvent> {
     switch (event.type) {
       case "call_ended":
-      case "call_retried": {
+      case "call_retried":
+      case "call_undecided": {
         const { tool, callId, error } = event;
         return error === undefined ? event : { ...event, error: await this.#error(error, { ...TO_LOG, tool, callId }) };
       }

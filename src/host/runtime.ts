@@ -63,7 +63,7 @@ import {
   type SearchToolsOptions,
   LIST_RULES,
 } from "./method-options.ts";
-import { HostObservers, type Listener, listenerOf, listenerOfPrograms, type ObserverParts } from "./observers.ts";
+import { HostObservers, type Listener, listenerOfPrograms, type ObserverParts } from "./observers.ts";
 import { type ExecutionHandle, type ExecutionStatus, handleOf, statusOf } from "./execution-handle.ts";
 import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
 import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
@@ -215,7 +215,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     ]);
     const read = withModels(readOptions("resumeAgent", options, RESUME_AGENT_RULES));
     const answer = resultSchemaOf(read.answer, "resumeAgent({ answer })");
-    return this.#run("resumeAgent", read, listenerOf(read.onEvent), (scope) =>
+    return this.#run("resumeAgent", read, read.onEvent, (scope) =>
       resumeAgent<Answer>(scope, id, { ...read, answer, asks: read.approve !== undefined }),
     );
   }
@@ -308,7 +308,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       run: ({ model: own, ...one }, work) => {
         const cancel = signal?.(one);
         const of = { tenant: one.tenant, context: context?.(one), model: own, ...(cancel && { signal: cancel }) };
-        return this.#run(subject, of, listenerOf(onEvent), work);
+        return this.#run(subject, of, onEvent, work);
       },
     };
   }
@@ -377,7 +377,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       import("../agent/agent-options.ts"),
     ]);
     const read = withModels(readOptions("agent", options, AGENT_RULES));
-    return this.#run("agent", read, listenerOf(read.onEvent), (scope) =>
+    return this.#run("agent", read, read.onEvent, (scope) =>
       runAgent<Answer>(scope, requestOf(read, scope.gate.tools, "agent"), read.task, read.execution),
     );
   }
@@ -395,7 +395,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const read = withModels(readOptions("converse", options, CONVERSE_RULES));
     const telemetry = await this.#observers.telemetry;
     const own = { ...this.#scopes.of("converse", read), telemetry };
-    const { scope, flush, end } = this.#observers.observe(own, listenerOf(read.onEvent));
+    const { scope, flush, end } = this.#observers.observe(own, read.onEvent);
     return openTalk<Context, Answer>(
       scope,
       { given: options, read },
@@ -422,7 +422,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     options: SayOptions<Context, Answer>,
   ): Promise<AgentReport<Answer>> {
     const { say } = await import("./say.ts");
-    return say<Answer>(id, message, options, (read, work) => this.#run("say", read, listenerOf(read.onEvent), work));
+    return say<Answer>(id, message, options, (read, work) => this.#run("say", read, read.onEvent, work));
   }
 
   /**

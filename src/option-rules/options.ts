@@ -1,4 +1,5 @@
 import { describe, describeSecret, optionError, PortcullisError } from "../errors.ts";
+import { type CallbackKind, guarded } from "./callbacks.ts";
 import { nearest } from "./nearest.ts";
 
 /** Whether an option must be given, may be left out, or has a default. */
@@ -18,6 +19,8 @@ export interface OptionRule<Value, Presence extends OptionPresence> {
   readonly advice?: (given: unknown) => string | undefined;
   /** Whether its value is secret, or may have secrets in it: errors show its type and its length, and nothing else. */
   readonly isSecret?: true;
+  /** Of functions: what becomes of their errors. */
+  readonly guard?: (name: string, given: unknown) => unknown;
   /** Value of an option that is left out. */
   readonly default?: Value;
   /** Carries the type; never set. */
@@ -153,9 +156,27 @@ export function flag(): OptionRule<boolean, "optional"> {
   return option("true or false", (given) => typeof given === "boolean");
 }
 
-/** A function. Its parameters and its result cannot be checked. */
+/** A function that is asked for something. Its parameters and its result cannot be checked. If it fails, that has the code `callback_failed`. */
 export function callback<Callback>(expected = "a function"): OptionRule<Callback, "optional"> {
+  return asked(bareFunction(expected));
+}
+
+/** A function that is told of something. What it throws is ignored. */
+export function listener<Callback>(): OptionRule<Callback, "optional"> {
+  return asked(bareFunction("a function"), "told");
+}
+
+/** A function that does the work itself, like a handler: its caller says what its errors mean. */
+export function bareFunction<Callback>(expected = "a function"): OptionRule<Callback, "optional"> {
   return option(expected, (given) => typeof given === "function");
+}
+
+/** A rule whose value may be a function that is asked. */
+export function asked<Rule extends OptionRule<unknown, OptionPresence>>(
+  rule: Rule,
+  kind: CallbackKind = "asked",
+): Rule {
+  return { ...rule, guard: (name: string, given: unknown) => guarded(kind, name, given) };
 }
 
 /** An object whose fields are checked elsewhere. */
@@ -228,7 +249,7 @@ export function checkOptions<Rules extends OptionRules>(
     const given = (options as Readonly<Record<string, unknown>>)[name];
     if (given === undefined && rule.presence !== "required") continue;
     checkValue(at(name), given, rule);
-    checked[name] = given;
+    checked[name] = rule.guard ? rule.guard(name, given) : given;
   }
   return checked as OptionsOf<Rules>;
 }

@@ -3,8 +3,10 @@ import type { Approve } from "../gate/approve/approval.ts";
 import { type Policy, POLICY_NAMES, type PolicyName } from "../gate/approve/policy.ts";
 import {
   abortSignal,
+  asked,
   callback,
   flag,
+  listener,
   option,
   type OptionRule,
   type OptionsOf,
@@ -42,9 +44,11 @@ export const TENANT = idText("a name");
 
 export const CONTEXT = option<unknown>("any value", () => true);
 export const APPROVE = callback<Approve>();
-export const POLICY = option<Policy | PolicyName>(
-  `a function, or ${POLICY_NAMES.map((name) => JSON.stringify(name)).join(", ")}`,
-  (given) => typeof given === "function" || POLICY_NAMES.some((name) => name === given),
+export const POLICY = asked(
+  option<Policy | PolicyName>(
+    `a function, or ${POLICY_NAMES.map((name) => JSON.stringify(name)).join(", ")}`,
+    (given) => typeof given === "function" || POLICY_NAMES.some((name) => name === given),
+  ),
 );
 
 /** Types of the options that carry the host's own value. `context` may be left out if its type allows `undefined`. */
@@ -102,7 +106,7 @@ export const EXECUTE_RULES = {
   /** Holds the source of each program for a decision of `approve` before it starts; as the runtime does by default. */
   approvePrograms: flag(),
   /** Called with each event of the execution, besides the runtime's `onEvent`. What it throws is ignored. */
-  onEvent: callback<(event: ExecutionEvent) => void>(),
+  onEvent: listener<(event: ExecutionEvent) => void>(),
   /** Cancels the execution. */
   signal: abortSignal(),
 };

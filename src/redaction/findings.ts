@@ -36,5 +36,5 @@ export function markOf(characters: number, what: string): string {
 }
 
 function invalid(why: string): PortcullisError {
-  return new PortcullisError("option_invalid", `The \`redact\` function failed, so the text was left out: ${why}.`);
+  return new PortcullisError("callback_failed", `The \`redact\` function failed, so the text was left out: ${why}.`);
 }

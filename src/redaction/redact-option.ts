@@ -1,4 +1,4 @@
-import { callback } from "../option-rules/options.ts";
+import { asked, bareFunction } from "../option-rules/options.ts";
 
 /**
  * Where a text goes. `model`: into a conversation, or into the report of a program, which a model reads. `journal`: into a
@@ -44,4 +44,7 @@ export interface RedactFinding {
  */
 export type Redact = (request: RedactRequest) => readonly RedactFinding[] | Promise<readonly RedactFinding[]>;
 
-export const REDACT = callback<Redact>("a function that finds what must not leave, like redactSecrets()");
+export const REDACT = asked(
+  bareFunction<Redact>("a function that finds what must not leave, like redactSecrets()"),
+  "quoting",
+);

@@ -104,7 +104,7 @@ export class Redactor {
 
 function tookTooLong(): PortcullisError {
   return new PortcullisError(
-    "option_invalid",
+    "callback_failed",
     `The \`redact\` function failed, so the text was left out: it took longer than ${REDACT_MS} ms.`,
   );
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { promiseHooks } from "node:v8";
 import { constants, createContext, Script } from "node:vm";
-import { callback, type OptionsOf, readOptions } from "../option-rules/options.ts";
+import { bareFunction, type OptionsOf, readOptions } from "../option-rules/options.ts";
 import { InProcessGuest } from "./in-process-guest.ts";
 import { checkLanguage, endOfRefused, type Guest, type OpenOptions, type Sandbox } from "./sandbox.ts";
 import { packageFile } from "./package-files.ts";
@@ -17,7 +17,7 @@ const LANGUAGES = ["javascript"] as const;
 
 export const MEMORY_RULES = {
   /** Replaces the guest script, so that a test can send any frame. Called once for each guest. */
-  guest: callback<() => GuestFace>(),
+  guest: bareFunction<() => GuestFace>(),
 };
 
 export type MemorySandboxOptions = OptionsOf<typeof MEMORY_RULES>;

@@ -128,10 +128,10 @@ class Server {
     const served = new ServedModels({ model, models, maxTurns, maxTokens });
     const token = options.token ?? randomBytes(24).toString("base64url");
     this.#token = keys === undefined ? token : undefined;
+    const { onError = () => {} } = options;
     const first = keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", keys);
     // Executions of the server end with its own runtime; other executions of the given runtime continue.
     this.#keys = new CurrentKeys(first, runtime, (key) => void endOfKey(this.#driven, key).catch(onError));
-    const onError = quietly(options.onError);
     this.#onError = onError;
     const onEvent = (event: AgentEvent) => {
       this.#watch.wake(event.execution);
@@ -188,7 +188,7 @@ class Server {
     const app = createApp({
       ...api,
       gateway: this.#gateway,
-      onRequest: quietly(options.onRequest),
+      onRequest: options.onRequest ?? (() => {}),
       admitted: {
         hosts: this.#hosts,
         origins: allowedOrigins(hostNames),
@@ -292,15 +292,6 @@ function drivingOf(
     "option_invalid",
     'createServer({ workers: "elsewhere" }): the runtime belongs to no fleet, so there are no other workers: createRuntime({ fleet }).',
   );
-}
-
-/** A function of the host's that fails must not change what is answered, nor cause further errors. */
-function quietly<Told>(tell: ((told: Told) => void) | undefined): (told: Told) => void {
-  return (told) => {
-    try {
-      tell?.(told);
-    } catch {}
-  };
 }
 
 function closedServer(): PortcullisError {

@@ -8,6 +8,7 @@ import { isModelName, MODEL_NAMES, type ModelName } from "../models/model-name.t
 import {
   array,
   callback,
+  listener,
   object,
   oneOf,
   option,
@@ -124,9 +125,9 @@ export const SERVER_RULES = {
    */
   webhooks: array<WebhookOptions>("a list of { url, secret }"),
   /** Called for each request once there is an answer, for a log. Its errors are ignored. */
-  onRequest: callback<(request: AnsweredRequest) => void>(),
+  onRequest: listener<(request: AnsweredRequest) => void>(),
   /** Called for failures on the host's side, and for executions that could not be taken up. */
-  onError: callback<(error: unknown) => void>(),
+  onError: listener<(error: unknown) => void>(),
 };
 
 function isServed(value: unknown): boolean {

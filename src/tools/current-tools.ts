@@ -1,4 +1,4 @@
-import { option } from "../option-rules/options.ts";
+import { asked, option } from "../option-rules/options.ts";
 import type { Tool } from "./tool.ts";
 import { areSame, TOOLS, ToolSet } from "./tool-set.ts";
 
@@ -6,9 +6,11 @@ import { areSame, TOOLS, ToolSet } from "./tool-set.ts";
 export type GivenTools<Context = unknown> = readonly Tool<Context>[] | (() => readonly Tool<Context>[]);
 
 /** Rule of an option whose tools may change. */
-export const GIVEN_TOOLS = option<GivenTools>(
-  `${TOOLS.expected}, or a function that returns one`,
-  (given) => typeof given === "function" || TOOLS.accepts(given),
+export const GIVEN_TOOLS = asked(
+  option<GivenTools>(
+    `${TOOLS.expected}, or a function that returns one`,
+    (given) => typeof given === "function" || TOOLS.accepts(given),
+  ),
 );
 
 /** The tools of a runtime. An execution keeps the tools that the runtime has when the execution begins. */
@@ -17,7 +19,7 @@ export class CurrentTools {
   readonly #option: string;
   #set: ToolSet;
 
-  /** Throws as a `ToolSet` does, and what the function throws. `option` names the tools in an error. */
+  /** Throws as a `ToolSet` does, and as the function. `option` names the tools in an error. */
   constructor(given: GivenTools, option: string) {
     this.#given = given;
     this.#option = option;

@@ -3,14 +3,15 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { optionError, PortcullisError } from "../errors.ts";
 import {
   array,
+  asked,
   callback,
   flag,
   object,
   oneOf,
   option,
   type OptionPlace,
-  type OptionsOf,
   optionsIn,
+  type OptionsOf,
   readOptions,
   required,
   type Resolved,
@@ -99,16 +100,20 @@ export const TOOL_RULES = {
    * or a function of the input. If the function throws, or gives something else, the call counts as a write.
    */
   effect: required(
-    option<Effect | ((input: unknown) => Effect)>(
-      `${EFFECTS.map((one) => `"${one}"`).join(", ")} or a function of the input`,
-      (value) => typeof value === "function" || oneOf(EFFECTS).accepts(value),
+    asked(
+      option<Effect | ((input: unknown) => Effect)>(
+        `${EFFECTS.map((one) => `"${one}"`).join(", ")} or a function of the input`,
+        (value) => typeof value === "function" || oneOf(EFFECTS).accepts(value),
+      ),
     ),
   ),
   /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
   approval: withDefault(
-    option<"never" | "always" | ((input: unknown) => Awaitable<boolean>)>(
-      `"never", "always" or a function of the input`,
-      (value) => value === "never" || value === "always" || typeof value === "function",
+    asked(
+      option<"never" | "always" | ((input: unknown) => Awaitable<boolean>)>(
+        `"never", "always" or a function of the input`,
+        (value) => value === "never" || value === "always" || typeof value === "function",
+      ),
     ),
     "never",
   ),

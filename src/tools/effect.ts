@@ -4,7 +4,7 @@ import { type Effect, EFFECTS, type Tool } from "./tool.ts";
 export interface CallEffect {
   readonly effect: Effect;
   /** For the operator: why the tool's `effect` function gave none, so that the call counts as a `write`. */
-  readonly error?: PortcullisError;
+  readonly error?: unknown;
 }
 
 /** What a call with this checked input changes. If the tool's function throws, or gives no effect, the call counts as a `write`. */
@@ -16,9 +16,9 @@ export function effectOfCall(
   try {
     const given: unknown = effectOf(input);
     const known = EFFECTS.find((one) => one === given);
-    return known === undefined ? { effect: "write", error: failed(name, "it gave no effect") } : { effect: known };
-  } catch (cause) {
-    return { effect: "write", error: failed(name, cause instanceof Error ? cause.message : "it threw", cause) };
+    return known === undefined ? { effect: "write", error: noEffect(name) } : { effect: known };
+  } catch (error) {
+    return { effect: "write", error };
   }
 }
 
@@ -26,10 +26,9 @@ export function graverEffect(one: Effect, other: Effect = "read"): Effect {
   return EFFECTS.indexOf(one) > EFFECTS.indexOf(other) ? one : other;
 }
 
-function failed(name: string, why: string, cause?: unknown): PortcullisError {
+function noEffect(name: string): PortcullisError {
   return new PortcullisError(
-    "tool_invalid",
-    `The \`effect\` function of ${name} failed, so the call counted as a write: ${why}`,
-    { cause },
+    "callback_failed",
+    `The \`effect\` function of ${name} gave no effect, so the call counted as a write.`,
   );
 }

@@ -117,18 +117,16 @@ function isEnabled(
   audience: ToolAudience,
   onFailed: (failed: SwitchFailure) => void,
 ): boolean {
-  const failed = (why: string, cause?: unknown) => {
-    const message = `The \`enabled\` function of ${tool} failed, so the tool does not exist there: ${why}`;
-    onFailed({ tool, error: new PortcullisError("tool_invalid", message, { cause }) });
-    return false;
-  };
   try {
     const given: unknown = enabled?.(audience);
     if (typeof given === "boolean") return given;
-    if (given instanceof Promise) given.catch(() => {});
-    return failed(`expected true or false, got ${given instanceof Promise ? "a promise" : describe(given)}`);
+    const got = given instanceof Promise ? "a promise" : describe(given);
+    throw new PortcullisError("callback_failed", `The function \`enabled\` failed: expected true or false, got ${got}`);
   } catch (cause) {
-    return failed(cause instanceof Error ? cause.message : "it threw", cause);
+    const why = PortcullisError.is(cause) ? cause.message : "The function `enabled` failed";
+    const message = `${why}. The tool ${tool} does not exist there.`;
+    onFailed({ tool, error: new PortcullisError("callback_failed", message, { cause }) });
+    return false;
   }
 }
 

@@ -18,13 +18,13 @@ test("a tool whose effect depends on its input is a write to all who do not know
 
 test.each([
   ["throws", () => explode(), "the lookup failed"],
-  ["gives a promise", (async () => "read") as never, "it gave no effect"],
-  ["gives another word", (() => "reads") as never, "it gave no effect"],
-  ["gives nothing", (() => undefined) as never, "it gave no effect"],
+  ["gives a promise", (async () => "read") as never, "gave no effect"],
+  ["gives another word", (() => "reads") as never, "gave no effect"],
+  ["gives nothing", (() => undefined) as never, "gave no effect"],
 ])("where its function %s, the call is a write, and the operator is told", (_, given: () => Effect, why) => {
   const { effect: found, error } = effectOfCall(makeTool({ effect: given }), {});
   expect(found).toBe("write");
-  expect(error?.message).toBe(`The \`effect\` function of t failed, so the call counted as a write: ${why}`);
+  expect(String(error)).toContain(why);
 });
 
 function explode(): never {

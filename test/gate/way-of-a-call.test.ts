@@ -19,6 +19,7 @@ test.each(REFUSED)("a call is refused with %s, and no handler runs (way %#)", as
   // A call that needs approval is held first, and its denial is journalled.
   const before: Readonly<Record<string, readonly string[]>> = {
     approval_denied: ["call", "decision"],
+    approval_unavailable: ["call"],
     approval_expired: ["call"],
   };
   expect(records.slice(0, -1).map(({ type }) => type)).toEqual(before[code] ?? []);
@@ -67,7 +68,9 @@ type Step =
   | "memory"
   | "input"
   | "policy"
+  | "no policy"
   | "approval"
+  | "no approval"
   | "expired"
   | "throws"
   | "gone"
@@ -86,7 +89,9 @@ const STEPS: readonly (readonly [Step, string])[] = [
   ["memory", "budget_spent"],
   ["input", "input_invalid"],
   ["policy", "policy_denied"],
+  ["no policy", "policy_unavailable"],
   ["approval", "approval_denied"],
+  ["no approval", "approval_unavailable"],
   ["expired", "approval_expired"],
   ["throws", "handler_failed"],
   ["gone", "source_unavailable"],
@@ -98,6 +103,10 @@ const STEPS: readonly (readonly [Step, string])[] = [
 ];
 const FIRST_STEP_WITH_HANDLER = STEPS.findIndex(([step]) => step === "throws");
 
+function fails(): never {
+  throw new Error("db down");
+}
+
 /** A call that each of these steps would turn away. */
 function violating(wrong: ReadonlySet<Step>): Way {
   const inputText = wrong.has("input") ? "[1]" : "{}";
@@ -106,8 +115,13 @@ function violating(wrong: ReadonlySet<Step>): Way {
   return {
     callers: wrong.has("unknown") ? ["programmatic"] : ["direct", "programmatic"],
     closed: wrong.has("closed"),
-    policies: [() => (wrong.has("policy") ? { deny: "no" } : "allow")],
-    approve: () => (wrong.has("approval") ? false : !wrong.has("expired") || new Promise<never>(() => {})),
+    policies: [() => (wrong.has("policy") ? { deny: "no" } : wrong.has("no policy") ? fails() : "allow")],
+    approve: () =>
+      wrong.has("approval")
+        ? false
+        : wrong.has("no approval")
+          ? fails()
+          : !wrong.has("expired") || new Promise<never>(() => {}),
     ...(wrong.has("memory") ? { held: new HeldBytes(50) } : {}),
     limits: {
       resultBytes: wrong.has("size") ? 100 : 1000,

@@ -75,6 +75,8 @@ export const REFUSED: readonly [string, Way][] = [
   ["input_invalid", { tool: { input: throwing } }],
   ["input_invalid", { tool: { input: rejecting } }],
   ["policy_denied", { policies: [() => ({ deny: "Not today." })] }],
+  ["policy_unavailable", { policies: [() => Promise.reject(new Error("db down"))] }],
+  ["approval_unavailable", { tool: { approval: "always" }, approve: () => Promise.reject(new Error("db down")) }],
   ["approval_denied", { tool: { approval: "always" }, approve: () => false }],
   [
     "approval_expired",

@@ -69,7 +69,7 @@ test.each<[string, Partial<CallOptions>, string, string]>([
   ["a wrong input", { input: { value: "x" } }, "input_invalid", "The input of math.double does not fit"],
   ["an input that is too large", { input: { value: "x".repeat(2000) } }, "budget_spent", "limit inputBytes"],
   ["a handler that fails", { tool: "failing" }, "handler_failed", "failing failed."],
-  ["a call that needs approval", { tool: "paid" }, "approval_denied", "approval is not available here"],
+  ["a call that needs approval", { tool: "paid" }, "approval_unavailable", "approval is not available here"],
   ["a call that is denied", { tool: "paid", approve: () => false }, "approval_denied", "approval was denied"],
 ])("%s is a value with a code and a sentence, and nothing of the host", async (_, changes, code, message) => {
   const tools = [

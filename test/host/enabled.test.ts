@@ -84,7 +84,7 @@ test.each([
   for (let times = 0; times < 3; times += 1)
     expect((await runtime.execute(TRY)).outcome).toMatchObject({ value: [["always"], "none"] });
   expect(logger.error).toHaveBeenCalledOnce();
-  const message = `The \`enabled\` function of beta.search failed, so the tool does not exist there: ${why}`;
+  const message = `The function \`enabled\` failed: ${why}. The tool beta.search does not exist there.`;
   expect(logger.error.mock.calls[0]).toEqual([
     {
       tool: "beta.search",

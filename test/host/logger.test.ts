@@ -217,19 +217,19 @@ test("a call that needs approval where there is none says to the operator how to
   const pay = makeTool({ name: "bank.pay", effect: "write", approval: "always" });
   await using runtime = await createRuntime({ tools: [pay], sandbox, logger });
   const { outcome, execution } = await runtime.execute("return await tools.bank.pay({})");
-  expect(outcome).toMatchObject({ type: "failed", fault: { code: "approval_denied" } });
+  expect(outcome).toMatchObject({ type: "failed", fault: { code: "approval_unavailable" } });
   expect(logger.entries).toMatchObject([
     {
       level: "error",
       tool: "bank.pay",
-      code: "approval_denied",
+      code: "approval_unavailable",
       err: { message: expect.stringContaining("pass one to createRuntime, or to execute, agent or call") as string },
     },
   ]);
   const calls = (await Array.fromAsync(runtime.journal.read(execution))).filter(
     ({ type }) => type === "call" || type === "decision",
   );
-  expect(calls).toMatchObject([{ decision: "refused", code: "approval_denied" }]);
+  expect(calls).toMatchObject([{ decision: "refused", code: "approval_unavailable" }]);
 });
 
 test("a program that makes calls fail by the thousand leaves 20 entries and the number of the others", async () => {

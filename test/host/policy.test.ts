@@ -111,10 +111,12 @@ test("the operator's log has a line for each call whose policy failed, and the p
     },
   });
   const { outcome } = await runtime.execute(CATCHES);
-  expect(outcome).toMatchObject({ value: expect.stringContaining('"The policy gave no answer."') as string });
+  expect(outcome).toMatchObject({ value: expect.stringContaining("policy_unavailable: ") as string });
   expect(JSON.stringify(outcome)).not.toContain("/etc/rules");
   expect(error).toHaveBeenCalledTimes(1);
-  expect(error.mock.calls[0]?.[1]).toContain("pay was refused in call 1, policy_denied: `policy` failed when it was");
+  expect(error.mock.calls[0]?.[1]).toContain(
+    "pay was refused in call 1, policy_unavailable: The function `policy` failed: ",
+  );
   expect(error.mock.calls[0]?.[1]).toContain("/etc/rules are broken");
 });
 

@@ -7,11 +7,18 @@ import { applyRecord, type Content, ConversationState, type KnownState } from ".
 
 /** The log of a conversation. `content` is what the text of a message or of a shortened history holds. */
 export class ConversationLog extends StateLog<KnownState, Content> {
+  readonly isDurable: boolean;
+
+  private constructor(log: ExecutionLog, state: KnownState, { isDurable = false }: Journal) {
+    super(log, state, applyRecord);
+    this.isDurable = isDurable;
+  }
+
   static async create(journal: Journal, header: ConversationHeader, driver: DriverOptions): Promise<ConversationLog> {
     const log = await ExecutionLog.create(journal, header, driver);
     const state = Object.assign(new ConversationState(), { header });
     applyRecord(state, header);
-    return new ConversationLog(log, state, applyRecord);
+    return new ConversationLog(log, state, journal);
   }
 
   /**
@@ -27,7 +34,7 @@ export class ConversationLog extends StateLog<KnownState, Content> {
     const claimed = [{ type: "claim", ...driver, at: now() } as const, ...records];
     const log = await ExecutionLog.claim(journal, state.header, state.records, driver, claimed);
     for (const record of claimed) applyRecord(state, record);
-    return new ConversationLog(log, state, applyRecord);
+    return new ConversationLog(log, state, journal);
   }
 
   /** Ends the driving. Without an outcome, another driver may take the conversation over at once. */

@@ -1,7 +1,7 @@
 import type { Caller, Effect, Tool } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
 import { type Grant, type GrantLeft, readGrant } from "./grant-terms.ts";
-import { approveFailed, approveUndecided } from "../sentences.ts";
+import { approveUndecided } from "../sentences.ts";
 
 /** A call that waits for an approval decision. */
 export interface ApprovalRequest<Context = unknown> {
@@ -50,8 +50,10 @@ export interface ApprovalDecision {
 export type ApprovalAnswer = boolean | "later" | ApprovalDecision;
 
 /**
- * Decides about a call. Only `true` and `{ allow: true }` approve, and `"later"` keeps the call waiting. Anything else
- * denies, and so does a rejection.
+ * Decides about a call. Only `true` and `{ allow: true }` approve, `false` and `{ allow: false }` deny, and `"later"` keeps
+ * the call waiting. An approver that fails, or answers anything else, decides nothing: with a journal that outlives the
+ * process the call waits for a decision, and without one it is refused as `approval_unavailable`. A decision with a grant
+ * that cannot be given denies.
  */
 export type Approve<Context = unknown> = (
   request: ApprovalRequest<Context>,
@@ -73,12 +75,15 @@ export type DecidedApproval = Exclude<Approval, { type: "held" }>;
 export const BY_LENGTH = 256;
 export const NOTE_LENGTH = 2048;
 
-/** What came of asking. `error`, for the operator, says why there was no decision; the call is denied then. */
-export interface Asked {
-  readonly approval: DecidedApproval | "later";
-  readonly fields?: Readonly<Record<string, unknown>>;
-  readonly error?: Error;
-}
+/** What came of asking. `error` is for the operator. */
+export type Asked =
+  | {
+      readonly approval: DecidedApproval | "later";
+      readonly fields?: Readonly<Record<string, unknown>>;
+      readonly error?: unknown;
+    }
+  /** There was no decision. */
+  | { readonly approval: "none"; readonly fields?: undefined; readonly error: unknown };
 
 /** Asks for a decision. Never rejects. `onGrant` throws if the execution may have no more grants. */
 export async function askApproval(
@@ -87,9 +92,8 @@ export async function askApproval(
   inputText: string,
   onGrant: (callId: string) => void = () => {},
 ): Promise<Asked> {
-  let answer: unknown;
   try {
-    answer = await approve?.({ ...request, input: JSON.parse(inputText) as unknown });
+    const answer: unknown = await approve?.({ ...request, input: JSON.parse(inputText) as unknown });
     if (answer === "later") return { approval: answer };
     if (typeof answer === "boolean") return { approval: { type: answer ? "approved" : "denied" } };
     const allow = typeof answer === "object" && answer !== null ? ownOf(answer, "allow") : undefined;
@@ -97,20 +101,22 @@ export async function askApproval(
       const given = answer as object;
       const fields = ownOf(given, "fields");
       const grant = ownOf(given, "grant");
-      // A grant that cannot be read denies, as any answer that is no decision.
-      const terms = grant === undefined ? undefined : readGrant("grant", allow ? grant : undefined, inputText);
-      if (terms) onGrant(request.callId);
-      const approval = {
-        type: allow ? "approved" : "denied",
-        ...detailsOf(given),
-        ...(terms && { grant: terms }),
-      } as const;
-      return { approval, ...(isFields(fields) && { fields }) };
+      const approval = { type: allow ? "approved" : "denied", ...detailsOf(given) } as const;
+      const own = isFields(fields) && { fields };
+      if (grant === undefined) return { approval, ...own };
+      try {
+        const terms = readGrant("grant", allow ? grant : undefined, inputText);
+        onGrant(request.callId);
+        return { approval: { ...approval, grant: terms }, ...own };
+      } catch (error) {
+        // What the approver decided cannot be done: more must not be allowed than was meant, nor less.
+        return { approval: { type: "denied" }, error };
+      }
     }
+    return { approval: "none", error: approveUndecided(request.tool, answer) };
   } catch (error) {
-    return { approval: { type: "denied" }, error: approveFailed(request.tool, error) };
+    return { approval: "none", error };
   }
-  return { approval: { type: "denied" }, error: approveUndecided(request.tool, answer) };
 }
 
 function ownOf(answer: object, name: string): unknown {

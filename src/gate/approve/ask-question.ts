@@ -27,9 +27,10 @@ export async function askQuestion(
   const request = { execution, ...identity, ...about, inputDigest, grantsLeft: 0, tenant, context, signal };
   const endWaiting = calls.waits.beginBelow(identity.callId, { waitsForApproval: true });
   try {
-    const { approval, fields = {}, error } = await inContext(() => askApproval(approve, request, text));
-    call.noticed ??= error ?? (approval === "later" ? cannotWait(call.tool.name) : undefined);
-    return approval !== "later" && approval.type === "approved" && !calls.isGone(call) && { fields };
+    const asked = await inContext(() => askApproval(approve, request, text));
+    call.noticed ??= asked.error ?? (asked.approval === "later" ? cannotWait(call.tool.name) : undefined);
+    if (asked.approval === "none" || asked.approval === "later" || calls.isGone(call)) return false;
+    return asked.approval.type === "approved" && { fields: asked.fields ?? {} };
   } finally {
     endWaiting();
   }

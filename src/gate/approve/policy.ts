@@ -1,6 +1,6 @@
 import { after } from "../../clock.ts";
 import type { Caller, Effect } from "../../tools/tool.ts";
-import { policyFailed, policyLate, policyUndecided } from "../sentences.ts";
+import { policyLate, policyUndecided } from "../sentences.ts";
 import { NOTE_LENGTH } from "./approval.ts";
 
 /** A call that a policy is asked about. */
@@ -26,8 +26,8 @@ export interface PolicyRequest<Context = unknown> {
 export type PolicyAnswer = "allow" | "ask" | { readonly deny: string };
 
 /**
- * Rules for all calls of a runtime, besides those of each tool, which it cannot loosen. Whatever else it answers denies,
- * and so does a rejection, and an answer after 5 seconds.
+ * Rules for all calls of a runtime, besides those of each tool, which it cannot loosen. If it fails, answers anything else or
+ * takes longer than 5 seconds, the call is refused as `policy_unavailable`.
  */
 export type Policy<Context = unknown> = (request: PolicyRequest<Context>) => PolicyAnswer | Promise<PolicyAnswer>;
 
@@ -45,14 +45,12 @@ export const POLICY_NAMES = Object.keys(PRESETS) as readonly PolicyName[];
 /** How long a policy may take for one call, in milliseconds. People decide after `"ask"`, which has no such limit. */
 const POLICY_MS = 5000;
 
-/** The reason that a call is refused for if the policy gave none. */
-const NO_ANSWER = "The policy gave no answer.";
-
-/** What came of asking. `reason` is for the journal, and of a refusal for the caller. `error`, for the operator, says why there was no answer. */
+/** What came of asking. `reason` is for the journal, and of a refusal for the caller. */
 export type Ruled =
   | { readonly type: "allow"; readonly reason?: undefined }
-  | { readonly type: "ask"; readonly reason: string }
-  | { readonly type: "deny"; readonly reason: string; readonly error?: Error };
+  | { readonly type: "ask" | "deny"; readonly reason: string }
+  /** There was no answer, and `error`, for the operator, says why. */
+  | { readonly type: "none"; readonly reason?: undefined; readonly error: unknown };
 
 const ALLOWED: Ruled = { type: "allow" };
 
@@ -73,7 +71,7 @@ export async function askPolicy(
     const asked = policy({ ...request, signal, input: JSON.parse(inputText) as unknown });
     return readAnswer(tool, await Promise.race([asked, late.promise]));
   } catch (error) {
-    return { type: "deny", reason: NO_ANSWER, error: policyFailed(tool, error) };
+    return { type: "none", error };
   } finally {
     end.abort();
   }
@@ -84,9 +82,9 @@ const LATE = Symbol("late");
 function readAnswer(tool: string, answer: unknown): Ruled {
   if (answer === "allow") return ALLOWED;
   if (answer === "ask") return { type: "ask", reason: "The policy asks." };
-  if (answer === LATE) return { type: "deny", reason: NO_ANSWER, error: policyLate(tool, POLICY_MS) };
+  if (answer === LATE) return { type: "none", error: policyLate(tool, POLICY_MS) };
   const deny = typeof answer === "object" && answer !== null && Object.hasOwn(answer, "deny") && "deny" in answer;
   const reason = deny ? answer.deny : undefined;
   if (typeof reason === "string") return { type: "deny", reason: reason.slice(0, NOTE_LENGTH) };
-  return { type: "deny", reason: NO_ANSWER, error: policyUndecided(tool, answer) };
+  return { type: "none", error: policyUndecided(tool, answer) };
 }

@@ -2,7 +2,6 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import { effectOfCall, graverEffect } from "../../tools/effect.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { OpenCall } from "../open-call.ts";
-import { predicateFailed } from "../sentences.ts";
 import type { WorkScope } from "../work-scope.ts";
 import { askPolicy, type Ruled } from "./policy.ts";
 
@@ -30,7 +29,7 @@ export async function ruleOn(call: OpenCall, input: unknown, rules: Rules): Prom
   for (const policy of policies) {
     if (call.isOver) break;
     const said = await rules.inContext(() => askPolicy(policy, requestOf(call, input, rules), call.inputText));
-    if (said.type === "deny") return said;
+    if (said.type === "deny" || said.type === "none") return said;
     if (said.type === "ask" && ruled.reason === undefined) ruled = said;
   }
   return ruled;
@@ -48,7 +47,7 @@ async function needsApproval(call: OpenCall, input: unknown, { inContext }: Rule
   try {
     return await inContext(() => call.tool.needsApproval(input));
   } catch (error) {
-    call.noticed = predicateFailed(call.tool.name, error);
+    call.noticed = error;
     return true;
   }
 }

@@ -5,7 +5,6 @@ import type { CallLedger } from "../call-ledger.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { Failed } from "./handled.ts";
 import { Returned, runHandler } from "./run-handler.ts";
-import * as sentences from "../sentences.ts";
 
 export interface Attempts {
   readonly retry: Retry;
@@ -43,14 +42,14 @@ export async function runAttempts(
 }
 
 function isRepeated(call: OpenCall, { answer, error }: Failed, { attempts, on = isWorthAnother }: Retry): boolean {
-  const { decided, handling, isOver, tool } = call;
+  const { decided, handling, isOver } = call;
   if (isOver || answer.code === "handler_timed_out" || handling.attempt >= attempts || decided.effect === "write")
     return false;
   try {
     const isWorthIt: unknown = on(error);
     return isWorthIt === true;
   } catch (cause) {
-    call.noticed ??= sentences.retryFailed(tool.name, cause);
+    call.noticed ??= cause;
     return false;
   }
 }

@@ -1,4 +1,5 @@
-import { option } from "../../option-rules/options.ts";
+import { guarded } from "../../option-rules/callbacks.ts";
+import { option, type OptionRule } from "../../option-rules/options.ts";
 import { PortcullisError } from "../../errors.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import type { CallEvent } from "../call-event.ts";
@@ -11,7 +12,7 @@ export interface FailureEntry {
   readonly callId: string;
   /**
    * Code of the failure or refusal, as the program has it. `"value"` or `"aborted"` if the call ended so, though
-   * something beside it went wrong. `"not_enabled"` for a tool that does not exist because its `enabled` failed.
+   * something beside it went wrong; `"waiting"` if its approver failed and it waits for a decision. `"not_enabled"` for a tool that does not exist because its `enabled` failed.
    */
   readonly code: string;
   /** What the handler threw, or what was wrong with its result. pino writes it with its stack. */
@@ -25,10 +26,24 @@ export interface Logger {
   readonly warn?: ((entry: FailureEntry, message: string) => void) | undefined;
 }
 
-export const LOGGER = option<Logger>("a logger with a method error, like pino or console", isLogger);
+export const LOGGER: OptionRule<Logger, "optional"> = {
+  ...option<Logger>("a logger with a method error, like pino or console", isLogger),
+  guard: (name, given) => {
+    const { error, warn } = given as Logger;
+    const told = (method: Logger["error"]) => guarded("told", name, method, given as Logger);
+    return { error: told(error), ...(warn && { warn: told(warn) }) };
+  },
+};
 
 /** Entries for one execution, with everything that it starts. A program may make thousands of calls that fail. */
 const MAX_ENTRIES = 20;
+const VERBS = {
+  refused: "was refused",
+  failed: "failed",
+  value: "returned",
+  aborted: "was aborted",
+  waiting: "waits for a decision",
+};
 /** Bytes of an error's message in an entry's: it may quote a whole response. */
 const MESSAGE_BYTES = 4096;
 
@@ -43,16 +58,16 @@ export class FailureLog {
   }
 
   take(event: CallEvent): void {
-    if (event.type !== "call_ended") return;
-    const { execution, outcome, callId, tool, error } = event;
+    if (event.type !== "call_ended" && event.type !== "call_undecided") return;
+    const { execution, callId, tool, error } = event;
+    const outcome = event.type === "call_ended" ? event.outcome : ({ type: "waiting" } as const);
     if (outcome.type !== "failed" && error === undefined) return;
     this.#entries += 1;
     const code = "code" in outcome ? outcome.code : outcome.type;
     const entry = { tool, execution, callId, code, ...(error === undefined ? {} : { err: error }) };
     this.#last = entry;
     if (this.#entries > MAX_ENTRIES) return;
-    const verbs = { refused: "was refused", failed: "failed", value: "returned", aborted: "was aborted" };
-    const what = `${tool} ${verbs[outcome.type]} in call ${callId}${"code" in outcome ? `, ${code}` : ""}`;
+    const what = `${tool} ${VERBS[outcome.type]} in call ${callId}${"code" in outcome ? `, ${code}` : ""}`;
     this.#write(isTold(error), entry, `${what}${messageOf(error)}`);
   }
 
@@ -65,10 +80,8 @@ export class FailureLog {
 
   #write(isTold: boolean, entry: FailureEntry, message: string): void {
     const logger = this.#logger;
-    try {
-      if (isTold && logger.warn) logger.warn(entry, message);
-      else logger.error(entry, message);
-    } catch {}
+    if (isTold && logger.warn) logger.warn(entry, message);
+    else logger.error(entry, message);
   }
 }
 

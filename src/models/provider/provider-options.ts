@@ -1,9 +1,9 @@
 import { optionError, PortcullisError } from "../../errors.ts";
 import {
-  callback,
-  type OptionRules,
+  bareFunction,
   flag,
   option,
+  type OptionRules,
   type OptionsOf,
   readOptions,
   required,
@@ -49,7 +49,7 @@ export const PROVIDER_RULES = {
   timeoutMs: wholeNumber({ min: 1, max: 2 ** 31 - 1, default: 600_000 }),
   /** Sends the requests, through a proxy for instance; the global `fetch` by default. */
   fetch: withDefault(
-    callback<typeof globalThis.fetch>("a function like fetch"),
+    bareFunction<typeof globalThis.fetch>("a function like fetch"),
     // Read for each request, because a host may replace the global `fetch` later.
     (input, init) => globalThis.fetch(input, init),
   ),

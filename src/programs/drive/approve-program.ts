@@ -74,7 +74,9 @@ function notStarted(code: string, message: string, note = "", waitMs = 0): Endin
       ? `It needs approval, and approval was denied.${note === "" ? "" : ` Reason given: ${JSON.stringify(note)}`}`
       : code === "approval_expired"
         ? `It needs approval, and no decision came within ${waitMs} ms (limit waitMs).`
-        : message;
+        : code === "approval_unavailable"
+          ? "It needs approval, and approval is not available here."
+          : message;
   const fault = { name: "ProgramError", code, tool: RUN_PROGRAM, message: `The program was not started. ${why}` };
   return { type: "failed", fault };
 }

@@ -1,7 +1,7 @@
 import { PortcullisError } from "../../errors.ts";
 import {
-  callback,
   flag,
+  listener,
   oneOf,
   option,
   type OptionsOf,
@@ -79,9 +79,9 @@ export const MCP_RULES = {
    */
   resources: withDefault(flag(), false),
   /** Told when the list of tools has changed. What it throws is ignored. */
-  onSourceChange: callback<(change: SourceChange) => void>(),
+  onSourceChange: listener<(change: SourceChange) => void>(),
   /** Told of the progress of calls. What it throws is ignored. */
-  onProgress: callback<(progress: SourceProgress) => void>(),
+  onProgress: listener<(progress: SourceProgress) => void>(),
 };
 
 /** An MCP server: `command` if it is started here, or `url` if it runs elsewhere. */

@@ -1,5 +1,6 @@
 import { optionError, PortcullisError } from "../../errors.ts";
 import {
+  asked,
   checkOptions,
   checkValue,
   oneOf,
@@ -22,9 +23,11 @@ export type OpenApiAuth =
   | { readonly apiKey: { readonly in: "header" | "query" | "cookie"; readonly name: string; readonly value: Secret } };
 
 const SECRET = secret(
-  option<Secret>(
-    "a secret without line breaks, or a function that returns one",
-    (value) => typeof value === "function" || isUsable(value),
+  asked(
+    option<Secret>(
+      "a secret without line breaks, or a function that returns one",
+      (value) => typeof value === "function" || isUsable(value),
+    ),
   ),
 );
 export const BASIC_RULES = {

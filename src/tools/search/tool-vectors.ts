@@ -60,7 +60,7 @@ export class ToolVectors {
     const length = this.#length ?? lists[0]?.length;
     if (lists.length !== texts.length || lists.some((one) => one.length !== length))
       throw new PortcullisError(
-        "option_invalid",
+        "callback_failed",
         "search({ embed }): expected one list of numbers for each text, all of one length.",
       );
     this.#length = length;
@@ -71,7 +71,7 @@ export class ToolVectors {
 async function inTime<Value>(work: Promise<Value>): Promise<Value> {
   const late = Promise.withResolvers<never>();
   const sentence = `search({ embed }): it did not answer within ${EMBED_MS} ms.`;
-  using _ = after(EMBED_MS, () => late.reject(new PortcullisError("option_invalid", sentence)));
+  using _ = after(EMBED_MS, () => late.reject(new PortcullisError("callback_failed", sentence)));
   return await Promise.race([work, late.promise]);
 }
 

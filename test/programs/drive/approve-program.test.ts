@@ -70,7 +70,7 @@ describe("a program that is held for a decision", () => {
           'The program was not started. It needs approval, and approval was denied. Reason given: "Pays\\u0007 twice."',
       },
     ],
-    ["has no approver", undefined, { code: "approval_denied" }],
+    ["has no approver", undefined, { code: "approval_unavailable" }],
     ["waits too long", () => new Promise<never>(() => {}), { code: "approval_expired" }, 30],
   ])("fails if it %s, and nothing of it runs", async (_, approve, fault, waitMs) => {
     const journal = createMemoryJournal();

@@ -1,4 +1,5 @@
 import {
+  asked,
   callback,
   option,
   type OptionsOf,
@@ -35,9 +36,11 @@ export type OAuth = OptionsOf<typeof OAUTH_RULES>;
 export type McpAuth = TokenFunction | OAuth;
 
 export const AUTH = secret(
-  option<McpAuth>(
-    "a function that gives a token, or { store } for OAuth",
-    (value) => typeof value === "function" || (isFields(value) && typeof value.store === "string"),
+  asked(
+    option<McpAuth>(
+      "a function that gives a token, or { store } for OAuth",
+      (value) => typeof value === "function" || (isFields(value) && typeof value.store === "string"),
+    ),
   ),
 );
 
