@@ -3,7 +3,7 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { deadline } from "../../clock.ts";
-import { isPublicAddress } from "../../sandboxes/docker/egress/names/public-address.ts";
+import { isPublicAddress } from "../../untrusted/public-address.ts";
 import type { Webhook } from "./webhook-options.ts";
 
 const TIMEOUT_MS = 10_000;

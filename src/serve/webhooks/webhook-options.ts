@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { optionError } from "../../errors.ts";
-import { isPublicAddress } from "../../sandboxes/docker/egress/names/public-address.ts";
+import { isPublicAddress } from "../../untrusted/public-address.ts";
 import { isWebhookSecret } from "./signature.ts";
 import { checkOptions, fieldsOf, flag, option, type OptionsOf, required, secret } from "../../option-rules/options.ts";
 

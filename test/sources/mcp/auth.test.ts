@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
 import { readOAuth } from "../../../src/sources/mcp/auth/auth-option.ts";
+import { authFetch } from "../../../src/sources/mcp/auth/auth-fetch.ts";
 import { OAuthClient } from "../../../src/sources/mcp/auth/oauth-client.ts";
 import { tokenAccess } from "../../../src/sources/mcp/auth/token-access.ts";
 import { TokenStore } from "../../../src/sources/mcp/auth/token-store.ts";
@@ -98,13 +99,18 @@ describe("a function of tokens", () => {
 });
 
 /** An authorization server and the MCP server that it guards. */
-async function authorized({ denies = false } = {}) {
+async function authorized({
+  denies = false,
+  hostile = {},
+}: { denies?: boolean; hostile?: Readonly<Record<string, (response: ServerResponse) => unknown>> } = {}) {
   const registered: { redirect_uris: string[] }[] = [];
   const grants: URLSearchParams[] = [];
   let challenge = "";
   let given = 0;
   const server = await serve((request, body, response) => {
     const { pathname, searchParams, origin } = new URL(request.url ?? "/", server.url);
+    const answer = hostile[pathname];
+    if (answer) return answer(response);
     if (pathname.startsWith("/.well-known/oauth-protected-resource"))
       return json(response, 200, { resource: server.url, authorization_servers: [origin] });
     if (pathname.startsWith("/.well-known/"))
@@ -217,6 +223,53 @@ describe("OAuth", () => {
       code: "source_unavailable",
       message: expect.stringContaining("was not allowed within 1000 ms") as string,
     });
+  });
+
+  const WHOLE = 64;
+  test.each(["/token", "/register", "/.well-known/oauth-authorization-server"])(
+    "an answer of any size at %s is not read: its server is left",
+    async (path) => {
+      let sent = 0;
+      const large = async (response: ServerResponse) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        for (const piece = "[".repeat(1 << 20); sent < WHOLE && !response.destroyed; sent += 1)
+          await new Promise((resolve) => void response.write(piece, resolve));
+        response.end();
+      };
+      const { server } = await authorized({ hostile: { [path]: large } });
+      await using _ = server;
+      await expect(sourceOf(server, { store: newStore(), onAddress: person().onAddress })).rejects.toHaveProperty(
+        "code",
+        "source_unavailable",
+      );
+      expect(sent).toBeGreaterThan(0);
+      expect(sent).toBeLessThan(WHOLE);
+    },
+  );
+
+  test.each(["/token", "/.well-known/oauth-authorization-server"])(
+    "a redirect of %s to another origin is not followed",
+    async (path) => {
+      await using other = await serve((_, __, response) => json(response, 200, {}));
+      const { server } = await authorized({
+        hostile: { [path]: (response) => response.writeHead(307, { location: other.url }).end() },
+      });
+      await using _ = server;
+      await expect(sourceOf(server, { store: newStore(), onAddress: person().onAddress })).rejects.toHaveProperty(
+        "code",
+        "source_unavailable",
+      );
+      expect(other.headers).toEqual([]);
+    },
+  );
+
+  test("a server on the public internet sends no request to a network of this machine", async () => {
+    await using local = await serve((_, __, response) => json(response, 200, {}));
+    const { host, port } = new URL(local.url);
+    for (const address of [`http://${host}/`, `http://localhost:${port}/`, `http://[::ffff:127.0.0.1]:${port}/`])
+      await expect(authFetch(new URL("https://1.1.1.1/mcp"), address)).rejects.toThrow("not on the public internet");
+    expect(local.headers).toEqual([]);
+    expect((await authFetch(new URL("http://127.0.0.1:9/mcp"), local.url)).status).toBe(200);
   });
 
   test("a page that does not know the state is no answer", async () => {

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { Redact } from "../../../redaction/redact-option.ts";
 import { isSecretName } from "../../../redaction/secret-names.ts";
-import { isPublicAddress } from "../../../sandboxes/docker/egress/names/public-address.ts";
+import { isPublicAddress } from "../../../untrusted/public-address.ts";
 import { outputSchemaOf, inputSchemaOf } from "../../../tools/tool-schemas.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { isFields } from "../../../values/fields.ts";

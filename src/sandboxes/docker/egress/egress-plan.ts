@@ -1,7 +1,7 @@
 import { optionsIn, type OptionsOf, readOptions, required, wholeNumber } from "../../../option-rules/options.ts";
 import { type AllowedHost, HOSTS, parseAllowList } from "./names/allow-list.ts";
 import { lookUp } from "./names/look-up.ts";
-import { isNearAddress, isPublicAddress } from "./names/public-address.ts";
+import { isNearAddress, isPublicAddress } from "../../../untrusted/public-address.ts";
 
 /** Limits of one container's egress. Times are in milliseconds. */
 export const USUAL_EGRESS_LIMITS = {

@@ -7,6 +7,7 @@ import { deadline } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { type Fields, isFields, textOf } from "../../../values/fields.ts";
 import type { McpPackage } from "../wire/load-client.ts";
+import { authFetch } from "./auth-fetch.ts";
 import type { ReadOAuth } from "./auth-option.ts";
 import { TokenStore } from "./token-store.ts";
 
@@ -111,7 +112,9 @@ export class OAuthClient implements OAuthClientProvider {
       const authorizationCode = params.get("code");
       if (!authorizationCode) throw this.#failed("was not allowed by the person, or by its server");
       const iss = params.get("iss");
-      await mcp.auth(this, { serverUrl, authorizationCode, ...(iss === null ? {} : { iss }) });
+      const fetchFn = (input: string | URL, init?: RequestInit) =>
+        authFetch(new URL(serverUrl), input, { ...init, signal: over });
+      await mcp.auth(this, { serverUrl, authorizationCode, fetchFn, ...(iss === null ? {} : { iss }) });
     } catch (error) {
       throw PortcullisError.is(error) ? error : this.#failed("gave no tokens for the code", error);
     } finally {

@@ -3,6 +3,7 @@ import type { StreamableHTTPClientTransport, StreamableHTTPClientTransportOption
 import { after, cancel, monotonic, pause, type Timer } from "../../../clock.ts";
 import { ByteList } from "../../../values/byte-list.ts";
 import { EventCutter } from "../../../values/event-cutter.ts";
+import { authFetch } from "../auth/auth-fetch.ts";
 import { Exchange, RESUME_MS } from "./exchange.ts";
 import type { McpPackage } from "./load-client.ts";
 import {
@@ -141,10 +142,12 @@ export class HttpWire implements Wire {
     // Redirects are followed within the origin only. This check does not rely on that.
     if (new URL(input).origin === this.#url.origin)
       for (const [name, value] of Object.entries(this.#headers)) headers.set(name, value);
-    // The package also asks for what OAuth needs, of which an exchange knows nothing.
-    const isOfProtocol = headers.get("accept")?.includes("text/event-stream") ?? false;
-    const exchange = isOfProtocol ? this.#exchanges.getStore() : undefined;
-    const isStreamAsked = isOfProtocol && init.method === "GET";
+    // The package also asks for what OAuth needs.
+    const isGoodbye = init.method === "DELETE";
+    if (!isGoodbye && !headers.get("accept")?.includes("text/event-stream"))
+      return authFetch(this.#url, input, { ...init, headers });
+    const exchange = isGoodbye ? undefined : this.#exchanges.getStore();
+    const isStreamAsked = init.method === "GET";
     const isResume = isStreamAsked && exchange?.id !== undefined;
     if (isStreamAsked && !isResume) await this.#turnOfStream(init.signal);
     // The package forgets the id of a stream whose rest broke off before another one.

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import type { networkInterfaces } from "node:os";
 import { expect, test } from "vitest";
-import { isNearAddress, isPublicAddress } from "../../../../../src/sandboxes/docker/egress/names/public-address.ts";
+import { isNearAddress, isPublicAddress } from "../../src/untrusted/public-address.ts";
 
 const INSIDE =
   "0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.8 192.0.2.1 192.88.99.1 192.168.1.1 198.18.0.1 198.19.255.255 198.51.100.7 203.0.113.7 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 " +
