@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { createRuntime, createSqliteJournal, type RuntimeOptions } from "../../src/index.ts";
+import { z } from "zod";
+import { createRuntime, createSqliteJournal, defineTool, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
-import { makeTool } from "../gate/open-session.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 
 const sandbox = createMemorySandbox();
@@ -11,7 +11,7 @@ const FAILURES: readonly (readonly [string, () => never])[] = [
   ["throws", () => outage()],
   ["rejects", (async () => outage()) as () => never],
 ];
-const BOTH = ["direct", "programmatic"] as const;
+const ABOUT = { description: "Does it", input: z.object({}), allowedCallers: ["direct", "programmatic"] } as const;
 
 function outage(): never {
   throw new Error("db down: 10.0.0.7");
@@ -24,7 +24,7 @@ function durable() {
 function open(options: Partial<RuntimeOptions>) {
   const paid = vi.fn(() => "paid");
   const error = vi.fn();
-  const tools = [makeTool({ name: "pay", allowedCallers: BOTH, effect: "write", approval: "always", handler: paid })];
+  const tools = [defineTool({ ...ABOUT, name: "pay", effect: "write", approval: "always", handler: paid })];
   const runtime = createRuntime({ tools, sandbox, logger: { error }, ...options });
   return { paid, error, runtime };
 }
@@ -104,8 +104,8 @@ test.each(FAILURES)(
 test("a logger, a listener and a switch that reject change nothing, and are handled", async () => {
   const rejects = (async () => outage()) as () => never;
   const tools = [
-    makeTool({ name: "broken", handler: () => outage() }),
-    makeTool({ name: "off", enabled: rejects, handler: () => 1 }),
+    defineTool({ ...ABOUT, name: "broken", effect: "read", handler: () => outage() }),
+    defineTool({ ...ABOUT, name: "off", effect: "read", enabled: rejects, handler: () => 1 }),
   ];
   await using runtime = await createRuntime({
     tools,
