@@ -211,7 +211,7 @@ test("functions of OpenAI Agents are told the run context, by which they may be 
   expect(await call(take(false), "paid({})")).toBe(1);
 });
 
-test("a runtime with functions of OpenAI Agents starts without an approver, and denies the calls that need one", async () => {
+test("a runtime with functions of OpenAI Agents starts without an approver, and refuses the calls that need one", async () => {
   const options = { description: "For tests", parameters: z.object({ cents: z.number() }), execute: () => "done" };
   const tools = fromOpenAIAgents(
     [
@@ -227,7 +227,7 @@ test("a runtime with functions of OpenAI Agents starts without an approver, and 
     return codes;`;
   expect((await runtime.execute(program)).outcome).toEqual({
     type: "completed",
-    value: ["done", "done", "approval_denied"],
+    value: ["done", "done", "approval_unavailable"],
   });
 });
 
