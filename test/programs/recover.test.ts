@@ -184,7 +184,10 @@ test("each execution runs for its tenant, with the context that the host gives f
     }),
   );
   expect(seen).toEqual([["acme", "user of acme"]]);
-  expect(told).toMatchObject([{ execution: "zeta", error: { message: "There is no user." } }, { execution: "acme" }]);
+  expect(told).toMatchObject([
+    { execution: "zeta", error: { code: "callback_failed", cause: { message: "There is no user." } } },
+    { execution: "acme" },
+  ]);
   expect(events).toContain("acme execution_ended");
 });
 

@@ -248,12 +248,12 @@ test.each<[string, unknown]>([
   ],
   ["says nonsense", { refund: "yes" }],
   ["says null", { refund: () => null }],
-])("a toolApproval that %s denies", async (_, toolApproval) => {
+])("a toolApproval that %s decides nothing: the calls are refused", async (_, toolApproval) => {
   await using refunds = await openRefunds({ logger: { error: () => {} } });
   const { runtime, paid } = refunds;
   const { of, first } = nested(runtime, toolApproval);
   const { text } = await converse(of, first);
-  expect([paid, JSON.parse(text)]).toEqual([[], ["policy_denied", "policy_denied", "policy_denied"]]);
+  expect([paid, JSON.parse(text)]).toEqual([[], ["policy_unavailable", "policy_unavailable", "policy_unavailable"]]);
 });
 
 test("a program that waits goes on with no other handle, in no other conversation, and not by an approval that no one gave", async () => {
