@@ -8,20 +8,21 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import { readHeader, readList, readRecords } from "../../journal/reading/read-records.ts";
 import { isDriven } from "../../programs/driven.ts";
+import type { ApiParts } from "../api/parts.ts";
 import { isOthers } from "../driving/local-driving.ts";
 import { isOfGateway, isStoredExecution } from "./carried/seals.ts";
 import { endConversation, giveUpCalls } from "./end-conversation.ts";
-import type { GatewayParts } from "./gateway-parts.ts";
 import type { Turns } from "./turns.ts";
+
+/** How long answers are kept that their clients have asked to be stored, in milliseconds: as the provider keeps them. */
+const STORED_MS = 30 * 24 * 60 * 60_000;
 
 type Swept = Pick<ExecutionSummary, "execution" | "tenant" | "records">;
 
 type Seen = Pick<ExecutionSummary, "execution" | "tenant">;
 
-type ExpiryParts = Pick<GatewayParts, "runtime" | "runs" | "onError" | "storedMs">;
-
 export class Expiry {
-  readonly #parts: ExpiryParts;
+  readonly #parts: Pick<ApiParts, "runtime" | "runs" | "onError">;
   readonly #turns: Turns;
   /** Open executions of which it is not looked yet whether they have expired. */
   #seen = new Map<ExecutionId, Seen>();
@@ -30,7 +31,7 @@ export class Expiry {
   #settling: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
-  constructor(parts: ExpiryParts, turns: Turns) {
+  constructor(parts: Pick<ApiParts, "runtime" | "runs" | "onError">, turns: Turns) {
     this.#parts = parts;
     this.#turns = turns;
   }
@@ -116,7 +117,7 @@ export class Expiry {
       const at = last + (past.header.limits.waitMs ?? 0);
       const ending = { execution, tenant, model: past.answering.model, hasOpenCalls: past.open.size > 0 };
       const isStored = isStoredExecution(execution);
-      const dueAt = isStored && programs.length === 0 ? own + this.#parts.storedMs : at;
+      const dueAt = isStored && programs.length === 0 ? own + STORED_MS : at;
       if (dueAt > now) {
         this.#dueAt.set(execution, dueAt);
         return false;

@@ -62,7 +62,6 @@ export async function openHttpServer(
     | "maxTurns"
     | "maxTokens"
     | "pauseMs"
-    | "storedMs"
     | "secrets"
     | "webhooks"
     | "prices"
