@@ -52,7 +52,8 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     const reading = async () => preparingThread.start();
     const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), loading()]);
     const { approve, policy, approvePrograms, leaseMs, onEvent, logger, redact } = read;
-    if (logger && sandbox.remark !== undefined) logWarning(logger, sandbox.remark);
+    if (logger && sandbox.remark !== undefined)
+      (logger.warn ?? logger.error)({ tool: "", execution: "", callId: "", code: "sandbox_weak" }, sandbox.remark);
     const gate = openGate(tools, heldBytes, { ...search, stubTokens }, fleet);
     return new Runtime<Context>({
       sandbox,
@@ -78,16 +79,6 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
   } catch (error) {
     if (ownsSandbox) await sandbox[Symbol.asyncDispose]();
     throw error;
-  }
-}
-
-function logWarning(logger: NonNullable<RuntimeOptions["logger"]>, message: string): void {
-  const entry = { tool: "", execution: "", callId: "", code: "sandbox_weak" };
-  try {
-    if (logger.warn) logger.warn(entry, message);
-    else logger.error(entry, message);
-  } catch {
-    // As with all that a logger throws.
   }
 }
 

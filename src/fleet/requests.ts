@@ -1,9 +1,9 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
 
 /** What a process asks the driver of an execution for, which may be in another process. */
-export type DriverRequest = "cancel" | "interrupt" | "revoke";
+export type DriverRequest = (typeof REQUESTS)[number];
 
-const REQUESTS: ReadonlySet<string> = new Set<DriverRequest>(["cancel", "interrupt", "revoke"]);
+const REQUESTS = ["cancel", "interrupt", "revoke"] as const;
 
 export type RequestListener = (execution: ExecutionId, request: DriverRequest) => void;
 
@@ -47,7 +47,7 @@ export class DriverRequests {
 
   /** A process of another version may ask for more. */
   #hear(execution: ExecutionId, request: string): void {
-    if (!REQUESTS.has(request)) return;
-    for (const listener of this.#listeners) listener(execution, request as DriverRequest);
+    const known = REQUESTS.find((one) => one === request);
+    if (known) for (const listener of this.#listeners) listener(execution, known);
   }
 }

@@ -23,8 +23,6 @@ interface Waiter extends InLine {
   readonly reject: (error: Error) => void;
 }
 
-const NONE_COMING: ReadonlyMap<string, number> = new Map();
-
 /** A number of places. Waiting tenants are served in turn, the tenant with the fewest places first. */
 export class Places {
   readonly #atOnce: number;
@@ -96,7 +94,7 @@ export class Places {
 
   #serve(): void {
     for (;;) {
-      const tenant = this.#line.next(this.#taken.byKey, NONE_COMING);
+      const tenant = this.#line.next(this.#taken.byKey);
       if (tenant === undefined || !this.#isFreeFor(tenant)) return;
       this.#line.take(tenant)?.begin(this.#place(tenant));
     }

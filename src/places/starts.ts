@@ -7,8 +7,6 @@ interface Waiter extends InLine {
   readonly start: () => void;
 }
 
-const NONE: ReadonlyMap<string, number> = new Map();
-
 /** Starts, of which there are no more than the rate allows in any span of time, wherever it begins. Waiting tenants are served in turn. */
 export class Starts {
   readonly #rate: Rate;
@@ -39,7 +37,7 @@ export class Starts {
 
   #serve(): void {
     while (this.#waitMs() <= 0) {
-      const tenant = this.#line.next(NONE, NONE);
+      const tenant = this.#line.next();
       if (tenant === undefined) break;
       this.#line.take(tenant)?.start();
       this.#times[this.#oldest] = monotonic();

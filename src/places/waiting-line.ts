@@ -1,5 +1,7 @@
 import { monotonic } from "../clock.ts";
 
+const NONE: ReadonlyMap<string, number> = new Map();
+
 /** How long a program that has begun lets others of its tenant begin before it, in milliseconds. */
 export const BEGUN_WAITS_MS = 3000;
 
@@ -172,7 +174,7 @@ export class WaitingLine<Waiter extends InLine> {
   }
 
   /** How many waiting programs may have an engine, and have none coming. `held` and `coming` as for `next`. */
-  unserved(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): number {
+  unserved(held: ReadonlyMap<string, number>, coming = NONE): number {
     let unserved = 0;
     for (const [tenant, own] of this.#byTenant) {
       const mayHave = this.#perTenant - (held.get(tenant) ?? 0);
@@ -182,7 +184,7 @@ export class WaitingLine<Waiter extends InLine> {
   }
 
   /** The tenants with waiters for which nothing is coming, in order of their engines or containers: the fewest first. */
-  wanting(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): readonly string[] {
+  wanting(held: ReadonlyMap<string, number>, coming = NONE): readonly string[] {
     const wanting: string[] = [];
     for (const [tenant, own] of this.#byTenant) if (lengthOf(own) > (coming.get(tenant) ?? 0)) wanting.push(tenant);
     return wanting.length < 2
@@ -201,7 +203,7 @@ export class WaitingLine<Waiter extends InLine> {
    * tenant's engines, coming ones included; `coming` counts only the coming ones. The tenant `keeps` has just released
    * an engine. While it has waiters it keeps that engine, unless the next tenant has none, or fewer than `keeps` has.
    */
-  next(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>, keeps?: string): string | undefined {
+  next(held = NONE, coming = NONE, keeps?: string): string | undefined {
     let best: string | undefined;
     let fewest = Number.POSITIVE_INFINITY;
     for (const [tenant, own] of this.#byTenant) {

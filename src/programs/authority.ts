@@ -5,16 +5,15 @@
 import type { Language } from "../../bridge/frames.ts";
 import type { Header, ToolDigest } from "../journal/record.ts";
 import { type Caller, CALLERS, type Tool } from "../tools/tool.ts";
-import { isMeantBy } from "../tools/tool-name.ts";
 import { ToolSet } from "../tools/tool-set.ts";
 import { limitsOf, narrowedLimits } from "./limits.ts";
-import type { Rights } from "./owners.ts";
+import { isNamedBy, type Rights } from "./owners.ts";
 import type { Scope } from "./scope.ts";
 
 /** The part of some tools that these rights leave, for their callers alone. */
-export function allowedTools(tools: readonly Tool[], { tools: names, callers = CALLERS }: Rights): readonly Tool[] {
-  const named = names ? tools.filter(({ name }) => names.some((pattern) => isMeantBy(pattern, name))) : tools;
-  return named.flatMap((tool) => forCallers(tool, callers));
+export function allowedTools(tools: readonly Tool[], rights: Rights): readonly Tool[] {
+  const { callers = CALLERS } = rights;
+  return tools.filter(({ name }) => isNamedBy(rights, name)).flatMap((tool) => forCallers(tool, callers));
 }
 
 function forCallers(tool: Tool, callers: readonly Caller[]): readonly Tool[] {

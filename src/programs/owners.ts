@@ -1,5 +1,6 @@
 import type { Owner } from "../journal/record.ts";
 import type { Caller } from "../tools/tool.ts";
+import { isMeantBy } from "../tools/tool-name.ts";
 import type { Limits } from "./limits.ts";
 
 /** What the client of a server may do. What is not said is not limited. */
@@ -10,6 +11,11 @@ export interface Rights {
   readonly tools?: readonly string[];
   /** Changes to the limits of its programs. */
   readonly limits?: Partial<Limits>;
+}
+
+/** Whether rights name a tool: without names, any. */
+export function isNamedBy({ tools }: Rights, name: string): boolean {
+  return tools === undefined || tools.some((pattern) => isMeantBy(pattern, name));
 }
 
 /** What the owner of an execution may do now. */

@@ -49,9 +49,10 @@ export class Evictions<Place> {
     const { evict, evictAfterMs, changeMs } = this.#options;
     if (evict === "never") return;
     const since = monotonic();
-    const [ownFrom, othersFrom] = [ownMs, othersMs].map((ms) => since + Math.max(0, ms + changeMs)) as [number, number];
+    const from = (ms: number) => since + Math.max(0, ms + changeMs);
+    const ownFrom = from(ownMs);
     this.#offers.delete(place);
-    this.#offers.set(place, { tenant, since, ownFrom, othersFrom });
+    this.#offers.set(place, { tenant, since, ownFrom, othersFrom: from(othersMs) });
     this.#lookAt(since + LOOK_MS);
     if (evictAfterMs !== undefined) this.#lookAt(Math.max(ownFrom, since + evictAfterMs));
   }

@@ -229,7 +229,7 @@ function kindOf({ answer, isUnknown }: EarlierCall): Kind {
   return isUnknown ? "unknown" : "approved";
 }
 
-function refText({ execution, call }: ParentRef): string {
+export function refText({ execution, call }: ParentRef): string {
   return JSON.stringify([execution, call]);
 }
 

@@ -1,8 +1,8 @@
 import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import type { FailureCode } from "../../gate/answer.ts";
-import { type EarlierAnswer, type EarlierCall, keyOf } from "../../gate/reuse/earlier-calls.ts";
+import { type EarlierAnswer, type EarlierCall, keyOf, refText } from "../../gate/reuse/earlier-calls.ts";
 import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts";
-import type { EarlierRecord, JournalRecord, ParentRef, ToolDigest } from "../../journal/record.ts";
+import type { EarlierRecord, JournalRecord, ToolDigest } from "../../journal/record.ts";
 import type { HeldOverdraft, Share } from "../../values/held-bytes.ts";
 import { given } from "../../option-rules/given.ts";
 import { canonicalDigest } from "../../values/json/canonical-json.ts";
@@ -181,7 +181,10 @@ export class EarlierFold {
     const isUnknown = !answer && effect === "write" && mayHaveTakenEffect(call);
     const ref = reused && earlier ? earlier : { execution, call: id };
     const { allow, by, note } = decision ?? {};
-    const approval = allow && !isHidden ? ({ call: refText(ref), allow, ...given({ by, note }) } as const) : undefined;
+    const approval =
+      allow && !isHidden
+        ? ({ call: `${ref.execution}/${ref.call}`, allow, ...given({ by, note }) } as const)
+        : undefined;
     // What was to be given again, and was not, is known from what was taken over.
     if (!answer && (reused || (!isUnknown && !approval))) return undefined;
     return {
@@ -198,10 +201,6 @@ export class EarlierFold {
       approval,
     };
   }
-}
-
-function refText({ execution, call }: ParentRef): string {
-  return `${execution}/${call}`;
 }
 
 /** What is kept of a record: values are read from the journal once they are given. */

@@ -23,7 +23,6 @@ interface Waiter extends InLine {
 type Owner = Pick<OpenOptions, "tenant" | "hasBegun">;
 
 const CLOSED = "the sandbox was closed";
-const NONE: ReadonlyMap<string, number> = new Map();
 
 /** The containers of one sandbox, each for one program. At their limit programs wait, and tenants take fair turns. */
 export class ContainerPool {
@@ -136,14 +135,14 @@ export class ContainerPool {
   /** Starts containers for the waiting programs up to the limit, and ends idle ones, or evicts programs that wait, to make room for the rest. */
   #makeRoom(): void {
     while (this.#waiting.length > 0 && this.counts.containers < this.#options.containers) {
-      const tenant = this.#waiting.next(this.#held, NONE);
+      const tenant = this.#waiting.next(this.#held);
       // Tenants that wait have all the containers that they may have. A program of theirs may give up its container.
       if (tenant === undefined) break;
       this.#waiting.take(tenant)?.start();
     }
     let ending = [...this.#all].filter((guest) => guest.ended).length;
     for (const { guest } of this.#idle) {
-      if (ending >= this.#waiting.unserved(this.#held, NONE)) break;
+      if (ending >= this.#waiting.unserved(this.#held)) break;
       if (guest.ended) continue;
       guest.kill("another program needed its place");
       ending += 1;
@@ -158,7 +157,7 @@ export class ContainerPool {
   #nextEviction(): ContainerGuest | undefined {
     if (this.#evictions.size === 0 || this.#closing.isOver) return undefined;
     const held = this.#held;
-    for (const tenant of this.#waiting.wanting(held, NONE)) {
+    for (const tenant of this.#waiting.wanting(held)) {
       const guest = this.#evictions.next(tenant, (other) => this.#waiting.losable(tenant, other, held));
       if (guest) return guest;
     }

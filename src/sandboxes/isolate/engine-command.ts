@@ -54,7 +54,7 @@ export function engineCommand(): EngineCommand {
 
 /** The same for an engine, which tries the command itself: a trial before it would take the host 3 ms or more. */
 export function startCommand(): EngineCommand {
-  return known ?? kernelCommands()[0] ?? watchCommand();
+  return known ?? kernelCommands().next().value ?? watchCommand();
 }
 
 /** An engine that was started in this way is ready. */
@@ -81,10 +81,10 @@ export function engineFiles(): readonly string[] {
   ];
 }
 
-/** The ways in which the kernel may help, the strongest first. */
-function kernelCommands(): readonly EngineCommand[] {
+/** The ways in which the kernel may help, the strongest first. Each is made once it is asked for: an engine starts with the first. */
+function* kernelCommands(): Generator<EngineCommand, undefined> {
   const setpriv = process.platform === "linux" ? found("setpriv") : undefined;
-  if (setpriv === undefined) return [];
+  if (setpriv === undefined) return undefined;
   const unshare = hasChildren() ? found("unshare") : undefined;
   const options = optionsOf(setpriv);
   const isPossible = (parts: readonly WallPart[]) =>
@@ -114,7 +114,8 @@ function kernelCommands(): readonly EngineCommand[] {
     ];
     return { command: setpriv, prefix, mode: "kernel", parts };
   };
-  return allParts().filter(isPossible).map(commandOf);
+  for (const parts of allParts()) if (isPossible(parts)) yield commandOf(parts);
+  return undefined;
 }
 
 /** All selections of parts, those with earlier parts first. */

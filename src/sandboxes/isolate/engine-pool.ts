@@ -54,8 +54,6 @@ const CLOSED = "the sandbox was closed";
 /** Failed starts after which a waiting program is rejected. A single start may fail by chance, if another process ended the engine. */
 const FAILED_STARTS = 3;
 
-const NONE: ReadonlyMap<string, number> = new Map();
-
 interface Waiter extends InLine {
   failedStarts: number;
   readonly resolve: (engine: EngineProcess) => void;
@@ -435,7 +433,7 @@ export class EnginePool {
       if (tenant !== undefined && this.#isInTurn(engine)) return this.#give(engine, tenant);
       const next = this.#waiting.next(
         this.#held,
-        tenant === undefined ? NONE : countNames(this.#coming.values()),
+        tenant === undefined ? undefined : countNames(this.#coming.values()),
         tenant,
       );
       if (next !== undefined && (tenant === undefined || tenant === next)) return this.#give(engine, next);

@@ -1,10 +1,10 @@
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findOwn } from "../../programs/from-journal/past-execution.ts";
+import { isNamedBy } from "../../programs/owners.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import { readHeader } from "../../journal/reading/read-records.ts";
 import type { Header, ToolDigest } from "../../journal/record.ts";
 import { CALLERS } from "../../tools/tool.ts";
-import { isMeantBy } from "../../tools/tool-name.ts";
 import type { CurrentKeys } from "../current-keys.ts";
 import { hasScope } from "../principal.ts";
 import type { Key } from "../http/keys.ts";
@@ -68,7 +68,7 @@ export async function ownUnless(
   refuse: (header: Header) => void,
 ): Promise<ExecutionId> {
   const stored = await ownExecution(parts, key, id);
-  const header = await headerIfOwn(parts, key, stored);
+  const header = await readHeader(parts.runtime.journal, stored, { tenant: key.tenant });
   if (header) refuse(header);
   return stored;
 }
@@ -115,8 +115,7 @@ export function refuseOfAnother(key: Key, { owner, tools }: Header): void {
     );
   const { callers: allowed = CALLERS } = key;
   const lacks = ({ name, callers = CALLERS }: ToolDigest) =>
-    (key.tools && !key.tools.some((pattern) => isMeantBy(pattern, name))) ||
-    callers.some((caller) => !allowed.includes(caller));
+    !isNamedBy(key, name) || callers.some((caller) => !allowed.includes(caller));
   if (tools.some(lacks))
     throw new RequestProblem(
       "scope_missing",

@@ -125,8 +125,6 @@ interface Due extends Event, InLine {
   readonly giveBack: () => void;
 }
 
-const NONE_COMING: ReadonlyMap<string, number> = new Map();
-
 /**
  * The events of one webhook: those that are sent, those that are due, tenants in turn, and those that rest before their next
  * attempt.
@@ -170,7 +168,7 @@ class Line {
 
   #next(): void {
     if (this.#sending.all >= AT_ONCE || this.#closing.aborted) return;
-    const tenant = this.#due.next(this.#sending.byKey, NONE_COMING);
+    const tenant = this.#due.next(this.#sending.byKey);
     const due = tenant === undefined ? undefined : this.#due.take(tenant);
     if (!due) return;
     const sent = this.#sending.take(due.tenant, 1);

@@ -6,9 +6,8 @@ export const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
  * up in the path or the query, which errors show.
  */
 export function isPostgresUrl(text: string): boolean {
-  if (!POSTGRES_URL.test(text) || !URL.canParse(text.replace("@/", "@host/"))) return false;
-  const { pathname, search, hash } = new URL(text.replace("@/", "@host/"));
-  return hash === "" && !`${pathname}${search}`.includes("@");
+  const url = POSTGRES_URL.test(text) ? URL.parse(text.replace("@/", "@host/")) : null;
+  return url?.hash === "" && !`${url.pathname}${url.search}`.includes("@");
 }
 
 /** The database of a URL as errors, logs and printed commands name it: without the password and without the query. */

@@ -5,6 +5,7 @@ import { PortcullisError } from "../../../errors.ts";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { given } from "../../../option-rules/given.ts";
 import { limitsOf } from "../../../programs/limits.ts";
+import { readHeader } from "../../../journal/reading/read-records.ts";
 import type { Header } from "../../../journal/record.ts";
 import type { Key } from "../../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../../http/problems.ts";
@@ -57,7 +58,7 @@ export async function continueIt(parts: ApiParts, request: SayRequest): Promise<
   const { tenant } = key;
   const { id, model } = await parts.readings.run(key.id, signal, async () => {
     const own = await ownConversation(parts, key, request.id);
-    const header = await headerIfOwn(parts, key, own);
+    const header = await readHeader(parts.runtime.journal, own, { tenant });
     if (header) {
       refuseOfGateway(header);
       refuseWider(key, header);
