@@ -135,23 +135,23 @@ type Move = typeof moves extends fc.Arbitrary<readonly (infer One)[]> ? One : ne
 
 test("after a session closes no handler starts and no approver is asked, whatever a call waits for, and each call ends once in the journal", async () => {
   const seen = { open: 0, started: 0, held: 0, approved: 0, denied: 0, answered: 0, dropped: 0 };
-  await fc.assert(
-    fc.asyncProperty(moves, moves, fc.constantFrom(1, 2, 50), async (before, after, callsAtOnce) => {
-      const { records, started, unwanted, wereOpen, open } = await runCase(before, after, callsAtOnce);
-      expect(unwanted).toEqual([]);
-      expect(open).toBe(0);
-      expect(new Set(started).size).toBe(started.length);
-      const steps = stepsOf(records);
-      for (const callId of new Set(steps.map(([call]) => call))) {
-        const own = steps.filter(([call]) => call === callId).map(([, step]) => step);
-        expect(own.join()).toMatch(WAY);
-        expect(own.includes("allowed") || !started.includes(callId)).toBe(true);
-      }
-      seen.open += wereOpen;
-      seen.started += started.length;
-      for (const [, step] of steps) if (step in seen) seen[step as keyof typeof seen] += 1;
-    }),
-    { numRuns: runs(500) },
-  );
+  const property = fc.asyncProperty(moves, moves, fc.constantFrom(1, 2, 50), async (before, after, callsAtOnce) => {
+    const { records, started, unwanted, wereOpen, open } = await runCase(before, after, callsAtOnce);
+    expect(unwanted).toEqual([]);
+    expect(open).toBe(0);
+    expect(new Set(started).size).toBe(started.length);
+    const steps = stepsOf(records);
+    for (const callId of new Set(steps.map(([call]) => call))) {
+      const own = steps.filter(([call]) => call === callId).map(([, step]) => step);
+      expect(own.join()).toMatch(WAY);
+      expect(own.includes("allowed") || !started.includes(callId)).toBe(true);
+    }
+    seen.open += wereOpen;
+    seen.started += started.length;
+    for (const [, step] of steps) if (step in seen) seen[step as keyof typeof seen] += 1;
+  });
+  await fc.assert(property, { numRuns: runs(500) });
+  // Few draws may leave out what is counted. Those of the seed do not.
+  await fc.assert(property, { numRuns: 100, seed: 8 });
   expect(Object.entries(seen).filter(([, count]) => count === 0)).toEqual([]);
 });

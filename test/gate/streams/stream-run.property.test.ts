@@ -219,39 +219,39 @@ test("however handler, reader and session come together, a stream gives the item
   const clock = manualClock();
   const seen: Record<string, number> = {};
   const note = (what: string) => (seen[what] = (seen[what] ?? 0) + 1);
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), moves, async (steps, played) => {
-      const { answer, faults, given, items, lines, records, share, taken, told, timers, unread } = await play(
-        clock,
-        steps,
-        played,
-      );
-      expect(faults).toEqual([]);
-      expect(items).toEqual(given.slice(0, items.length));
-      for (const { body, bytes, count } of taken) {
-        expect(bytes).toBe(Buffer.byteLength(body) - 1);
-        expect(JSON.parse(body)).toHaveLength(count);
-      }
-      expect(told.answers).toBe(1);
-      expect(told.ended).toBe(told.begun);
-      const bytes = taken.reduce((sum, batch) => sum + batch.bytes, 0);
-      if (answer?.ok) {
-        note("complete");
-        expect(told.endedByItself).toBe(1);
-        expect(items).toEqual(given);
-        expect(answer).toMatchObject({ text: "null", items: items.length, bytes });
-      } else if (answer) note(answer.code);
-      else {
-        note("ended early");
-        if (told.begun > 0 && told.endedByItself === 0) expect(told.aborted).toBe(1);
-      }
-      for (const line of lines) if (line.started) expect(line).toMatchObject({ items: items.length, bytes });
-      const ends = records.filter((record) => "call" in record && record.call === "1" && record.type === "answered");
-      expect(ends.length).toBeLessThanOrEqual(1);
-      expect({ held: share.held, unread: unread.bytes, timers }).toEqual({ held: 0, unread: 0, timers: 0 });
-    }),
-    { numRuns: runs(600) },
-  );
+  const property = fc.asyncProperty(fc.array(step, { maxLength: 40 }), moves, async (steps, played) => {
+    const { answer, faults, given, items, lines, records, share, taken, told, timers, unread } = await play(
+      clock,
+      steps,
+      played,
+    );
+    expect(faults).toEqual([]);
+    expect(items).toEqual(given.slice(0, items.length));
+    for (const { body, bytes, count } of taken) {
+      expect(bytes).toBe(Buffer.byteLength(body) - 1);
+      expect(JSON.parse(body)).toHaveLength(count);
+    }
+    expect(told.answers).toBe(1);
+    expect(told.ended).toBe(told.begun);
+    const bytes = taken.reduce((sum, batch) => sum + batch.bytes, 0);
+    if (answer?.ok) {
+      note("complete");
+      expect(told.endedByItself).toBe(1);
+      expect(items).toEqual(given);
+      expect(answer).toMatchObject({ text: "null", items: items.length, bytes });
+    } else if (answer) note(answer.code);
+    else {
+      note("ended early");
+      if (told.begun > 0 && told.endedByItself === 0) expect(told.aborted).toBe(1);
+    }
+    for (const line of lines) if (line.started) expect(line).toMatchObject({ items: items.length, bytes });
+    const ends = records.filter((record) => "call" in record && record.call === "1" && record.type === "answered");
+    expect(ends.length).toBeLessThanOrEqual(1);
+    expect({ held: share.held, unread: unread.bytes, timers }).toEqual({ held: 0, unread: 0, timers: 0 });
+  });
+  await fc.assert(property, { numRuns: runs(600) });
+  // Few draws may leave out what is counted. Those of the seed do not.
+  await fc.assert(property, { numRuns: 100, seed: 5 });
   process.stdout.write(`${JSON.stringify(seen)}\n`);
   expect(Object.keys(seen)).toEqual(expect.arrayContaining(["complete", "ended early", "handler_failed"]));
 }, 120_000);
