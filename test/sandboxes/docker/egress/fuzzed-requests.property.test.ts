@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as fc from "fast-check";
@@ -123,7 +122,8 @@ test(
         const before = allowed.asked.length;
         const bytes = Buffer.from(requests.join(""), "latin1");
         const socket = proxy.connect();
-        const ended = once(socket, "close");
+        // A connection that the proxy ends while bytes arrive is reset, which is an error before it closes.
+        const ended = new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
         socket.resume().once("end", () => socket.end());
         await pipeline(Readable.from(piecesOf(bytes, sizes)), socket, { end: false }).catch(() => {});
         await ended;
