@@ -75,10 +75,10 @@ export default defineConfig({
     pool: "forks",
     // Tests start the command line from its sources about a hundred times: node keeps what it compiled, which halves a start.
     env: { NODE_COMPILE_CACHE: source("node_modules/.cache/node-compile") },
-    // Bounds for what never comes: on a busy machine all else takes a part of them.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000, interval: 20 } },
+    // Bounds for what never comes: on a busy machine all else takes a part of them. A test may wait more than once.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000, interval: 20 } },
     projects:
       RUN === "machine"
         ? [project("machine", { include: [MACHINE], maxWorkers: 1 })]

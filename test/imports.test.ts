@@ -221,6 +221,7 @@ test("sources read the time by `src/clock.ts`, and tests replace that alone: wha
  * and has time pass by `support/clock.ts`.
  */
 const TIMED = [
+  "test/fleet/documented/compose.test.ts",
   "test/fleet/fleet.suite.ts",
   "test/gate/session-search.test.ts",
   "test/gate/streams/host-items.test.ts",
@@ -239,7 +240,7 @@ const TIMED = [
 
 test("no test sleeps or reads a clock, but those that are listed", () => {
   const QUOTED = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|\/\/.*|\/\*[^]*?\*\//g;
-  const TIMES = /\b(?:setTimeout|setInterval|delay)\(|\bperformance\.now\(/;
+  const TIMES = /\b(?:setTimeout|setInterval|delay|vi\.wait(?:For|Until))\(|\bperformance\.now\(/;
   const tests = listFiles("test").filter((file) => /\.(?:test|suite)\.ts$/.test(file));
   const ordinary = tests.filter((file) => !/\/(?:node_modules|bench)\/|\.(?:all|machine)\.test\.ts$/.test(file));
   expect(ordinary.filter((file) => TIMES.test(read(file).replaceAll(QUOTED, ""))).toSorted()).toEqual(TIMED);

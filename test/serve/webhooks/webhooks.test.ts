@@ -147,7 +147,7 @@ test("a receiver that wants no more of it is told no more, and the operator is",
     key: "ann-0123456789abcdef",
     body: { program: "return 1", execution: "e" },
   });
-  await vi.waitUntil(() => door.errors.length > 0, { timeout: 20_000 });
+  await expect.poll(() => door.errors.length).toBeGreaterThan(0);
   expect(door.errors).toMatchObject([
     { code: "webhook_failed", message: expect.stringContaining("it answered 410") as string },
   ]);
@@ -239,11 +239,11 @@ async function slowHook() {
 test("events of a tenant come before the many of another that wait for a slow receiver, and those of each in their order", async () => {
   await using slow = await slowHook();
   for (let n = 0; n < 20; n += 1) await slow.tell("a", `a${n}`);
-  await vi.waitUntil(() => slow.told.length === 8);
+  await expect.poll(() => slow.told.length).toBe(8);
   for (const execution of ["b0", "b1", "c0"]) await slow.tell(execution.slice(0, 1), execution);
   for (let answered = 9; answered <= 14; answered += 1) {
     slow.answer();
-    await vi.waitUntil(() => slow.told.length === answered);
+    await expect.poll(() => slow.told.length).toBe(answered);
   }
   // Each of the others has fewer requests open than the first tenant until it has none left to tell.
   expect(slow.told.slice(8)).toEqual(["b0", "c0", "b1", "a8", "a9", "a10"]);
@@ -254,7 +254,7 @@ test("a tenant whose events wait may hold as many bytes as it leaves to others, 
   const long = "x".repeat(3 * 1024 * 1024);
   for (let n = 0; n < 9; n += 1) await slow.tell("a", `a${n}`, long);
   for (const tenant of ["b", "c"]) await slow.tell(tenant, tenant, long);
-  await vi.waitUntil(() => slow.errors.length === 4 && slow.told.length === 7);
+  await expect.poll(() => [slow.errors.length, slow.told.length]).toEqual([4, 7]);
   expect(slow.told).toEqual(["a0", "a1", "a2", "a3", "a4", "b", "c"]);
   expect(slow.errors).toEqual(
     [5, 6, 7, 8].map((n) =>

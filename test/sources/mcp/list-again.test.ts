@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { fromMcp } from "../../../src/index.ts";
 import { manualClock } from "../../support/clock.ts";
 import { type HttpServer, serve } from "./http-servers.ts";
@@ -59,7 +59,7 @@ describe("a list that its server says holds for 40 seconds", () => {
     clock.pass(2000);
     expect(source.tools.map(({ name }) => name)).toEqual(["web.page0_1", "web.page1_1"]);
     clock.pass(1000);
-    await vi.waitUntil(() => source.tools.some(({ name }) => name === "web.page0_2"));
+    await expect.poll(() => source.tools.map(({ name }) => name)).toContain("web.page0_2");
     expect(server.lists()).toBe(2);
   });
 
@@ -71,7 +71,7 @@ describe("a list that its server says holds for 40 seconds", () => {
     clock.pass(41_000);
     expect(await call(tools, "web.page0_1({})")).toBe("called");
     clock.pass(1000);
-    await vi.waitUntil(() => server.lists() === 2);
+    await expect.poll(() => server.lists()).toBe(2);
   });
 });
 
