@@ -162,12 +162,14 @@ export function describeImpatientDoor({ connect, address }: Pick<SuiteOptions, "
     const listed = JSON.parse((await client.call("result")).text) as readonly object[];
     expect(listed).toContainEqual(expect.objectContaining({ execution, state: "ended" }));
 
-    const stopped = async () => (JSON.parse((await client.call("bank_statement")).text) as { stopped: number }).stopped;
-    const before = await stopped();
+    const statement = async () =>
+      JSON.parse((await client.call("bank_statement")).text) as { readonly hanging: number; readonly stopped: number };
+    const before = await statement();
     const hanging = executionOf(await run("return tools.clock.hang({})"));
+    await expect.poll(async () => (await statement()).hanging).toBe(before.hanging + 1);
     await client.call("result", { execution: hanging, cancel: true });
     await resultOf(hanging).toMatchObject({ isError: true, text: expect.stringContaining("cancelled") as string });
-    await expect.poll(stopped).toBe(before + 1);
+    await expect.poll(async () => (await statement()).stopped).toBe(before.stopped + 1);
   });
 }
 

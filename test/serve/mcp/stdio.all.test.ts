@@ -169,7 +169,7 @@ describe("a journal", () => {
     expect(collected).toEqual({ content: [{ type: "text", text: '"paid 7"' }] });
     expect((await collect(later)).result).toEqual(collected);
     const statement = await later.send({ method: "tools/call", params: { name: "bank_statement", arguments: {} } });
-    expect(JSON.stringify(statement.result)).toContain(String.raw`{\"paid\":[7],\"stopped\":0}`);
+    expect(JSON.stringify(statement.result)).toContain(String.raw`{\"paid\":[7],\"hanging\":0,\"stopped\":0}`);
     later.child.stdin.end();
     await later.ended;
   });
