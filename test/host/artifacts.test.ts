@@ -16,7 +16,7 @@ import { createMemoryJournal, exportLines, importLines, type Journal } from "../
 import type { ArtifactRecord, JournalRecord } from "../../src/journal/record.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
-import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { echo } from "../support/tools.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-artifacts-"));
@@ -27,7 +27,7 @@ const JOURNALS: Readonly<Record<string, () => Journal>> = {
 };
 const sandbox = createMemorySandbox();
 const isolates = createIsolateSandbox();
-const python = createPythonProcessSandbox();
+const python = createForkedPythonSandbox();
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   await Promise.all([isolates, python].map((one) => one[Symbol.asyncDispose]()));

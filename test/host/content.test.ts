@@ -10,7 +10,7 @@ import {
 } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
-import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 
 const sandbox = createMemorySandbox();
 const PIXEL = Buffer.from(
@@ -216,7 +216,7 @@ describe("content of a handler that has failed", () => {
   });
 
   test.skipIf(PYTHON.missing)("so does one in Python", async () => {
-    await using python = createPythonProcessSandbox();
+    await using python = createForkedPythonSandbox();
     await using runtime = await start(() => content(FAILED), { sandbox: python });
     const program = "try:\n    await tools.chart()\nexcept ToolError as e:\n    return [e.code, e.value]";
     const { outcome } = await runtime.execute(program, { language: "python" });

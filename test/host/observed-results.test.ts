@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { scriptedModel } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 
 /** A tool for programs without `output`. */
@@ -35,7 +35,8 @@ const FIFTY = Object.fromEntries(
   Array.from("abcdefghij", (a) => Array.from("klmno", (b) => [`f${a}${b}`, 1] as const)).flat(),
 );
 
-const run = (options: RuntimeOptions) => createRuntime({ logger: { error: () => {} }, ...options });
+const run = (options: RuntimeOptions) =>
+  createRuntime({ sandbox: createMemorySandbox(), logger: { error: () => {} }, ...options });
 
 test("a tool without output is shown with what its results were like, to its tenant alone, and nothing of it is in the journal", async () => {
   const path = join(memoryFolder("observed-"), "journal.db");

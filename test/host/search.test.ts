@@ -10,7 +10,7 @@ import { countTokens } from "../../src/tools/count-tokens.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { PROGRAM_SCHEMA } from "../../src/models/turn/program-input.ts";
 import { manualClock } from "../support/clock.ts";
-import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { tool } from "../support/tools.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 
@@ -65,7 +65,7 @@ const LANGUAGES = [
   {
     name: "python",
     language: "python",
-    sandbox: createPythonProcessSandbox(),
+    sandbox: createForkedPythonSandbox(),
     stub: PYTHON_STUB,
     finds: `await searchTools("invoices of a customer", 5)`,
     catches: `codes = []

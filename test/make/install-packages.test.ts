@@ -102,16 +102,21 @@ test("make test after make demo installs what tests need, and make demo after it
   expect((await make(["demo"])).npm).toHaveLength(2);
 });
 
-test("make packages installs all, those of bundlers and packagers in their folders, and what comes after leaves them", async () => {
-  await make(["test"]);
-  const { stderr, npm } = await make(["packages"]);
-  expect(npm).toEqual([TESTS, "ci"]);
-  expect(stderr).toMatch(/^Installing the 3 packages of tests, integrations and checks, .*\n3 packages in \d+ s\.\n$/);
-  for (const place of ["bridge/globals", "page", "test/packagers"])
-    expect(readFileSync(join(folder, place, "npm.log"), "utf8")).toBe("ci --prefer-offline\n");
-  expect((await make(["test"])).npm).toHaveLength(2);
-  expect((await make(["demo", "packages"])).npm).toHaveLength(2);
-});
+testOfAll(
+  "make packages installs all, those of bundlers and packagers in their folders, and what comes after leaves them",
+  async () => {
+    await make(["test"]);
+    const { stderr, npm } = await make(["packages"]);
+    expect(npm).toEqual([TESTS, "ci"]);
+    expect(stderr).toMatch(
+      /^Installing the 3 packages of tests, integrations and checks, .*\n3 packages in \d+ s\.\n$/,
+    );
+    for (const place of ["bridge/globals", "page", "test/packagers"])
+      expect(readFileSync(join(folder, place, "npm.log"), "utf8")).toBe("ci --prefer-offline\n");
+    expect((await make(["test"])).npm).toHaveLength(2);
+    expect((await make(["demo", "packages"])).npm).toHaveLength(2);
+  },
+);
 
 testOfAll.each([
   [["demo", "test"], TESTS],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createRuntime } from "../../src/runtime.ts";
-import { createForkedPythonSandbox, createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { broken, echo } from "../support/tools.ts";
 import { executeSuite } from "./execute.suite.ts";
 
@@ -9,7 +9,8 @@ describe.skipIf(PYTHON.missing)("Python in a process", () => {
   const start = () => createRuntime({ sandbox, tools: [echo, broken] });
   const python = { language: "python" } as const;
 
-  executeSuite("python", sandbox, createPythonProcessSandbox());
+  // Of two interpreters: their objects lie at other places.
+  executeSuite("python", sandbox, createForkedPythonSandbox());
 
   test("a failed call that is not caught is reported with its place and its line", async () => {
     await using runtime = await start();

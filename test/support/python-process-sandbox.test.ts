@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { sandboxContract } from "../sandboxes/contract.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "./guests.ts";
-import { createPythonProcessSandbox, PYTHON } from "./python-process-sandbox.ts";
+import { createForkedPythonSandbox, createPythonProcessSandbox, PYTHON } from "./python-process-sandbox.ts";
 
 describe.skipIf(PYTHON.missing)("Python in a process", () => {
-  sandboxContract(createPythonProcessSandbox, { ends: "what yields", language: "python" });
+  sandboxContract(createForkedPythonSandbox, { ends: "what yields", language: "python" });
 
   test("an interpreter with random hashes starts itself again without them", async () => {
     await using sandbox = createPythonProcessSandbox("isolated");

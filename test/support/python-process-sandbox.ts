@@ -58,7 +58,7 @@ export function createPythonProcessSandbox(start: keyof typeof OPTIONS = "direct
 
 /**
  * The same, with guests that are forked from one interpreter, which is far cheaper. Objects of all its guests lie at the
- * same places: to show that a program does not depend on them, compare with a guest of an interpreter of its own.
+ * same places: to show that a program does not depend on them, compare with a guest of another such sandbox.
  */
 export function createForkedPythonSandbox(): Sandbox {
   const template = new ForkedInterpreter();

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { createRuntime, defineTextTool, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
@@ -7,7 +7,7 @@ import { toolDigest } from "../../src/tools/tool-digest.ts";
 import { textIn } from "../../src/tools/text-format.ts";
 import { inputSchemaOf } from "../../src/tools/tool-schemas.ts";
 import { validate } from "../../src/tools/schema.ts";
-import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 
 const options = {
   name: "db.query",
@@ -123,7 +123,8 @@ describe.each([
   ["JavaScript", "javascript", false],
   ["Python", "python", PYTHON.missing],
 ] as const)("a program in %s", (_, language, isMissing) => {
-  const sandbox = language === "python" ? createPythonProcessSandbox() : createMemorySandbox();
+  const sandbox = language === "python" ? createForkedPythonSandbox() : createMemorySandbox();
+  afterAll(() => sandbox[Symbol.asyncDispose]());
   const run = async (code: string, tool: Tool = defineTextTool(options)) => {
     const journal = createMemoryJournal();
     await using runtime = await createRuntime({ tools: [tool], sandbox, journal });

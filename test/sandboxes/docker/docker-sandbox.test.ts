@@ -3,19 +3,20 @@ import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import { containersOf } from "../../docker-support/containers.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
+import { describeOfAll, testOfAll } from "../../support/all-tests.ts";
 import { heardUntil, iterate, openGuest, startText } from "../../support/guests.ts";
 import { sandboxContract } from "../contract.ts";
 
 const noEngine = needDockerEngine() !== undefined;
 
-describe.skipIf(noEngine)("programs in Python in containers", () => {
-  sandboxContract(createDockerSandbox, { ends: "anything", language: "python" });
-});
+describeOfAll.skipIf(noEngine)("programs in Python in containers", () =>
+  sandboxContract(createDockerSandbox, { ends: "anything", language: "python" }),
+);
 
 describe.skipIf(noEngine)("programs in JavaScript in containers", () => {
-  sandboxContract(createDockerSandbox, { ends: "anything" });
+  sandboxContract(createDockerSandbox, { ends: "anything", guests: "containers" });
 
-  test("an answer of many megabytes arrives whole", async () => {
+  testOfAll("an answer of many megabytes arrives whole", async () => {
     await using sandbox = createDockerSandbox();
     await using guest = await openGuest(sandbox);
     const text = "é".repeat(3_000_000);
@@ -35,7 +36,7 @@ describe.skipIf(noEngine)("programs in JavaScript in containers", () => {
     ).toEqual((await daemon.sharesMachine()) ? [["/bridge", false]] : []);
   });
 
-  test("memory that a program holds for a while is measured", async () => {
+  testOfAll("memory that a program holds for a while is measured", async () => {
     await using sandbox = createDockerSandbox();
     await using guest = await openGuest(sandbox);
     guest.send([

@@ -15,20 +15,14 @@ import { enginesOf } from "../../support/engines.ts";
 import { runOne, settled, withSandbox } from "./pool-programs.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
 
-test("an engine serves the next program of the same tenant", () =>
+test("an engine serves the next program of the same tenant, and never two tenants", () =>
   withSandbox({ engines: 1 }, async (sandbox) => {
     const before = enginesOf();
-    await runOne(sandbox);
-    await runOne(sandbox);
-    expect(enginesOf()).toEqual(before);
-  }));
-
-test("an engine never serves two tenants", () =>
-  withSandbox({ engines: 1 }, async (sandbox) => {
-    const [first] = enginesOf();
     await runOne(sandbox, "a");
+    await runOne(sandbox, "a");
+    expect(enginesOf()).toEqual(before);
     await runOne(sandbox, "b");
-    expect(enginesOf()).not.toContain(first);
+    expect(enginesOf()).not.toContain(before[0]);
   }));
 
 testOfAll("with reuse never, every program has a process of its own", () =>
@@ -71,12 +65,13 @@ testOfAll("a program leaves nothing that waits for the end of its engine", () =>
   }),
 );
 
-test("an engine that keeps too much memory is replaced", () =>
+testOfAll("an engine that keeps too much memory is replaced", () =>
   withSandbox({ keptMemoryBytes: 0 }, async (sandbox) => {
     const [first] = enginesOf();
     await runOne(sandbox, "a", "return Array.from({ length: 2e5 }, (_, n) => ({ n })).length");
     expect(enginesOf()).not.toContain(first);
-  }));
+  }),
+);
 
 test("an engine whose program was killed is not used again", () =>
   withSandbox({}, async (sandbox) => {
@@ -88,13 +83,14 @@ test("an engine whose program was killed is not used again", () =>
     expect(enginesOf()).not.toContain(first);
   }));
 
-test("there are no more engines than allowed; later programs wait, and may give up waiting", () =>
-  withSandbox({ engines: 1 }, async (sandbox) => {
+test("no more engines than allowed, and no more waiting programs than the queue takes; these may give up, and are served", () =>
+  withSandbox({ engines: 1, queue: 2 }, async (sandbox) => {
     const first = await openGuest(sandbox, "a");
     const giveUp = new AbortController();
     const second = sandbox.open({ language: "javascript", limits: LIMITS, tenant: "a" }, giveUp.signal);
     const third = openGuest(sandbox, "a");
     expect(sandbox.pool.counts).toMatchObject({ engines: 1, waiting: 2 });
+    await expect(openGuest(sandbox, "a")).rejects.toMatchObject({ code: "queue_full", allowed: 2 });
     giveUp.abort(new Error("too slow"));
     await expect(second).rejects.toThrow("too slow");
     first.kill("done");
@@ -206,16 +202,6 @@ testOfAll("programs of tenants that share an engine's place take turns without a
   }),
 );
 
-test("a program over the queue's limit is refused at once, and the others keep waiting", () =>
-  withSandbox({ engines: 1, queue: 2 }, async (sandbox) => {
-    const first = await openGuest(sandbox, "a");
-    const [second, third] = [openGuest(sandbox, "a"), openGuest(sandbox, "a")];
-    await expect(openGuest(sandbox, "a")).rejects.toMatchObject({ code: "queue_full", allowed: 2 });
-    first.kill("done");
-    (await second).kill("done");
-    (await third).kill("done");
-  }));
-
 test.each([
   [1, 64, 16],
   [2, 64, 32],
@@ -237,14 +223,6 @@ testOfAll("the warm engines are no more than allowed", () =>
   }),
 );
 
-test("a sandbox that was closed opens no guest and starts no engine", async () => {
-  const sandbox = createIsolateSandbox({ warm: 1 });
-  await sandbox.warm?.();
-  await sandbox[Symbol.asyncDispose]();
-  await expect(openGuest(sandbox)).rejects.toThrow("closed");
-  expect(enginesOf()).toEqual([]);
-});
-
 test.each([
   [{ wam: 1 }, 'createIsolateSandbox: there is no option "wam", did you mean warm?'],
   [{ engines: 0 }, "createIsolateSandbox({ engines }): expected a whole number of at least 1, got 0."],
@@ -255,12 +233,13 @@ test.each([
   expect(() => createIsolateSandbox(options as IsolateSandboxOptions)).toThrow(message);
 });
 
-test("closing the sandbox leaves no process", async () => {
+test("closing the sandbox leaves no process; it then opens no guest and starts no engine", async () => {
   const sandbox = createIsolateSandbox({ warm: 2 });
   await sandbox.warm?.();
   await openGuest(sandbox);
   await expect.poll(() => enginesOf().length).toBeGreaterThanOrEqual(2);
   await sandbox[Symbol.asyncDispose]();
+  await expect(openGuest(sandbox)).rejects.toThrow("closed");
   expect(enginesOf()).toEqual([]);
 });
 

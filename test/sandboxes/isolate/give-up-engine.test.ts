@@ -126,31 +126,34 @@ test("a tenant loses engines to others only while it has more, and takes them fr
   expect(ofMany.toSorted((one, other) => one - other)).toEqual([expect.toBeOneOf([0, 1]), 1, 1, 1, 1, 1]);
 });
 
-test("programs that take much memory, and that wake each millisecond, keep no tenant from all engines", async () => {
-  const { hold, release } = holding();
-  await using sandbox = createIsolateSandbox({ engines: 2, warm: 1 });
-  await using runtime = await createRuntime({ tools: [hold], sandbox, limits: { memoryBytes: 16 * 1024 * 1024 } });
-  const programs = {
-    large: "const all = new Uint8Array(12e6).fill(1); await tools.hold({}); return all.length;",
-    awake: "const often = setInterval(() => {}, 1); await tools.hold({}); clearInterval(often); return 1;",
-  };
-  const waiting = Object.entries(programs).map(async ([tenant, program]) => {
-    const called = signal();
-    const onEvent = ({ type }: { readonly type: string }) => type === "call_started" && called.happen();
-    const running = runtime.execute(program, { tenant, onEvent });
-    await called.happened;
-    return { running };
-  });
-  const open = await Promise.all(waiting);
-  for (const tenant of ["new", "newer"])
-    expect((await runtime.execute("return 1;", { tenant })).outcome).toEqual({ type: "completed", value: 1 });
-  release();
-  const reports = await Promise.all(open.map(({ running }) => running));
-  expect(reports.map(({ outcome }) => outcome)).toEqual([
-    { type: "completed", value: 12e6 },
-    { type: "completed", value: 1 },
-  ]);
-});
+testOfAll(
+  "programs that take much memory, and that wake each millisecond, keep no tenant from all engines",
+  async () => {
+    const { hold, release } = holding();
+    await using sandbox = createIsolateSandbox({ engines: 2, warm: 1 });
+    await using runtime = await createRuntime({ tools: [hold], sandbox, limits: { memoryBytes: 16 * 1024 * 1024 } });
+    const programs = {
+      large: "const all = new Uint8Array(12e6).fill(1); await tools.hold({}); return all.length;",
+      awake: "const often = setInterval(() => {}, 1); await tools.hold({}); clearInterval(often); return 1;",
+    };
+    const waiting = Object.entries(programs).map(async ([tenant, program]) => {
+      const called = signal();
+      const onEvent = ({ type }: { readonly type: string }) => type === "call_started" && called.happen();
+      const running = runtime.execute(program, { tenant, onEvent });
+      await called.happened;
+      return { running };
+    });
+    const open = await Promise.all(waiting);
+    for (const tenant of ["new", "newer"])
+      expect((await runtime.execute("return 1;", { tenant })).outcome).toEqual({ type: "completed", value: 1 });
+    release();
+    const reports = await Promise.all(open.map(({ running }) => running));
+    expect(reports.map(({ outcome }) => outcome)).toEqual([
+      { type: "completed", value: 12e6 },
+      { type: "completed", value: 1 },
+    ]);
+  },
+);
 
 test("a program that waits gives its engine up after evictAfterMs, and goes on in another one", async () => {
   const { hold, release } = holding();

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { frameText } from "../../../bridge/frames.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
@@ -8,12 +8,14 @@ sandboxContract(createIsolateSandbox, { ends: "anything" });
 
 const MIB = 1024 * 1024;
 
+const sandbox = createIsolateSandbox({ warm: 1 });
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
 test.each([
   ["of one byte a character", "x"],
   ["beyond Latin-1", "\u4e16"],
   ["of characters that take two units", "\u{1f6aa}"],
 ])("large texts cross unchanged, in both directions, and small ones between them: %s", async (_, character) => {
-  await using sandbox = createIsolateSandbox({ warm: 1 });
   await using guest = await openGuest(sandbox, "a", { ...LIMITS, frameBytes: 16 * MIB });
   const frames = iterate(guest);
   const text = `.${character.repeat(2 * MIB)}`;
@@ -28,6 +30,7 @@ test.each([
     else guest.send([`${head(index + 1)}${body}`]);
   }
   const settled = (await heardUntil(frames, "settled")).at(-1) ?? "";
+  guest.release();
   // Compared so that a failure does not print it.
   expect(settled.slice(settled.indexOf("\n") + 1) === JSON.stringify([true, "small", "small", text])).toBe(true);
 });

@@ -281,7 +281,7 @@ test.each<readonly [string, object, string]>([
   });
 });
 
-test.each(someOf(["dies-when-asked-anew", "silent-when-asked-anew"], 1))(
+testOfAll.each(["dies-when-asked-anew", "silent-when-asked-anew"])(
   "a server that cannot be asked in the new version is spoken to in the old one: %s",
   async (mode) => {
     expect(await callOf(rawServer(mode))).toBe("hi");

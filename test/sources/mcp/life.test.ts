@@ -69,7 +69,7 @@ testOfAll("a server that ends when it is asked in the new version is started onc
   expect(notesIn(notes)).toEqual(["start", "start", "call die", "start", "call die", "start", "call die"]);
 });
 
-test("a server whose connection is closed while it starts does not run", async () => {
+testOfAll("a server whose connection is closed while it starts does not run", async () => {
   const mark = `mark-starting-${process.pid}`;
   const { command = "", args = [] } = rawServer("stays", mark);
   const wire = new StdioWire({ name: "raw", command, args }, new OutputTail(100));
@@ -186,7 +186,7 @@ test.each([
   });
 });
 
-test("a policy that is invalid is refused by the name of its tool, and the server is ended", async () => {
+testOfAll("a policy that is invalid is refused by the name of its tool, and the server is ended", async () => {
   const notes = notesFile();
   await expect(
     fromMcp(rawServer("plain", notes), () => ({ allowedCallers: [], effect: "read" }) as never),

@@ -146,7 +146,7 @@ describe.skipIf(!canBeOthers)("another user of this machine", () => {
     const pipes = await BridgePipes.make();
     const outer = dirname(pipes.folder);
     expect(await asOther('ls "$1"', shared)).toBe(true);
-    for (const command of [
+    const commands = [
       'ls "$1"',
       'ls "$2"',
       'stat "$2/in"',
@@ -156,14 +156,15 @@ describe.skipIf(!canBeOthers)("another user of this machine", () => {
       'mv "$1" "$1.mine"',
       'rmdir "$1"',
       'chmod 777 "$1"',
-    ])
-      expect([command, await asOther(command, outer, pipes.folder)]).toEqual([command, false]);
+    ];
+    // Whether any of them can be done.
+    expect(await asOther(commands.map((command) => `( ${command} )`).join(" || "), outer, pipes.folder)).toBe(false);
     pipes.close();
   });
 
   test("that has made a folder under every predictable name gets nothing in it", async () => {
     const names = [`portcullis-mounted-${hostProcess()}`, `portcullis-mounted-${process.pid}`, "portcullis-mounted-"];
-    for (const name of names) expect(await asOther('mkdir -m 777 "$1"', join(shared, name))).toBe(true);
+    expect(await asOther('mkdir -m 777 "$@"', ...names.map((name) => join(shared, name)))).toBe(true);
     const pipes = await BridgePipes.make();
     for (const name of names) {
       expect(pipes.folder.startsWith(`${join(shared, name)}/`)).toBe(false);

@@ -68,11 +68,12 @@ test("a tool that changes something each time is left out if the file repeats it
 
 describe("the formats of clients", () => {
   test.each([
-    ["Claude Code, Claude Desktop, Cursor", { mcpServers: { raw: entry("plain", { portcullis: POLICY }) } }],
-    ["beside the servers", { mcpServers: { raw: entry() }, portcullis: { raw: POLICY } }],
-    ["VS Code", { inputs: [], servers: { raw: entry("plain", { type: "stdio", portcullis: POLICY }) } }],
-  ])("%s", async (_client, config) => {
-    await using servers = await fromMcpConfig(configFile(config));
+    ["Claude Code, Claude Desktop, Cursor", (raw) => ({ mcpServers: { raw: { ...raw, portcullis: POLICY } } })],
+    ["beside the servers", (raw) => ({ mcpServers: { raw }, portcullis: { raw: POLICY } })],
+    ["VS Code", () => ({ inputs: [], servers: { raw: entry("plain", { type: "stdio", portcullis: POLICY }) } })],
+  ] satisfies [string, (raw: object) => object][])("%s", async (_client, configOf) => {
+    const { url } = await servedRaw("plain");
+    await using servers = await fromMcpConfig(configFile(configOf({ url })));
     expect(servers.tools.map(({ name }) => name)).toEqual(["raw.echo", "raw.die", "raw.other"]);
     expect(await call(servers.tools, 'raw.echo({ text: "hi" })')).toBe("hi");
   });
