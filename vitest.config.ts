@@ -10,7 +10,7 @@ import { INTEGRATIONS } from "./test/support/integrations.ts";
  * clock counts those of its whole process.
  */
 const JUDGES_PROCESS =
-  /\bvi\.(?:(?:mock|doMock|stubGlobal|stubEnv)\(|spyOn\(process\b)|\b(?:enginesOf|growthOf|memoryUsage|memoryHeld|collectGarbage|HostWatch)\(|\bclock\.timers\b/;
+  /\bvi\.(?:(?:mock|doMock|stubGlobal)\(|spyOn\(process\b)|\b(?:enginesOf|growthOf|memoryUsage|memoryHeld|collectGarbage|HostWatch)\(|\bclock\.timers\b/;
 
 const matching = (paths: string, pattern: RegExp) =>
   globSync(paths).filter((path) => pattern.test(readFileSync(path, "utf8")));

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { onTestFinished, vi } from "vitest";
 
 interface Answer {
@@ -9,7 +9,7 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** What an engine answers to a request, as `METHOD /path`; to what nothing is said of, nothing ever comes. */
+/** What an engine answers to a request, as `METHOD /path` or `METHOD /folder/*`; to what nothing is said of, nothing ever comes. */
 export type Answers = Readonly<Record<string, Answer>>;
 
 /**
@@ -22,7 +22,7 @@ export async function fakeEngine(answers: Answers): Promise<readonly string[]> {
   const server = createServer((request, response) => {
     const path = request.url?.replace(/\?.*$/, "") ?? "";
     asked.push(`${request.method} ${path}`);
-    const answer = answers[`${request.method} ${path}`];
+    const answer = answers[`${request.method} ${path}`] ?? answers[`${request.method} ${dirname(path)}/*`];
     if (!answer) return;
     // Like an engine it reads the request before it answers: a client that still writes may find the connection closed.
     request.resume().once("end", () => {

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createRuntime, type Runtime } from "../../src/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { echo } from "../support/tools.ts";
 
 /** What the engine's process must not inherit. */
-process.env.TZ = "Asia/Tokyo";
-process.env.LANG = "de_DE.UTF-8";
-process.env.LC_ALL = "de_DE.UTF-8";
+vi.stubEnv("TZ", "Asia/Tokyo");
+vi.stubEnv("LANG", "de_DE.UTF-8");
+vi.stubEnv("LC_ALL", "de_DE.UTF-8");
 
 describe.each([
   ["memory", createMemorySandbox()],

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createRuntime, type Runtime, defineTool } from "../../src/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 
 // Programs must not find the zone of the host.
-process.env.TZ = "America/New_York";
+vi.stubEnv("TZ", "America/New_York");
 
 const text = readFileSync(join(import.meta.dirname, "../../docs/programs.md"), "utf8");
 

@@ -7,11 +7,15 @@ import { holdSentences } from "../support/sentences.ts";
 
 const IMAGE = "GET /images/portcullis-sandbox/json";
 const labelled = (labels: object) => ({ status: 200, body: { Config: { Labels: labels } } });
-const FITTING: Answers = { [IMAGE]: labelled(imageLabels()), "GET /containers/json": { status: 200, body: [] } };
+const FITTING: Answers = {
+  [IMAGE]: labelled(imageLabels()),
+  "GET /containers/json": { status: 200, body: [] },
+  "DELETE /containers/*": { status: 404, body: { message: "No such container" } },
+};
 const create = (message: string) => ({ ...FITTING, "POST /containers/create": { status: 500, body: { message } } });
 
-async function run(): Promise<unknown> {
-  await using sandbox = createDockerSandbox({ callMs: 300 });
+async function run(callMs?: number): Promise<unknown> {
+  await using sandbox = createDockerSandbox(callMs === undefined ? {} : { callMs });
   await using runtime = await createRuntime({ tools: [], sandbox });
   return await runtime.execute("return 1;");
 }
@@ -20,9 +24,9 @@ const at = (address: string) => () => {
   vi.stubEnv("DOCKER_HOST", address);
   return run();
 };
-const answers = (engine: Answers) => async () => {
+const answers = (engine: Answers, callMs?: number) => async () => {
   await fakeEngine(engine);
-  return run();
+  return run(callMs);
 };
 
 test("each way in which programs cannot run in containers here has one sentence", async () => {
@@ -30,7 +34,7 @@ test("each way in which programs cannot run in containers here has one sentence"
   await holdSentences([
     at("unix:///nowhere/docker.sock"),
     at("tcp://"),
-    answers({}),
+    answers({}, 300),
     answers({ ...FITTING, [IMAGE]: { status: 200, body: "It works!" } }),
     answers({ ...FITTING, "GET /containers/json": { status: 200, body: {} } }),
     answers({ [IMAGE]: { status: 404, body: { message: "No such image: portcullis-sandbox" } } }),

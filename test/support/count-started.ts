@@ -1,7 +1,10 @@
 import { subscribe } from "node:diagnostics_channel";
 import { appendFileSync } from "node:fs";
 import { relative } from "node:path";
-import { expect } from "vitest";
+import { afterAll, expect, vi } from "vitest";
+
+/** The variables that a file of tests has replaced are those of the process again for the next one. */
+afterAll(() => void vi.unstubAllEnvs());
 
 /** Notes each process and thread that a test process starts, with the file of the test. */
 const STARTED = "node_modules/.cache/started";
