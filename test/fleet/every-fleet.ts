@@ -2,23 +2,26 @@ import { describe } from "vitest";
 import { createFleet } from "../../src/fleet/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createPostgresJournal } from "../../src/journal/postgres/postgres-journal.ts";
+import { describeOfAll } from "../support/all-tests.ts";
 import { noPostgres, type PostgresServer } from "../postgres-support/postgres-server.ts";
 import { usePostgres } from "../postgres-support/use-postgres.ts";
 import type { SharedFleet } from "./fleet.suite.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 
-/** Runs a suite over every kind of fleet. */
+/** Runs a suite over every kind of fleet, in `make test` over the one that machines have, if they can have it here. */
 export function overEveryFleet(suite: (name: string, open: () => Promise<SharedFleet>) => void): void {
-  suite("a journal and a queue in memory", async () => {
-    const journal = createMemoryJournal();
-    const queue = new MemoryQueue();
-    return {
-      join: () => createFleet({ journal, queue }),
-      loseWakes: async () => queue.lose(),
-      wakes: async () => queue.size,
-      [Symbol.asyncDispose]: async () => {},
-    };
-  });
+  (noPostgres ? describe : describeOfAll)("in memory", () =>
+    suite("a journal and a queue in memory", async () => {
+      const journal = createMemoryJournal();
+      const queue = new MemoryQueue();
+      return {
+        join: () => createFleet({ journal, queue }),
+        loseWakes: async () => queue.lose(),
+        wakes: async () => queue.size,
+        [Symbol.asyncDispose]: async () => {},
+      };
+    }),
+  );
 
   describe.skipIf(noPostgres)("with PostgreSQL", () => {
     let server: PostgresServer;

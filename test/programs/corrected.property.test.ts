@@ -18,10 +18,10 @@ interface Way {
 
 /** Python takes a process for each guest, so fewer pairs are tried in it in the quick run. */
 const WAYS: readonly Way[] = [
-  { language: "javascript", sandbox: createMemorySandbox(), write: javascriptOf, pairs: runs(200) },
+  { language: "javascript", sandbox: createMemorySandbox(), write: javascriptOf, pairs: runs(100) },
   ...(PYTHON.missing
     ? []
-    : [{ language: "python" as const, sandbox: createForkedPythonSandbox(), write: pythonOf, pairs: runs(200) / 2 }]),
+    : [{ language: "python" as const, sandbox: createForkedPythonSandbox(), write: pythonOf, pairs: runs(100) / 2 }]),
 ];
 
 afterAll(async () => {

@@ -12,7 +12,7 @@ import { evicting, type EvictionMoment } from "../support/evicting-sandbox.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { echo, later, pay, signal, tool } from "../support/tools.ts";
 import { executeSuite } from "./execute.suite.ts";
-import { runs, testOfAll } from "../support/all-tests.ts";
+import { describeOfAll, runs, testOfAll } from "../support/all-tests.ts";
 import { manualClock, workingClock } from "../support/clock.ts";
 
 describe("evicted at every wait, programs in JavaScript do", () => {
@@ -20,7 +20,7 @@ describe("evicted at every wait, programs in JavaScript do", () => {
   executeSuite("javascript", sandbox, sandbox, "whole");
 });
 
-describe.skipIf(PYTHON.missing)("evicted at every wait, programs in Python do", () => {
+describeOfAll.skipIf(PYTHON.missing)("evicted at every wait, programs in Python do", () => {
   const sandbox = evicting(createForkedPythonSandbox());
   executeSuite("python", sandbox, sandbox, "whole");
 });

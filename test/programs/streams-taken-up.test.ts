@@ -13,13 +13,14 @@ const folder = memoryFolder("portcullis-streams-");
 afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
-describe("with a journal in memory", () =>
-  streamsTakenUpSuite({ makeJournal: createMemoryJournal, sandbox: createMemorySandbox(), step: ALL_TESTS ? 1 : 8 }));
+describeOfAll("with a journal in memory", () =>
+  streamsTakenUpSuite({ makeJournal: createMemoryJournal, sandbox: createMemorySandbox(), step: 1 }),
+);
 
 const makeJournal = () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) });
 
 describe("with a journal in a file", () =>
-  streamsTakenUpSuite({ makeJournal, sandbox: createMemorySandbox(), step: ALL_TESTS ? 1 : 20 }));
+  streamsTakenUpSuite({ makeJournal, sandbox: createMemorySandbox(), step: ALL_TESTS ? 1 : 8 }));
 
 describeOfAll("with a journal in a file, in isolates", () =>
   streamsTakenUpSuite({ makeJournal, sandbox: createIsolateSandbox(), step: 1 }),

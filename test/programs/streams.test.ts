@@ -13,7 +13,7 @@ describe("on the isolate sandbox", () => streamsSuite("javascript", createIsolat
 describe.skipIf(PYTHON.missing)("on Python in a process", () => streamsSuite("python", createForkedPythonSandbox()));
 
 describe.skipIf(needDockerEngine() !== undefined)("on Python in a container", () =>
-  streamsSuite("python", createDockerSandbox({ warm: 1 }), "containers"),
+  streamsSuite("python", createDockerSandbox({ warm: 0 }), "containers"),
 );
 describeOfAll.skipIf(needDockerEngine() !== undefined)("on JavaScript in a container", () =>
   streamsSuite("javascript", createDockerSandbox({ warm: 1 })),

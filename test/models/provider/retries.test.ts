@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RequestRetry, TurnReply, TurnRequest } from "../../../src/models/model.ts";
 import { ProviderRequests } from "../../../src/models/provider/provider-requests.ts";
+import { someOf } from "../../support/all-tests.ts";
 import { OPENING, requested } from "../converse.ts";
 import { serve, type Wire, type WireModelOptions, type WireStep } from "../wire.ts";
 import { WIRES } from "../wires.ts";
@@ -30,7 +31,7 @@ async function ask(
   return { reply, retries, words };
 }
 
-describe.each(WIRES)("with %s", (name, wire) => {
+describe.each(someOf(WIRES, 2))("with %s", (name, wire) => {
   test("S8: each repetition is told of before it, with its number, its wait and why", async () => {
     const { reply, retries } = await ask(wire, [AGAIN, AGAIN, { text: "4" }]);
     expect(reply).toMatchObject({ type: "turn", text: "4" });

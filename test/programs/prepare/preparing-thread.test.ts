@@ -4,7 +4,7 @@ import { PROGRAM_BYTES } from "../../../src/programs/prepare/refuse-text.ts";
 import { HARD } from "./hard-programs.ts";
 import { someOf, testOfAll } from "../../support/all-tests.ts";
 
-test.each(someOf(HARD, 2))(
+test.each(someOf(HARD, 1))(
   "a program that takes too long to read is refused, and the next one is prepared: %s",
   async (_, code) => {
     expect(code.length).toBeLessThan(PROGRAM_BYTES);

@@ -178,12 +178,12 @@ test("one tenant's waiting programs do not delay another tenant's program", () =
       guest.release();
     };
     // An engine serves its tenant for a while, because another tenant's has to be started.
-    const many = Array.from({ length: 500 }, () => serve("a"));
+    const many = Array.from({ length: 100 }, () => serve("a"));
     const one = serve("b");
     first.kill("done");
     await Promise.all([...many, one]);
     expect(order.indexOf("b")).toBeLessThan(order.length - 1);
-    expect(order).toHaveLength(501);
+    expect(order).toHaveLength(101);
   }));
 
 testOfAll("programs of tenants that share an engine's place take turns without a new engine for each of them", () =>

@@ -59,18 +59,3 @@ test("a conversation is cancelled with its model, and without one the refusal sa
   const refused = await other.asked("POST", "/cancel", {});
   expect([refused.status, refused.json.error.code]).toEqual([409, "model_unavailable"]);
 });
-
-test("what the programs of a conversation have kept is listed, and read by its name", async () => {
-  await using runtime = await createRuntime({ tools: [pay], sandbox: createMemorySandbox() });
-  const model = scriptedModel([
-    { programs: ['await save("rows", [1]); await save("rows", [{ id: 2 }]); return 1;'] },
-    { text: "Kept." },
-  ]);
-  const { execution } = await runtime.agent({ model, task: "Keep rows." });
-  const server = await createServer(runtime, { token: TOKEN });
-  const asked = (path: string) => ask(server, "GET", `/v1/executions/${execution}${path}`, { key: TOKEN });
-  const { artifacts } = (await asked("")).json.conversation;
-  expect(artifacts).toEqual([{ name: "rows", bytes: 10, shape: expect.stringContaining("id: number") }]);
-  expect((await asked("/artifacts/rows")).json).toEqual([{ id: 2 }]);
-  await server.close({ drainMs: 0 });
-});

@@ -30,25 +30,6 @@ test("a corrected program is answered as the one before it, and all that tells o
   expect(events).not.toContain("call_started");
 });
 
-test.each([
-  ["an unknown one", { after: "never" }, 404, "execution_unknown"],
-  ["one that runs", { after: "runs" }, 409, "execution_open"],
-  ["an id that is none", { after: "" }, 400, "request_invalid"],
-  ["an age alone", { maxAgeMs: 1 }, 400, "request_invalid"],
-  ["an age that is none", { after: "first", maxAgeMs: -1 }, 400, "request_invalid"],
-])("%s is refused as what a program goes on from", async (_, more, status, code) => {
-  await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: FAILS, execution: "first" } });
-  const slow = { program: "return tools.crm.slow({});", execution: "runs", wait: false };
-  await door.ask("POST", "/v1/executions", { body: slow });
-  const refused = await door.ask("POST", "/v1/executions", {
-    body: { program: "return 1;", execution: "new", ...more },
-  });
-  expect([refused.status, refused.json.error.code]).toEqual([status, code]);
-  expect((await door.ask("GET", "/v1/executions/new")).status).toBe(404);
-  expect(door.errors).toEqual([]);
-});
-
 test("another tenant's execution is unknown, as one that never was", async () => {
   await using door = await openServer();
   await door.ask("POST", "/v1/executions", { body: { program: FAILS, execution: "first" } });

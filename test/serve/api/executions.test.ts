@@ -20,14 +20,6 @@ test("a program runs, and its report equals the library's", async () => {
   expect(later.json).toMatchObject({ execution: json.execution, state: "ended", outcome: json.outcome });
 });
 
-test("a program that fails is a report, not an error", async () => {
-  await using door = await openServer();
-  const failed = await door.ask("POST", "/v1/executions", { body: { program: "throw new Error('no')" } });
-  expect([failed.status, failed.json.outcome.type]).toEqual([200, "failed"]);
-  const unread = await door.ask("POST", "/v1/executions", { body: { program: "return (" } });
-  expect([unread.status, unread.json.outcome.fault.code]).toEqual([200, "syntax"]);
-});
-
 test("a waiting program is decided over HTTP, with the key as its signature, and continues by itself", async () => {
   await using door = await openServer();
   const waiting = await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: "order-1" } });
@@ -176,32 +168,6 @@ test("clients are not told of commands of the operator", async () => {
   expect(misspelt.json.error.message).toMatch(/^body\.decisions\.1: .*"alow".* allow\?$/);
 });
 
-test("one grant more than an execution may have, and a schema in a grant, are refused with what to write", async () => {
-  await using door = await openServer();
-  const program = "return Promise.all(Array.from({ length: 11 }, () => tools.bank.pay({ amount: 1 })));";
-  await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
-  const decide = (from: number, to: number, grant?: unknown) =>
-    door.ask("POST", "/v1/executions/e/decisions", {
-      body: {
-        decisions: Object.fromEntries(
-          Array.from({ length: to - from + 1 }, (_, n) => [`${from + n}`, { allow: true, grant }]),
-        ),
-      },
-    });
-  const grant = { sums: { "/amount": 0 } };
-  const withSchema = await decide(1, 1, { calls: 1, input: { type: "object" } });
-  expect([withSchema.status, withSchema.json.error.message]).toEqual([
-    400,
-    expect.stringMatching(/^body\.decisions\.1\.grant: .*"input".* calls, sums, untilMs\.$/),
-  ]);
-  const refused = await decide(1, 11, grant);
-  expect([refused.status, refused.json.error.code]).toEqual([400, "option_invalid"]);
-  expect(refused.json.error.message).toMatch(/\b10 grants/);
-  expect((await decide(1, 10, grant)).status).toBe(200);
-  expect((await decide(11, 11, grant)).json.error).toEqual(refused.json.error);
-  expect((await decide(11, 11)).status).toBe(200);
-});
-
 test.each([true, false])("a source that is not valid has a report and no execution, with wait: %s", async (wait) => {
   await using door = await openServer();
   const { status, json } = await door.ask("POST", "/v1/executions", {
@@ -210,27 +176,6 @@ test.each([true, false])("a source that is not valid has a report and no executi
   expect([status, json.outcome.fault.code]).toEqual([200, "syntax"]);
   expect((await door.ask("GET", "/v1/executions/e")).status).toBe(404);
   expect(door.errors).toEqual([]);
-});
-
-test.each(["", " ", "\n"])("a program of %j has the report of any other that is no program", async (program) => {
-  await using door = await openServer();
-  const { status, json } = await door.ask("POST", "/v1/executions", { body: { program } });
-  expect([status, json.outcome.type]).toEqual([200, "failed"]);
-  const own = await door.runtime.execute(program);
-  expect(json.output.text).toBe(own.output.text);
-});
-
-test.each([
-  [{ program: 7 }, "body.program: expected string."],
-  [{ program: "return 1", limits: { calls: -1 } }, "body.limits.calls: expected at least 0."],
-  [{ program: "return 1", language: "cobol" }, 'body.language: expected "javascript" or "python".'],
-  [{ program: "return 1", execution: "" }, "body.execution: expected at least 1 characters."],
-  [{ program: "return 1", wait: null }, "body.wait: expected boolean."],
-  [{}, "body.program: it is missing, expected string."],
-])("a fault of %j is told in words of HTTP", async (body, said) => {
-  await using door = await openServer();
-  const { status, json } = await door.ask("POST", "/v1/executions", { body });
-  expect([status, json.error.message]).toEqual([400, said]);
 });
 
 test("GET with ?wait answers once the program has ended, or waits, or the time is over, and other requests are answered meanwhile", async () => {

@@ -1,5 +1,4 @@
 import { jsonSchema } from "portcullis";
-import { createMemoryJournal } from "portcullis/journal";
 import { expect, test } from "vitest";
 import { openServer } from "../servers.ts";
 
@@ -12,36 +11,6 @@ test("a value that does not fit the schema of the request ends the program, with
   const { status, json } = await run("return { units: 'many' }");
   expect([status, json.outcome.type, json.outcome.fault.code]).toEqual([200, "failed", "result_invalid"]);
   expect(json.output.text).toContain("It has to be { units: number /* integer */ }");
-});
-
-test("it is part of what the id stands for, whether the request waits or not", async () => {
-  await using door = await openServer();
-  const run = (more: object) =>
-    door.ask("POST", "/v1/executions", { body: { program: "return { units: 3 }", execution: "stock", ...more } });
-  expect((await run({ result: UNITS })).status).toBe(200);
-  for (const wait of [true, false]) {
-    expect([wait, (await run({ result: UNITS, wait })).status]).toEqual([wait, wait ? 200 : 202]);
-    for (const other of [{}, { result: { type: "object" } }])
-      expect((await run({ ...other, wait })).json.error.code).toBe("execution_exists");
-  }
-});
-
-test("it holds after a pause, in another server", async () => {
-  const journal = createMemoryJournal();
-  const program = "return { units: (await tools.desk.ask({})).said }";
-  const begin = async (execution: string) => {
-    await using door = await openServer(undefined, { journal });
-    const body = { program, execution, result: UNITS };
-    expect((await door.ask("POST", "/v1/executions", { body })).json.state).toBe("waiting");
-  };
-  await begin("stock");
-  await using next = await openServer(undefined, { journal });
-  const body = { results: { 1: { value: { said: "many" } } } };
-  expect((await next.ask("POST", "/v1/executions/stock/results", { body })).status).toBe(200);
-  await next.ask("GET", "/v1/executions/stock/events");
-  const { json } = await next.ask("GET", "/v1/executions/stock");
-  expect(json.outcome.fault.code).toBe("result_invalid");
-  expect(next.errors).toEqual([]);
 });
 
 test.each([

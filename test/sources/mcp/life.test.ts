@@ -79,18 +79,21 @@ testOfAll("a server whose connection is closed while it starts does not run", as
   await starting;
 });
 
-test("a server that cannot be started again says nothing of this machine to programs, and all to the operator", async () => {
-  await using source = await fromMcp(rawServer("starts-once", notesFile()), WRITE);
-  await call(source.tools, "raw.die({})");
-  const error = vi.fn();
-  const answer = await call(source.tools, 'raw.echo({ text: "x" })', { logger: { error } });
-  expect(answer).toEqual({
-    code: "source_unavailable",
-    message: expect.stringContaining("raw.echo"),
-  });
-  expect(error.mock.calls[0]).toMatchObject([{ err: { cause: { message: "exit code 9" } } }, expect.any(String)]);
-  expect(source.log).toContain("a detail of the host");
-});
+testOfAll(
+  "a server that cannot be started again says nothing of this machine to programs, and all to the operator",
+  async () => {
+    await using source = await fromMcp(rawServer("starts-once", notesFile()), WRITE);
+    await call(source.tools, "raw.die({})");
+    const error = vi.fn();
+    const answer = await call(source.tools, 'raw.echo({ text: "x" })', { logger: { error } });
+    expect(answer).toEqual({
+      code: "source_unavailable",
+      message: expect.stringContaining("raw.echo"),
+    });
+    expect(error.mock.calls[0]).toMatchObject([{ err: { cause: { message: "exit code 9" } } }, expect.any(String)]);
+    expect(source.log).toContain("a detail of the host");
+  },
+);
 
 testOfAll("other calls of a server that dies fail too, and the program goes on", async () => {
   await using source = await fromMcp(rawServer("silent"), WRITE);

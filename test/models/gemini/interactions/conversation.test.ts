@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createRuntime, gemini } from "../../../../src/index.ts";
 import { createMemoryJournal } from "../../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../../src/testing.ts";
+import { describeOfAll } from "../../../support/all-tests.ts";
 import { driveAndRestore, OPENING } from "../../converse.ts";
 import { ask, behavesAsModel, counted } from "../../provider.suite.ts";
 import { serve, type Served, type Wire, type WireStep } from "../../wire.ts";
@@ -11,7 +12,9 @@ import { interactionsWire, interactionsWireWith } from "./wire.ts";
 const storedWire = interactionsWireWith({ store: true });
 
 behavesAsModel("Gemini Interactions", interactionsWire);
-behavesAsModel("Gemini Interactions, stored", storedWire, { sameReplies: true });
+describeOfAll("stored by the provider", () =>
+  behavesAsModel("Gemini Interactions, stored", storedWire, { sameReplies: true }),
+);
 
 type Fields = Readonly<Record<string, unknown>>;
 const CALL = { text: "I call.", calls: [{ tool: "f", input: { k: 1 } }] };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { describeOfAll } from "../../../support/all-tests.ts";
 import { createRuntime, defineTool, openai } from "../../../../src/index.ts";
 import type { OpenAiOptions } from "../../../../src/models/index.ts";
 import { ResponsesStream } from "../../../../src/models/openai/responses/reply.ts";
@@ -12,7 +13,9 @@ import { serve, type Served, type Wire, type WireStep } from "../../wire.ts";
 import { timeless } from "../../../support/timeless.ts";
 
 behavesAsModel("OpenAI Responses", responsesWire);
-behavesAsModel("OpenAI Responses, stored", wireWith({ store: true }), { sameReplies: true });
+describeOfAll("stored by the provider", () =>
+  behavesAsModel("OpenAI Responses, stored", wireWith({ store: true }), { sameReplies: true }),
+);
 
 function wireWith(options: Partial<OpenAiOptions>): Wire {
   return { ...responsesWire, model: (given) => openai({ model: "gpt-test", ...given, ...options }) };

@@ -103,21 +103,6 @@ test("a conversation that is begun again by its id is the same, and another mess
   ]);
 });
 
-test("the same beginning several times at once begins one conversation, and its message is said once", async () => {
-  let asked = 0;
-  const model = scriptedModel([
-    () => {
-      asked += 1;
-      return { text: "so" };
-    },
-  ]);
-  await using door = await open({ server: { model } });
-  const body = { message: "one", execution: "chat" };
-  const all = await Promise.all(Array.from({ length: 5 }, () => door.begin(body)));
-  for (const { status, json } of all) expect([status, json.conversation]).toMatchObject([200, { said: 1, turns: 1 }]);
-  expect(asked).toBe(1);
-});
-
 test("a message with its number is said once, and of two messages at once one is refused", async () => {
   const { model, asked, release } = slowModel();
   await using door = await open({ server: { model } });
@@ -246,26 +231,6 @@ test("a message that is too large is refused before it is parsed, and one that i
   expect((await door.asked("GET", "/v1/executions")).json.executions).toEqual([]);
 });
 
-test("a call that waits is decided by the existing path, and the conversation rests with the answer", async () => {
-  const { tool: pay } = payTool();
-  const model = scriptedModel([
-    { calls: [{ id: "pay-1", tool: "pay", input: { euros: 1 } }] },
-    ({ results }) => ({ text: results[0]?.text ?? "" }),
-    heard,
-  ]);
-  await using door = await open({ server: { model }, runtime: { tools: [pay] } });
-  const { json } = await door.begin({ message: "pay", execution: "chat" });
-  expect(json).toMatchObject({
-    state: "waiting",
-    waitsFor: ["pay"],
-    conversation: { ending: { type: "waiting", approvals: [{ callId: "pay-1", input: { euros: 1 } }] } },
-  });
-  const body = { decisions: { "pay-1": { allow: true } } };
-  expect((await door.asked("POST", "/v1/executions/chat/decisions", { body })).status).toBe(200);
-  await expect.poll(async () => (await door.status("chat")).conversation.ending?.answer).toBe('{"paid":1}');
-  expect((await door.say("chat", { message: "more" })).json.conversation.ending.answer).toBe("heard more");
-});
-
 test("an interrupted message is given up, in the journal too before the answer, and the conversation goes on", async () => {
   const { model, asked } = slowModel();
   await using door = await open({ server: { model } });
@@ -340,21 +305,6 @@ test("a server that dies in the midst of a turn has the message, and the next on
     conversation: { said: 1, ending: { answer: "heard one" } },
   });
   expect((await door.begin({ message: "one", execution: "chat" })).json.conversation.turns).toBe(1);
-});
-
-test("a conversation that a dead server has left at work is interrupted without being asked further", async () => {
-  const journal = createMemoryJournal();
-  const { model, asked } = slowModel();
-  const dying = await open({ journal, server: { model } });
-  await dying.begin({ message: "one", execution: "chat", wait: false });
-  await asked;
-  await dying[Symbol.asyncDispose]();
-  const next = scriptedModel([heard, heard]);
-  await using door = await open({ journal, server: { model: next } });
-  const { json } = await door.asked("POST", "/v1/conversations/chat/interrupt", { body: {} });
-  expect(json).toMatchObject({ state: "waiting", conversation: { turns: 0, ending: { type: "cancelled" } } });
-  expect(await door.server.recover()).toBe(0);
-  expect(next.conversations.flat()).toEqual([]);
 });
 
 test(`${AT_ONCE} conversations at once are answered or refused whole, and none is held after its answer`, async () => {
@@ -453,24 +403,6 @@ test("a key that lacks tools of a conversation cannot continue it, and is not to
   expect(codeOf(refused)).toEqual([403, "scope_missing"]);
   expect(refused.text).not.toContain("bank");
   expect((await door.say("wide", { message: "two" })).json.conversation).toMatchObject({ said: 2 });
-});
-
-test("the usage counts the calls of tools that are listed, those of programs included, and no program", async () => {
-  const look = defineTool({
-    name: "look",
-    description: "looks",
-    input: z.object({}),
-    allowedCallers: ["direct", "programmatic"],
-    effect: "read",
-    handler: () => 1,
-  });
-  const model = scriptedModel([
-    { programs: ["return (await tools.look({})) + (await tools.look({}))"], calls: [{ tool: "look" }] },
-    heard,
-  ]);
-  await using door = await open({ server: { model }, runtime: { tools: [look] } });
-  const { conversation } = (await door.begin({ message: "one" })).json;
-  expect([conversation.usage.calls, conversation.calls.length]).toEqual([3, 3]);
 });
 
 test("what a provider says of its failure stays on the server, and the message is tried again without being said again", async () => {

@@ -8,6 +8,7 @@ import { expandVariables } from "../../../../src/sources/mcp/config/expand-varia
 import { WRITTEN_RULES } from "../../../../src/sources/file-policies.ts";
 import { validate } from "../../../../src/tools/schema.ts";
 import { servedRaw } from "../served-raw.ts";
+import { testOfAll } from "../../../support/all-tests.ts";
 import { call, isRunning, rawServer, READ } from "../servers.ts";
 
 let folder = "";
@@ -85,7 +86,7 @@ describe("the formats of clients", () => {
     expect(servers.tools[0]?.name).toBe("my_server.echo");
   });
 
-  test("Windsurf names addresses by serverUrl, and a server that is not there ends the others", async () => {
+  testOfAll("Windsurf names addresses by serverUrl, and a server that is not there ends the others", async () => {
     const mark = join(folder, "mark-windsurf");
     const file = configFile({
       mcpServers: { raw: entry("stays", {}, mark), far: { serverUrl: "http://127.0.0.1:1/mcp" } },
