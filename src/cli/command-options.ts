@@ -395,15 +395,14 @@ export const EXECUTIONS = {
   ...JOURNAL,
   "--open": "only executions without an outcome",
   ...OF_TENANT,
-  "--follow": "show executions as they go on, open executions first, until Ctrl-C",
+  "--follow": "print each execution that comes or changes, until Ctrl-C",
   ...JSON_LINES,
 };
 
 export const SHOW = {
   "--tenant <name>": "tenant of the execution, if several have one of that id",
   ...JOURNAL,
-  "--follow": "show it while it runs and until it ends, also one that is not there yet",
-  "--calls": "give each call a line of its own, also if many are equal",
+  "--follow": "print each line that comes or changes until it ends, with a line for each call",
   "--json": "print its records, one a line",
   "--html <file>": reading(
     "write it as one HTML file that needs no server, and print the address of the file",

@@ -21,23 +21,14 @@ export interface CallGroup {
   readonly bytes: number;
 }
 
-/**
- * The calls in the order in which they were made. Equal calls are together if there are many of them, unless each is to have
- * a row of its own.
- */
-export function callRows(calls: readonly CallView[], open: ReadonlySet<string>, areApart = false): readonly CallRow[] {
-  if (areApart) return calls.map((call) => ({ type: "call", call, level: 1 }));
+/** The calls in the order in which they were made. Equal calls are together if there are many of them. */
+export function callRows(calls: readonly CallView[], open: ReadonlySet<string>): readonly CallRow[] {
   return groupsOf(calls).flatMap((group): CallRow[] => {
     if (group.calls.length < EQUAL_CALLS) return group.calls.map((call) => ({ type: "call", call, level: 1 }));
     const own: CallRow = { type: "group", group };
     if (!open.has(group.key)) return [own];
     return [own, ...group.calls.map((call): CallRow => ({ type: "call", call, level: 2 }))];
   });
-}
-
-/** Number of the calls in some rows. */
-export function callsIn(rows: readonly CallRow[]): number {
-  return rows.reduce((sum, row) => sum + (row.type === "call" ? 1 : row.group.calls.length), 0);
 }
 
 function groupsOf(calls: readonly CallView[]): readonly CallGroup[] {

@@ -1,6 +1,5 @@
 import { writeStdout } from "./standard-streams.ts";
-import { foldLines } from "./fold-lines.ts";
-import { oneLine, widthOf } from "./one-line.ts";
+import { oneLine } from "./one-line.ts";
 
 export function printJson(value: unknown): void {
   writeStdout(`${JSON.stringify(value)}\n`);
@@ -29,18 +28,4 @@ export function table(
       .join("  ")
       .trimEnd();
   return [line(head), line(widths.map((one) => "─".repeat(one))), ...cleaned.map(line)].join("\n");
-}
-
-/** A table as lines of a terminal with so many columns: where it is wider, the rows one after the other, as text. */
-export function tableLines(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  columns: number | undefined,
-): readonly string[] {
-  const lines = table(head, rows).split("\n");
-  if (columns === undefined || lines.every((line) => widthOf(line) < columns)) return lines;
-  const texts = rows.map((row) =>
-    row.flatMap((cell, column) => (cell === "" ? [] : [`${head[column] ?? ""} ${oneLine(cell)}`])).join(", "),
-  );
-  return foldLines(texts, columns);
 }

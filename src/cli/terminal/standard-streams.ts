@@ -134,8 +134,8 @@ function flushed(writeTo: NodeJS.WriteStream["write"]): Promise<void> {
   return new Promise((resolve) => void writeTo("", () => resolve()));
 }
 
-/** Writes to standard output, and resolves when the text has been passed on: a slow reader does not fill the memory. */
+/** Like `writeStdout`. Resolves when the text has been passed on: a slow reader does not fill the memory. */
 export function writeInTime(text: string): Promise<void> {
   makeRoom(current.stdout, text);
-  return new Promise((resolve) => void write(text, () => resolve()));
+  return new Promise((resolve) => void write(cleanText(text), () => resolve()));
 }

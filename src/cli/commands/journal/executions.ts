@@ -9,11 +9,9 @@ import type { CommandOptions, EXECUTIONS } from "../../command-options.ts";
 import { given } from "../../../option-rules/given.ts";
 import { EXIT } from "../../exit-code.ts";
 import { existingJournal } from "../../input/open-journal.ts";
-import { listLines } from "../../terminal/executions/list-text.ts";
+import { listLine } from "../../terminal/executions/execution-text.ts";
 import { printJson } from "../../terminal/print.ts";
-import { showing } from "../../terminal/status-line.ts";
-import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
-import { shapeOf } from "../../terminal/terminal-shape.ts";
+import { writeInTime, writeStderr } from "../../terminal/standard-streams.ts";
 import { followList } from "./follow.ts";
 
 /** `portcullis executions`: lists what the journal holds, the latest first. With `--json`, one document a line. */
@@ -28,15 +26,10 @@ export async function executions(options: CommandOptions<typeof EXECUTIONS>): Pr
   if (follow) return await followList(journal, tenant);
   const onDamaged = ({ message }: PortcullisError) => writeStderr(`${message} It is not listed.\n`);
   const listed = listExecutions(journal, { ...given({ open, tenant }), onDamaged });
-  if (options.json) {
-    for await (const execution of listed) printJson(execution);
-    return EXIT.completed;
+  for await (const row of listed) {
+    if (options.json) printJson(row);
+    else await writeInTime(`${listLine({ ...row, ...given({ title: await titleFor(journal, row) }) })}\n`);
   }
-  const rows = await showing("Reading the journal", () =>
-    Array.fromAsync(listed, async (row) => ({ ...row, ...given({ title: await titleFor(journal, row) }) })),
-  );
-  const { columns } = shapeOf(standardStreams().stdout);
-  writeStdout(`${listLines(rows, columns).join("\n")}\n`);
   return EXIT.completed;
 }
 

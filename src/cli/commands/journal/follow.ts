@@ -1,26 +1,15 @@
-import { existsSync } from "node:fs";
 import { monotonic, pause } from "../../../clock.ts";
-import type { ExecutionId } from "../../../journal/execution-id.ts";
-import { ifKnown } from "../../../journal/find-if-known.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { POSTGRES_URL } from "../../../journal/postgres/connection/address.ts";
-import type { ListRow } from "../../../views/list/list.ts";
 import { listView } from "../../../views/list/list-view.ts";
-import type { ExecutionView } from "../../../views/view.ts";
-import { viewExecution } from "../../../views/view-execution.ts";
-import { isDriven } from "../../../programs/driven.ts";
-import type { CommandOptions, SameOptions, SHOW, WATCH } from "../../command-options.ts";
+import { LiveView } from "../../../views/live-view.ts";
+import type { CommandOptions, SHOW, WATCH } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
-import { existingJournal, journalPathOf } from "../../input/open-journal.ts";
-import { type Cancelling, cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
-import { type LiveDisplay, liveDisplay } from "../../terminal/live-display.ts";
-import { oneLine } from "../../terminal/one-line.ts";
-import { shapeOf } from "../../terminal/terminal-shape.ts";
-import { standardStreams, writeInTime, writeStderr } from "../../terminal/standard-streams.ts";
-import { executionFrame, executionNews } from "../../terminal/executions/execution-text.ts";
-import { listFrame, listNews } from "../../terminal/executions/list-text.ts";
+import { existingJournal } from "../../input/open-journal.ts";
+import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
+import { executionLines, listLine, newLines } from "../../terminal/executions/execution-text.ts";
 import { sameAs } from "../../terminal/executions/waiting-hints.ts";
+import { standardStreams, writeInTime } from "../../terminal/standard-streams.ts";
 
 /** How often the journal is looked at, in milliseconds. */
 const LOOK_MS = 250;
@@ -29,118 +18,63 @@ const LOOKING_SHARE = 1 / 5;
 /** Ended executions in the list. */
 const ENDED_ROWS = 20;
 
-/** Shows an execution until it ends, even if it or its journal does not exist yet. Ctrl-C ends the command, and changes nothing. */
-export async function followExecution(
-  named: string,
-  options: Pick<CommandOptions<typeof SHOW>, "journal" | "tenant"> &
-    Partial<Pick<CommandOptions<typeof SHOW>, "calls">>,
-): Promise<number> {
-  using cancelling = cancelOnSignal();
-  const { signal } = cancelling;
-  const path = journalPathOf(options.journal);
-  const isThere = async () => path === undefined || POSTGRES_URL.test(path) || existsSync(path) || undefined;
-  await untilFound(isThere, `journal ${path}`, signal);
-  if (signal.aborted) return cancelling.exitCode;
-  await using journal = existingJournal(options.journal);
-  const find = () => ifKnown(() => findExecution(journal, named, options.tenant));
-  const id = await untilFound(find, `execution ${named}`, signal);
-  if (id === undefined) return cancelling.exitCode;
-  const same = sameAs(await readResumedHeader(journal, id), options.journal);
-  const shown = { same, allCalls: options.calls };
-  return await lookAgain(cancelling, (display) => executionLook(journal, display, id, shown));
-}
-
-/** Shows the executions of a journal as they go on, until Ctrl-C. */
-export async function followList(journal: Journal, tenant: string | undefined): Promise<number> {
-  using cancelling = cancelOnSignal();
-  return await lookAgain(cancelling, (display) => listLook(journal, display, tenant));
+/** What a look has seen. `isLast`: nothing more will come. */
+interface Seen {
+  readonly lines: readonly string[];
+  readonly isLast?: boolean;
 }
 
 /** `portcullis watch`: follows one execution, or the list if none is named. */
-export async function watch(
-  named: string | undefined,
-  { tenant, journal: path }: CommandOptions<typeof WATCH>,
-): Promise<number> {
-  if (named !== undefined) return await followExecution(named, { tenant, journal: path });
-  await using journal = existingJournal(path);
-  return await followList(journal, tenant);
+export async function watch(named: string | undefined, options: CommandOptions<typeof WATCH>): Promise<number> {
+  if (named !== undefined) return await followExecution(named, options);
+  await using journal = existingJournal(options.journal);
+  return await followList(journal, options.tenant);
 }
 
-async function lookAgain(cancelling: Cancelling, lookWith: (display: LiveDisplay) => Look): Promise<number> {
+/** Prints an execution as `show` does, and then the lines that come or change, until it ends. Ctrl-C ends the command, and changes nothing. */
+export async function followExecution(
+  named: string,
+  { journal: path, tenant }: Pick<CommandOptions<typeof SHOW>, "journal" | "tenant">,
+): Promise<number> {
+  await using journal = existingJournal(path);
+  const id = await findExecution(journal, named, tenant);
+  const same = sameAs(await readResumedHeader(journal, id), path);
+  const live = new LiveView(journal, id);
+  return await follow(async () => {
+    const view = await live.next();
+    return { lines: executionLines(view, same, true), isLast: view.outcome !== undefined };
+  });
+}
+
+/** Prints the executions of a journal, and then those that come or change, until Ctrl-C. */
+export async function followList(journal: Journal, tenant: string | undefined): Promise<number> {
+  return await follow(async () => ({ lines: await listLines(journal, tenant) }));
+}
+
+async function follow(look: () => Promise<Seen>): Promise<number> {
+  using cancelling = cancelOnSignal();
   const { signal } = cancelling;
-  const { stdout } = standardStreams();
-  using display = liveDisplay(stdout, writeInTime);
-  const look = lookWith(display);
+  let before: readonly string[] = [];
   for (;;) {
     const since = monotonic();
-    if (await look()) return EXIT.completed;
-    await rest(since, signal);
+    const { lines, isLast } = await look();
+    const fresh = newLines(lines, before);
+    if (fresh.length > 0) await writeInTime(`${fresh.join("\n")}\n`);
+    // The reader of the output may have gone.
+    if (isLast || standardStreams().stdout.destroyed) return EXIT.completed;
+    before = lines;
+    await pause(Math.max(LOOK_MS, (monotonic() - since) / LOOKING_SHARE), { signal });
     if (signal.aborted) return cancelling.exitCode;
-    // The reader of the output has gone.
-    if (stdout.destroyed) return EXIT.completed;
   }
 }
 
-/** Waits for what does not exist yet, and says so once on standard error. Undefined once the signal is aborted. */
-async function untilFound<Found>(
-  find: () => Promise<Found | undefined>,
-  what: string,
-  signal: AbortSignal,
-): Promise<Found | undefined> {
-  for (let looks = 0; !signal.aborted; looks += 1) {
-    const since = monotonic();
-    const found = await find();
-    if (found !== undefined) return found;
-    if (looks === 0) writeStderr(`portcullis: there is no ${oneLine(what)} yet: waiting for it.\n`);
-    await rest(since, signal);
-  }
-  return undefined;
-}
-
-async function rest(since: number, signal: AbortSignal): Promise<void> {
-  const wait = Math.max(LOOK_MS, (monotonic() - since) / LOOKING_SHARE);
-  await pause(wait, { signal });
-}
-
-/** Looks at the journal once and shows the news. Resolves with true if there will be no more news. */
-type Look = () => Promise<boolean>;
-
-function executionLook(
-  journal: Journal,
-  display: LiveDisplay,
-  id: ExecutionId,
-  { same, allCalls }: { readonly same: SameOptions; readonly allCalls: boolean | undefined },
-): Look {
-  let before: ExecutionView | undefined;
-  return async () => {
-    const summary = await journal.find(id);
-    const isNew = before?.records !== summary.records || before.driven !== isDriven(journal, summary);
-    const view = before && !isNew ? before : await viewExecution(journal, id);
-    if (display.rows !== undefined)
-      display.draw(executionFrame(view, display.rows, same, { ...shapeOf(standardStreams().stdout), allCalls }));
-    else if (isNew) await display.print(executionNews(view, before, same));
-    before = view;
-    return view.outcome !== undefined;
-  };
-}
-
-function listLook(journal: Journal, display: LiveDisplay, tenant: string | undefined): Look {
-  let before: readonly ListRow[] | undefined;
-  return async () => {
-    const rows = await rowsOf(journal, tenant);
-    if (display.rows === undefined) await display.print(listNews(rows, before));
-    else display.draw(listFrame(rows, display.rows, shapeOf(standardStreams().stdout).columns));
-    before = rows;
-    return false;
-  };
-}
-
-/** The open executions first, then those that ended last. */
-async function rowsOf(journal: Journal, tenant: string | undefined): Promise<readonly ListRow[]> {
+/** The executions that ended last, and then those that are open, the latest last. */
+async function listLines(journal: Journal, tenant: string | undefined): Promise<readonly string[]> {
   // The list of open executions also has executions that are too large to be read for it.
-  const rows = new Map<string, ListRow>();
+  const lines = new Map<string, string>();
+  for (const row of (await listView(journal, { tenant, state: "ended", limit: ENDED_ROWS })).executions)
+    lines.set(row.execution, listLine(row));
   for (const state of ["running", "waiting", "unreadable"] as const)
-    for (const row of (await listView(journal, { tenant, state })).executions) rows.set(row.execution, row);
-  const ended = await listView(journal, { tenant, state: "ended", limit: ENDED_ROWS });
-  return [...rows.values(), ...ended.executions];
+    for (const row of (await listView(journal, { tenant, state })).executions) lines.set(row.execution, listLine(row));
+  return [...lines.values()].toReversed();
 }

@@ -6,7 +6,6 @@ import { PortcullisError } from "../../../errors.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { exportLines, importLines } from "../../../journal/lines.ts";
 import { readLines } from "../../../journal/reading/read-lines.ts";
-import { cleanText } from "../../../output/clean-text.ts";
 import { byteText } from "../../../output/byte-text.ts";
 import { counted } from "../../../output/count-text.ts";
 import type { CommandOptions, CHECK, EXPORT, IMPORT, PRUNE } from "../../command-options.ts";
@@ -30,7 +29,7 @@ export async function exportJournal(ids: readonly string[], options: CommandOpti
   for await (const line of exportLines(journal, found.length > 0 ? found : oldestFirst(journal))) {
     records += 1;
     // JSON leaves characters unescaped that control a terminal. With them escaped, the record is the same.
-    await writeInTime(`${cleanText(line)}\n`);
+    await writeInTime(`${line}\n`);
   }
   return EXIT.completed;
 }

@@ -10,12 +10,10 @@ import { EXIT } from "../../exit-code.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
 import { existingJournal } from "../../input/open-journal.ts";
-import { executionText, type ShownAs } from "../../terminal/executions/execution-text.ts";
+import { executionLines } from "../../terminal/executions/execution-text.ts";
 import { sameAs, shown } from "../../terminal/executions/waiting-hints.ts";
 import { printJson } from "../../terminal/print.ts";
-import { showing } from "../../terminal/status-line.ts";
-import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
-import { shapeOf } from "../../terminal/terminal-shape.ts";
+import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { writePrivate } from "../../write-out.ts";
 import { followExecution } from "./follow.ts";
 
@@ -31,16 +29,14 @@ export async function show(named: string, options: CommandOptions<typeof SHOW>):
     for await (const record of readRecords(journal, id, HOST)) printJson(record);
     return EXIT.completed;
   }
-  const as = { ...shapeOf(standardStreams().stdout), allCalls: options.calls };
-  const text = await showing("Reading the execution", () => shownText(journal, id, options.journal, as));
-  writeStdout(`${text}\n`);
+  writeStdout(`${await shownText(journal, id, options.journal)}\n`);
   return EXIT.completed;
 }
 
 /** Writes the page about an execution to a file that its owner alone can read: it holds what tools returned. */
 async function showAsPage(journal: Journal, id: ExecutionId, file: string): Promise<number> {
   const { htmlFile } = await import("../../../serve/page/html-file.ts");
-  const { html, left } = await showing("Reading the execution", () => htmlFile(journal, id));
+  const { html, left } = await htmlFile(journal, id);
   try {
     writePrivate(file, html);
   } catch (error) {
@@ -56,7 +52,7 @@ async function showAsPage(journal: Journal, id: ExecutionId, file: string): Prom
 }
 
 /** What `show` prints of an execution. `path` is the file of its journal. Rejects as `viewExecution` does. */
-export async function shownText(journal: Journal, id: ExecutionId, path?: string, as?: ShownAs): Promise<string> {
+export async function shownText(journal: Journal, id: ExecutionId, path?: string): Promise<string> {
   const view = await viewExecution(journal, id);
-  return executionText(view, sameAs(await readResumedHeader(journal, id), path), as);
+  return executionLines(view, sameAs(await readResumedHeader(journal, id), path)).join("\n");
 }

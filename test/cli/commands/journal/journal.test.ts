@@ -11,24 +11,15 @@ import { fixtures, portcullis } from "../../command.ts";
 const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
 const path = join(folder, "journal.db");
 const JOURNAL = ["--journal", path];
-let execution: string;
 
 beforeAll(async () => {
-  const run = ["run", "-", "--tools", `${fixtures}tools.ts`, ...JOURNAL, "--json"];
-  const { stdout } = await portcullis(run, "console.log('hi'); return (await tools.echo({ n: 1 })).n;");
-  execution = (JSON.parse(stdout) as { execution: string }).execution;
+  const run = ["run", "-", "--tools", `${fixtures}tools.ts`, ...JOURNAL];
+  await portcullis(run, "console.log('hi'); return (await tools.echo({ n: 1 })).n;");
   using journal = createSqliteJournal({ path });
   await journal.create(header("left-open", { startedAt: 5 }));
   await journal.append("left-open", 1, RECORDS.slice(1, 2));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-test("executions lists what a run has left in the journal", async () => {
-  const { code, stdout } = await portcullis(["executions", ...JOURNAL]);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^left-open +program +interrupted +default +1970-01-01T00:00:00.005Z +2 +return 1$/m);
-  expect(stdout).toMatch(new RegExp(`${execution}  program  completed  `));
-});
 
 test("executions --open --json prints one document a line", async () => {
   const { stdout } = await portcullis(["executions", "--open", "--json", ...JOURNAL]);
@@ -49,31 +40,6 @@ test("executions --open --json prints one document a line", async () => {
       waitsFor: [],
     },
   ]);
-});
-
-test("show prints the program, its calls, its outcome and what it returned", async () => {
-  const { code, stdout } = await portcullis(["show", execution, ...JOURNAL]);
-  expect(code).toBe(0);
-  expect(stdout.split("\n")[1]).toBe("echo");
-  expect(stdout).toContain("  console.log('hi'); return (await tools.echo({ n: 1 })).n;");
-  expect(stdout).toMatch(/^call +tool +state +took +size +0 /m);
-  expect(stdout).toMatch(/^1 +echo .* 7 B +[█#]+$/m);
-  expect(stdout).toContain(
-    "ended as completed\n1 call made, 7 B returned by tools, 7 B handed to the program, 16 B given to the model",
-  );
-  expect(stdout).toContain("output:\n  1\n");
-});
-
-test("show has one row for many equal calls, and one for each with --calls", async () => {
-  const own = ["--journal", join(folder, "equal.db")];
-  const program = "await Promise.all(Array.from({ length: 20 }, (_, n) => tools.echo({ n })));";
-  const { stdout: ran } = await portcullis(["run", "-", "--tools", `${fixtures}tools.ts`, ...own, "--json"], program);
-  const id = (JSON.parse(ran) as { execution: string }).execution;
-  const grouped = (await portcullis(["show", id, ...own])).stdout;
-  expect(grouped).toMatch(/^20[×x] +echo +done /m);
-  expect(grouped).not.toMatch(/^7 +echo /m);
-  const apart = (await portcullis(["show", id, "--calls", ...own])).stdout;
-  expect(apart.match(/^\d+ +echo +object /gm)).toHaveLength(20);
 });
 
 test("show counts the one call that a host has made", async () => {

@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createRuntime, createSqliteJournal, defineTool, jsonSchema } from "../../../../src/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../../../src/testing.ts";
+import { signal, tool } from "../../../support/tools.ts";
+import { begin, portcullis } from "../../command.ts";
+
+const HOSTILE = "\u001b[2J\u009b1A\u202e\nportcullis: all is well";
+
+const pay = defineTool({
+  name: "pay",
+  description: "Pays",
+  input: jsonSchema({ type: "object" }),
+  allowedCallers: ["programmatic"],
+  effect: "write",
+  approval: "always",
+  handler: () => "paid",
+});
+
+async function open(tools = [pay, tool("echo", (input) => input)]) {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+  const path = join(folder, "journal.db");
+  const journal = createSqliteJournal({ path });
+  const runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
+  onTestFinished(async () => {
+    await runtime[Symbol.asyncDispose]();
+    journal[Symbol.dispose]();
+    rmSync(folder, { recursive: true });
+  });
+  return { runtime, path, journalOption: ["--journal", path] };
+}
+
+/** A text without what is another in each run. */
+function steady(text: string): string {
+  return text
+    .replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, "ID")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
+    .replaceAll(/\b[\d.]+ m?s\b/g, "TOOK")
+    .replaceAll(/\/\S+journal\.db/g, "FILE");
+}
+
+test("each kind of execution is shown by its work, calls, decisions, waits and ending, and no text of it controls a terminal", async () => {
+  const { runtime, journalOption } = await open();
+  const said = JSON.stringify(HOSTILE);
+  await runtime.execute(
+    `// Echoes.\nconsole.log(${said});\nawait Promise.all(Array.from({ length: 20 }, () => tools.echo({})));\nreturn tools.echo({ said: ${said} });`,
+    { execution: "ended" },
+  );
+  await runtime.execute(`throw new Error(${said});`, { execution: "failed" });
+  await runtime.execute(`return tools.pay({ to: ${said} });`, { execution: "waits" });
+  await runtime.execute("return tools.pay({});", { execution: "decided" });
+  await runtime.resume("decided", { decisions: { 1: { allow: true, by: "ann", note: HOSTILE } } });
+  const model = scriptedModel([{ programs: ["return 1"] }, { text: `It is one. ${HOSTILE}` }]);
+  await runtime.agent({ model, task: `Count. ${HOSTILE}`, execution: "talk" });
+  const texts: string[] = [];
+  for (const args of [
+    ...["ended", "failed", "waits", "decided", "talk"].map((id) => ["show", id]),
+    ["show", "ended", "--follow"],
+    ["executions"],
+  ]) {
+    const { code, stdout, stderr } = await portcullis([...args, ...journalOption]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    expect(stdout).not.toMatch(/^portcullis/m);
+    texts.push(`$ portcullis ${args.join(" ")}\n${stdout}`);
+  }
+  await expect(steady(texts.join("\n"))).toMatchFileSnapshot("texts.snap.txt");
+});
+
+test("show --follow prints the lines that come while an execution runs, each once, and ends with it", async () => {
+  const go = signal();
+  const begun = signal();
+  const wait = tool("wait", async () => {
+    begun.happen();
+    await go.happened;
+    return "x".repeat(3000);
+  });
+  const { runtime, journalOption } = await open([wait]);
+  const running = runtime.execute("await tools.wait({}); return 7;", { execution: "one" });
+  await begun.happened;
+  const { until, finished } = begin(["watch", "one", ...journalOption]);
+  await until("call 1: wait with {} runs");
+  go.happen();
+  await running;
+  const { code, stdout } = await finished;
+  const lines = steady(stdout).trimEnd().split("\n");
+  expect(code).toBe(0);
+  expect(lines[0]).toBe("program one of default: running");
+  expect(lines.filter((line) => line.startsWith("call 1"))).toEqual([
+    "call 1: wait with {} runs",
+    "call 1: wait → string, TOOK, 2.9 KiB",
+  ]);
+  expect(lines.slice(-2)).toEqual(["output:", "  7"]);
+  expect(new Set(lines).size).toBe(lines.length);
+});
+
+test("executions --follow prints those of a tenant that come or change, until it is interrupted", async () => {
+  const { runtime, journalOption } = await open();
+  await runtime.execute("return 1", { execution: "before" });
+  await runtime.execute("return 1", { execution: "others", tenant: "beta" });
+  const { until, hear, finished } = begin(["executions", "--follow", "--tenant", "default", ...journalOption]);
+  await until("completed");
+  await runtime.execute("return await tools.pay({});", { execution: "waits" });
+  await until("waiting, of default, waits for pay");
+  await runtime.resume("waits", { decisions: { 1: { allow: false } } });
+  await until("failed");
+  hear("SIGINT");
+  const { code, stdout } = await finished;
+  expect([code, stdout.trimEnd().split("\n").length]).toEqual([130, 3]);
+});
