@@ -5,7 +5,6 @@ import { EXIT } from "./exit-code.ts";
 import { Failure, failureOf, strayFailure } from "./failure.ts";
 import { guarded } from "./guarded.ts";
 import { PortcullisCommand } from "./portcullis-command.ts";
-import { endStatusLines } from "./terminal/status-line.ts";
 import { standardStreams, type Streams, useStreams, writeStderr } from "./terminal/standard-streams.ts";
 import { version } from "./package-json.ts";
 import { completeHint, type Given } from "./terminal/executions/waiting-hints.ts";
@@ -237,10 +236,8 @@ export async function main(args: readonly string[], streams: Streams): Promise<n
   [PortcullisCommand.exitCode, given] = [EXIT.completed, {}];
   try {
     await guarded(() => program.parseAsync(args, { from: "user" }), strayFailure);
-    endStatusLines();
     return PortcullisCommand.exitCode;
   } catch (error) {
-    endStatusLines();
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     const failure = failureOf(error);
     return printFailure(new Failure(failure.exitCode, completeHint(failure.message, given), failure));

@@ -11,17 +11,14 @@ import type { CommandOptions, DOCTOR } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { databaseJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
-import { showing } from "../terminal/status-line.ts";
 
 /** `portcullis doctor`: checks this machine. Resolves with the exit code, `environment` if programs cannot run here. */
 export async function doctor(options: CommandOptions<typeof DOCTOR>): Promise<number> {
   await using isolate = createIsolateSandbox();
   await using docker = createDockerSandbox();
   const sandboxes = [isolate, docker];
-  const cleaned = options.clean ? [await showing("Cleaning up", () => cleanFinding(sandboxes))] : [];
-  const [ofIsolate = [], ofDocker = []] = await Array.fromAsync(sandboxes, (sandbox) =>
-    showing(`Checking the ${sandbox.name} sandbox`, () => findingsOf(sandbox)),
-  );
+  const cleaned = options.clean ? [await cleanFinding(sandboxes)] : [];
+  const [ofIsolate = [], ofDocker = []] = await Array.fromAsync(sandboxes, findingsOf);
   const findings = [
     ...cleaned,
     heldBytesFinding(),
@@ -45,7 +42,7 @@ async function findingsOf(sandbox: Sandbox): Promise<readonly Finding[]> {
 /** A journal in a database; a file is opened by the commands that read it. */
 async function journalFindings(named: string | undefined): Promise<readonly Finding[]> {
   await using journal = databaseJournal(named);
-  return journal ? showing("Checking the journal's database", async () => (await journal.diagnose?.()) ?? []) : [];
+  return (await journal?.diagnose?.()) ?? [];
 }
 
 async function cleanFinding(sandboxes: readonly Sandbox[]): Promise<Finding> {

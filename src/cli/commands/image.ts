@@ -1,5 +1,4 @@
-import { writeStdout } from "../terminal/standard-streams.ts";
-import { showing } from "../terminal/status-line.ts";
+import { tellWork, writeStdout } from "../terminal/standard-streams.ts";
 import { PortcullisError } from "../../errors.ts";
 import { buildImage } from "../../sandboxes/docker/image/build-image.ts";
 import { Daemon } from "../../sandboxes/docker/daemon.ts";
@@ -17,18 +16,9 @@ export async function image(
 ): Promise<number> {
   word(["build", "check"])("image", what);
   const daemon = new Daemon();
-  let step = what === "build" ? "Building the image" : "Checking the image";
-  const onProgress = (line: string) => {
-    step = line;
-  };
   try {
-    await showing(
-      () => step,
-      async () => {
-        if (what === "build") await buildImage(daemon, { image: IMAGE, ...given({ network, base }), onProgress });
-        await checkImage(daemon, IMAGE);
-      },
-    );
+    if (what === "build") await buildImage(daemon, { image: IMAGE, ...given({ network, base }), onProgress: tellWork });
+    await checkImage(daemon, IMAGE);
   } catch (error) {
     throw what === "check" || PortcullisError.is(error) ? daemon.unavailable(error) : notBuilt(daemon, error);
   }

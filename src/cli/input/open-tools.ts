@@ -7,8 +7,7 @@ import type { ToolsOptions } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { flags } from "../terminal/executions/waiting-hints.ts";
-import { showing } from "../terminal/status-line.ts";
-import { keepStdout, writeStderr } from "../terminal/standard-streams.ts";
+import { keepStdout, tellWork, writeStderr } from "../terminal/standard-streams.ts";
 import { loadTools } from "./load-module.ts";
 import { requireFile } from "./no-file.ts";
 import { readOpenApiFile } from "./openapi-file.ts";
@@ -82,10 +81,12 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
   };
   const policyOf = (name: string) => allowed.policyOf(name);
   try {
-    for (const file of mcp)
-      take("--mcp", file, await showing(`Connecting to the servers of ${file}`, () => fromMcpConfig(file, policyOf)));
+    for (const file of mcp) {
+      tellWork(`Connecting to the servers of ${file}`);
+      take("--mcp", file, await fromMcpConfig(file, policyOf));
+    }
     for (const file of openapi) {
-      const source = await showing(`Reading the API of ${file}`, () => readOpenApiFile(file, policyOf));
+      const source = await readOpenApiFile(file, policyOf);
       take("--openapi", file, { ...source, sources: [source], unassigned: unassignedOf(source) });
     }
     allowed.refuseUnused(configs.flatMap((config) => config.sources.flatMap((source) => source.names)));

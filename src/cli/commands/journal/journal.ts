@@ -6,7 +6,6 @@ import { PortcullisError } from "../../../errors.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { exportLines, importLines } from "../../../journal/lines.ts";
 import { readLines } from "../../../journal/reading/read-lines.ts";
-import { byteText } from "../../../output/byte-text.ts";
 import { counted } from "../../../output/count-text.ts";
 import type { CommandOptions, CHECK, EXPORT, IMPORT, PRUNE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -15,19 +14,13 @@ import { findExecution } from "../../input/find-execution.ts";
 import { existingJournal, journalPathOf, namedJournal, type OpenJournal } from "../../input/open-journal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson } from "../../terminal/print.ts";
-import { showing, statusLine } from "../../terminal/status-line.ts";
 import { standardStreams, writeInTime, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 
 /** `portcullis journal export`: prints executions as JSON lines, all by default. */
 export async function exportJournal(ids: readonly string[], options: CommandOptions<typeof EXPORT>): Promise<number> {
   await using journal = existingJournal(options.journal);
   const found = await Promise.all(ids.map((id) => findExecution(journal, id)));
-  let records = 0;
-  // On a terminal, what is printed shows how far it is.
-  const isShown = !standardStreams().stdout.isTTY;
-  using _ = statusLine((took) => (isShown ? `Exporting: ${counted(records, "record")}, ${took}` : ""));
   for await (const line of exportLines(journal, found.length > 0 ? found : oldestFirst(journal))) {
-    records += 1;
     // JSON leaves characters unescaped that control a terminal. With them escaped, the record is the same.
     await writeInTime(`${line}\n`);
   }
@@ -48,26 +41,14 @@ export async function importJournal(file: string, options: CommandOptions<typeof
   if (journalPathOf(options.journal) === undefined) open();
   let added = 0;
   let skipped = 0;
-  let bytes = 0;
-  const counting = async function* () {
-    for await (const part of input as AsyncIterable<Uint8Array>) {
-      bytes += part.length;
-      yield part;
-    }
-  };
   const passing = options.skipExisting ? { onExisting: () => (skipped += 1) } : {};
-  const line = statusLine(
-    (took) => `Importing: ${counted(added + skipped, "execution")}, ${byteText(bytes)} read, ${took}`,
-  );
   try {
-    for await (const _ of importLines(journal, readLines(counting()), passing)) added += 1;
+    for await (const _ of importLines(journal, readLines(input as AsyncIterable<Uint8Array>), passing)) added += 1;
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
     throw new Failure(EXIT.usage, `${error.message} To pass over what is there already: --skip-existing.`, {
       cause: error,
     });
-  } finally {
-    line[Symbol.dispose]();
   }
   const known = skipped === 0 ? "" : `, ${executionsText(skipped, "in the journal already")}`;
   if (options.json) printJson({ added, skipped });
@@ -90,9 +71,7 @@ async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
 export async function pruneJournal(options: CommandOptions<typeof PRUNE>): Promise<number> {
   const before = now() - options.olderThan;
   await using journal = existingJournal(options.journal);
-  const deleted = await showing("Deleting old executions", () =>
-    journal.prune({ before, open: options.open === true }),
-  );
+  const deleted = await journal.prune({ before, open: options.open === true });
   if (options.json) printJson({ deleted });
   else writeStderr(`${executionsText(deleted, "deleted")}.\n`);
   return EXIT.completed;
@@ -102,13 +81,11 @@ export async function pruneJournal(options: CommandOptions<typeof PRUNE>): Promi
 export async function checkJournal(options: CommandOptions<typeof CHECK>): Promise<number> {
   await using journal = existingJournal(options.journal);
   let problems = 0;
-  using line = statusLine((took) => `Reading all executions: ${counted(problems, "problem")}, ${took}`);
   for await (const { execution, problem } of journal.check()) {
     problems += 1;
     if (options.json) printJson({ ...(execution === undefined ? {} : { execution }), problem });
     else writeStdout(`${oneLine(execution === undefined ? problem : `${execution}: ${problem}`)}\n`);
   }
-  line[Symbol.dispose]();
   writeStderr(problems === 0 ? "The journal is whole.\n" : `${counted(problems, "problem")}.\n`);
   return problems === 0 ? EXIT.completed : EXIT.failed;
 }

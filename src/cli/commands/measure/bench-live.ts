@@ -1,5 +1,5 @@
 import { now } from "../../../clock.ts";
-import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
+import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { join } from "node:path";
 import { runTrials } from "../../../comparison/trials/run-trials.ts";
 import { given } from "../../../option-rules/given.ts";
@@ -10,9 +10,8 @@ import { TRIAL_MODES, type OfflineCheck, type Trial, type TrialMode } from "../.
 import { WIRES } from "../../../comparison/wires/wires.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
 import { count } from "../../../output/count-text.ts";
-import type { Screen } from "../../terminal/screen.ts";
+import { type Screen, tellSteps } from "../../terminal/screen.ts";
 import type { Job } from "../../input/bench-jobs.ts";
-import { showBar } from "../../terminal/executions/progress.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import type { CommandOptions, BENCH } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -67,7 +66,7 @@ export async function benchLive(
   // Fail before money is spent if the folder cannot be written.
   openOut(out);
   const planned = jobs.length * modes.length * repeat;
-  const bar = showBar(standardStreams().stderr, planned, screen);
+  const step = tellSteps(planned, screen);
   try {
     const ended = runTrials({
       tasks: jobs.map(({ loaded: { task }, tools }) => ({ task, tools })),
@@ -88,12 +87,10 @@ export async function benchLive(
       writeOut(out, `live-${trial.task}-${trial.mode}-${round}.json`, asText(transcript));
       // Saved after each trial: a later failure must not lose results that were paid for.
       writeOut(out, "live.json", asText(report()));
-      bar.step(`${trial.task}: ${trial.mode} ${round}`);
+      step(`${trial.task}: ${trial.mode} ${round}`);
     }
   } catch (error) {
     if (!cancelling.signal.aborted) throw error;
-  } finally {
-    bar.end();
   }
   writeOut(out, "live.json", asText(report()));
   writeStderr(`Kept in ${oneLine(out)}: live.json, and each conversation.\n`);

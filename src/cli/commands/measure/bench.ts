@@ -1,4 +1,4 @@
-import { standardStreams, writeStdout, writeStyled } from "../../terminal/standard-streams.ts";
+import { writeStdout, writeStyled } from "../../terminal/standard-streams.ts";
 import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "../../../comparison/compare-numbers.ts";
 import type { CompareOptions } from "../../../comparison/compare-options.ts";
 import { compare } from "../../../comparison/compare.ts";
@@ -12,9 +12,8 @@ import { reportNotes, reportTables } from "../../../comparison/report/report-tab
 import { counted } from "../../../output/count-text.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
-import { Screen } from "../../terminal/screen.ts";
+import { Screen, tellSteps } from "../../terminal/screen.ts";
 import { refuseLater } from "../../input/option-values.ts";
-import { showBar } from "../../terminal/executions/progress.ts";
 import { jobsOf } from "../../input/bench-jobs.ts";
 import { benchLive, readLiveModel } from "./bench-live.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
@@ -26,10 +25,9 @@ import type { LoadedTask } from "../../input/task-file.ts";
 import { version } from "../../package-json.ts";
 import { openOut, today, writeOut } from "../../write-out.ts";
 import { oneLine } from "../../terminal/one-line.ts";
-import { showing } from "../../terminal/status-line.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
 
-/** Steps of the progress bar for one task: four conversations, one more with a best tool, four providers, and the sweep. */
+/** Steps of one task: four conversations, one more with a best tool, four providers, and the sweep. */
 function stepsOf({ task, sweep }: LoadedTask): number {
   return 8 + (task.best === undefined ? 0 : 1) + sweep.length;
 }
@@ -46,7 +44,7 @@ export async function bench(names: readonly string[], options: CommandOptions<ty
   const settings = settingsOf(options);
   // Before the tasks, which need packages.
   if (options.live) readLiveModel(options);
-  const jobs = await showing("Loading the tasks", () => jobsOf(names, options));
+  const jobs = await jobsOf(names, options);
   refuseLater(mode, false);
   const screen = new Screen();
   using approver = createApprover({ mode, screen });
@@ -55,7 +53,7 @@ export async function bench(names: readonly string[], options: CommandOptions<ty
   if (options.out !== undefined) openOut(options.out);
   using cancelling = cancelOnSignal();
   const steps = jobs.reduce((sum, { loaded }) => sum + stepsOf(loaded), 0);
-  const bar = showBar(standardStreams().stderr, steps, screen);
+  const step = tellSteps(steps, screen);
   const comparisons: Comparison[] = [];
   const sweeps: Sweep[] = [];
   try {
@@ -64,7 +62,7 @@ export async function bench(names: readonly string[], options: CommandOptions<ty
       const limits = { ...loaded.limits, ...options.limit };
       await using runtime = await createRuntime({ tools: await tools(), sandbox, approve, limits });
       const compareOptions = { ...settings.compare, language, signal: cancelling.signal };
-      const onProgress = (done: string) => bar.step(`${task.name}: ${done}`);
+      const onProgress = (done: string) => step(`${task.name}: ${done}`);
       comparisons.push(await compare(runtime, task, { ...compareOptions, onProgress }));
       const runs: { rows: number; comparison: Comparison }[] = [];
       for (const one of sweep) {
@@ -72,15 +70,13 @@ export async function bench(names: readonly string[], options: CommandOptions<ty
           rows: one.rows,
           comparison: await compare(runtime, one.task, { ...compareOptions, ...shown(comparisons) }),
         });
-        bar.step(`${task.name}: ${counted(one.rows, "row")}`);
+        step(`${task.name}: ${counted(one.rows, "row")}`);
       }
       if (runs.length > 0) sweeps.push(sweepFrom(task.name, runs));
     }
   } catch (error) {
     if (cancelling.signal.aborted) return cancelling.exitCode;
     throw error;
-  } finally {
-    bar.end();
   }
   const report = reportFrom(today(), settings.report, comparisons, sweeps);
   print(report, options);

@@ -8,7 +8,6 @@ import { judge } from "../../../comparison/conversations/answer-from.ts";
 import { byteText } from "../../../output/byte-text.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import type { Report } from "../../../output/report.ts";
-import type { ExecutionEvent } from "../../../programs/event.ts";
 import { pastTurns } from "../../../programs/from-journal/read-turns.ts";
 import { createRuntime, type Runtime } from "../../../runtime.ts";
 import type { Model } from "../../../models/model.ts";
@@ -37,9 +36,7 @@ import { loadModule } from "../../input/load-module.ts";
 import type { CommandOptions, DEMO } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { word } from "../../input/option-values.ts";
-import { showProgress } from "../../terminal/executions/progress.ts";
 import { oneLine } from "../../terminal/one-line.ts";
-import { showing } from "../../terminal/status-line.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
 import { table } from "../../terminal/print.ts";
 import { loadTask } from "../../input/task-file.ts";
@@ -147,24 +144,21 @@ async function runExample(
   heading(`${name}: the question`);
   const { task, limits } = await loadTask(exampleFile(name, "task.json"));
   writeStdout(`${task.question}\n`);
-  const tools = await showing(`Loading the data of ${name}`, () => exampleTools(name));
-  let listen: (event: ExecutionEvent) => void = () => {};
-  await using runtime = await createRuntime({ tools, sandbox, limits, onEvent: (event) => listen(event) });
+  const tools = await exampleTools(name);
+  await using runtime = await createRuntime({ tools, sandbox, limits });
   let right = true;
   for (const language of runtime.sandbox.languages) {
     const program = language === "javascript" ? task.program : pythonProgram(name);
     if (program === undefined) continue;
     heading(`the program, as a model might write it in ${NAMES[language]}`);
     writeStdout(program);
-    const progress = showProgress(standardStreams().stderr);
-    listen = progress.onEvent;
-    const report = await runtime.execute(program, { language, signal }).finally(() => progress.end());
+    const report = await runtime.execute(program, { language, signal });
     if (signal.aborted) return false;
     heading("the answer");
     writeStdout(`${report.output.text}\n`);
     right = showVerdict(report, task.answer) && right;
     heading("what went where");
-    writeStdout(`${await showing("Counting tokens", () => funnel(runtime, report))}\n`);
+    writeStdout(`${await funnel(runtime, report)}\n`);
   }
   return right;
 }

@@ -11,11 +11,10 @@ import { refuseLater } from "../../input/option-values.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { OperatorLog } from "../../terminal/executions/operator-log.ts";
-import { correctedHints, restsText, sameOr, waitingHints } from "../../terminal/executions/waiting-hints.ts";
+import { correctedHints, restsText, sameOr, tellHeld, waitingHints } from "../../terminal/executions/waiting-hints.ts";
 import { printAgentJson, printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
 import { printJson } from "../../terminal/print.ts";
 import { Screen } from "../../terminal/screen.ts";
-import { showProgress } from "../../terminal/executions/progress.ts";
 import { standardStreams } from "../../terminal/standard-streams.ts";
 import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
 
@@ -23,8 +22,8 @@ import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
 export type OpenRuntime = Awaited<ReturnType<typeof openRuntime>>;
 
 /**
- * Opens tools and a runtime. Without a journal, decisions have to come at once. A terminal is shown how many calls are done
- * and open, unless the command tells of each call (`tellsCalls`).
+ * Opens tools and a runtime. Without a journal, decisions have to come at once. `tellsCalls`: the command itself tells of
+ * calls, and of those that wait.
  * `interrupt` is asked at each SIGINT, as `cancelOnSignal` says.
  */
 export async function openRuntime(
@@ -51,14 +50,13 @@ export async function openRuntime(
   const operator = new OperatorLog();
   const { stdin, stderr } = standardStreams();
   const { approve } = opening.use(createApprover({ mode, screen, canWait }));
-  const progress = json || tellsCalls ? undefined : opening.use(showProgress(stderr, screen));
   const runtime = opening.use(
     await createRuntime({
       tools: open.tools,
       sandbox,
       logger: operator,
       approve,
-      ...given({ journal, policy, onEvent: progress?.onEvent }),
+      ...given({ journal, policy, onEvent: json || tellsCalls ? undefined : tellHeld }),
       ...more,
     }),
   );
@@ -94,7 +92,6 @@ export async function openRuntime(
     },
     /** Prints what has failed at handlers, and writes artifacts. Resolves with the exit code of the command. */
     async end(code: number, artifacts: Report["artifacts"] = []): Promise<number> {
-      progress?.[Symbol.dispose]();
       if (!json) operator.print();
       const written = await writeArtifacts(folder, artifacts);
       return code === EXIT.cancelled ? cancelling.exitCode : code || written;

@@ -4,13 +4,11 @@ import type { CallLine } from "../../../gate/call-line.ts";
 import { counted } from "../../../output/count-text.ts";
 import { INSET, insetText } from "../../../output/foreign-text.ts";
 import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
-import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import { duration } from "../../../views/words.ts";
 import { StreamCleaner, TextLayout } from "../chat/streamed-text.ts";
 import { hostedCallText } from "../../../views/words.ts";
 import { oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
-import { statusLine } from "../status-line.ts";
 import { standardStreams, writeStderr, writeStdout } from "../standard-streams.ts";
 
 /**
@@ -30,10 +28,8 @@ export function showConversation(
   const cleaner = new StreamCleaner();
   const { stdout } = standardStreams();
   const layout = isInset ? new TextLayout(() => stdout.columns || COLUMNS, INSET) : undefined;
-  const showWriting = createWriting(standardStreams().stderr, screen);
   const show = (event: AgentEvent) => {
     conversation ??= event.execution;
-    if (event.execution === conversation) showWriting(event);
     // Text of agents that are tools is not part of the answer, and several may write at once.
     if (event.type === "text" && event.execution !== conversation) return;
     if (event.type === "text" && event.text !== "") {
@@ -96,36 +92,6 @@ function hostedCallLine(event: AgentEvent & { readonly type: "hosted_call_ended"
 function endedCallText({ tool, outcome, ms, items }: CallLine): string {
   const after = items === undefined || outcome.type === "value" ? "" : ` after ${counted(items, "item")}`;
   return `${oneLine(tool)} → ${oneLine(outcomeText(outcome))}${after}, ${duration(ms)}`;
-}
-
-/** Text that is kept of what a model writes, and shown of it, in UTF-16 code units. */
-const KEPT_LENGTH = 2000;
-const SHOWN_LENGTH = 60;
-
-/**
- * Shows on a terminal, in one line that changes, that a model is at work, or the line of a program that it is writing. That
- * line is removed once the program is whole, which is then shown when it runs.
- */
-function createWriting(stream: NodeJS.WriteStream, screen: Screen): (event: AgentEvent) => void {
-  let written = "";
-  let model = "";
-  let isAtWork = false;
-  // The input is JSON while it is written: its line breaks are written as `\\n`.
-  const lineOf = (took: string) => {
-    if (written !== "") return `… ${(written.split(/\n|\\n/).at(-1) ?? "").slice(-SHOWN_LENGTH)}`;
-    return isAtWork && model !== "" ? `${model} is at work, ${took}` : "";
-  };
-  const line = statusLine(lineOf, { stream, screen });
-  return (event) => {
-    if (event.type === "conversation_started" || event.type === "model_changed") model = event.model;
-    // It waits for a person.
-    isAtWork = event.type !== "conversation_waiting" && event.type !== "conversation_resting";
-    if (event.type === "conversation_ended") line[Symbol.dispose]();
-    const isWriting = event.type === "argument" && event.tool === RUN_PROGRAM;
-    if (!isWriting && (written === "" || event.type === "argument")) return;
-    written = isWriting ? (written + event.text).slice(-KEPT_LENGTH) : "";
-    line.draw();
-  };
 }
 
 /** A sentence on tools that the model's provider does not hold to their schemas. */

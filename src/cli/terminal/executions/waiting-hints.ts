@@ -7,7 +7,9 @@ import type { SameOptions } from "../../command-options.ts";
 import { oneLine } from "../one-line.ts";
 import type { AgentEnding } from "../../../agent/ending.ts";
 import type { Report } from "../../../output/report.ts";
+import type { ExecutionEvent } from "../../../programs/event.ts";
 import type { Outcome } from "../../../programs/outcome.ts";
+import { writeStderr } from "../standard-streams.ts";
 
 /**
  * `SameOptions` of an execution that only its journal tells of: `FILE` stands for the tools that it began with, and for
@@ -68,6 +70,16 @@ export function correctedHints(
   return [
     `portcullis: a corrected PROGRAM is given what this one has done, and does none of it again, with:\n  ${command}`,
   ];
+}
+
+/** Tells of a program that waits and keeps its process: no command takes it up, and another terminal decides. */
+export function tellHeld(event: ExecutionEvent): void {
+  if (event.type !== "execution_waiting" || event.held === undefined) return;
+  const { approvals, calls } = event.waiting;
+  const waitsFor = [...approvals, ...calls].map(({ tool, callId }) => `${tool} (call ${callId})`).join(", ");
+  writeStderr(
+    `The program waits for ${oneLine(waitsFor)} and keeps its process: it used ${event.held}. Decide from another terminal: portcullis decide ${shown(event.execution)}\n`,
+  );
 }
 
 /** The command that a call waits for: it allows the call, or gives its result in place of `JSON`. */

@@ -1,22 +1,10 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import type { AgentEvent } from "../../../../src/agent/event.ts";
 import { showConversation } from "../../../../src/cli/terminal/executions/conversation-lines.ts";
 import { Screen } from "../../../../src/cli/terminal/screen.ts";
 import { useStreams } from "../../../../src/cli/terminal/standard-streams.ts";
-import { endStatusLines } from "../../../../src/cli/terminal/status-line.ts";
-import { type ManualClock, manualClock } from "../../../support/clock.ts";
 
-const CLEAR = "\r\u001b[2K";
-
-let clock: ManualClock;
-beforeEach(() => {
-  clock = manualClock();
-  vi.stubEnv("TERM", "xterm");
-});
-afterEach(() => {
-  endStatusLines();
-  useStreams(process);
-});
+afterEach(() => useStreams(process));
 
 function showing(isTTY: boolean, isInset = false) {
   const written: string[] = [];
@@ -29,37 +17,9 @@ function showing(isTTY: boolean, isInset = false) {
   };
 }
 
-test("a terminal is told which model is at work, and the line that it writes of a program, until it waits or has ended", () => {
-  const { tell, shown } = showing(true);
-  tell({ type: "conversation_started", model: "scripted:one", task: "x" });
-  clock.pass(100);
-  expect(shown()).toBe(`${CLEAR}scripted:one is at work, 0.1 s`);
-  tell({ type: "argument", index: 0, tool: "run_program", text: '{"source":"const a = 1;\\\\nreturn \\u001b[2J' });
-  expect(shown()).toBe(`${CLEAR}… return \\u001b[2J`);
-  tell({ type: "conversation_waiting", waiting: { approvals: [], calls: [] } });
-  clock.pass(1000);
-  expect(shown()).toBe(CLEAR);
-  tell({ type: "model_changed", model: "scripted:two" });
-  clock.pass(100);
-  expect(shown()).toBe(`scripted:two goes on: the model before it failed\n${CLEAR}scripted:two is at work, 1.2 s`);
-  tell({ type: "conversation_ended", ending: { type: "answered" } });
-  clock.pass(1000);
-  expect(shown()).toBe(CLEAR);
-});
-
-test("a text that the model has begun is not written over", () => {
-  const { tell, shown } = showing(true);
-  tell({ type: "conversation_started", model: "scripted:one", task: "x" });
-  tell({ type: "text", text: "It is" });
-  clock.pass(1000);
-  tell({ type: "text", text: " seven.\n" });
-  expect(shown()).toBe("It is seven.\n");
-});
-
 test("a pipe gets the lines alone", () => {
   const { tell, shown } = showing(false);
   tell({ type: "conversation_started", model: "scripted:one", task: "x" });
-  clock.pass(5000);
   tell({ type: "text", text: "Seven.\n" });
   tell({ type: "conversation_ended", ending: { type: "answered" } });
   expect(shown()).toBe("Seven.\n");

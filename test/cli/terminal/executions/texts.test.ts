@@ -108,5 +108,5 @@ test("executions --follow prints those of a tenant that come or change, until it
   await until("failed");
   hear("SIGINT");
   const { code, stdout } = await finished;
-  expect([code, stdout.trimEnd().split("\n").length]).toEqual([130, 3]);
+  expect([code, stdout.includes("others")]).toEqual([130, false]);
 });
