@@ -1,6 +1,5 @@
 import { CommanderError } from "commander";
 import * as options from "./command-options.ts";
-import { chatHelp } from "./commands/chat/chat-help.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure, failureOf, strayFailure } from "./failure.ts";
 import { guarded } from "./guarded.ts";
@@ -59,7 +58,10 @@ program
   .command("chat")
   .example(`portcullis chat --model anthropic:claude-sonnet-4-5 --tools ./tools.js --journal portcullis.db`)
   .description("talk with a model that may call the tools; each line of a pipe is a message")
-  .addHelpText("after", () => `\nIn the conversation:\n${chatHelp(standardStreams().stdout.columns || 80, "  ")}`)
+  .addHelpText(
+    "after",
+    "\nIn the conversation: /continue goes on with calls that wait, /exit or Ctrl-D ends, Ctrl-C interrupts.",
+  )
   .runs(options.CHAT, async (given) => (await import("./commands/chat/chat.ts")).chat(given));
 
 program.commandsGroup("Tools:");

@@ -1,4 +1,5 @@
 import { cleanText } from "../../output/clean-text.ts";
+import { INSET } from "../../output/foreign-text.ts";
 
 /**
  * Foreign text (names that a model called, messages, details of an engine) as part of one line on a terminal: without
@@ -8,43 +9,42 @@ export function oneLine(text: string): string {
   return cleanText(text).replaceAll(/[\n\t]/g, " ");
 }
 
-/** A foreign text in one line of at most so many cells of a terminal, with `…` in place of what does not fit. */
-export function fitLine(text: string, cells: number): string {
-  const line = oneLine(text.slice(0, LINE_LENGTH));
-  let width = 0;
-  let fits = 0;
-  for (const character of line) {
-    width += ownCells(character);
-    if (width > cells) return `${line.slice(0, fits)}…`;
-    if (width < cells) fits += character.length;
-  }
-  return line;
-}
-
-/** Longest text that is looked at for one line, in UTF-16 code units. */
-const LINE_LENGTH = 4096;
-
-/** Cells of a line that this package draws. */
-export function widthOf(line: string): number {
-  let cells = 0;
-  for (const character of line) cells += ownCells(character);
-  return cells;
-}
-
-/** Cells of a character. Lines, blocks and punctuation take one, as this package draws them. */
-function ownCells(character: string): number {
-  const code = character.codePointAt(0) ?? 0;
-  return code >= 0x2010 && code < 0x2600 ? 1 : cellsOf(character);
-}
-
-/** Cells of a terminal that a character takes at most. Terminals disagree about many characters that are not Latin. */
-export function cellsOf(character: string): number {
-  if (character === "\t") return 8;
-  return (character.codePointAt(0) ?? 0) < 0x300 ? 1 : 2;
-}
-
 /** The beginning of a foreign text in one line, of at most `length` UTF-16 code units and `…` for the rest. */
 export function shortLine(text: string, length: number): string {
   const line = oneLine(text.slice(0, length));
   return text.length > length ? `${line}…` : line;
+}
+
+/** Fewest cells of a line: a terminal that is narrower breaks lines itself. */
+const LEAST = 20;
+
+/**
+ * Foreign text as indented lines that are narrower than the terminal. It would break a longer line, and the rest would
+ * begin at the left edge, where it could imitate a line of the command line.
+ */
+export function insetLines(text: string, columns: number): readonly string[] {
+  const room = Math.max(LEAST, columns - INSET.length - 1);
+  return cleanText(text)
+    .split("\n")
+    .flatMap((line) => {
+      const parts: string[] = [];
+      let [part, cells] = ["", 0];
+      for (const character of line) {
+        part += character;
+        cells += cellsOf(character);
+        if (cells <= room) continue;
+        const end = part.lastIndexOf(" ", part.length - 1 - character.length) + 1 || part.length - character.length;
+        parts.push(INSET + part.slice(0, end).trimEnd());
+        part = part.slice(end);
+        cells = cellsOf(part);
+      }
+      return [...parts, INSET + part];
+    });
+}
+
+/** Cells that a text takes at most: terminals disagree about characters that are not Latin. */
+function cellsOf(text: string): number {
+  let cells = 0;
+  for (const character of text) cells += character === "\t" ? 8 : character < "\u0300" ? 1 : 2;
+  return cells;
 }

@@ -1,6 +1,5 @@
-import { type Completer, createInterface, type Interface, type Key } from "node:readline";
+import { createInterface, type Interface, type Key } from "node:readline";
 import { nextTurn } from "../../clock.ts";
-import { movesCursor } from "./terminal-shape.ts";
 
 /** Terminals that know it put marks around what is pasted. */
 const PASTES_ON = "\u001b[?2004h";
@@ -23,22 +22,16 @@ export interface AnswerLines {
   ask(question: string, signal: AbortSignal): Promise<Answer>;
 }
 
-/** How node's readline edits lines. Ctrl-C is a key then. */
-export interface Editing {
-  readonly completer: Completer;
-  /** Called for each Ctrl-C, unless it discards a line that was begun. Returns whether an open question is asked again. */
-  readonly onInterrupt: () => boolean;
-}
-
 /**
  * Lines that the person types. The terminal is not read before the first question, so that a command in the background is
- * not stopped. The system's terminal driver edits the lines and turns Ctrl-C into SIGINT, unless there is `editing` and the
- * terminal can move its cursor.
+ * not stopped. The system's terminal driver edits the lines and turns Ctrl-C into SIGINT. With `onInterrupt`, node's
+ * readline edits them where a terminal can move its cursor, and Ctrl-C is a key: it discards a line that was begun, or is
+ * passed on; the result says whether an open question is asked again.
  */
 export class TerminalLines implements AnswerLines, Disposable {
   readonly #input: NodeJS.ReadStream;
   readonly #output: NodeJS.WriteStream;
-  readonly #editing: Editing | undefined;
+  readonly #onInterrupt: (() => boolean) | undefined;
   readonly #lines: string[] = [];
   #reader: Interface | undefined;
   #isAsking = false;
@@ -48,10 +41,10 @@ export class TerminalLines implements AnswerLines, Disposable {
   #hasEnded = false;
   #wake: (() => void) | undefined;
 
-  constructor(input: NodeJS.ReadStream, output: NodeJS.WriteStream, editing?: Editing) {
+  constructor(input: NodeJS.ReadStream, output: NodeJS.WriteStream, onInterrupt?: () => boolean) {
     this.#input = input;
     this.#output = output;
-    this.#editing = movesCursor(output) ? editing : undefined;
+    this.#onInterrupt = output.isTTY && process.env["TERM"] !== "dumb" ? onInterrupt : undefined;
   }
 
   get hasEnded(): boolean {
@@ -74,7 +67,10 @@ export class TerminalLines implements AnswerLines, Disposable {
     // A question that is open keeps the process alive; the terminal alone does not.
     this.#input.ref();
     this.#isAsking = true;
-    this.#write(question, reader);
+    if (!this.#onInterrupt) this.#output.write(question);
+    reader.setPrompt(question);
+    // What was typed early was shown when it was typed.
+    if (this.#onInterrupt && this.#lines.length === 0) reader.prompt(true);
     try {
       for (;;) {
         if (signal.aborted) return { type: "withdrawn" };
@@ -94,15 +90,10 @@ export class TerminalLines implements AnswerLines, Disposable {
     this.#reader?.close();
   }
 
-  #write(question: string, reader: Interface): void {
-    if (!this.#editing) return void this.#output.write(question);
-    reader.setPrompt(question);
-    // What was typed early was shown when it was typed.
-    if (this.#lines.length === 0) reader.prompt(true);
-  }
-
   #read(): Interface {
-    const reader = this.#editing ? this.#edit(this.#editing) : createInterface({ input: this.#input, terminal: false });
+    const reader = this.#onInterrupt
+      ? this.#edit(this.#onInterrupt)
+      : createInterface({ input: this.#input, terminal: false });
     reader.on("line", (line) => {
       this.#pasted += line;
       if (this.#isPasting) return void (this.#pasted += "\n");
@@ -117,9 +108,9 @@ export class TerminalLines implements AnswerLines, Disposable {
     return reader;
   }
 
-  #edit({ completer, onInterrupt }: Editing): Interface {
+  #edit(onInterrupt: () => boolean): Interface {
     const output = this.#output;
-    const reader = createInterface({ input: this.#input, output, terminal: true, completer });
+    const reader = createInterface({ input: this.#input, output, terminal: true });
     reader.on("SIGINT", () => {
       this.#lines.length = 0;
       if (this.#discardBegun(reader) && this.#isAsking) return;

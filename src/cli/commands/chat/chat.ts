@@ -13,20 +13,20 @@ import type { CHAT, CommandOptions } from "../../command-options.ts";
 import { agentExitCodeOf, EXIT } from "../../exit-code.ts";
 import { checkConversation, existingJournal, optionalJournal } from "../../input/open-journal.ts";
 import { loadFallbacks } from "../../input/load-model.ts";
-import { answerFacts, turnsDone } from "../../terminal/chat/answer-text.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { showConversation } from "../../terminal/executions/conversation-lines.ts";
 import { printFailures } from "../../terminal/executions/operator-log.ts";
-import { laidOut } from "../../terminal/chat/streamed-text.ts";
+import { takenText } from "../../terminal/executions/print-report.ts";
+import { turnLines } from "../../terminal/executions/execution-text.ts";
+import { duration } from "../../../views/words.ts";
 import { chatCommand, resumeCommand, sameOr, waitingHints } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 import { openRuntime, type OpenRuntime } from "../run/open-runtime.ts";
-import { type ChatCommandResult, completeCommand, isCommand, runChatCommand } from "./chat-commands.ts";
-import { type ChatInput, COUNTED, openChatInput } from "./chat-input.ts";
+import { type ChatInput, openChatInput } from "./chat-input.ts";
 import { ControlC, type Pressed } from "./control-c.ts";
-import { chatModel, type PastChat, pastLines, readPastChat } from "./past-chat.ts";
+import { chatModel, type PastChat, readPastChat } from "./past-chat.ts";
 
 type ChatOptions = CommandOptions<typeof CHAT>;
 
@@ -43,7 +43,6 @@ export async function chat(options: ChatOptions): Promise<number> {
   const models = { stream, ...given({ baseUrl }) };
   const model = await chatModel(options.model, past, models);
   const fallbacks = await loadFallbacks(options.fallback, models);
-  const programs = past?.view.turns.flatMap((turn) => turn.programs.map(({ id }) => id)) ?? [];
   const control = new ControlC();
   // The runtime is there before the terminal is taken.
   const opened: { input?: ChatInput; screen?: Screen } = {};
@@ -59,13 +58,12 @@ export async function chat(options: ChatOptions): Promise<number> {
   });
   const { runtime, signal } = open;
   const over = AbortSignal.any([signal, control.ended]);
-  using messages = openChatInput({ completer: completeCommand, onInterrupt: () => pressed(control) === "armed" });
+  using messages = openChatInput(() => pressed(control) === "armed");
   Object.assign(opened, { input: messages, screen: open.screen });
   using approver = createApprover({
     mode: options.approve,
     screen: open.screen,
     canWait: journal !== undefined,
-    isWhole: true,
     ...(messages.lines && { lines: messages.lines }),
   });
   approve = approver.approve;
@@ -79,12 +77,7 @@ export async function chat(options: ChatOptions): Promise<number> {
     ...(fallbacks.length === 0 ? {} : { fallbacks }),
     ...(parallelCalls ? {} : { parallelCalls }),
     ...given({ programs: where, reuse, maxTurns, instructions, maxOutputTokens, reasoning: effort && { effort } }),
-    onEvent: (event: AgentEvent) => {
-      const began = event.type === "program_started" && event.execution === talk.execution ? event.callId : undefined;
-      // A program that goes on after a wait begins again.
-      if (began !== undefined && !programs.includes(began)) programs.push(began);
-      show(event);
-    },
+    onEvent: (event: AgentEvent) => show(event),
   });
   const isInset = standardStreams().stdout.isTTY;
   const show = showConversation(open.screen, { conversation: talk.execution, isInset });
@@ -95,7 +88,6 @@ export async function chat(options: ChatOptions): Promise<number> {
     control,
     over,
     model: model.name,
-    programs,
     past,
     isKept: journal !== undefined,
   });
@@ -117,8 +109,10 @@ function pressed(control: ControlC): Pressed {
   return what;
 }
 
-/** Cells of a line. */
-const columns = () => standardStreams().stderr.columns || Number.POSITIVE_INFINITY;
+/** Turns that are shown of a conversation that is taken up. */
+const SHOWN = 6;
+/** What a person may say to the command in place of a message. */
+const [CONTINUE, EXIT_CHAT] = ["/continue", "/exit"];
 
 interface ChatParts {
   readonly options: ChatOptions;
@@ -128,7 +122,6 @@ interface ChatParts {
   /** Aborted when the conversation is to end. */
   readonly over: AbortSignal;
   readonly model: string;
-  readonly programs: readonly string[];
   /** What it was when it was taken up. */
   readonly past: PastChat | undefined;
   /** Whether a journal keeps it. */
@@ -158,20 +151,15 @@ class ChatLoop {
   greet(): void {
     const { model, open, talk, past, isKept } = this.#parts;
     const tools = open.runtime.tools.all.length;
-    this.#note(`${oneLine(model)}, ${counted(tools, "tool")}. /help lists the commands.`);
+    this.#note(`${oneLine(model)}, ${counted(tools, "tool")}. ${EXIT_CHAT} or Ctrl-D ends, Ctrl-C interrupts.`);
     this.#note(isKept ? `Conversation ${oneLine(talk.execution)}` : NOT_KEPT);
-    if (past)
-      writeStderr(
-        pastLines(past.view, columns())
-          .map((line) => `${line}\n`)
-          .join(""),
-      );
-    if (past?.goesOn) this.#note("It has not come to its end: /continue goes on. A message gives its open calls up.");
+    for (const line of past ? turnLines(past.view, Math.max(0, past.view.turns.length - SHOWN)) : []) this.#note(line);
+    if (past?.view.state === "ended") this.#note("It has ended, so it goes on as a new conversation.");
+    if (past?.goesOn) this.#note(`It has not come to its end: ${CONTINUE} goes on. A message gives its open calls up.`);
   }
 
-  /** Lines of the command's own, broken between words. */
   #note(text: string): void {
-    writeStderr(`${laidOut(text, columns())}\n`);
+    writeStderr(`${text}\n`);
   }
 
   /** Resolves with the exit code. */
@@ -183,51 +171,33 @@ class ChatLoop {
       const message = await input.next(over);
       if (message === undefined) break;
       control.disarm();
-      const command = isPerson && isCommand(message) ? await this.#command(message) : undefined;
-      if (command === "exit") break;
-      if (command !== undefined && command !== "continue") continue;
+      const command = isPerson ? message.trim() : undefined;
+      if (command === EXIT_CHAT) break;
       if (!isPerson && past?.goesOn && !this.#report)
         this.#note("portcullis: the conversation had calls without answers: the message gives them up.");
-      const ending = await this.#say(command === "continue" ? undefined : message, isPerson);
+      const ending = await this.#say(command === CONTINUE ? undefined : message, isPerson);
       if (!ending) continue;
       // A script gets no further answer to a question that has none.
       code = isPerson ? code : agentExitCodeOf(ending);
       if (over.aborted || code !== EXIT.completed) break;
     }
-    if (!isPerson) code = (await this.#endPipe(input)) ?? code;
+    if (code !== EXIT.completed) this.#note("portcullis: no further message of standard input was sent.");
+    if (!isPerson && !this.#report && !over.aborted) code = this.#endSilent();
     // What brings a pipe with a call that waits further was told: a new message would give the call up.
     if (this.#report && code !== EXIT.waiting) this.#tellHow(this.#report.execution);
     return open.end(over.aborted ? EXIT.cancelled : code, this.#report?.artifacts);
   }
 
-  /** Says what a pipe has not done. Resolves with the exit code if nothing was said. */
-  async #endPipe(input: ChatInput): Promise<number | undefined> {
-    const { past, over, options } = this.#parts;
-    const left = await input.left();
-    const atLeast = left < COUNTED ? "" : "at least ";
-    if (left > 0) this.#note(`portcullis: ${atLeast}${counted(left, "message")} of standard input not sent.`);
-    if (this.#report || over.aborted) return undefined;
+  /** Says that a pipe had no message, and what brings a conversation that waits further. Gives the exit code. */
+  #endSilent(): number {
+    const { past, options } = this.#parts;
     this.#note(`portcullis: ${NO_MESSAGE}`);
-    if (!past?.goesOn) return undefined;
+    if (!past?.goesOn) return EXIT.completed;
     const { execution } = past.view;
     const same = sameOr(options, undefined);
-    const hints = past.waits
-      ? waitingHints(execution, past.waits, same)
-      : [
-          `portcullis: the conversation has not come to its end. Take it up, with:\n  ${resumeCommand(execution, same)}`,
-        ];
-    writeStderr(`${hints.join("\n")}\n`);
-    return past.waits && EXIT.waiting;
-  }
-
-  async #command(line: string): Promise<ChatCommandResult> {
-    const { open, talk, model, programs } = this.#parts;
-    const state = { runtime: open.runtime, execution: talk.execution, model, programs, report: this.#report };
-    const result = await runChatCommand(line, { ...state, columns: columns() });
-    if (typeof result === "string") return result;
-    if ("lines" in result) standardStreams().stderr.write(`${result.lines.join("\n")}\n`);
-    else this.#note(result.text);
-    return result;
+    const resume = `portcullis: the conversation has not come to its end. Take it up, with:\n  ${resumeCommand(execution, same)}`;
+    for (const hint of past.waits ? waitingHints(execution, past.waits, same) : [resume]) this.#note(hint);
+    return past.waits ? EXIT.waiting : EXIT.completed;
   }
 
   /** Resolves with the ending; undefined if nothing was said. */
@@ -257,17 +227,20 @@ class ChatLoop {
     const goesOn = isPerson && !over.aborted ? " Your next message goes on from here." : "";
     if (ending.type === "cancelled") this.#note(`Interrupted.${goesOn}`);
     else if (ending.type !== "answered") this.#note(`${ending.type}: ${oneLine(agentEndingText(ending))}`);
-    for (const line of answerFacts(report, this.#turnsDone, ms).split("\n")) this.#note(line);
+    const { turns } = report.transcript;
+    const sum = (name: "inputTokens" | "outputTokens") =>
+      turns.slice(this.#turnsDone).reduce((all, { turn }) => all + turn.usage[name], 0);
+    const tokens = { inputTokens: sum("inputTokens"), outputTokens: sum("outputTokens") };
+    this.#note(`${takenText(report, this.#turnsDone, tokens)}, ${duration(ms)}`);
     if (ending.type === "waiting") {
       const hints = waitingHints(report.execution, ending, sameOr(options, undefined));
       // The last one takes it up elsewhere.
-      const own = isPerson && ending.approvals.length > 0 ? hints.slice(0, -1) : hints;
-      writeStderr(
-        [...own, ...(isPerson ? ["portcullis: then /continue goes on."] : [])].map((hint) => `${hint}\n`).join(""),
-      );
+      for (const hint of isPerson && ending.approvals.length > 0 ? hints.slice(0, -1) : hints) this.#note(hint);
+      if (isPerson) this.#note(`portcullis: then ${CONTINUE} goes on.`);
     }
     this.#report = report;
-    this.#turnsDone = turnsDone(report);
+    // The last turn goes on if its calls wait.
+    this.#turnsDone = ending.type === "waiting" ? Math.max(0, turns.length - 1) : turns.length;
   }
 
   /** Says how the conversation is taken up again. */

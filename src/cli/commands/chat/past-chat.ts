@@ -5,19 +5,15 @@ import type { Journal } from "../../../journal/journal.ts";
 import type { Model } from "../../../models/model.ts";
 import { counted } from "../../../output/count-text.ts";
 import type { Waiting } from "../../../programs/outcome.ts";
-import type { ConversationView, SaidView } from "../../../views/view.ts";
+import type { ConversationView } from "../../../views/view.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
 import type { SameOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { loadModel, type ModelOptions, recordedModel } from "../../input/load-model.ts";
-import { laidOut } from "../../terminal/chat/streamed-text.ts";
 import { flags, shown } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine } from "../../terminal/one-line.ts";
-
-/** Messages that are shown of a conversation that is taken up. */
-const SHOWN = 6;
 
 /** A conversation of the journal that is taken up. */
 export interface PastChat {
@@ -32,7 +28,7 @@ export interface PastChat {
 
 export async function readPastChat(journal: Journal, named: string, options: SameOptions): Promise<PastChat> {
   const execution = await findExecution(journal, named, options.tenant ?? "default");
-  const view = await viewExecution(journal, execution, { each: 2000, all: 2 * 1024 * 1024 });
+  const view = await viewExecution(journal, execution);
   if (view.kind !== "conversation")
     throw new Failure(EXIT.usage, `--conversation: ${oneLine(named)} is a ${view.kind}, and no conversation.`);
   if (view.drivenUntil !== undefined) throw heldElsewhere(execution, view.drivenUntil, options);
@@ -69,23 +65,4 @@ export async function chatModel(
     EXIT.usage,
     "chat needs --model PROVIDER:NAME, or --conversation ID, which takes a conversation of the journal up.",
   );
-}
-
-/** The latest messages and answers of a conversation, as indented lines. */
-export function pastLines({ turns, said, state }: ConversationView, columns: number): readonly string[] {
-  const messages = [...turns.flatMap((turn) => [...turn.said.filter(isUsers), turn.text]), ...said.filter(isUsers)]
-    .map((one) => ("by" in one ? { who: "you", head: one.text } : { who: "model", head: one }))
-    .filter(({ head }) => head.text.trim() !== "");
-  const left = messages.length - SHOWN;
-  return [
-    ...(left > 0 ? [`… ${counted(left, "earlier message")}; /save FILE writes them all`] : []),
-    ...messages
-      .slice(-SHOWN)
-      .flatMap(({ who, head }) => [`${who}:`, laidOut(head.cut ? `${head.text}…` : head.text.trim(), columns, "  ")]),
-    ...(state === "ended" ? ["It has ended, so it goes on as a new conversation."] : []),
-  ];
-}
-
-function isUsers({ by }: SaidView): boolean {
-  return by === "user";
 }

@@ -2,12 +2,12 @@ import type { AgentEvent } from "../../../agent/event.ts";
 import { outcomeText } from "../../../gate/answer.ts";
 import type { CallLine } from "../../../gate/call-line.ts";
 import { counted } from "../../../output/count-text.ts";
-import { INSET, insetText } from "../../../output/foreign-text.ts";
+import { INSET } from "../../../output/foreign-text.ts";
 import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
 import { duration } from "../../../views/words.ts";
-import { StreamCleaner, TextLayout } from "../chat/streamed-text.ts";
+import { StreamCleaner } from "./stream-cleaner.ts";
 import { hostedCallText } from "../../../views/words.ts";
-import { oneLine } from "../one-line.ts";
+import { insetLines, oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
 import { standardStreams, writeStderr, writeStdout } from "../standard-streams.ts";
 
@@ -26,26 +26,22 @@ export function showConversation(
   let conversation = known;
   let inLine = false;
   const cleaner = new StreamCleaner();
-  const { stdout } = standardStreams();
-  const layout = isInset ? new TextLayout(() => stdout.columns || COLUMNS, INSET) : undefined;
+  const indent = isInset ? INSET : "";
   const show = (event: AgentEvent) => {
     conversation ??= event.execution;
     // Text of agents that are tools is not part of the answer, and several may write at once.
     if (event.type === "text" && event.execution !== conversation) return;
     if (event.type === "text" && event.text !== "") {
       const text = cleaner.add(event.text);
-      writeStdout(layout ? layout.add(text) : text);
+      writeStdout((inLine ? "" : indent) + text.replaceAll(/\n(?=.)/gs, `\n${indent}`));
       inLine = !event.text.endsWith("\n");
     } else if (ENDS_TEXT.has(event.type) && inLine) {
-      writeStdout(layout ? layout.add(cleaner.end()) + layout.end() : `${cleaner.end()}\n`);
+      writeStdout(`${cleaner.end()}\n`);
       inLine = false;
     } else showWork(event);
   };
   return (event) => screen.show(() => show(event));
 }
-
-/** Columns of a terminal that does not tell its width. */
-const COLUMNS = 80;
 
 /** After these, no more of the model's text follows in its line. */
 const ENDS_TEXT: ReadonlySet<AgentEvent["type"]> = new Set([
@@ -53,6 +49,9 @@ const ENDS_TEXT: ReadonlySet<AgentEvent["type"]> = new Set([
   "conversation_ended",
   "conversation_resting",
 ]);
+
+/** Cells of a line; any number where it is no terminal. */
+const columns = () => standardStreams().stderr.columns || Number.POSITIVE_INFINITY;
 
 function showWork(event: AgentEvent): void {
   const note = (text: string) => writeStderr(`${text}\n`);
@@ -67,7 +66,9 @@ function showWork(event: AgentEvent): void {
       note(looseText(event));
       break;
     case "program_started":
-      note(`\n── program${event.hosted ? " at the provider" : ""} ──\n${insetText(event.source.trimEnd())}\n──`);
+      note(
+        `\n── program${event.hosted ? " at the provider" : ""} ──\n${insetLines(event.source.trimEnd(), columns()).join("\n")}\n──`,
+      );
       break;
     case "hosted_call_ended":
       note(hostedCallLine(event));

@@ -48,7 +48,7 @@ export function executionLines(view: ExecutionView, same: SameOptions, allCalls 
     waitingLines(view, same),
     view.outcome ? [] : driverLines(view, same),
     noteLines(view),
-    view.outcome ? [endLine(view), usageLine(view)] : [],
+    [...(view.outcome ? [endLine(view)] : []), ...(view.driven ? [] : [usageLine(view)])],
     view.output ? ["output:", ...inset(view.output)] : printedLines(view),
   ];
   return parts.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ["", ...lines]));
@@ -94,7 +94,8 @@ function headLines(view: ExecutionView): readonly string[] {
 /** The program, the task, or the input of a call. */
 function workLines(view: ExecutionView): readonly string[] {
   if (view.kind === "call") return view.calls.slice(0, 1).flatMap(({ input }) => inset(input));
-  return insetText((view.kind === "program" ? view.source : view.task).trimEnd()).split("\n");
+  const text = (view.kind === "program" ? view.source : view.task).trimEnd();
+  return text === "" ? [] : insetText(text).split("\n");
 }
 
 function inset({ text, bytes, cut }: TextHead): readonly string[] {
@@ -110,7 +111,7 @@ export function turnLines(view: ExecutionView, from = 0): readonly string[] {
       .slice(from)
       .flatMap((turn, index) => [
         ...turn.said.map(saidLine),
-        `turn ${from + index + 1}: ${oneLine(turnText(turn))}: ${short(turn.text.text)}`,
+        `turn ${from + index + 1}: ${oneLine(turnText(turn))}: ${short(turn.text.text)}`.trimEnd(),
         ...turnCallLines(turn, calls),
       ]),
     ...view.said.map(saidLine),

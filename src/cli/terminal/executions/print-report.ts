@@ -1,14 +1,14 @@
 import type { Report } from "../../../output/report.ts";
-import { endingText } from "../../../views/words.ts";
+import { conversationFunnel } from "../../../views/parts/funnel-view.ts";
+import { endingText, funnelInLine, tokensText } from "../../../views/words.ts";
 import { byteText } from "../../../output/byte-text.ts";
-import { count, counted } from "../../../output/count-text.ts";
+import { counted } from "../../../output/count-text.ts";
 import { oneLine } from "../one-line.ts";
 import { writeStderr, writeStdout } from "../standard-streams.ts";
 import type { AgentReport } from "../../../agent/agent-report.ts";
 import { agentEndingText } from "../../../agent/ending-text.ts";
 import type { OperatorLog } from "./operator-log.ts";
-import { printJson, table } from "../print.ts";
-import { callsOf, programsOf } from "./turn-counts.ts";
+import { printJson } from "../print.ts";
 
 /** Prints what a model would read on standard output, and how the execution ended on standard error. `hints` say how it goes on. */
 export function printReport({ output, outcome, usage }: Report, hints: readonly string[]): void {
@@ -27,39 +27,40 @@ export function printReport({ output, outcome, usage }: Report, hints: readonly 
  * `hints` say how it goes on.
  */
 export function printAgentReport(report: AgentReport<unknown>, hints: readonly string[]): void {
-  const { ending } = report;
+  const { ending, transcript, usage } = report;
   if (ending.type !== "answered") writeStderr(`${ending.type}: ${oneLine(agentEndingText(ending))}\n`);
   for (const hint of hints) writeStderr(`${hint}\n`);
-  const head = ["", "tokens in", "tokens out", "programs", "calls"];
-  writeStderr(`${table(head, turnRows(report), head.slice(1))}\n`);
-}
-
-/** A row for each turn, and their sum. */
-function turnRows({ transcript, calls, usage }: AgentReport<unknown>): readonly (readonly string[])[] {
   // The turns of a conversation that this one continues were counted there.
-  const turns = transcript.turns.slice(transcript.turns.length - usage.turns);
-  const row = (name: string, { inputTokens, outputTokens }: Tokens, programs: number, made: number) => [
-    name,
-    ...[inputTokens, outputTokens, programs, made].map(count),
-  ];
-  const rest = turns.reduce<Tokens>(
-    (left, { turn }) => ({
-      inputTokens: left.inputTokens - turn.usage.inputTokens,
-      outputTokens: left.outputTokens - turn.usage.outputTokens,
-    }),
-    usage,
-  );
-  const others = rest.inputTokens > 0 || rest.outputTokens > 0;
-  return [
-    ...turns.map((one, index) =>
-      row(`turn ${index + 1}`, one.turn.usage, programsOf([one]), callsOf([one], calls).length),
-    ),
-    ...(others ? [row("agents and failed replies", rest, 0, 0)] : []),
-    row("all", usage, programsOf(turns), usage.calls),
-  ];
+  writeStderr(`${takenText(report, transcript.turns.length - usage.turns, usage)}\n`);
 }
 
 type Tokens = Pick<AgentReport<unknown>["usage"], "inputTokens" | "outputTokens">;
+
+/** What the turns of a conversation from `first` on have taken: the funnel, and turns, programs, calls and tokens. */
+export function takenText(
+  { calls, transcript }: Pick<AgentReport<unknown>, "calls" | "transcript">,
+  first: number,
+  tokens: Tokens,
+): string {
+  const turns = transcript.turns.slice(first);
+  const ids = new Set(turns.flatMap(({ turn }) => turn.calls.map(({ id }) => id)));
+  // The calls of a program have ids below the id of the call that runs it.
+  const own = calls.filter(({ callId }) => ids.has(callId) || ids.has(callId.split("/", 1).join("")));
+  const results = turns.flatMap((one) => one.results);
+  const programs = turns.flatMap(({ turn }) => [
+    ...turn.calls.filter(({ type }) => type === "program_call"),
+    ...turn.hosted.filter(({ type }) => type === "hosted_program_started"),
+  ]);
+  const made = [
+    counted(turns.length, "turn"),
+    ...(programs.length === 0 ? [] : [counted(programs.length, "program")]),
+    counted(own.length, "call"),
+    tokensText(tokens),
+  ];
+  return [...(results.length === 0 ? [] : [funnelInLine(conversationFunnel(own, results))]), made.join(", ")].join(
+    "\n",
+  );
+}
 
 export function printAgentJson(
   { execution, ending, answer, transcript, calls, usage, artifacts }: AgentReport<unknown>,

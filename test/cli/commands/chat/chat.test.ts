@@ -33,9 +33,7 @@ test("a pipe ends at the first message without an answer, with the exit code of 
   const failed = await portcullis(CHAT, "one\nfail\ntwo\n");
   expect([failed.code, failed.stdout]).toEqual([5, "Message 1: one\n"]);
   expect(failed.stderr).toMatch(/^provider_failed: The provider failed\.$/m);
-  expect(failed.stderr).toContain("portcullis: 1 message of standard input not sent.\n");
-  const endless = await portcullis(CHAT, `fail\n${"two\n".repeat(20_000)}`);
-  expect(endless.stderr).toContain("portcullis: at least 10,000 messages of standard input not sent.\n");
+  expect(failed.stderr).toContain("no further message of standard input was sent.\n");
   const denied = await portcullis(CHAT, 'pay {"amount":1}\nafter\n');
   expect([denied.code, denied.stdout.split("\n").at(-2)]).toEqual([0, "Message 2: after"]);
   expect(denied.stderr).toContain("pay needs approval");
@@ -77,7 +75,6 @@ test("a call that waits for a decision ends a pipe with 6 and the commands that 
   const journal = ["--journal", join(folder, "waits.db")];
   const first = await portcullis([...CHAT, ...journal], 'program {"amount":5}\nnot said\n\nnor this');
   expect([first.code, first.stdout]).toEqual([6, ""]);
-  expect(first.stderr).toContain("portcullis: 2 messages of standard input not sent.\n");
   expect(first.stderr).not.toContain("/continue");
   const [, id = "", call = ""] = DECIDE.exec(first.stderr) ?? [];
   expect(first.stderr).not.toContain("Take it up again");
@@ -113,16 +110,7 @@ test("what is said first is the title of a conversation, and calls are counted a
   await portcullis(["decide", id, call, "--deny", ...journal]);
   const resumed = await portcullis(["resume", id, ...CHAT.slice(1), ...journal]);
   expect(stderr).toMatch(/^2 turns, 1 program, 3 calls, /m);
-  expect(resumed.stderr.replaceAll(/ +/g, " ").split("\n").slice(-8)).toEqual([
-    " tokens in tokens out programs calls",
-    expect.stringContaining("─"),
-    "turn 1 0 0 1 3",
-    "turn 2 0 0 0 0",
-    "turn 3 0 0 0 1",
-    "turn 4 0 0 0 0",
-    "all 0 0 1 4",
-    "",
-  ]);
+  expect(resumed.stderr).toMatch(/^4 turns, 1 program, 4 calls, /m);
   const shown = await portcullis(["show", id, ...journal]);
   expect(shown.stdout).toContain("\ncalls 3\n");
   expect(shown.stdout).toContain("4 calls made");
@@ -150,23 +138,6 @@ testOfAll("a second chat on one conversation is told what to do, and changes not
   );
   child.kill("SIGTERM");
   expect((await done).code).toBe(143);
-});
-
-test("the help has every command of a conversation and its keys, at most as wide as the terminal", async () => {
-  const { stdout } = await portcullis(["chat", "--help"]);
-  for (const word of ["/tools", "/cost", "/show [N]", "/save FILE", "/continue", "/help", "/exit", "Ctrl-C", "Ctrl-D"])
-    expect(stdout).toContain(`\n  ${word} `);
-  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-    "calls counts calls of tools, and each program of a conversation as one more",
-  );
-  expect(
-    Math.max(
-      ...stdout
-        .slice(stdout.indexOf("In the conversation"))
-        .split("\n", 13)
-        .map((line) => line.length),
-    ),
-  ).toBeLessThan(80);
 });
 
 test.each<[string, readonly string[], string]>([

@@ -51,7 +51,7 @@ test("the model's text goes to standard output, its program and the outcome to s
   expect([code, served.refusals, stdout]).toEqual([0, [], "I look.\nIt is New York.\n"]);
   expect(stderr).toContain(PROGRAM);
   expect(stderr).toContain("call from the program: airports.get → object");
-  expect(stderr).toMatch(/^all +2\d\d +40 +1 +1$/m);
+  expect(stderr).toMatch(/^\d turns, 1 program, 1 call, 2\d\d tokens in, 40 out$/m);
 });
 
 const CORRECTED: readonly WireStep[] = [
@@ -164,7 +164,7 @@ test("the text of an agent that is a tool is not part of the answer", async () =
   const options = ["--model", "anthropic:claude-test", "--tools", agentTools, "--base-url", served.url];
   const { stdout, stderr } = await portcullis(["ask", "2 + 2?", ...options]);
   expect(stdout).toBe("I ask.\n4\n");
-  expect(stderr).toMatch(/^agents and failed replies +7 +0 +0 +0\nall +227 +40 +0 +1$/m);
+  expect(stderr).toMatch(/, 1 call, 227 tokens in, 40 out$/m);
 });
 
 test("SIGINT while the model is asked ends ask, which still prints its JSON document", async () => {

@@ -101,7 +101,7 @@ test("the question shows the caller, the tool and each field of the input", asyn
   type("y\n");
   await decision;
   expect(shown()).toBe(
-    '\r\u001b[2KThe program calls pay, which needs approval:\n  It changes something each time. Its source "bank" says:\n  Pays Run it? y\n  amount: 250\n  lines: [{"sku":"K-9"}]\nRun it? y runs it, n or Enter denies it: ',
+    'The program calls pay, which needs approval:\n  It changes something each time. Its source "bank" says:\n  Pays Run it? y\n  amount: 250\n  lines: [{"sku":"K-9"}]\nRun it? y runs it, n or Enter denies it: ',
   );
 });
 
@@ -221,7 +221,7 @@ test("no input controls the terminal or begins a line, shortened or whole", asyn
         type(answer);
       }
       await decision;
-      const lines = shown().replace("\r\u001b[2K", "").split("\n");
+      const lines = shown().split("\n");
       expect(lines.filter((line) => STEERS.test(line))).toEqual([]);
       const own = lines
         .filter((line) => !line.startsWith("  "))
@@ -246,7 +246,7 @@ test("a program is shown whole, line by line, and no source controls the termina
       await asked(1);
       type("y\n");
       expect(await decision).toMatchObject({ allow: true });
-      const lines = shown().replace("\r\u001b[2K", "").split("\n");
+      const lines = shown().split("\n");
       expect(lines.filter((line) => STEERS.test(line.replaceAll("\t", "")))).toEqual([]);
       expect(lines.filter((line) => !line.startsWith("  "))).toEqual([
         "A program needs approval before it starts:",
@@ -277,28 +277,6 @@ test("a deeply nested input is asked about too", async () => {
   expect(shown().length).toBeLessThan(1_000_000);
 });
 
-test("other calls of the tool that wait are allowed together only after each was shown whole, and calls of other tools never", async () => {
-  const { call, type, until, prompted, shown } = terminal();
-  const decisions = [1, 2, 3].map((n) => call({ amount: n, to: "x".repeat(500) }));
-  const other = call({ amount: 4 }, undefined, { tool: "send" });
-  await until("2 other calls of pay wait: t shows them");
-  await prompted(1);
-  // Nothing was shown yet, so this answers nothing.
-  type("a\n");
-  await prompted(2);
-  expect(shown()).not.toContain("call 2:");
-  type("t\n");
-  await until("a runs this one");
-  await prompted(3);
-  for (const n of [2, 3]) expect(shown()).toContain(`call ${n}:`);
-  expect(shown().replaceAll(/[^x]+/g, "").length).toBeGreaterThanOrEqual(1000);
-  type("a\n");
-  expect(await Promise.all(decisions)).toEqual([allowed, allowed, allowed]);
-  await prompted(4);
-  type("n\n");
-  expect(await other).toEqual(denied);
-});
-
 test("g and a number allow further calls, with a sum if one is given; other words ask again", async () => {
   const { call, type, prompted } = terminal();
   const decision = call({ amount: 1 });
@@ -312,15 +290,14 @@ test("g and a number allow further calls, with a sum if one is given; other word
   expect(await decision).toEqual({ ...allowed, grant: { calls: 20, sums: { "/amount": 500 } } });
 });
 
-test("where the execution may have no more grants, g asks again, and no question offers it", async () => {
+test("a grant is offered while other calls of the tool wait, and not where the execution may have no more", async () => {
   const { call, type, prompted, shown } = terminal();
-  const decisions = [1, 2].map((amount) => call({ amount }, undefined, { grantsLeft: 0 }));
+  const decisions = [call({ amount: 1 }), call({ amount: 2 }, undefined, { grantsLeft: 0 })];
   await prompted(1);
-  type("g 20\n");
-  await prompted(2);
-  expect(shown()).toContain("t shows it.\n");
-  expect(shown()).not.toContain("g 20 runs");
+  expect(shown()).toContain("1 other call of pay: g 20 runs this one and up to 20 more.\n");
   type("y\n");
+  await prompted(2);
+  type("g 20\n");
   await prompted(3);
   type("y\n");
   expect(await Promise.all(decisions)).toEqual([allowed, allowed]);
