@@ -1,7 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { CallState, CallView, ProgramView } from "../../src/views/view.ts";
 import { bytes, count, counted, duration, tookText } from "../format.ts";
-import { highlight, type Token } from "../../src/views/highlight.ts";
 import { type Took, tookOf } from "../../src/views/timeline.ts";
 import { callText } from "../../src/views/words.ts";
 import { Text } from "../text.tsx";
@@ -9,8 +8,6 @@ import { Rows } from "./rows.tsx";
 import { Section } from "./section.tsx";
 
 const LINE_HEIGHT = 20;
-/** Characters of a line that are coloured; longer ones are shown as they are. */
-const COLOURED = 2000;
 
 export interface ProgramProps {
   readonly view: Pick<ProgramView, "source" | "language" | "places" | "outcome">;
@@ -22,7 +19,7 @@ export interface ProgramProps {
 /** The program, with what its calls cost beside the line that made them, and its fault under the line that threw. */
 export function Program({ view, calls, isGrowing }: ProgramProps) {
   const { source, language, places, outcome } = view;
-  const lines = useMemo(() => highlight(source.replaceAll("\r\n", "\n"), language), [source, language]);
+  const lines = useMemo(() => source.replaceAll("\r\n", "\n").split("\n"), [source]);
   const costs = useMemo(() => costsOf(places, calls), [places, calls]);
   const slowest = Math.max(0, ...[...costs.values()].map(({ took }) => took?.inAll ?? 0)) || 1;
   const fault = outcome?.fault;
@@ -40,7 +37,7 @@ export function Program({ view, calls, isGrowing }: ProgramProps) {
           render={(index) => (
             <SourceLine
               number={index + 1}
-              tokens={lines[index] ?? []}
+              text={lines[index] ?? ""}
               cost={costs.get(index + 1)}
               slowest={slowest}
               fault={fault?.line === index + 1 ? `${fault.name}: ${fault.message}` : undefined}
@@ -116,15 +113,14 @@ function costOf(calls: readonly CallView[], isShared: boolean): Cost {
 
 interface SourceLineProps {
   readonly number: number;
-  readonly tokens: readonly Token[];
+  readonly text: string;
   readonly cost: Cost | undefined;
   /** Milliseconds that the calls of the slowest line took. */
   readonly slowest: number;
   readonly fault: string | undefined;
 }
 
-function SourceLine({ number, tokens, cost, slowest, fault }: SourceLineProps) {
-  const length = tokens.reduce((sum, { text }) => sum + text.length, 0);
+function SourceLine({ number, text, cost, slowest, fault }: SourceLineProps) {
   return (
     <div class={`source-line ${fault === undefined ? "" : "faulty"}`} data-line={number}>
       <span class="line-number">{number}</span>
@@ -142,19 +138,7 @@ function SourceLine({ number, tokens, cost, slowest, fault }: SourceLineProps) {
         )}
       </span>
       <code>
-        {length > COLOURED ? (
-          <Text text={tokens.map(({ text }) => text).join("")} />
-        ) : (
-          tokens.map(({ kind, text }, index) =>
-            kind === "" ? (
-              <Text key={index} text={text} />
-            ) : (
-              <span key={index} class={`token-${kind}`}>
-                <Text text={text} />
-              </span>
-            ),
-          )
-        )}
+        <Text text={text} />
       </code>
     </div>
   );

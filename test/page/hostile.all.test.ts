@@ -17,16 +17,6 @@ return all.length;`;
   expect(problems).toEqual([]);
 });
 
-withBrowser("a source whose colouring would take a pattern long is shown at once", async () => {
-  await using one = await startPage(open);
-  const long = 6_000;
-  const source = `return 1;\n// ${"a".repeat(long)}\n/*${"/".repeat(long)}*/\nconst x = "${"\\\\".repeat(long / 2)}";\n${"a".repeat(long)}: ;`;
-  await one.runtime.execute(source, { execution: "long" });
-  const { page, problems } = await one.show("long");
-  await untilText(page, '[data-part="program"]', /aaaa/);
-  expect(problems).toEqual([]);
-});
-
 withBrowser("an input is shown whole before it is decided, however long it is", async () => {
   await using one = await startPage(open);
   const end = "the very end";
