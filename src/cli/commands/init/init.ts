@@ -32,10 +32,6 @@ const TSCONFIG = {
   include: ["*.ts"],
 };
 
-/** What tsc needs to check the files under the settings of a project. */
-const ENTRIES =
-  '"include": ["tools.ts"], "exclude": ["program.js"], and in "compilerOptions" "module": "nodenext", "types": ["node"]';
-
 const RUN = "npx portcullis run program.js --tools ./tools.ts";
 const SERVER = {
   mcpServers: {
@@ -51,9 +47,9 @@ const SERVER = {
 export function init(folder: string, { mcp = false }: CommandOptions<typeof INIT>): number {
   const source = sourceOf(dirname(fileURLToPath(import.meta.resolve("portcullis/package.json"))), folder);
   const needs = needsOf(source, mcp);
-  const written = writeNewFiles(folder, filesOf(needs, mcp));
-  const installing = installation(source, needs, written.includes("package.json"));
-  writeStdout(`${textOf(folder, written, installing).join("\n")}\n`);
+  const files = filesOf(needs, mcp);
+  writeNewFiles(folder, files);
+  writeStdout(`${textOf(folder, files, source).join("\n")}\n`);
   return EXIT.completed;
 }
 
@@ -66,8 +62,8 @@ function filesOf(needs: Needs, isServer: boolean): readonly NewFile[] {
   return [
     ...["tools.ts", "program.js", "task.json"].map(example),
     ...(isServer ? [{ name: ".mcp.json", text: json(SERVER) }] : []),
-    { name: "package.json", text: json({ private: true, type: "module", scripts, ...needs }), mayExist: true },
-    { name: "tsconfig.json", text: json(TSCONFIG), mayExist: true },
+    { name: "package.json", text: json({ private: true, type: "module", scripts, ...needs }) },
+    { name: "tsconfig.json", text: json(TSCONFIG) },
   ];
 }
 
@@ -75,45 +71,22 @@ function json(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** The commands that install what the folder needs. `isOwn`: whether its package.json was written, and has the packages. */
-function installation(
-  { clone }: PackageSource,
-  { dependencies, devDependencies }: Needs,
-  isOwn: boolean,
-): readonly string[] {
-  const packages = (versions: Readonly<Record<string, string>>) =>
-    Object.entries(versions)
-      .map(([name, spec]) => quoted(spec.startsWith("file:") ? spec.slice("file:".length) : `${name}@${spec}`))
-      .join(" ");
-  return [
+function textOf(folder: string, files: readonly NewFile[], { clone }: PackageSource): readonly string[] {
+  const installing = [
+    ...(folder === "." ? [] : [`cd ${quoted(folder)}`]),
     ...(clone === undefined ? [] : [`npm pack ${quoted(clone)}`]),
-    ...(isOwn
-      ? ["npm install"]
-      : [`npm install ${packages(dependencies)}`, `npm install --save-dev ${packages(devDependencies)}`]),
-  ];
-}
-
-/** At most ten lines in a new folder, and in a project one more for each file of its own that may have to change. */
-function textOf(folder: string, written: readonly string[], installing: readonly string[]): readonly string[] {
-  const kept = ["package.json", "tsconfig.json"].filter((name) => !written.includes(name));
-  const open = [...(folder === "." ? [] : [`cd ${quoted(folder)}`]), ...installing].join(" && ");
+    "npm install",
+  ].join(" && ");
   const steps: readonly (readonly [command: string, what: string])[] = [
-    [open, "installs what it needs, about 80 MB"],
-    ...(kept.includes("package.json")
-      ? [["npm pkg set type=module", "or node and tsc take tools.ts for CommonJS"] as const]
-      : []),
-    ...(kept.includes("tsconfig.json")
-      ? [[`in tsconfig.json: ${ENTRIES}`, "what tsc needs, unless it is there"] as const]
-      : []),
+    [installing, "installs what it needs, about 80 MB"],
     [RUN, "runs the program, and prints what a model would read"],
-    // A project's own settings may have tsc write files.
-    [kept.includes("tsconfig.json") ? "npx tsc --noEmit" : "npx tsc", "checks the types"],
+    ["npx tsc", "checks the types"],
     [`npx portcullis tools --tools ./tools.ts --stubs`, "prints your tools as a model reads them"],
     [`npx portcullis ask "Who owes most?" --model PROVIDER:NAME --tools ./tools.ts`, "lets a model write the program"],
   ];
   return [
-    `Written to ${folder}: ${written.join(", ")}.${kept.length === 0 ? "" : ` As before: ${kept.join(", ")}.`} Next:`,
-    ...written.flatMap((name) => (FILES[name] === undefined ? [] : [`  ${name.padEnd(12)}${FILES[name]}`])),
+    `Written to ${folder}: ${files.map(({ name }) => name).join(", ")}. Next:`,
+    ...files.flatMap(({ name }) => (FILES[name] === undefined ? [] : [`  ${name.padEnd(12)}${FILES[name]}`])),
     ...steps.map(([command, what]) => `  ${command}   # ${what}`),
   ];
 }
