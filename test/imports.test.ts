@@ -232,9 +232,6 @@ const TIMED = [
   "test/serve/live/event-stream.test.ts",
   "test/sources/mcp/hostile-servers.test.ts",
   "test/sources/mcp/http.test.ts",
-  "test/sources/openapi/streams/resumed.test.ts",
-  "test/sources/openapi/streams/send-for-items.test.ts",
-  "test/sources/openapi/streams/send-for-pages.test.ts",
   "test/values/json/value-head.test.ts",
 ];
 

@@ -84,12 +84,12 @@ export type WrittenPolicy = OptionsOf<typeof WRITTEN_RULES>;
 export type GrantedPolicy = WrittenPolicy & Required<Pick<WrittenPolicy, "allowedCallers">>;
 
 /** An entry of `tools`. `prefix` is what stands before the `*` of a pattern. */
-interface Entry<Own> {
+interface Entry {
   readonly key: string;
   readonly prefix: string | undefined;
   readonly place: OptionPlace;
   /** `false`: no caller has the tool. */
-  readonly policy: (WrittenPolicy & Own) | false;
+  readonly policy: WrittenPolicy | false;
 }
 
 interface PolicySubject {
@@ -101,29 +101,25 @@ interface PolicySubject {
   readonly namesOf: (tool: string) => readonly string[];
   /** Whether a policy must say what a call changes. */
   readonly needsEffect: boolean;
-  /** What policies of this kind of source have besides. */
-  readonly ownRules?: OptionRules;
 }
 
 /**
  * The `portcullis` object of a file about the tools of a source: `{ allowedCallers, effect, approval?, tools?: { NAME:
  * policy } }`. A name may end with `*`, for all tools whose names begin so. Each field is taken from
- * the most specific entry that has it. `false` as the most specific entry leaves a tool to no caller. `Own` is what
- * `ownRules` of the subject have.
+ * the most specific entry that has it. `false` as the most specific entry leaves a tool to no caller.
  */
-export class FilePolicies<Own extends object = object> {
+export class FilePolicies {
   readonly #subject: PolicySubject;
-  readonly #all: WrittenPolicy & Own;
-  readonly #entries = new Map<string, Entry<Own>>();
-  readonly #patterns: readonly Entry<Own>[];
+  readonly #all: WrittenPolicy;
+  readonly #entries = new Map<string, Entry>();
+  readonly #patterns: readonly Entry[];
 
   /** Throws a `PortcullisError` (`option_invalid`) with the place of a field that is not as above. */
   constructor(subject: PolicySubject, written: unknown) {
-    const { place, ownRules } = subject;
-    const { tools = {}, ...all } = checkWritten(place, written, { ...FILE_RULES, ...ownRules });
-    const rules = { ...WRITTEN_RULES, ...ownRules };
+    const { place } = subject;
+    const { tools = {}, ...all } = checkWritten(place, written, FILE_RULES);
     this.#subject = subject;
-    this.#all = all as WrittenPolicy & Own;
+    this.#all = all;
     for (const [key, policy] of Object.entries(tools)) {
       const at = fieldsOf(`${place.at("tools")}[${JSON.stringify(key.slice(0, 128))}]`);
       const star = key.indexOf("*");
@@ -135,7 +131,7 @@ export class FilePolicies<Own extends object = object> {
         key,
         prefix: star === -1 ? undefined : key.slice(0, -1),
         place: at,
-        policy: policy === false ? false : (checkWritten(at, policy, rules) as WrittenPolicy & Own),
+        policy: policy === false ? false : checkWritten(at, policy, WRITTEN_RULES),
       });
     }
     this.#patterns = [...this.#entries.values()]
@@ -151,11 +147,11 @@ export class FilePolicies<Own extends object = object> {
   of<Others extends object>(
     tool: string,
     others: () => Others | false | undefined,
-  ): (GrantedPolicy & Own) | (Others & WrittenPolicy & Own) | false | undefined {
+  ): GrantedPolicy | (Others & WrittenPolicy) | false | undefined {
     const entries = this.#entriesOf(tool);
     const said = entries.map(({ policy }) => policy);
     if (said.at(-1) === false) return false;
-    const own: WrittenPolicy & Own = Object.assign({}, this.#all, ...said);
+    const own: WrittenPolicy = Object.assign({}, this.#all, ...said);
     if (own.allowedCallers === undefined) {
       const given = others();
       if (given === false) return false;
@@ -165,7 +161,7 @@ export class FilePolicies<Own extends object = object> {
   }
 
   /** All of what the file says of a tool, with the entry that says most of it. */
-  #complete(own: WrittenPolicy & Own, entry: Entry<Own> | undefined): (GrantedPolicy & Own) | undefined {
+  #complete(own: WrittenPolicy, entry: Entry | undefined): GrantedPolicy | undefined {
     const { place, needsEffect } = this.#subject;
     const at = entry?.place ?? place;
     const { allowedCallers: callers } = own;
@@ -200,7 +196,7 @@ export class FilePolicies<Own extends object = object> {
   }
 
   /** The most general first. */
-  #entriesOf(tool: string): readonly Entry<Own>[] {
+  #entriesOf(tool: string): readonly Entry[] {
     const names = this.#subject.namesOf(tool);
     return [
       ...this.#patterns.filter(({ prefix = "" }) => names.some((name) => name.startsWith(prefix))),

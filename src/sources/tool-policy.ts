@@ -3,7 +3,6 @@ import {
   callback,
   checkOptions,
   type OptionPlace,
-  type OptionRules,
   optionsIn,
   type OptionsOf,
   pick,
@@ -93,16 +92,10 @@ function shaped(shape: NonNullable<ToolPolicy["shape"]>, run: ForeignTool["run"]
   };
 }
 
-/** The policy of a tool with this name, with the options that only its source has. Throws `option_invalid`. */
-export function checkPolicy(name: string, policy: unknown): ToolPolicy;
-export function checkPolicy<Rules extends OptionRules>(
-  name: string,
-  policy: unknown,
-  ownRules: Rules,
-): ToolPolicy & OptionsOf<Rules>;
-export function checkPolicy(name: string, policy: unknown, ownRules: OptionRules = {}): ToolPolicy {
+/** The policy of a tool with this name. Throws `option_invalid`. */
+export function checkPolicy(name: string, policy: unknown): ToolPolicy {
   const place = policyOf(name);
-  const checked: ToolPolicy = checkOptions(place, policy, { ...POLICY_RULES, ...ownRules });
+  const checked: ToolPolicy = checkOptions(place, policy, POLICY_RULES);
   // Found by `defineTool` alone, such a mistake would leave tools out, as if their source were at fault.
   if (checked.retry) checkOptions(optionsIn(place, "retry"), checked.retry, RETRY_RULES);
   if (checked.rate) checkOptions(optionsIn(place, "rate"), checked.rate, RATE_RULES);

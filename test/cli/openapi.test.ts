@@ -66,31 +66,6 @@ describe("portcullis run --openapi", () => {
     );
   });
 
-  test("reads a list over its pages as the file says, but for one that it takes as it is", async () => {
-    await using server = await startServer(({ url }, response) =>
-      sendJson(response, { data: url.endsWith("?after=2") ? [3] : [1, 2], ...(url.endsWith("=2") ? {} : { next: 2 }) }),
-    );
-    const parameters = [{ name: "after", in: "query", schema: { type: "integer" } }];
-    const list = (operationId: string) => ({ get: { operationId, parameters } });
-    const spec = join(folder, "lists.json");
-    writeFileSync(spec, JSON.stringify(specOf({ "/orders": list("orders/list"), "/items": list("items/list") })));
-    const paginate = { items: "/data", next: { cursor: "/next", param: "after" } };
-    const path = file({
-      ...API,
-      spec,
-      baseUrl: server.baseUrl,
-      portcullis: { allowedCallers: ["programmatic"], paginate, tools: { "items.list": { stream: false } } },
-    });
-    const program = join(folder, "pages.js");
-    writeFileSync(
-      program,
-      "const ids = []; for await (const id of tools.shop.orders.list({})) ids.push(id);\nreturn [ids, await tools.shop.items.list({ after: 2 })];",
-    );
-    const { code, stdout } = await portcullis(["run", program, "--openapi", path]);
-    expect([code, JSON.parse(stdout)]).toEqual([0, [[1, 2, 3], { data: [3] }]]);
-    expect(server.arrived.map(({ url }) => url)).toEqual(["/orders", "/orders?after=2", "/items?after=2"]);
-  });
-
   test("--allow says who may call where the file does not", async () => {
     await using server = await startServer();
     const { code, stdout } = await run(file({ ...API, baseUrl: server.baseUrl }), "--allow", "shop.orders.get=read");
@@ -184,12 +159,6 @@ describe("portcullis run --openapi", () => {
       2,
       () => [file({ ...API, portcullis: { allowedCallers: ["all"] } })],
       "portcullis.allowedCallers: expected a list of",
-    ],
-    [
-      "pages that do not lead to a next one",
-      2,
-      () => [file({ ...API, portcullis: { ...READ, tools: { "orders.get": { paginate: { next: true } } } } })],
-      'portcullis.tools["orders.get"].paginate: expected { next, items? }',
     ],
     [
       "two sources of one name",

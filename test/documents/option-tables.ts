@@ -96,12 +96,6 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "fromOpenApi({ auth: { basic } })", file: "src/sources/openapi/secrets.ts", rules: "BASIC_RULES" },
     { title: "fromOpenApi({ auth: { apiKey } })", file: "src/sources/openapi/secrets.ts", rules: "API_KEY_RULES" },
     {
-      title: "A policy of an operation",
-      file: "src/sources/openapi/from-openapi.ts",
-      rules: "OPERATION_RULES",
-      about: "Besides those of every [policy](#a-policy).",
-    },
-    {
       title: "A file of --openapi",
       file: "src/cli/input/openapi-file.ts",
       rules: "OPENAPI_FILE_RULES",

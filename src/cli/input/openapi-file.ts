@@ -7,7 +7,6 @@ import {
   object,
   option,
   type OptionPlace,
-  type OptionsOf,
   required,
   secret,
   words,
@@ -15,7 +14,6 @@ import {
 import { expandVariables } from "../../sources/mcp/config/expand-variables.ts";
 import {
   fromOpenApi,
-  OPERATION_RULES,
   type OpenApiOptions,
   type OpenApiPolicy,
   type OpenApiSource,
@@ -62,14 +60,13 @@ export async function readOpenApiFile(
   const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, file, OPENAPI_FILE_RULES);
   const options = expanded(place, path, given) as Omit<OpenApiOptions, "spec">;
   const inside = `${options.name}.`;
-  const filePolicies = new FilePolicies<OptionsOf<typeof OPERATION_RULES>>(
+  const filePolicies = new FilePolicies(
     {
       place: fieldsOf(`${path}: portcullis`),
       source: options.name,
       // The name is also accepted without the source's name in front.
       namesOf: (name) => (name.startsWith(inside) ? [name.slice(inside.length), name] : [name]),
       needsEffect: false,
-      ownRules: OPERATION_RULES,
     },
     portcullis,
   );

@@ -32,10 +32,9 @@ import { checkPath, loadStyles, pathParts, requestParts, type Styles } from "./r
 import { Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 import { isUsable, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
-import { pagesOf, readingOf } from "./reading.ts";
-import type { Sender } from "./send.ts";
-import { isPagination, type Pagination, PAGINATION_EXPECTED } from "./streams/pagination.ts";
+import { send, type Sender } from "./send.ts";
 import { givenParameters, type Layout, layoutOf, toolInput } from "./tool-input.ts";
+import { toolOutput } from "./tool-output.ts";
 
 export const SOURCE_RULES = {
   /** What the names of its tools begin with: `github` for `github.issues.listForRepo`. */
@@ -54,21 +53,8 @@ export const SOURCE_RULES = {
 
 export type OpenApiOptions = OptionsOf<typeof SOURCE_RULES>;
 
-/** What a policy may say of an operation besides. */
-export const OPERATION_RULES = {
-  /**
-   * Whether the tool is a stream of items. By default it is one if the document describes the answer as lines of JSON or
-   * as server-sent events, and not as JSON too. With `false` it gives its answer as a whole, and `paginate` is not read.
-   */
-  stream: flag(),
-  /** How a GET operation gives a list in pages. Its tool is then a stream of the list's items. */
-  paginate: option<Pagination>(PAGINATION_EXPECTED, isPagination),
-};
-
 /** A policy. By default `effect` follows from the method: GET and HEAD read, PUT and DELETE are idempotent, others write. */
-export type OpenApiPolicy = Omit<ToolPolicy, "effect"> &
-  Partial<Pick<ToolPolicy, "effect">> &
-  OptionsOf<typeof OPERATION_RULES>;
+export type OpenApiPolicy = Omit<ToolPolicy, "effect"> & Partial<Pick<ToolPolicy, "effect">>;
 
 /**
  * One policy for all operations, or a function from the name of an operation's tool and what the document says of it.
@@ -218,7 +204,7 @@ class SourceMaker {
     if (given === undefined || given === false) return { ...one, policy: given, name };
     const isObject = isFields(given) && !((given as object) instanceof Promise);
     const whole = isObject ? { effect: effectOf(operation.method), ...defined(given) } : given;
-    const policy = checkPolicy(name, whole, OPERATION_RULES);
+    const policy = checkPolicy(name, whole);
     return { ...one, policy, name: policy.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
   }
 
@@ -229,25 +215,14 @@ class SourceMaker {
     const { method, path } = operation;
     const template = pathParts(path);
     checkPath(this.#sender.baseUrl, template);
-    const { stream, paginate, ...own } = policy;
     const given = givenParameters(parts.parameters, (parameter) => this.#isHosts(parameter));
-    const pages = paginate && stream !== false ? pagesOf(this.#document, method, given, paginate) : undefined;
-    const input = toolInput(this.#schemas.input, pages?.parameters ?? given, parts.body, layout);
+    const input = toolInput(this.#schemas.input, given, parts.body, layout);
     const answers = { responses: parts.responses, method };
-    const reading = readingOf(this.#schemas.output, answers, { stream, pages, checks: this.#checkResults });
-    const { accept, schema: output, resumes, asPart } = reading;
-    if (resumes && own.retry)
-      throw new PartFault(
-        "it is a stream, which is not begun again after an error: leave `retry` out of its policy, or say `stream: false`",
-      );
-    if (resumes && own.shape)
-      throw new PartFault(
-        "it is a stream, and `shape` is of one result: leave it out of its policy, or say `stream: false`",
-      );
+    const { schema: output, accept } = toolOutput(this.#schemas.output, answers, this.#checkResults);
     const form = parts.body?.form;
     const [sender, styles] = [this.#sender, this.#styles];
-    const shaped = withResult(own, output, (fields, context) =>
-      reading.send(
+    const shaped = withResult(policy, output, (fields, context) =>
+      send(
         sender,
         {
           method,
@@ -255,7 +230,8 @@ class SourceMaker {
           contentType: form === "multipart" ? undefined : parts.body?.mediaType,
           effect: context.effect,
           timeoutMs: tool.timeoutMs,
-          asPart,
+          // A declared schema of results that is checked requires the base64.
+          asPart: output === undefined || !this.#checkResults,
         },
         requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
         context,
@@ -268,8 +244,6 @@ class SourceMaker {
       name,
       description: descriptionOf(operation),
       input: input.schema,
-      stream: resumes !== undefined,
-      ...(resumes ? { resumes } : {}),
     });
     return runsAt(`openapi ${sender.source}`, tool);
   }

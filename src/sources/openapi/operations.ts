@@ -223,7 +223,10 @@ export function formOf(mediaType: string): BodyForm {
   if (type === "multipart/form-data") return "multipart";
   const isText =
     type.startsWith("text/") ||
-    /^application\/(?:xml|yaml|x-yaml|javascript|graphql|x-ndjson|jsonl|sql|toml|x-www-form-urlencoded)$/.test(type) ||
+    /^application\/(?:xml|yaml|x-yaml|javascript|graphql|(?:x-)?(?:ndjson|jsonl|json-?lines)|json-seq|sql|toml|x-www-form-urlencoded)$/.test(
+      type,
+    ) ||
+    type.endsWith("+json-seq") ||
     type.endsWith("+xml") ||
     type.endsWith("+yaml");
   return isText ? "text" : "bytes";

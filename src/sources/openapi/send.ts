@@ -20,6 +20,8 @@ const FAILURE_BYTES = 64 * 1024;
 const FAILURE_LENGTH = 2000;
 /** Shorter secrets are part of too many words to be taken out of texts. */
 const SHORTEST_SECRET = 4;
+/** Types of texts whose lines or events are JSON. */
+const HOLDS_JSON = /^(?:application|text)\/(?:x-)?(?:[\w.+-]*json-seq|ndjson|jsonl|json-?lines|event-stream)\b/i;
 /** Shortest wait before a request is repeated, in milliseconds; doubled each time. */
 const FIRST_WAIT_MS = 100;
 
@@ -53,17 +55,14 @@ export async function send(sender: Sender, call: Call, request: RequestParts, co
   return await readAnswer(sender, call, await askForSuccess(sender, call, request, context), context);
 }
 
-/** An answer of success, whose body is not read yet. */
-export interface Answered {
+/** An answer whose body is not read yet. */
+interface Answered {
   readonly response: Response;
   /** Secrets of the request, which the body may repeat. */
   readonly secrets: KeptSecrets;
-  /** The address that answered, with the host's parameters. */
-  readonly url: URL;
 }
 
-/** Sends a request, as `send` says, and leaves the answer's body to the caller. */
-export async function askForSuccess(
+async function askForSuccess(
   sender: Sender,
   call: Call,
   request: RequestParts,
@@ -104,7 +103,7 @@ async function ask(sender: Sender, call: Call, request: RequestParts, signal: Ab
       throw unreachable(sender.source, cause, call.effect);
     });
     const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
-    if (location === null) return { response, secrets: new KeptSecrets(credentials.secrets, SHORTEST_SECRET), url };
+    if (location === null) return { response, secrets: new KeptSecrets(credentials.secrets, SHORTEST_SECRET) };
     const next = URL.parse(location, url.href);
     await drop(response);
     if (next?.origin !== baseUrl.origin || next.username !== "" || next.password !== "")
@@ -163,7 +162,7 @@ function unreachable(source: string, cause: unknown, effect: Effect): Portcullis
   return new PortcullisError("source_unavailable", `${source} cannot be reached, or broke off.${unsure}`, { cause });
 }
 
-export async function readAnswer(
+async function readAnswer(
   sender: Sender,
   { asPart }: Pick<Call, "asPart">,
   { response, secrets }: Answered,
@@ -211,7 +210,7 @@ function saidIn(bytes: Buffer, mediaType: string | null, form: BodyForm): string
   } catch {
     text = new TextDecoder().decode(bytes);
   }
-  return form === "json" ? withPlainEscapes(text) : text;
+  return form === "json" || HOLDS_JSON.test(mediaType ?? "") ? withPlainEscapes(text) : text;
 }
 
 /** Reads a body up to a number of bytes. A larger body is given up, or cut. Nothing is parsed before. */
@@ -277,7 +276,7 @@ function askedWaitMs({ status, headers }: Response): number | undefined {
 }
 
 /** Gives the connection up: the rest of the body may be endless. */
-export async function drop(response: Response): Promise<void> {
+async function drop(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {});
 }
 

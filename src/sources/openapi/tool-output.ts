@@ -17,13 +17,13 @@ const NULL: JsonSchema = Object.freeze({ type: "null" });
 const TEXT: JsonSchema = Object.freeze({ type: "string" });
 
 /** What the document says of an operation's answers. */
-export interface Answers {
+interface Answers {
   readonly responses: Fields;
   readonly method: string;
 }
 
 /** Whether a text is a media type, or a range of them, without parameters. */
-export function isMediaType(text: string): boolean {
+function isMediaType(text: string): boolean {
   return /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/.test(text);
 }
 
@@ -64,7 +64,7 @@ export function toolOutput(schemas: Schemas, { responses, method }: Answers, che
 }
 
 /** The answers that mean success: of status 2xx, or `default` without any. */
-export function successesOf(responses: Fields): readonly { readonly status: string; readonly response: unknown }[] {
+function successesOf(responses: Fields): readonly { readonly status: string; readonly response: unknown }[] {
   const named = Object.keys(responses).filter((status) => /^2(?:\d\d|xx)$/i.test(status));
   const statuses = named.length === 0 && Object.hasOwn(responses, "default") ? ["default"] : named;
   return statuses.map((status) => ({ status, response: responses[status] }));

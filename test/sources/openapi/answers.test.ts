@@ -12,6 +12,9 @@ describe("an answer of success", () => {
     ["JSON", "application/json; charset=utf-8", '{"a":[1,null]}', { a: [1, null] }],
     ["JSON of a vendor", "application/vnd.github+json", "[]", []],
     ["text", "text/html; charset=iso-8859-1", Buffer.from("\xe9", "latin1"), "é"],
+    ["lines of JSON", "application/x-ndjson", '{"a":1}\n[]\n', '{"a":1}\n[]\n'],
+    ["a sequence", "application/geo+json-seq", "\u001e1\n", "\u001e1\n"],
+    ["events", "text/event-stream", "id: 1\ndata: {}\n\n", "id: 1\ndata: {}\n\n"],
     ["nothing", "application/json", "", null],
   ])("is %s", async (_, mediaType, body, value) => {
     await using server = await startServer((_request, response) => {
@@ -38,6 +41,25 @@ describe("an answer of success", () => {
       parts: [{ ...part, data: "AP8=" }],
     });
     expect(await called("programmatic")).toEqual({ ok: true, value: { mediaType, base64: "AP8=" } });
+  });
+
+  test("is a page of a list, whose next one the program asks for with the cursor", async () => {
+    await using server = await startServer(({ url }, response) =>
+      sendJson(response, url === "/x" ? { data: [1, 2], next: "a&b" } : { data: [3], next: null }),
+    );
+    const parameters = [{ name: "after", in: "query", schema: { type: "string" } }];
+    const { tools } = await sourceOf(operationOf({ parameters }), { baseUrl: server.baseUrl });
+    await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+    const { outcome } = await runtime.execute(`const rows = [];
+      let after;
+      do {
+        const page = await tools.api.call(after ? { after } : {});
+        rows.push(...page.data);
+        after = page.next;
+      } while (after);
+      return rows;`);
+    expect(outcome).toEqual({ type: "completed", value: [1, 2, 3] });
+    expect(server.arrived.map(({ url }) => url)).toEqual(["/x", "/x?after=a%26b"]);
   });
 
   test("of status 204 is null, and typed so", async () => {
