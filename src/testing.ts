@@ -1,7 +1,5 @@
 export { scriptedModel } from "./models/scripted.ts";
-export { policyParity } from "./parity/policy-parity.ts";
 export { createMemorySandbox } from "./sandboxes/memory-sandbox.ts";
-export type { ParityCase, ParityLoop } from "./parity/policy-parity.ts";
 export type {
   ScriptedCall,
   ScriptedModel,

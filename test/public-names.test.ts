@@ -75,9 +75,9 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   },
   "portcullis/testing": {
     values: `
-      createMemorySandbox policyParity scriptedModel`,
+      createMemorySandbox scriptedModel`,
     types: `
-      GuestFace MemorySandboxOptions ParityCase ParityLoop ScriptedCall ScriptedModel ScriptedModelOptions ScriptedMoment
+      GuestFace MemorySandboxOptions ScriptedCall ScriptedModel ScriptedModelOptions ScriptedMoment
       ScriptedStep ScriptedTurn`,
   },
   "portcullis/workspace": {
