@@ -286,6 +286,10 @@ export const SERVE = {
     `how long a program waits for the client of the vendors' paths, in milliseconds; ${count(SERVER_RULES.pauseMs.default)} by default`,
     whole(SERVER_RULES.pauseMs),
   ),
+  "--stored-ms <number>": reading(
+    `how long answers of the vendors' paths are kept that are to be stored, in milliseconds; ${count(SERVER_RULES.storedMs.default)} by default`,
+    whole(SERVER_RULES.storedMs),
+  ),
   ...SANDBOX,
   ...LIMIT,
   ...POLICY,

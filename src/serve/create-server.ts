@@ -159,6 +159,7 @@ class Server {
     };
     const gateway = {
       pauseMs: options.pauseMs,
+      storedMs: options.storedMs,
       maxBodyBytes,
       seals: new Seals(options.secrets === undefined ? [newSecret()] : options.secrets.map((one) => Buffer.from(one))),
     };

@@ -79,6 +79,8 @@ export const SERVER_RULES = {
    * default, as Anthropic does.
    */
   pauseMs: wholeNumber({ min: 1000, max: 31_536_000_000, default: 270_000 }),
+  /** How long the gateway keeps answers that their clients have asked to be stored, in milliseconds; 30 days by default, as OpenAI does. */
+  storedMs: wholeNumber({ min: 1000, max: 31_536_000_000, default: 30 * 86_400_000 }),
   /**
    * Secrets with which the gateway seals what clients carry, of at least 32 characters: the first seals, and what the others
    * have sealed still holds. By default a new one for each server.

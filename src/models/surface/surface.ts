@@ -71,8 +71,8 @@ export interface Asked {
   readonly state: string | undefined;
   /** The answer that this one follows, if the server has the history. */
   readonly previous?: string | undefined;
-  /** Whether the client may ask for the answer again. */
-  readonly isStored: boolean;
+  /** Whether the client may refer to the answer later; missing if clients of the surface do not say that. */
+  readonly isStored?: boolean;
   /** What an answer repeats of the request. */
   readonly echo: Fields;
 }
@@ -217,12 +217,6 @@ export interface IdPrefixes {
   readonly reasoning: string;
 }
 
-/** What a request had beside the history. */
-export type AskedInput =
-  | { readonly type: "said"; readonly id: string; readonly message: UserMessage }
-  /** `isOfText`: of a call whose input is one text. */
-  | { readonly type: "answer"; readonly id: string; readonly text: string; readonly isOfText: boolean };
-
 /** How many requests a client may make. */
 export interface RequestsLeft {
   readonly limit: number;
@@ -259,8 +253,6 @@ export interface Surface {
   readonly words: SurfaceWords;
   /** An item as it is referred to; missing if requests refer to none. */
   readonly item?: (part: ReplyPart) => Fields;
-  /** Lists what a request had; missing if clients cannot ask for it. */
-  readonly inputs?: (inputs: readonly AskedInput[]) => unknown;
   /** The ids of the items to which a request refers. */
   readonly references?: (body: unknown) => readonly string[];
 }

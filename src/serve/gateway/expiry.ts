@@ -8,21 +8,20 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import { readHeader, readList, readRecords } from "../../journal/reading/read-records.ts";
 import { isDriven } from "../../programs/driven.ts";
-import type { ApiParts } from "../api/parts.ts";
 import { isOthers } from "../driving/local-driving.ts";
 import { isOfGateway, isStoredExecution } from "./carried/seals.ts";
 import { endConversation, giveUpCalls } from "./end-conversation.ts";
+import type { GatewayParts } from "./gateway-parts.ts";
 import type { Turns } from "./turns.ts";
-
-/** How long answers are kept that their clients have asked to be stored, in milliseconds: as the provider keeps them. */
-const STORED_MS = 30 * 24 * 60 * 60_000;
 
 type Swept = Pick<ExecutionSummary, "execution" | "tenant" | "records">;
 
 type Seen = Pick<ExecutionSummary, "execution" | "tenant">;
 
+type ExpiryParts = Pick<GatewayParts, "runtime" | "runs" | "onError" | "storedMs">;
+
 export class Expiry {
-  readonly #parts: Pick<ApiParts, "runtime" | "runs" | "onError">;
+  readonly #parts: ExpiryParts;
   readonly #turns: Turns;
   /** Open executions of which it is not looked yet whether they have expired. */
   #seen = new Map<ExecutionId, Seen>();
@@ -31,7 +30,7 @@ export class Expiry {
   #settling: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
-  constructor(parts: Pick<ApiParts, "runtime" | "runs" | "onError">, turns: Turns) {
+  constructor(parts: ExpiryParts, turns: Turns) {
     this.#parts = parts;
     this.#turns = turns;
   }
@@ -117,7 +116,7 @@ export class Expiry {
       const at = last + (past.header.limits.waitMs ?? 0);
       const ending = { execution, tenant, model: past.answering.model, hasOpenCalls: past.open.size > 0 };
       const isStored = isStoredExecution(execution);
-      const dueAt = isStored && programs.length === 0 ? own + STORED_MS : at;
+      const dueAt = isStored && programs.length === 0 ? own + this.#parts.storedMs : at;
       if (dueAt > now) {
         this.#dueAt.set(execution, dueAt);
         return false;

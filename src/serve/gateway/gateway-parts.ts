@@ -5,5 +5,7 @@ export interface GatewayParts extends ApiParts {
   readonly seals: Seals;
   /** How long a paused program waits for its client, in milliseconds. */
   readonly pauseMs: number;
+  /** How long answers are kept that their clients have asked to be stored, in milliseconds. */
+  readonly storedMs: number;
   readonly maxBodyBytes: number;
 }

@@ -15,13 +15,8 @@ export function gatewayRoutes(gateway: Gateway): readonly OtherRoute[] {
     messages("/v1/messages/count_tokens", ["POST"], (request, key) => gateway.count(messagesSurface, request, key)),
     responses("/v1/responses", ["POST"], (request, key) => gateway.answer(responsesSurface, request, key)),
     responses("/v1/responses/input_tokens", ["POST"], (request, key) => gateway.count(responsesSurface, request, key)),
-    responses("/v1/responses/:id", ["GET", "DELETE"], ({ url, method, signal }, key) =>
-      method === "DELETE"
-        ? gateway.stored.remove(responsesSurface, idIn(url), { key, signal })
-        : gateway.stored.show(responsesSurface, idIn(url), { key, signal }),
-    ),
-    responses("/v1/responses/:id/input_items", ["GET"], ({ url, signal }, key) =>
-      gateway.stored.showInput(responsesSurface, idIn(url), { key, signal }),
+    responses("/v1/responses/:id", ["DELETE"], ({ url, signal }, key) =>
+      gateway.stored.remove(responsesSurface, idIn(url), { key, signal }),
     ),
   ];
 }

@@ -18,9 +18,10 @@ import type { Key } from "../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
 import { declaredBytes, readJson } from "../http/read-json.ts";
 import { ClientIds } from "./carried/client-ids.ts";
-import { newExecution } from "./carried/seals.ts";
+import { isStoredExecution, newExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
 import { countedTokens } from "./count-tokens.ts";
+import { endConversation } from "./end-conversation.ts";
 import { Expiry } from "./expiry.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
@@ -58,6 +59,14 @@ interface Streaming {
 }
 
 const WHAT = "wait for their answers";
+
+/** Endings after which nothing of an answer that is not stored can be asked for: no call waits, and no turn is left. */
+const LAST: ReadonlySet<AgentEnding["type"] | undefined> = new Set([
+  "answered",
+  "answer_invalid",
+  "refused",
+  "cut_off",
+] as const);
 
 /** Gives back what a request holds. Does nothing the second time. */
 function release(held: (() => void)[]): void {
@@ -168,8 +177,20 @@ export class Gateway {
     const refusal = ending && refusalOfEnding(ending);
     if (refusal) throw new RefusedAsk(refusal);
     const { parts, end, facts } = await this.#told(exchange, place);
+    await this.#forget(exchange, place, ending);
     release(held);
     return Response.json(exchange.surface.reply(parts, end, facts), { headers: headersOf(exchange) });
+  }
+
+  /** Ends the conversation of an answer that its client has asked not to store, unless the client has left before it had it. */
+  async #forget({ asked, key, model, signal }: Exchange, { execution }: Place, ending: AgentEnding | undefined) {
+    if (asked.isStored !== false || isStoredExecution(execution) || signal.aborted || !LAST.has(ending?.type)) return;
+    try {
+      await endConversation(this.#parts, { execution, tenant: key.tenant, model: model.name, hasOpenCalls: false });
+    } catch (error) {
+      // It ends with what clients have left.
+      this.#parts.onError(error);
+    }
   }
 
   /** What the journal has of an answer. */
@@ -233,6 +254,7 @@ export class Gateway {
       const refusal = ending && refusalOfEnding(ending);
       if (refusal) throw new RefusedAsk(refusal);
       const { end, facts } = await this.#told(exchange, place);
+      await this.#forget(exchange, place, ending);
       await live.end(() => writer.end(end, facts));
     } catch (error) {
       await live.settled();
@@ -245,7 +267,7 @@ export class Gateway {
   /** Begins the conversation if there is none yet. */
   async #placed({ asked, tools, model, runtime, key }: Exchange, plan: Plan): Promise<Place> {
     if (plan.type !== "begin") return plan;
-    const execution = newExecution(asked.isStored);
+    const execution = newExecution(asked.isStored === true);
     const history = plan.history ?? historyAsked(asked, tools, model.name);
     if (history.length === 0) return { execution, reply: 0 };
     const { served, pauseMs } = this.#parts;

@@ -71,7 +71,8 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
   // A conversation takes texts and values as results from outside, and no pictures: those are in the history.
   const goesOn = asked.turns.length > 0 && asked.said.length === 0 && !hasParts(asked);
   if (!bound && !goesOn) {
-    if (asked.state !== undefined) await openState(parts, asked.state);
+    // The conversation may have ended: nothing of it is asked for.
+    if (asked.state !== undefined && !parts.ids.read("state", asked.state)) throw expired(parts);
     return BEGIN;
   }
   if (bound && asked.state === undefined) throw refusedState(parts.surface.words.stateMissing);

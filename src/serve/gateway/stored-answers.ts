@@ -4,10 +4,9 @@ import type { Key } from "../http/keys.ts";
 import { ClientIds } from "./carried/client-ids.ts";
 import { ClientTools } from "./client-tools.ts";
 import type { ToldPart } from "./from-journal/replies.ts";
-import { repliesIfAny, type Telling, told } from "./from-journal/told.ts";
+import { repliesIfAny, type Telling } from "./from-journal/told.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import { endConversation } from "./end-conversation.ts";
-import { inputsOf } from "./inputs.ts";
 import { previousOf } from "./plan.ts";
 import { newRequestId } from "./refusals.ts";
 import type { Turns } from "./turns.ts";
@@ -18,13 +17,7 @@ const MOST_REFERRED = 1000;
 /** Names of tools are those of the conversation where a request does not declare them. */
 const NO_TOOLS = new ClientTools([]);
 
-/** A request about an answer that was given before. */
-export interface AnswerAsked {
-  readonly key: Key;
-  readonly signal: AbortSignal;
-}
-
-/** The answers that were given before, as clients refer to them, ask for them again and delete them. */
+/** The answers that were given before, as clients refer to them and delete them. */
 export class StoredAnswers {
   readonly #parts: GatewayParts;
   readonly #turns: Turns;
@@ -62,31 +55,21 @@ export class StoredAnswers {
     return items;
   }
 
-  /** Throws `RefusedAsk` if there is no answer of this id for this key. */
-  async #given(surface: Surface, id: string, key: Key) {
-    const ids = new ClientIds(this.#parts.seals, key, surface.ids);
-    const found = await previousOf({ runtime: this.#parts.runtime, key, ids }, id);
-    if (found) return { ids, found };
-    throw new RefusedAsk({ kind: "not_found", message: `Response with id '${id.slice(0, 256)}' not found.` });
-  }
-
-  /** What was new in the request of an answer that was given before. */
-  showInput(surface: Surface, id: string, { key, signal }: AnswerAsked): Promise<Response> {
-    return this.#parts.readings.run(key.id, signal, async () => {
-      const { ids, found } = await this.#given(surface, id, key);
-      const headers = { [surface.requestIdHeader]: newRequestId() };
-      return Response.json(surface.inputs?.(inputsOf(found, ids)), { headers });
-    });
-  }
-
-  /** Ends the conversation of an answer that was given before: none of its answers is given again. */
-  async remove(surface: Surface, id: string, { key, signal }: AnswerAsked): Promise<Response> {
-    const read = () => this.#parts.readings.run(key.id, signal, () => this.#given(surface, id, key));
-    const { execution } = (await read()).found;
+  /** Ends the conversation of an answer that was given before: no request goes on after it. */
+  async remove(
+    surface: Surface,
+    id: string,
+    { key, signal }: { readonly key: Key; readonly signal: AbortSignal },
+  ): Promise<Response> {
+    const { runtime, readings, seals } = this.#parts;
+    const ids = new ClientIds(seals, key, surface.ids);
+    const read = () =>
+      readings.run(key.id, signal, async () => (await previousOf({ runtime, key, ids }, id)) ?? none(id));
+    const { execution } = await read();
     const end = await this.#turns.take(execution);
     try {
       // A request before this one may have gone on with it.
-      const { replies } = (await read()).found;
+      const { replies } = await read();
       const { answering, open } = replies.state;
       const ending = { execution, tenant: key.tenant, model: answering.model, hasOpenCalls: open.size > 0 };
       await endConversation(this.#parts, ending);
@@ -96,25 +79,10 @@ export class StoredAnswers {
     const headers = { [surface.requestIdHeader]: newRequestId() };
     return Response.json({ id, object: "response", deleted: true }, { headers });
   }
+}
 
-  /** An answer that was given before. */
-  show(surface: Surface, id: string, { key, signal }: AnswerAsked): Promise<Response> {
-    return this.#parts.readings.run(key.id, signal, () => this.#shown(surface, id, key));
-  }
-
-  async #shown(surface: Surface, id: string, key: Key): Promise<Response> {
-    const { ids, found } = await this.#given(surface, id, key);
-    const { header, answering } = found.replies.state;
-    const model = header.model.slice(header.model.indexOf(":") + 1);
-    const echo = { instructions: answering.instructions ?? null, tools: [], tool_choice: "auto", store: true };
-    const asked = { model, echo, isStored: true };
-    const { parts, end, facts } = await told(
-      { journal: this.#parts.runtime.journal, pauseMs: this.#parts.pauseMs, ids, tools: NO_TOOLS, key, asked },
-      found,
-    );
-    const headers = { [surface.requestIdHeader]: newRequestId() };
-    return Response.json(surface.reply(parts, end, { ...facts, at: header.startedAt }), { headers });
-  }
+function none(id: string): never {
+  throw new RefusedAsk({ kind: "not_found", message: `Response with id '${id.slice(0, 256)}' not found.` });
 }
 
 /** The text of a part, without what frames it. */

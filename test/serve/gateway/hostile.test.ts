@@ -135,10 +135,11 @@ testOfAll(
   120_000,
 );
 
-test("however often a key asks for its answers, few of its journals are read at once", async () => {
+test("however often a key names its answers, few of its journals are read at once", async () => {
   await using gateway = await openGateway([{ text: "said" }]);
   const { responses } = gateway.openai();
-  const { id } = await responses.create({ model: "m", input: "Say it." });
+  const { id, output } = await responses.create({ model: "m", input: "Say it." });
+  const input = output.map((item) => ({ type: "item_reference" as const, id: String(item.id) }));
   let reading = 0;
   let most = 0;
   const read = gateway.journal.read.bind(gateway.journal);
@@ -153,8 +154,8 @@ test("however often a key asks for its answers, few of its journals are read at 
     }
   };
   const all = Array.from({ length: 60 }, (_, index) =>
-    index % 2 === 0 ? responses.retrieve(id) : responses.inputItems.list(id),
+    index % 2 === 0 ? responses.delete(id) : responses.create({ model: "m", input, background: true }),
   );
-  await Promise.all(all);
+  await Promise.allSettled(all);
   expect(most).toBe(2);
 });

@@ -6,7 +6,6 @@
  * src/serve/gateway/gateway-routes.ts
  * src/serve/gateway/gateway.ts
  * src/serve/gateway/history.ts
- * src/serve/gateway/inputs.ts
  * src/serve/gateway/live-reply.ts
  * src/serve/gateway/plan.ts
  * src/serve/gateway/from-journal/program-calls.ts

@@ -45,11 +45,6 @@ for (const isStreamed of [false, true])
         const output = { type: "custom_tool_call_output", call_id: call?.call_id, output: "row", caller: call?.caller };
         input.push(...items, output);
         response = await ask(store ? { previous_response_id: response.id, input: [output] } : { input });
-        if (!store) continue;
-        const { data } = await responses.inputItems.list(response.id);
-        expect(data).toMatchObject([{ type: "custom_tool_call_output", call_id: call?.call_id, output: "row" }]);
-        const given = await responses.retrieve(response.id);
-        expect(given.output.map(({ type }) => type)).toEqual(response.output.map(({ type }) => type));
       }
       expect(inputs).toEqual(["SELECT 1", "SELECT 2"]);
       expect(response.output_text).toBe('got "row!"');

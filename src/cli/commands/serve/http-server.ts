@@ -62,6 +62,7 @@ export async function openHttpServer(
     | "maxTurns"
     | "maxTokens"
     | "pauseMs"
+    | "storedMs"
     | "secrets"
     | "webhooks"
     | "prices"

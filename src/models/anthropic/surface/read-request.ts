@@ -51,7 +51,6 @@ export function readRequest(body: unknown, headers: Headers, counts = false): As
     settings: readSettings(body, tools, counts),
     ...tools,
     state: container,
-    isStored: false,
     echo: {},
   };
 }

@@ -3,7 +3,6 @@ import { listOf, textOf } from "../../../values/fields.ts";
 import { readRequest } from "./read-request.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { errorOf, errorStatus } from "./write-error.ts";
-import { writeInputs } from "./write-inputs.ts";
 import { itemOf, writeResponse } from "./write-response.ts";
 
 /** OpenAI's Responses API, as clients speak it. */
@@ -25,7 +24,6 @@ export const responsesSurface: Surface = {
   }),
   ids: { reply: "resp_", call: "call_", program: "cprog_", state: "fpr_", text: "msg_", reasoning: "rs_" },
   item: itemOf,
-  inputs: writeInputs,
   references: (body) =>
     listOf(body, "input").flatMap((item) =>
       textOf(item, "type") === "item_reference" ? (textOf(item, "id") ?? []) : [],
