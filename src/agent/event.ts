@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type EventOf, eventSchemas } from "../gate/call-event.ts";
 import { TOKEN_USAGE, type TokenUsage } from "../gate/admit/token-usage.ts";
 import type { ExecutionEvent } from "../programs/event.ts";
-import { OUTCOME, type Outcome, WAITING, type Waiting } from "../programs/outcome.ts";
+import { OUTCOME, type Outcome, UNREPLAYABLE, WAITING, type Waiting } from "../programs/outcome.ts";
 import type { Citation } from "../models/model.ts";
 import { CITATION } from "../models/turn-shape.ts";
 import { AGENT_ENDING, type AgentEnding } from "./ending.ts";
@@ -64,7 +64,11 @@ export const CONVERSATION_EVENTS = eventSchemas({
     output: text.exactOptional(),
     sources: z.array(citation),
   },
-  conversation_waiting: { waiting },
+  conversation_waiting: {
+    waiting,
+    /** Why it keeps its process and its driver while it waits, as `execution_waiting` says it of its program. Missing if it was put down. */
+    held: UNREPLAYABLE.exactOptional(),
+  },
   /** It has come to an ending, and the user may say more. */
   conversation_resting: { ending },
   conversation_ended: { ending },

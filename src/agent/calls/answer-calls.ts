@@ -9,7 +9,7 @@ import type { Effect } from "../../tools/tool.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { refusal, resultOfAnswer, type ResultWays, resultOfReport, withFound } from "./call-result.ts";
 import { NO_SOURCE } from "./run-program.ts";
-import type { Waiting } from "../../programs/outcome.ts";
+import type { Unreplayable, Waiting } from "../../programs/outcome.ts";
 
 export interface AnswererParts {
   readonly session: GateSession;
@@ -25,6 +25,8 @@ export interface AnswererParts {
   readonly onResult: (result: CallResult) => void;
   /** Reads from the journal what the calls wait for. */
   readonly waiting: () => Promise<CallsWaiting>;
+  /** Told what the calls wait for if programs that cannot be put down are among them: they wait in their sandboxes. */
+  readonly onHeld: (waiting: Waiting, cause: Unreplayable) => void;
   /** Says of a call that was ended why it has no answer. */
   readonly unanswered: () => string;
   /** Throws if the conversation belongs to another driver now. */
@@ -58,6 +60,8 @@ export class CallAnswerer {
   readonly #unanswered = new Set<string>();
   /** Calls whose programs have stopped to wait. */
   readonly #waitingPrograms = new Set<string>();
+  /** Calls whose programs have waited in their sandboxes, and why those cannot be put down. */
+  readonly #held = new Map<string, Unreplayable>();
   /** Gives up the place of a call in the order, once it waits. */
   readonly #leaving = new Map<string, () => void>();
   /** Programs that were counted as calls: a program that goes on after a wait is counted once. */
@@ -96,9 +100,11 @@ export class CallAnswerer {
       this.#changed = Promise.withResolvers();
       if (this.#isIdle()) {
         const { waiting, isProgramWaiting } = await this.#parts.waiting();
+        const [cause] = calls.flatMap(({ id }) => (this.#unanswered.has(id) ? (this.#held.get(id) ?? []) : []));
         if (waiting && this.#isIdle()) {
-          this.#isOver = true;
-          return waiting;
+          this.#isOver = cause === undefined;
+          if (cause === undefined) return waiting;
+          this.#parts.onHeld(waiting, cause);
         }
         for (const call of calls) {
           if (isProgramWaiting(call.id) || !this.#waitingPrograms.delete(call.id)) continue;
@@ -112,7 +118,16 @@ export class CallAnswerer {
   }
 
   #isIdle(): boolean {
-    return [...this.#unanswered].every((id) => this.#waitingPrograms.has(id) || this.#parts.session.waitsFor(id));
+    const { session } = this.#parts;
+    const waits = (id: string) => this.#waitingPrograms.has(id) || this.#held.has(id) || session.waitsFor(id);
+    return [...this.#unanswered].every(waits);
+  }
+
+  /** The program of a call waits in its sandbox: others take its place in the order. */
+  hold(callId: string, cause: Unreplayable): void {
+    this.#held.set(callId, cause);
+    this.#leaving.get(callId)?.();
+    this.#changed.resolve();
   }
 
   /** A call that waits leaves the order. */

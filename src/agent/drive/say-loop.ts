@@ -96,6 +96,7 @@ export class SayLoop {
         }),
       onResult: (result) => live.takeResult(result),
       waiting: () => this.#callsWaiting(),
+      onHeld: (waiting, held) => this.#emit({ type: "conversation_waiting", execution, waiting, held }),
       unanswered: () => unansweredText(scope.signal),
       checkOwned: () => checkOwned(scope.signal),
     });
@@ -253,8 +254,13 @@ export class SayLoop {
     const { allowChangedTools, asks } = parts;
     this.#emit({ type: "program_started", execution, callId: call.id, source, hosted: false });
     const above = { session: this.#session, execution, callId: call.id, canWait: this.#canWait };
-    const scope = { ...this.#scope, above, artifacts: { space, prefix: `${call.id}/` } };
     const child = childExecution(execution, call.id);
+    const onEvent: AgentScope["onEvent"] = (event) => {
+      this.#scope.onEvent(event);
+      if (event.type === "execution_waiting" && event.held !== undefined && event.execution === child)
+        this.#answerer.hold(call.id, event.held);
+    };
+    const scope = { ...this.#scope, onEvent, above, artifacts: { space, prefix: `${call.id}/` } };
     const startedAt = now();
     const after = await this.#correctedBy(call.id);
     const run = () => executeOnce(scope, source, child, { allowChangedTools, asks, after });

@@ -58,7 +58,7 @@ export const HTTP_EVENTS = {
   conversation_started: CONVERSATION_EVENTS.conversation_started,
   model_changed: CONVERSATION_EVENTS.model_changed,
   turn_ended: CONVERSATION_EVENTS.turn_ended,
-  conversation_waiting: CONVERSATION_EVENTS.conversation_waiting.extend({ waiting: BARE_WAITING }),
+  conversation_waiting: CONVERSATION_EVENTS.conversation_waiting.extend({ waiting: BARE_WAITING }).omit({ held: true }),
   /** `null`: its host asked for one turn alone. */
   conversation_resting: CONVERSATION_EVENTS.conversation_resting.extend({ ending: BARE_ENDING.nullable() }),
   /** `crashed`: it was broken off. */

@@ -1,38 +1,42 @@
-import { cancelPrograms, readPastConversation } from "../../agent/from-journal/past-conversation.ts";
-import { drivenHere } from "../../programs/driven.ts";
+import { randomUUID } from "node:crypto";
+import { now } from "../../clock.ts";
+import { ConversationLog } from "../../agent/drive/conversation-log.ts";
+import {
+  cancelPrograms,
+  type PastConversation,
+  readPastConversation,
+} from "../../agent/from-journal/past-conversation.ts";
+import { drivenHere, refuseDriven } from "../../programs/driven.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { Journal } from "../../journal/journal.ts";
 import type { Conversation, Model } from "../../models/model.ts";
-import type { ApiParts } from "../api/parts.ts";
+import type { Runtime } from "../../runtime.ts";
 
-export interface Ending {
-  readonly execution: ExecutionId;
-  readonly tenant: string;
-  /** The model that answers in it. It is not asked, and need not be there any more. */
-  readonly model: string;
-  readonly hasOpenCalls: boolean;
-}
-
-/** How long a program is claimed to be ended, in milliseconds. */
+/** How long an execution is claimed to be ended, in milliseconds. */
 const LEASE_MS = 15_000;
 
 /** Ends the programs of a conversation that nothing drives, and gives its open calls up. It rests then. */
-export async function giveUpCalls({ runtime }: Pick<ApiParts, "runtime">, { execution, tenant, model }: Ending) {
+export async function giveUpCalls(runtime: Runtime, past: PastConversation): Promise<void> {
   const { journal } = runtime;
+  const { execution, tenant } = past.header;
   if (drivenHere(journal, execution)) return;
   // Of a conversation that is taken up to be ended, programs are not taken up.
-  await cancelPrograms({ journal, leaseMs: LEASE_MS }, await readPastConversation(journal, execution, tenant));
+  await cancelPrograms({ journal, leaseMs: LEASE_MS }, past);
   const signal = AbortSignal.abort(new Error("Its client does not go on with it."));
-  const options = { model: silent(model), tenant, allowChangedTools: true };
+  const options = { model: silent(past.answering.model), tenant, allowChangedTools: true };
   await runtime.resumeAgent(execution, { ...options, signal, approve: () => "later" });
 }
 
-/** Ends a conversation that nothing drives, with its programs. */
-export async function endConversation(parts: Pick<ApiParts, "runtime">, ending: Ending): Promise<void> {
-  const { execution, tenant, model } = ending;
-  if (ending.hasOpenCalls) await giveUpCalls(parts, ending);
-  const options = { model: silent(model), tenant, allowChangedTools: true };
-  const talk = await parts.runtime.converse({ ...options, continue: execution });
-  await talk[Symbol.asyncDispose]();
+/** Ends a conversation that nothing drives, with its programs. Rejects with `execution_driven`, and as the journal does. */
+export async function endConversation(journal: Journal, execution: ExecutionId, tenant: string): Promise<void> {
+  const past = await readPastConversation(journal, execution, tenant);
+  if (past.outcome) return;
+  await refuseDriven(journal, execution);
+  const outcome = past.rest?.ending ?? JSON.stringify({ type: "cancelled" });
+  const driver = { driver: randomUUID(), leaseMs: LEASE_MS };
+  const log = await ConversationLog.claim(journal, past.state, driver, [{ type: "outcome", outcome, at: now() }]);
+  await log.end(true);
+  await cancelPrograms({ journal, leaseMs: LEASE_MS }, past);
 }
 
 /** Stands for the model of a conversation that is only to be ended. */

@@ -114,15 +114,15 @@ export class Expiry {
       const own = await lastAt(journal, summary);
       const last = Math.max(own, ...(await Promise.all(programs.map((one) => lastAt(journal, one)))));
       const at = last + (past.header.limits.waitMs ?? 0);
-      const ending = { execution, tenant, model: past.answering.model, hasOpenCalls: past.open.size > 0 };
       const isStored = isStoredExecution(execution);
       const dueAt = isStored && programs.length === 0 ? own + this.#parts.storedMs : at;
       if (dueAt > now) {
         this.#dueAt.set(execution, dueAt);
         return false;
       }
-      if (isStored && programs.length > 0) await giveUpCalls(this.#parts, ending);
-      else await endConversation(this.#parts, ending);
+      // Nothing goes on with a conversation whose journal was redacted.
+      if (isStored && programs.length > 0 && !past.isRedacted) await giveUpCalls(runtime, past);
+      else await endConversation(journal, execution, tenant);
       return true;
     } finally {
       release();

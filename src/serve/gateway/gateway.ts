@@ -4,7 +4,6 @@
  */
 import type { AgentEnding } from "../../agent/ending.ts";
 import type { AgentEvent } from "../../agent/event.ts";
-import { PortcullisError } from "../../errors.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Model } from "../../models/model.ts";
 import { type Asked, RefusedAsk, type ReplyWriter, type Surface } from "../../models/surface/surface.ts";
@@ -21,6 +20,7 @@ import { ClientIds } from "./carried/client-ids.ts";
 import { isStoredExecution, newExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
 import { countedTokens } from "./count-tokens.ts";
+import { Drive } from "./drive.ts";
 import { endConversation } from "./end-conversation.ts";
 import { Expiry } from "./expiry.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
@@ -76,6 +76,8 @@ function release(held: (() => void)[]): void {
 export class Gateway {
   readonly #parts: GatewayParts;
   readonly #turns = new Turns();
+  /** What is driven now, by its execution. */
+  readonly #driven = new Map<string, Drive>();
   /** The answers that were given before. */
   readonly stored: StoredAnswers;
   readonly expiry: Expiry;
@@ -183,10 +185,10 @@ export class Gateway {
   }
 
   /** Ends the conversation of an answer that its client has asked not to store, unless the client has left before it had it. */
-  async #forget({ asked, key, model, signal }: Exchange, { execution }: Place, ending: AgentEnding | undefined) {
+  async #forget({ asked, key, signal }: Exchange, { execution }: Place, ending: AgentEnding | undefined) {
     if (asked.isStored !== false || isStoredExecution(execution) || signal.aborted || !LAST.has(ending?.type)) return;
     try {
-      await endConversation(this.#parts, { execution, tenant: key.tenant, model: model.name, hasOpenCalls: false });
+      await endConversation(this.#parts.runtime.journal, execution, key.tenant);
     } catch (error) {
       // It ends with what clients have left.
       this.#parts.onError(error);
@@ -284,44 +286,56 @@ export class Gateway {
 
   /** Drives the conversation to the end of the answer, and resolves with how it rests. Nothing is driven for an answer that the journal has. */
   async #drive(
-    { asked, tools, model, runtime, key, signal: left }: Exchange,
+    exchange: Exchange,
     plan: Plan,
     { execution }: Place,
     onEvent: (event: AgentEvent) => void = () => {},
   ): Promise<AgentEnding | undefined> {
     if (plan.type === "repeat") return undefined;
+    const { runtime, key, signal } = exchange;
+    const results = plan.type === "go_on" ? plan.results : {};
+    const answered = new Set(Object.keys(results));
+    const note = async () => {
+      if (answered.size > 0) await runtime.answer(execution, results, { tenant: key.tenant });
+    };
+    const asking = { signal, onEvent, answered };
+    const held = this.#driven.get(execution);
+    if (held) return held.untilAnswer(asking, note);
+    await note();
+    return this.#driveOf(exchange, plan, execution).untilAnswer(asking);
+  }
+
+  #driveOf(
+    { asked, tools, model, runtime, key }: Exchange,
+    plan: Exclude<Plan, { type: "repeat" }>,
+    execution: string,
+  ) {
     const { served, pauseMs, runs, metrics, onEvent: onAny } = this.#parts;
     const { tenant } = key;
-    if (plan.type === "go_on" && Object.keys(plan.results).length > 0)
-      await runtime.answer(execution, plan.results, { tenant });
     const says = plan.type === "begin" || plan.says === true;
     const message = says && asked.said.length > 0 ? asked.said : undefined;
-    return runs.run(execution, async (cancel) => {
-      // A client that has left may ask again: the conversation is left as it is, for then.
-      const leaving = new AbortController();
-      const onLeft = () => leaving.abort(new PortcullisError("runtime_suspended", "The client has left."));
-      if (left.aborted) onLeft();
-      left.addEventListener("abort", onLeft, { once: true });
-      const options = optionsFor({
-        asked,
-        tools,
-        model,
-        pauseMs,
-        most: served.offer,
-        onEvent: (event) => {
-          onEvent(event);
-          onAny(event);
-          if (event.type === "turn_ended") metrics.spent(tenant, model.name, event.usage);
-        },
-      });
-      try {
-        const signal = AbortSignal.any([cancel, leaving.signal]);
-        const { ending } = await runtime.say<unknown>(execution, message, { ...options, tenant, signal });
-        return ending;
-      } finally {
-        left.removeEventListener("abort", onLeft);
-      }
-    });
+    const drive = new Drive((left, onEvent) =>
+      runs
+        .run(execution, async (cancel) => {
+          const options = optionsFor({
+            asked,
+            tools,
+            model,
+            pauseMs,
+            most: served.offer,
+            onEvent: (event) => {
+              onEvent(event);
+              onAny(event);
+              if (event.type === "turn_ended") metrics.spent(tenant, model.name, event.usage);
+            },
+          });
+          const signal = AbortSignal.any([cancel, left]);
+          return (await runtime.say<unknown>(execution, message, { ...options, tenant, signal })).ending;
+        })
+        .finally(() => this.#driven.delete(execution)),
+    );
+    this.#driven.set(execution, drive);
+    return drive;
   }
 }
 

@@ -69,10 +69,8 @@ export class StoredAnswers {
     const end = await this.#turns.take(execution);
     try {
       // A request before this one may have gone on with it.
-      const { replies } = await read();
-      const { answering, open } = replies.state;
-      const ending = { execution, tenant: key.tenant, model: answering.model, hasOpenCalls: open.size > 0 };
-      await endConversation(this.#parts, ending);
+      await read();
+      await endConversation(runtime.journal, execution, key.tenant);
     } finally {
       end();
     }

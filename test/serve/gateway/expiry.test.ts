@@ -171,6 +171,18 @@ test.each([
   expect(gateway.errors).toEqual([]);
 });
 
+test("a conversation whose journal was redacted ends as the others do", async () => {
+  const redact = ({ text }: { readonly text: string }) =>
+    text.includes("Ann") ? [{ start: text.indexOf("Ann"), end: text.indexOf("Ann") + 3, what: "name" }] : [];
+  await using gateway = await openGateway([{ text: "Ten." }], { pauseMs: PAUSE_MS, runtime: { redact } });
+  const { json: message } = await post(gateway, { messages: [{ role: "user", content: "How many has Ann?" }] });
+  expect(message.content).toMatchObject([{ text: "Ten." }]);
+  pass(PAUSE_MS);
+  expect(await gateway.server.recover()).toBe(1);
+  expect(await outcomesIn(gateway.journal)).toEqual(["answered"]);
+  expect(gateway.errors).toEqual([]);
+});
+
 test("calls of the model itself are answered however late: the history goes on, and no call is lost", async () => {
   const script: readonly ScriptedStep[] = [
     { calls: [{ tool: "depot", input: {} }] },

@@ -151,6 +151,33 @@ for (const isStreamed of [false, true])
     expect(gateway.errors).toEqual([]);
   });
 
+for (const isStreamed of [false, true])
+  test(`a client is asked at once for programs that cannot be put down, as often as they ask, ${isStreamed ? "streamed" : "whole"}`, async () => {
+    const twice = (id: number) =>
+      `const at = "ann@example.com"; const { n } = await tools.depot({ id: ${id} }); return n + (await tools.depot({ id: n })).n;`;
+    const script: readonly ScriptedStep[] = [
+      { programs: [twice(1), twice(2)] },
+      ({ results }) => ({ text: results.map(({ text }) => text.split("\n")[0]).join(" and ") }),
+    ];
+    const redact = ({ text }: { readonly text: string }) =>
+      [...text.matchAll(/ann@example\.com/g)].map(({ index, 0: { length } }) => ({
+        start: index,
+        end: index + length,
+        what: "address",
+      }));
+    await using gateway = await openGateway(script, { runtime: { redact } });
+    const ask = asking(gateway, isStreamed);
+    const input: Item[] = [{ role: "user", content: "How many?" }];
+    for (const calls of [2, 2, 0]) {
+      const answer = await ask({ input, store: false });
+      expect(answer.output.filter(isCall)).toHaveLength(calls);
+      expect(answer.output_text).toBe(calls > 0 ? "" : "110 and 220");
+      input.push(...(answer.output as Item[]), ...outputsFor(answer));
+    }
+    expect(await Array.fromAsync(gateway.journal.list({ open: true }))).toEqual([]);
+    expect(gateway.errors).toEqual([]);
+  });
+
 test("a response that is followed twice goes two ways", async () => {
   await using gateway = await openGateway(
     Array.from({ length: 4 }, (): ScriptedStep => ({ said }) => ({ text: said.join("|") })),
