@@ -10,8 +10,9 @@ import { readHeader, readList, readRecords } from "../../journal/reading/read-re
 import { isDriven } from "../../programs/driven.ts";
 import { isOthers } from "../driving/local-driving.ts";
 import { isOfGateway, isStoredExecution } from "./carried/seals.ts";
-import { endConversation, giveUpCalls } from "./end-conversation.ts";
+import { giveUpCalls } from "./end-conversation.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
+import type { RestingConversations } from "./resting.ts";
 import type { Turns } from "./turns.ts";
 
 type Swept = Pick<ExecutionSummary, "execution" | "tenant" | "records">;
@@ -23,6 +24,7 @@ type ExpiryParts = Pick<GatewayParts, "runtime" | "runs" | "onError" | "storedMs
 export class Expiry {
   readonly #parts: ExpiryParts;
   readonly #turns: Turns;
+  readonly #resting: RestingConversations;
   /** Open executions of which it is not looked yet whether they have expired. */
   #seen = new Map<ExecutionId, Seen>();
   /** When open executions expire at the earliest, in milliseconds since 1970: until then they are not read again. */
@@ -30,9 +32,10 @@ export class Expiry {
   #settling: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
-  constructor(parts: ExpiryParts, turns: Turns) {
+  constructor(parts: ExpiryParts, turns: Turns, resting: RestingConversations) {
     this.#parts = parts;
     this.#turns = turns;
+    this.#resting = resting;
   }
 
   stop(): void {
@@ -122,7 +125,7 @@ export class Expiry {
       }
       // Nothing goes on with a conversation whose journal was redacted.
       if (isStored && programs.length > 0 && !past.isRedacted) await giveUpCalls(runtime, past);
-      else await endConversation(journal, execution, tenant);
+      else await this.#resting.end(execution, tenant);
       return true;
     } finally {
       release();

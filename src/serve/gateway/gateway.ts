@@ -21,13 +21,13 @@ import { isStoredExecution, newExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
 import { countedTokens } from "./count-tokens.ts";
 import { Drive } from "./drive.ts";
-import { endConversation } from "./end-conversation.ts";
 import { Expiry } from "./expiry.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import { LiveReply } from "./live-reply.ts";
 import { executionAsked, type Plan, planOf } from "./plan.ts";
 import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
+import { RestingConversations } from "./resting.ts";
 import { readReplies } from "./from-journal/replies.ts";
 import { headOf, type Place, told } from "./from-journal/told.ts";
 import { optionsFor } from "./say-options.ts";
@@ -50,10 +50,16 @@ interface Exchange {
   readonly pauseMs: number;
 }
 
-/** An answer that is sent while it comes. */
-interface Streaming {
+/** What answers a request, and where. */
+interface Planned {
   readonly plan: Plan;
   readonly place: Place;
+}
+
+type Begin = Extract<Plan, { readonly type: "begin" }>;
+
+/** An answer that is sent while it comes. */
+interface Streaming extends Planned {
   readonly writer: ReplyWriter;
   readonly send: (text: string) => void;
 }
@@ -78,22 +84,28 @@ export class Gateway {
   readonly #turns = new Turns();
   /** What is driven now, by its execution. */
   readonly #driven = new Map<string, Drive>();
+  readonly #resting: RestingConversations;
   /** The answers that were given before. */
   readonly stored: StoredAnswers;
   readonly expiry: Expiry;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
-    this.expiry = new Expiry(parts, this.#turns);
-    this.stored = new StoredAnswers(parts, this.#turns);
+    this.#resting = new RestingConversations(parts, this.#turns);
+    this.expiry = new Expiry(parts, this.#turns, this.#resting);
+    this.stored = new StoredAnswers(parts, this.#turns, this.#resting);
   }
 
   /** Answers a request on a path of this surface. Throws what `refuse` of its route writes. */
   async answer(surface: Surface, request: Request, key: Key): Promise<Response> {
-    const { value, held } = await this.#read(request, key);
+    const { value, bytes, held } = await this.#read(request, key);
     try {
       const ids = new ClientIds(this.#parts.seals, key, surface.ids);
-      const hold = (bytes: number) => void held.push(this.#parts.open.hold(key.id, bytes, WHAT));
+      let requestBytes = bytes;
+      const hold = (more: number) => {
+        held.push(this.#parts.open.hold(key.id, more, WHAT));
+        requestBytes += more;
+      };
       const { readings } = this.#parts;
       const stored = await readings.run(key.id, request.signal, () =>
         this.stored.items(surface, value, { ids, key, hold }),
@@ -119,7 +131,17 @@ export class Gateway {
       const execution = executionAsked(exchange, asked);
       if (execution !== undefined) held.push(await this.#turns.take(execution));
       const plan = await readings.run(key.id, request.signal, () => planOf(exchange, asked, exchange.tools));
-      return await (asked.isStreamed ? this.#streamed(exchange, plan, held) : this.#whole(exchange, plan, held));
+      const place = plan.type === "begin" ? { execution: newExecution(asked.isStored === true), reply: 0 } : plan;
+      if (place.execution !== execution) held.push(await this.#turns.take(place.execution));
+      this.#resting.note(
+        place.execution,
+        key.tenant,
+        requestBytes,
+        asked.previous === undefined ? undefined : execution,
+      );
+      if (plan.type === "begin") await this.#copyHistory(exchange, plan, place);
+      const answering = asked.isStreamed ? this.#streamed : this.#whole;
+      return await answering.call(this, exchange, { plan, place }, held);
     } catch (error) {
       release(held);
       throw error;
@@ -142,7 +164,10 @@ export class Gateway {
   }
 
   /** Reads a body. What it holds is released at the end of the answer. */
-  async #read(request: Request, key: Key): Promise<{ readonly value: unknown; readonly held: (() => void)[] }> {
+  async #read(
+    request: Request,
+    key: Key,
+  ): Promise<{ readonly value: unknown; readonly bytes: number; readonly held: (() => void)[] }> {
     const { maxBodyBytes, open, isReady } = this.#parts;
     if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
     const reading = open.hold(key.id, declaredBytes(request, maxBodyBytes), WHAT);
@@ -154,7 +179,7 @@ export class Gateway {
     const held = [open.hold(key.id, bytes, WHAT)];
     try {
       held.push(takePlace(this.#parts, key));
-      return { value, held };
+      return { value, bytes, held };
     } catch (error) {
       release(held);
       throw error;
@@ -173,8 +198,7 @@ export class Gateway {
     throw new RefusedAsk({ kind: "not_found", place: "model", message: `model: ${name.slice(0, 200)}` });
   }
 
-  async #whole(exchange: Exchange, plan: Plan, held: (() => void)[]): Promise<Response> {
-    const place = await this.#placed(exchange, plan);
+  async #whole(exchange: Exchange, { plan, place }: Planned, held: (() => void)[]): Promise<Response> {
     const ending = await this.#drive(exchange, plan, place);
     const refusal = ending && refusalOfEnding(ending);
     if (refusal) throw new RefusedAsk(refusal);
@@ -188,7 +212,7 @@ export class Gateway {
   async #forget({ asked, key, signal }: Exchange, { execution }: Place, ending: AgentEnding | undefined) {
     if (asked.isStored !== false || isStoredExecution(execution) || signal.aborted || !LAST.has(ending?.type)) return;
     try {
-      await endConversation(this.#parts.runtime.journal, execution, key.tenant);
+      await this.#resting.end(execution, key.tenant);
     } catch (error) {
       // It ends with what clients have left.
       this.#parts.onError(error);
@@ -201,8 +225,7 @@ export class Gateway {
   }
 
   /** The answer begins with the first piece that there is: until then a failure has its own status. */
-  async #streamed(exchange: Exchange, plan: Plan, held: (() => void)[]): Promise<Response> {
-    const place = await this.#placed(exchange, plan);
+  async #streamed(exchange: Exchange, { plan, place }: Planned, held: (() => void)[]): Promise<Response> {
     const begun = Promise.withResolvers<void>();
     const left = new AbortController();
     const encoder = new TextEncoder();
@@ -266,12 +289,10 @@ export class Gateway {
     }
   }
 
-  /** Begins the conversation if there is none yet. */
-  async #placed({ asked, tools, model, runtime, key }: Exchange, plan: Plan): Promise<Place> {
-    if (plan.type !== "begin") return plan;
-    const execution = newExecution(asked.isStored === true);
-    const history = plan.history ?? historyAsked(asked, tools, model.name);
-    if (history.length === 0) return { execution, reply: 0 };
+  /** Begins the conversation, if there is anything before what its client says now. */
+  async #copyHistory({ asked, tools, model, runtime, key }: Exchange, { history: known }: Begin, { execution }: Place) {
+    const history = known ?? historyAsked(asked, tools, model.name);
+    if (history.length === 0) return;
     const { served, pauseMs } = this.#parts;
     const options = optionsFor({ asked, tools, model, pauseMs, most: served.offer, onEvent: () => {} });
     const talk = await runtime.converse({
@@ -281,7 +302,6 @@ export class Gateway {
       continue: transcriptOf(history, asked, model.name),
     });
     await talk.leave();
-    return { execution, reply: 0 };
   }
 
   /** Drives the conversation to the end of the answer, and resolves with how it rests. Nothing is driven for an answer that the journal has. */
@@ -305,14 +325,10 @@ export class Gateway {
     return this.#driveOf(exchange, plan, execution).untilAnswer(asking);
   }
 
-  #driveOf(
-    { asked, tools, model, runtime, key }: Exchange,
-    plan: Exclude<Plan, { type: "repeat" }>,
-    execution: string,
-  ) {
+  #driveOf({ asked, tools, model, runtime, key }: Exchange, plan: Plan, execution: string) {
     const { served, pauseMs, runs, metrics, onEvent: onAny } = this.#parts;
     const { tenant } = key;
-    const says = plan.type === "begin" || plan.says === true;
+    const says = plan.type === "begin" || (plan.type === "go_on" && plan.says === true);
     const message = says && asked.said.length > 0 ? asked.said : undefined;
     const drive = new Drive((left, onEvent) =>
       runs

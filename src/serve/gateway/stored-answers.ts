@@ -6,9 +6,9 @@ import { ClientTools } from "./client-tools.ts";
 import type { ToldPart } from "./from-journal/replies.ts";
 import { repliesIfAny, type Telling } from "./from-journal/told.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
-import { endConversation } from "./end-conversation.ts";
 import { previousOf } from "./plan.ts";
 import { newRequestId } from "./refusals.ts";
+import type { RestingConversations } from "./resting.ts";
 import type { Turns } from "./turns.ts";
 
 /** Conversations to whose items one request may refer. */
@@ -21,10 +21,12 @@ const NO_TOOLS = new ClientTools([]);
 export class StoredAnswers {
   readonly #parts: GatewayParts;
   readonly #turns: Turns;
+  readonly #resting: RestingConversations;
 
-  constructor(parts: GatewayParts, turns: Turns) {
+  constructor(parts: GatewayParts, turns: Turns, resting: RestingConversations) {
     this.#parts = parts;
     this.#turns = turns;
+    this.#resting = resting;
   }
 
   /**
@@ -70,7 +72,7 @@ export class StoredAnswers {
     try {
       // A request before this one may have gone on with it.
       await read();
-      await endConversation(runtime.journal, execution, key.tenant);
+      await this.#resting.end(execution, key.tenant);
     } finally {
       end();
     }

@@ -2,6 +2,11 @@
 export class Turns {
   readonly #last = new Map<string, Promise<void>>();
 
+  /** Whether a request has a conversation, or waits for it. */
+  isTaken(conversation: string): boolean {
+    return this.#last.has(conversation);
+  }
+
   /** Resolves when it is the turn of this request, with the function that ends it. */
   async take(conversation: string): Promise<() => void> {
     const before = this.#last.get(conversation);

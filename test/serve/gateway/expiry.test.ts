@@ -2,6 +2,7 @@
  * Holds
  * src/serve/gateway/expiry.ts
  * src/serve/gateway/end-conversation.ts
+ * src/serve/gateway/resting.ts
  */
 import type OpenAI from "openai";
 import { beforeEach, expect, test } from "vitest";
@@ -169,6 +170,29 @@ test.each([
   expect(await outcomesIn(journal)).toEqual(["cancelled", "cancelled"]);
   await expect(late()).rejects.toMatchObject(gone);
   expect(gateway.errors).toEqual([]);
+});
+
+test("in a journal in memory the oldest conversations of the tenant with most text end first, on both paths, and the operator is told once", async () => {
+  await using gateway = await openGateway(Array.from({ length: 60 }, () => ({ text: "said" })));
+  const isOpen = async (id: string, key?: string) => {
+    const after = gateway.openai(key).responses.create({ model: "m", input: "more", previous_response_id: id });
+    return after.then(
+      () => true,
+      ({ code }: { readonly code?: unknown }) => code !== "previous_response_not_found",
+    );
+  };
+  const first = await gateway.openai("bea").responses.create({ model: "m", input: "short" });
+  const input = "x".repeat(3_900_000);
+  const ids: string[] = [];
+  for (let count = 0; count < 10; count += 1)
+    ids.push((await gateway.openai().responses.create({ model: "m", input })).id);
+  expect(await Promise.all([ids[0], ids[1], ids.at(-1)].map((id) => isOpen(String(id))))).toEqual([false, false, true]);
+  expect(await isOpen(first.id, "bea")).toBe(true);
+  for (let count = 0; count < 10; count += 1) await post(gateway, { messages: [{ role: "user", content: input }] });
+  expect(await Promise.all(ids.map((id) => isOpen(id)))).toEqual(ids.map(() => false));
+  expect(await isOpen(first.id, "bea")).toBe(true);
+  expect((await outcomesIn(gateway.journal)).filter((one) => one === "open").length).toBeLessThan(12);
+  expect(gateway.errors).toMatchObject([{ code: "conversation_ended", message: expect.stringContaining("--journal") }]);
 });
 
 test("a conversation whose journal was redacted ends as the others do", async () => {
