@@ -21,7 +21,7 @@ DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),
 PACKAGERS := bridge/globals page test/packagers
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo packages demo-docker image globals page options test test-all test-engine test-machine test-steady kill-test fleet-test mutants live check format lint types bench bench-durable bench-fleet simulate-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-gateway bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page options test test-all test-engine test-machine test-steady kill-test fleet-test mutants live check format lint types bench bench-durable bench-fleet bench-growth bench-density bench-serve-size bench-peers bench-streams bench-gateway bench-tokens build dist clean
 
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
@@ -129,21 +129,9 @@ bench-fleet: export PORTCULLIS_TESTS := all
 bench-fleet: build
 	@node test/bench/bench-fleet.ts
 
-# What 10,000 workers with 1,000,000 waiting executions would need, computed from what bench-fleet measured. Measures nothing.
-simulate-fleet: $(PACKAGES)
-	@node test/bench/plan/simulate-fleet.ts
-
 # Programs that all wait at once on eight engines: PROGRAMS of them (1,000), WAIT_MS for each call (2,000).
 bench-density: build
 	@node test/bench/bench-density.ts
-
-# Isolates that share a process, against a process for each: memory, and what one program does to the others.
-bench-isolates: $(PACKAGES)
-	@node test/bench/bench-isolates.ts
-
-# What telemetry costs: switched off, on without an SDK, and with one.
-bench-telemetry: build
-	@node test/bench/bench-telemetry.ts
 
 # What a server takes, for the table of docs/serving.md. ENGINES (32) programs run at once.
 bench-serve-size: build
@@ -162,14 +150,6 @@ bench-peers: build
 # What rows cost as a stream, as one result, as pages, and in a raw loop in an isolate. ROUNDS (5) and SIZES select.
 bench-streams: build
 	@node test/bench/bench-streams.ts
-
-# What a corrected program saves that goes on from the one before it. PAUSE_MS (50) is what a handler takes; TASKS selects.
-bench-recovering: $(PACKAGES)
-	@node --conditions=portcullis-source test/bench/bench-recovering.ts
-
-# What types are worth that are learned from results: fields, tokens, failed programs. TOOLS (60) bounds the tools of an API.
-bench-observed: $(PACKAGES)
-	@node --conditions=portcullis-source test/bench/bench-observed.ts
 
 # What the gateway adds to the first word of an answer, beside its upstream alone. CLIENTS (8,200) is how many ask at once,
 # of programs MOST_PROGRAMS (8) at most.
