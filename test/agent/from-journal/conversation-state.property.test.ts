@@ -26,7 +26,7 @@ import { viewExecution } from "../../../src/views/view-execution.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { header } from "../../journal/records.ts";
-import { testOfAll } from "../../support/all-tests.ts";
+import { runs, testOfAll } from "../../support/all-tests.ts";
 
 const AT = 1_700_000_000_000;
 const { kind: _, program: __, source: ___, sandbox: ____, ...BASE } = header("one");
@@ -155,53 +155,53 @@ const journeys = fc.record({
 
 test("a conversation that lives is the same value as its journal cut after that record, whoever drives it", async () => {
   const seen = new Set<string>();
-  await fc.assert(
-    fc.asyncProperty(journeys, async ({ task, copied, drawn, ends }) => {
-      const journal = createMemoryJournal();
-      const driver = { driver: "d0", leaseMs: 60_000 };
-      const first = conversation({ task, ...(copied ? { continues: { turns: 1 } } : {}) });
-      let log = await ConversationLog.create(journal, first, driver);
-      if (copied) await log.append(...(STEPS["answer"] as Step)(log.state, 0)!);
-      const compare = async () => {
-        const past = await readPastConversation(journal, "one", "default");
-        expect(log.state).toEqual(past.state);
-        const lives = await readBelow(journal, log.state, { agents: false });
-        expect(lives).toEqual(past);
-        const standing = standingOfConversation(past);
-        expect(standingOfConversation(lives)).toEqual(standing);
-        seen.add(standing.state);
-      };
-      await compare();
-      for (const [index, [name, pick]] of drawn.entries()) {
-        if (name === "another driver") {
-          await log.end(false);
-          const { state } = await readPastConversation(journal, "one", "default");
-          log = await ConversationLog.claim(journal, state, { driver: `d${index}`, leaseMs: 60_000 }, []);
-        } else if (name === "a decision of others") {
-          const [given] = (STEPS["decision"] as Step)(log.state, pick) ?? [];
-          if (!given) continue;
-          await journal.append("one", (await journal.find("one")).records, [given]);
-          await log.catchUp();
-        } else {
-          const step = (STEPS[name] as Step)(log.state, pick);
-          if (!step) continue;
-          // What is deferred is written with what follows.
-          if (name === "results") log.defer(...step);
-          else await log.append(...step);
-          if (name === "results") continue;
-        }
-        seen.add(name);
-        await compare();
+  const property = fc.asyncProperty(journeys, async ({ task, copied, drawn, ends }) => {
+    const journal = createMemoryJournal();
+    const driver = { driver: "d0", leaseMs: 60_000 };
+    const first = conversation({ task, ...(copied ? { continues: { turns: 1 } } : {}) });
+    let log = await ConversationLog.create(journal, first, driver);
+    if (copied) await log.append(...(STEPS["answer"] as Step)(log.state, 0)!);
+    const compare = async () => {
+      const past = await readPastConversation(journal, "one", "default");
+      expect(log.state).toEqual(past.state);
+      const lives = await readBelow(journal, log.state, { agents: false });
+      expect(lives).toEqual(past);
+      const standing = standingOfConversation(past);
+      expect(standingOfConversation(lives)).toEqual(standing);
+      seen.add(standing.state);
+    };
+    await compare();
+    for (const [index, [name, pick]] of drawn.entries()) {
+      if (name === "another driver") {
+        await log.end(false);
+        const { state } = await readPastConversation(journal, "one", "default");
+        log = await ConversationLog.claim(journal, state, { driver: `d${index}`, leaseMs: 60_000 }, []);
+      } else if (name === "a decision of others") {
+        const [given] = (STEPS["decision"] as Step)(log.state, pick) ?? [];
+        if (!given) continue;
+        await journal.append("one", (await journal.find("one")).records, [given]);
+        await log.catchUp();
+      } else {
+        const step = (STEPS[name] as Step)(log.state, pick);
+        if (!step) continue;
+        // What is deferred is written with what follows.
+        if (name === "results") log.defer(...step);
+        else await log.append(...step);
+        if (name === "results") continue;
       }
-      await log.append({ type: "rest", ending: '{"type":"cancelled"}', at: AT });
+      seen.add(name);
       await compare();
-      if (ends) await log.append({ type: "outcome", outcome: '{"type":"cancelled"}', at: AT });
-      await log.end(true);
-      await compare();
-      expect(copiedTurns(log.state)).toBe(copied ? 1 : 0);
-    }),
-    { numRuns: 300 },
-  );
+    }
+    await log.append({ type: "rest", ending: '{"type":"cancelled"}', at: AT });
+    await compare();
+    if (ends) await log.append({ type: "outcome", outcome: '{"type":"cancelled"}', at: AT });
+    await log.end(true);
+    await compare();
+    expect(copiedTurns(log.state)).toBe(copied ? 1 : 0);
+  });
+  await fc.assert(property, { numRuns: runs(300) });
+  // Few draws may leave out what is counted. Those of the seed do not.
+  await fc.assert(property, { numRuns: 150, seed: 5 });
   const all = [...Object.keys(STEPS).filter((name) => name !== "results"), ...DRIVINGS, "ended", "running", "waiting"];
   expect([...seen].toSorted()).toEqual(all.toSorted());
 });
@@ -304,28 +304,28 @@ function isDriven({ open, rest, calls }: ConversationState, record: JournalRecor
 
 test("list, status, view, show, events, recover and the report say alike how a conversation stands, cut after any record", async () => {
   const seen = new Set<string>();
-  await fc.assert(
-    fc.asyncProperty(journeys, async ({ task, copied, drawn, ends }) => {
-      const state = new ConversationState();
-      const records: JournalRecord[] = [];
-      const take = (...step: readonly [OneRecord, Content?]) => {
-        const [record, content] = timed(step, AT + 100 * records.length);
-        applyRecord(state, record, content);
-        records.push(record);
-      };
-      take(conversation({ task, limits: {}, ...(copied ? { continues: { turns: 1 } } : {}) }));
-      if (copied) take(...(STEPS["answer"] as Step)(state, 0)!);
-      for (const [name, pick] of drawn) {
-        const step = STEPS[name]?.(state, pick);
-        if (step && isDriven(state, step[0])) take(...step);
-      }
-      if (ends) take({ type: "outcome", outcome: '{"type":"cancelled"}', at: AT });
-      seen.delete(WAITED);
-      for (let length = copied ? 2 : 1; length <= records.length; length += 1)
-        await compareReaders(await cutAt(records, length), records.slice(0, length), seen);
-    }),
-    { numRuns: 200 },
-  );
+  const property = fc.asyncProperty(journeys, async ({ task, copied, drawn, ends }) => {
+    const state = new ConversationState();
+    const records: JournalRecord[] = [];
+    const take = (...step: readonly [OneRecord, Content?]) => {
+      const [record, content] = timed(step, AT + 100 * records.length);
+      applyRecord(state, record, content);
+      records.push(record);
+    };
+    take(conversation({ task, limits: {}, ...(copied ? { continues: { turns: 1 } } : {}) }));
+    if (copied) take(...(STEPS["answer"] as Step)(state, 0)!);
+    for (const [name, pick] of drawn) {
+      const step = STEPS[name]?.(state, pick);
+      if (step && isDriven(state, step[0])) take(...step);
+    }
+    if (ends) take({ type: "outcome", outcome: '{"type":"cancelled"}', at: AT });
+    seen.delete(WAITED);
+    for (let length = copied ? 2 : 1; length <= records.length; length += 1)
+      await compareReaders(await cutAt(records, length), records.slice(0, length), seen);
+  });
+  await fc.assert(property, { numRuns: runs(200) });
+  // Few draws may leave out what is counted. Those of the seed do not.
+  await fc.assert(property, { numRuns: 80, seed: 5 });
   expect([...seen]).toEqual(expect.arrayContaining(["waits for its host", "waits for others"]));
 });
 

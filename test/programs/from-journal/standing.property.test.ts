@@ -16,6 +16,7 @@ import { shownText } from "../../../src/cli/commands/journal/show.ts";
 import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { header, RECORDS } from "../../journal/records.ts";
+import { runs } from "../../support/all-tests.ts";
 
 const AT = 1_700_000_000_000;
 const CALLS = [1, 2, 3];
@@ -156,52 +157,52 @@ async function answers(records: readonly JournalRecord[]) {
 
 test("list, status, view, show, events, recover and resume say alike how an execution stands, cut after any record", async () => {
   const seen = new Set<string>();
-  await fc.assert(
-    fc.asyncProperty(journals, async (all) => {
-      let waited = false;
-      for (let length = 1; length <= all.length; length += 1) {
-        const records = all.slice(0, length);
-        const { state } = await readPast(records);
-        const standing = standingOf(state, false).state;
-        const { journal, resumed, listed, status, view, text, told, past } = await answers(records);
-        expect([listed?.state, status.listed.state, view.state]).toEqual([standing, standing, standing]);
-        expect(standingOf(past.state, false).state).toBe(standing);
-        expect(status.report?.outcome.type === "waiting").toBe(standing === "waiting");
-        expect(status.report !== undefined).toBe(standing !== "running");
-        // What waits is named alike, and each call of it is waiting where calls are listed.
-        const waits = view.waiting.map(({ tool }) => tool).toSorted();
-        if (standing === "waiting") expect(waits).toEqual([...(listed?.waitsFor ?? [])].toSorted());
-        else expect(listed?.waitsFor).toEqual([]);
-        const waitingCalls = view.calls.filter(({ state }) => state === "waiting").map(({ id }) => id);
-        expect(waitingCalls).toEqual(view.waiting.map(({ id }) => id).filter((id) => known(view, id)));
-        const open = view.calls.filter((call) => call.state === "waiting" || call.state === "open");
-        if (standing === "ended") expect([open, view.waiting]).toEqual([[], []]);
-        expect(text.includes("waits for")).toBe(view.waiting.length > 0);
-        // An event tells of the wait when it begins, and by `held` that it ends with its driver.
-        const driven = standingOf(state, true);
-        seen.add(driven.state === standing ? standing : "left by its driver");
-        const began = driven.state === "waiting" && !waited;
-        waited = driven.state === "waiting";
-        const wait = told.find(({ type }) => type === "execution_waiting");
-        expect([wait !== undefined, wait !== undefined && "held" in wait.data]).toEqual([
-          began,
-          began && driven.held !== undefined,
-        ]);
-        if (began && driven.held === undefined) expect(standing).toBe("waiting");
-        // Each call that has ended is told of alike by the report and the view.
-        const ended = view.calls.filter(({ state: one }) => one !== "waiting" && one !== "open");
-        const lines = new Map(past.lines.map((line) => [line.callId, line]));
-        expect(ended.map(({ id }) => id).toSorted()).toEqual(
-          [...lines.keys()].filter((id) => known(view, id)).toSorted(),
-        );
-        for (const { id, state: end, bytes, ms = 0, started, attempts, effect } of ended)
-          expect({ end, bytes, ms, started, attempts, effect }).toEqual(factsOf(lines.get(id)));
-        // What waits is left alone by a recovery; anything else is taken up, or has ended.
-        expect(await isTakenUp(journal)).toBe(standing === "running");
-        expect(resumed?.outcome.type).toBe(standing === "waiting" ? "waiting" : undefined);
-      }
-    }),
-    { numRuns: 100, examples: [[ENDED_WITHOUT_RESULT], [DECIDED_EARLY]] },
-  );
+  const property = fc.asyncProperty(journals, async (all) => {
+    let waited = false;
+    for (let length = 1; length <= all.length; length += 1) {
+      const records = all.slice(0, length);
+      const { state } = await readPast(records);
+      const standing = standingOf(state, false).state;
+      const { journal, resumed, listed, status, view, text, told, past } = await answers(records);
+      expect([listed?.state, status.listed.state, view.state]).toEqual([standing, standing, standing]);
+      expect(standingOf(past.state, false).state).toBe(standing);
+      expect(status.report?.outcome.type === "waiting").toBe(standing === "waiting");
+      expect(status.report !== undefined).toBe(standing !== "running");
+      // What waits is named alike, and each call of it is waiting where calls are listed.
+      const waits = view.waiting.map(({ tool }) => tool).toSorted();
+      if (standing === "waiting") expect(waits).toEqual([...(listed?.waitsFor ?? [])].toSorted());
+      else expect(listed?.waitsFor).toEqual([]);
+      const waitingCalls = view.calls.filter(({ state }) => state === "waiting").map(({ id }) => id);
+      expect(waitingCalls).toEqual(view.waiting.map(({ id }) => id).filter((id) => known(view, id)));
+      const open = view.calls.filter((call) => call.state === "waiting" || call.state === "open");
+      if (standing === "ended") expect([open, view.waiting]).toEqual([[], []]);
+      expect(text.includes("waits for")).toBe(view.waiting.length > 0);
+      // An event tells of the wait when it begins, and by `held` that it ends with its driver.
+      const driven = standingOf(state, true);
+      seen.add(driven.state === standing ? standing : "left by its driver");
+      const began = driven.state === "waiting" && !waited;
+      waited = driven.state === "waiting";
+      const wait = told.find(({ type }) => type === "execution_waiting");
+      expect([wait !== undefined, wait !== undefined && "held" in wait.data]).toEqual([
+        began,
+        began && driven.held !== undefined,
+      ]);
+      if (began && driven.held === undefined) expect(standing).toBe("waiting");
+      // Each call that has ended is told of alike by the report and the view.
+      const ended = view.calls.filter(({ state: one }) => one !== "waiting" && one !== "open");
+      const lines = new Map(past.lines.map((line) => [line.callId, line]));
+      expect(ended.map(({ id }) => id).toSorted()).toEqual(
+        [...lines.keys()].filter((id) => known(view, id)).toSorted(),
+      );
+      for (const { id, state: end, bytes, ms = 0, started, attempts, effect } of ended)
+        expect({ end, bytes, ms, started, attempts, effect }).toEqual(factsOf(lines.get(id)));
+      // What waits is left alone by a recovery; anything else is taken up, or has ended.
+      expect(await isTakenUp(journal)).toBe(standing === "running");
+      expect(resumed?.outcome.type).toBe(standing === "waiting" ? "waiting" : undefined);
+    }
+  });
+  await fc.assert(property, { numRuns: runs(100), examples: [[ENDED_WITHOUT_RESULT], [DECIDED_EARLY]] });
+  // Few draws may leave out what is counted. Those of the seed do not.
+  await fc.assert(property, { numRuns: 50, seed: 5 });
   expect([...seen].toSorted()).toEqual(["ended", "left by its driver", "running", "waiting"]);
 });
