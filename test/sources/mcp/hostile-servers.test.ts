@@ -223,7 +223,7 @@ test("garbage on standard output is no message, and is kept for the operator", a
   expect(source.log).toContain("{not json");
 });
 
-test("a flood on standard error stops nothing, and its end is kept without credentials", async () => {
+testOfAll("a flood on standard error stops nothing, and its end is kept without credentials", async () => {
   await using source = await fromMcp({ ...rawServer("flood"), env: { API_TOKEN: "token-0123456789" } }, READ);
   expect(await call(source.tools, "raw.echo({})")).toBe("after the flood");
   expect(source.log).toMatch(/the end, \[secret\]\n$/);

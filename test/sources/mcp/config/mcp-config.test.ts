@@ -122,7 +122,7 @@ describe("the formats of clients", () => {
     await expect(fromMcpConfig(file)).rejects.toMatchObject({ code: "source_unavailable" });
   });
 
-  test("a server is started in the folder of its project", async () => {
+  testOfAll("a server is started in the folder of its project", async () => {
     const project = join(folder, "project");
     mkdirSync(join(project, ".vscode"), { recursive: true });
     const file = join(project, ".vscode", "mcp.json");
