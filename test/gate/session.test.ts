@@ -36,6 +36,13 @@ test("a tool's fields are read from its schema once, however many calls are refu
   expect(read - before).toBe(1);
 });
 
+test("of a thousand unknown names that come at once, the first ten get a hint", async () => {
+  const { call } = openSession({ tools: [makeTool({ name: "billing.list" })] });
+  const answers = await Promise.all(Array.from({ length: 1000 }, () => call({}, { tool: "billing.lst" })));
+  const hinted = answers.filter((answer) => JSON.stringify(answer).includes("Did you mean billing.list?"));
+  expect(hinted).toEqual(answers.slice(0, 10));
+});
+
 // ---- its turn --------------------------------------------------------------------------------------------------
 
 test("an execution runs callsAtOnce calls at once, and each one that ends starts the next", async () => {

@@ -44,3 +44,9 @@ test("a long name that is like nothing has no nearest", () => {
 test("an enormous name is near nothing, and answered at once", () => {
   expect(nearest("x".repeat(1_000_000), KNOWN)).toEqual([]);
 });
+
+test("where so many names are known that a comparison would hold up the thread, none is near", () => {
+  const many = Array.from({ length: 10_000 }, (_, n) => `billing.listInvoices${n}`);
+  expect(nearest("billing.listInvoice", many.slice(0, 500))).not.toEqual([]);
+  expect(nearest("billing.listInvoice", many)).toEqual([]);
+});

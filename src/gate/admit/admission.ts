@@ -28,6 +28,9 @@ export interface AdmissionParts {
   readonly share: Share;
 }
 
+/** Unknown names for which similar ones are looked for: a model may send a thousand at once. */
+const MOST_HINTS = 10;
+
 /** An input that was read, a refusal, or undefined if the call has ended. */
 export type TakenInput = { readonly ok: true; readonly value: unknown } | Refusal | undefined;
 
@@ -37,6 +40,7 @@ export class Admission {
   readonly #parts: AdmissionParts;
   readonly #inputBytes = new Map<OpenCall, number>();
   #overdraft: Overdraft | undefined;
+  #hints = MOST_HINTS;
 
   constructor(parts: AdmissionParts) {
     this.#parts = parts;
@@ -54,7 +58,7 @@ export class Admission {
     const tool = own.get(name) ?? tools.get(name);
     const isCaller = callers.includes(caller);
     if (!tool || !isCaller || !(isHosts || isVisible(tool, visibleTo)))
-      return sentences.toolUnknown(name, isCaller ? tools.nearestNames(name, caller) : []);
+      return sentences.toolUnknown(name, isCaller && this.#hints-- > 0 ? tools.nearestNames(name, caller) : []);
     return tool.allowedCallers.includes(caller) ? tool : sentences.callerNotAllowed(tool);
   }
 

@@ -89,7 +89,15 @@ export class SessionArtifacts {
     const { name } = input as { readonly name: string };
     const { space } = this.#place;
     if (space.find(name)) return undefined;
-    return artifactUnknown(name, nearestOf(name, space), space.all);
+    return artifactUnknown(
+      name,
+      nearest(
+        name,
+        space.all.map((one) => one.name),
+        2,
+      ),
+      space.all,
+    );
   }
 
   async #save({ name, text, bytes, shape, first }: SaveInput, callId: string) {
@@ -113,18 +121,6 @@ export class SessionArtifacts {
 const TARGETS: readonly RedactTarget[] = ["model", "journal", "log"];
 const NAME_REDACTED =
   "its name holds something that is taken out of texts, and a name cannot be changed: choose another one";
-
-/** Longest name that is compared with others, in characters: a comparison takes time in proportion to its square. */
-const COMPARED_LENGTH = 40;
-
-function nearestOf(name: string, { all }: ArtifactSpace): readonly string[] {
-  if (name.length > COMPARED_LENGTH) return [];
-  return nearest(
-    name,
-    all.map((one) => one.name).filter(({ length }) => length <= COMPARED_LENGTH),
-    2,
-  );
-}
 
 function keepingTool(
   name: string,
