@@ -4,7 +4,6 @@
  */
 import { PortcullisError } from "../errors.ts";
 import type { DecisionRecord } from "../journal/record.ts";
-import { effectOfCall } from "../tools/effect.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
 import { earlierOf } from "./call-ledger.ts";
@@ -55,7 +54,7 @@ export class CallSteps {
 
   constructor(parts: StepsParts) {
     this.#parts = parts;
-    const { earlier, inContext, ledger, remembered, scope, share } = parts;
+    const { earlier, ledger, remembered, scope, share } = parts;
     this.#granted = new GrantedCalls(remembered.grants, ledger);
     this.#standIns =
       earlier &&
@@ -64,7 +63,6 @@ export class CallSteps {
         earlier,
         share,
         redactor: scope.redactor,
-        readEffect: (call, input) => inContext(() => call.readEffect(input)),
         mayBeHeld: (call) => mayBeHeld(call, parts),
         ruleOn: (call, input) => ruleOn(call, input, parts),
       });
@@ -165,7 +163,8 @@ export class CallSteps {
         const ruled = await ruleOn(call, input, this.#parts);
         if (ruled.type === "deny") return this.#refuseByPolicy(call, ruled.reason);
         if (ruled.type === "none") return calls.refuse(call, sentences.policyUnavailable(call.tool.name), ruled.error);
-        if (ruled.type === "allow") return this.#run(call, { input });
+        // The tool's own rule may have changed what it was given.
+        if (ruled.type === "allow") return this.#run(call, call.tool.approvable ? undefined : { input });
         call.decided.policy = ruled.reason;
         return NEEDS_APPROVAL;
       }),
@@ -222,7 +221,7 @@ export class CallSteps {
     const grants = remembered.grants.leftFor(call.tool);
     const grantsLeft = remembered.grants.left;
     const about = {
-      ...toolAbout(call, inContext(() => effectOfCall(call.tool, input)).effect),
+      ...toolAbout(call, call.decided.effect),
       policy: call.decided.policy,
       ...(grants.length === 0 ? {} : { grants }),
     };
@@ -417,11 +416,8 @@ export class CallSteps {
 
   /** Reads a call's input to ask what the call changes. After that only the input's text is held. */
   async #readEffect(call: OpenCall): Promise<Answer | typeof EFFECT_READ | undefined> {
-    const { admission, inContext, runner } = this.#parts;
-    const read = await runner.withInput(call, async (input): Promise<typeof EFFECT_READ> => {
-      inContext(() => call.readEffect(input));
-      return EFFECT_READ;
-    });
+    const { admission, runner } = this.#parts;
+    const read = await runner.withInput(call, async (): Promise<typeof EFFECT_READ> => EFFECT_READ);
     admission.giveBackInput(call);
     return read;
   }

@@ -142,6 +142,7 @@ export class OpenCall {
   #approvalWait: WaitedTime | undefined;
   #inputText: string;
   #inputDigest: string | undefined;
+  #isEffectRead = false;
 
   constructor(
     tool: Tool,
@@ -211,8 +212,14 @@ export class OpenCall {
     else if (streamed) this.handling.streamed = { ...streamed, asked: streamed.asked + 1 };
   }
 
+  /** Whether what it changes does not depend on its input, or was asked already. */
+  get isEffectKnown(): boolean {
+    return this.tool.effectOf === undefined || this.#isEffectRead;
+  }
+
   /** Asks what the call changes, now that its input is read: no less than an earlier driver was told. */
   readEffect(input: unknown): void {
+    this.#isEffectRead = true;
     const { effect, error } = effectOfCall(this.tool, input);
     this.decided.effect = graverEffect(effect, this.decided.effectBefore);
     this.noticed ??= error;

@@ -90,11 +90,12 @@ export class Redactor {
 
   /** Undefined if the function has failed. */
   async #find(request: RedactRequest): Promise<readonly RedactFinding[] | undefined> {
+    const { length } = request.text;
     const late = Promise.withResolvers<never>();
     using _ = after(REDACT_MS, () => late.reject(tookTooLong()));
     try {
       const given: unknown = await Promise.race([late.promise, (async () => this.#redact(request))()]);
-      return readFindings(given, request.text.length);
+      return readFindings(given, length);
     } catch (error) {
       this.#onFailed(error);
       return undefined;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type Effect } from "../../src/index.ts";
+import type { Policy } from "../../src/policy.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { effectOfCall, graverEffect } from "../../src/tools/effect.ts";
@@ -114,3 +115,32 @@ test.each([
     expect(await taken({ before, after })).toEqual(result);
   },
 );
+
+test("none who are asked about a call can change what another sees of it, and its handler gets what the journal holds", async () => {
+  const seen: Record<string, string> = {};
+  const spoiling = (name: string) => (input: unknown) => {
+    seen[name] = JSON.stringify(input);
+    (input as { ids: string[] }).ids.push(name);
+  };
+  const tool = makeTool({
+    effect: (input) => (spoiling("effect")(input), "write"),
+    approval: (input) => (spoiling("approval")(input), false),
+    handler: spoiling("handler"),
+  });
+  const policyOf =
+    (name: string): Policy =>
+    ({ input }) => (spoiling(name)(input), "allow");
+  const asks: Policy = ({ input }) => (spoiling("asking")(input), "ask");
+  for (const last of [policyOf("second"), asks]) {
+    const { call } = openSession({
+      tools: [tool],
+      policies: [policyOf("first"), last],
+      approve: ({ input }) => (spoiling("approver")(input), true),
+    });
+    expect(await call({ ids: ["1"] })).toMatchObject({ ok: true });
+    expect(new Set(Object.values(seen))).toEqual(new Set(['{"ids":["1"]}']));
+  }
+  expect(Object.keys(seen).toSorted()).toEqual(
+    ["approval", "approver", "asking", "effect", "first", "handler", "second"].toSorted(),
+  );
+});

@@ -188,6 +188,8 @@ export class Admission {
 
   #read(call: OpenCall): ReadInput | Promise<ReadInput> | undefined {
     if (call.isOver) return undefined;
+    // Who has read it before has its value no longer, or has changed it.
+    this.giveBackInput(call);
     const { inputText, inputBytes, tool } = call;
     const takeRoom = (bytes: number) => {
       const overdraft = this.#parts.share.hold(bytes);

@@ -1,5 +1,5 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { effectOfCall, graverEffect } from "../../tools/effect.ts";
+import { graverEffect } from "../../tools/effect.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { WorkScope } from "../work-scope.ts";
@@ -28,7 +28,7 @@ export async function ruleOn(call: OpenCall, input: unknown, rules: Rules): Prom
   if (!rules.isGoverned(call.tool)) return ruled;
   for (const policy of policies) {
     if (call.isOver) break;
-    const said = await rules.inContext(() => askPolicy(policy, requestOf(call, input, rules), call.inputText));
+    const said = await rules.inContext(() => askPolicy(policy, requestOf(call, rules), call.inputText));
     if (said.type === "deny" || said.type === "none") return said;
     if (said.type === "ask" && ruled.reason === undefined) ruled = said;
   }
@@ -37,8 +37,8 @@ export async function ruleOn(call: OpenCall, input: unknown, rules: Rules): Prom
 
 const ALLOWED = { type: "allow", reason: undefined } as const;
 
-function requestOf({ identity, tool, decided, signal }: OpenCall, input: unknown, { execution, scope }: Rules) {
-  const effect = graverEffect(effectOfCall(tool, input).effect, decided.effectBefore);
+function requestOf({ identity, tool, decided, signal }: OpenCall, { execution, scope }: Rules) {
+  const effect = graverEffect(decided.effect, decided.effectBefore);
   return { execution, ...identity, source: tool.source, effect, context: scope.context, tenant: scope.tenant, signal };
 }
 

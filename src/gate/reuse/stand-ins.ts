@@ -19,7 +19,6 @@ export interface StandInParts {
   readonly share: Share;
   readonly redactor: Redactor | undefined;
   /** Asks the call's tool what the call changes. */
-  readonly readEffect: (call: OpenCall, input: unknown) => void;
   /** Whether the tool's rule or a policy may have a say about the call. */
   readonly mayBeHeld: (call: OpenCall) => boolean;
   /** What they say. */
@@ -80,13 +79,12 @@ export class StandIns {
   /** Reads the input if more than the tool decides. The call may change more, or need more, than the earlier one did. */
   async #read(call: OpenCall, before: Effect): Promise<Known | Answer | undefined> {
     const { tool, decided } = call;
-    const { runner, admission, readEffect, mayBeHeld, ruleOn } = this.#parts;
+    const { runner, admission, mayBeHeld, ruleOn } = this.#parts;
     if (!tool.effectOf && !mayBeHeld(call)) return { effect: graverEffect(tool.effect, before), ruled: "allow" };
     decided.effectBefore = before;
     const known = await runner.withInput<Known>(call, async (input) => {
-      if (tool.effectOf) readEffect(call, input);
       return {
-        effect: tool.effectOf ? decided.effect : graverEffect(tool.effect, before),
+        effect: graverEffect(decided.effect, before),
         ruled: mayBeHeld(call) ? (await ruleOn(call, input)).type : "allow",
       };
     });

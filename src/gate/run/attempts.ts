@@ -1,6 +1,7 @@
 import { after, monotonic } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { CallContext, Retry } from "../../tools/tool.ts";
+import type { TakenInput } from "../admit/admission.ts";
 import type { CallLedger } from "../call-ledger.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { Failed } from "./handled.ts";
@@ -9,24 +10,28 @@ import { Returned, runHandler } from "./run-handler.ts";
 export interface Attempts {
   readonly retry: Retry;
   readonly ledger: CallLedger;
+  /** Reads the call's input once more. */
+  readonly readInput: () => TakenInput | Promise<TakenInput>;
   /** Waits until the tool's rate allows one more call. Rejects once the call has ended. */
   readonly whenRate: () => Promise<void>;
 }
 
 /**
  * Runs a call's handler until it returns, its failure is not to be repeated, or the attempts or the tool's time are spent.
- * Each failed attempt that is followed by another is journalled first. Waiting for the tool's rate takes none of its time.
+ * Each failed attempt that is followed by another is journalled first, and has an input of its own: what a handler does to
+ * its input reaches no other attempt. Waiting for the tool's rate takes none of its time.
  */
 export async function runAttempts(
   call: OpenCall,
   input: unknown,
   context: CallContext,
-  { retry, ledger, whenRate }: Attempts,
+  { retry, ledger, readInput, whenRate }: Attempts,
 ): Promise<Returned | Failed> {
+  let own = input;
   let leftMs = call.tool.timeoutMs;
   for (;;) {
     const begunAt = monotonic() - call.approvalMs;
-    const handled = await runHandler(call, input, context, leftMs);
+    const handled = await runHandler(call, own, context, leftMs);
     leftMs -= monotonic() - call.approvalMs - begunAt;
     if (handled instanceof Returned || !isRepeated(call, handled, retry)) return handled;
     const delayMs = delayOf(retry, call.handling.attempt);
@@ -38,6 +43,9 @@ export async function runAttempts(
     if (call.isOver) return handled;
     call.handling.attempt += 1;
     await whenRate();
+    const read = await readInput();
+    if (!read?.ok) return handled;
+    own = read.value;
   }
 }
 

@@ -73,11 +73,15 @@ export class CallRunner {
     });
   }
 
+  /** Reads a call's input, for `goOn` alone: what others were given of it, like the tool's `effect`, they cannot change here. */
   withInput<Value>(call: OpenCall, goOn: (input: unknown) => Promise<Value>): Promise<Value | Answer | undefined> {
-    const { admission, calls } = this.#parts;
+    const { admission, calls, inContext } = this.#parts;
     const withRead = (read: TakenInput): Promise<Value | Answer | undefined> => {
       if (!read) return NOTHING;
-      return read.ok ? goOn(read.value) : calls.refuse(call, read);
+      if (!read.ok) return calls.refuse(call, read);
+      if (call.isEffectKnown) return goOn(read.value);
+      inContext(() => call.readEffect(read.value));
+      return this.withInput(call, goOn);
     };
     const reading = admission.readInput(call);
     return reading instanceof Promise ? reading.then(withRead) : withRead(reading);
@@ -124,9 +128,8 @@ export class CallRunner {
 
   /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
   #run(call: OpenCall, input: unknown): Promise<Ran> {
-    const { calls, ledger, inContext, earlier } = this.#parts;
+    const { calls, ledger, earlier } = this.#parts;
     if (calls.isGone(call)) return NOTHING;
-    if (call.tool.effectOf) inContext(() => call.readEffect(input));
     // What a program keeps is its own: it changes nothing that a tool reads.
     if (call.tool.name !== SAVE_ARTIFACT) earlier?.noteMade(call.decided.effect);
     call.decided.isRecorded = true;
@@ -134,7 +137,7 @@ export class CallRunner {
   }
 
   #handle(call: OpenCall, input: unknown): Ran | Promise<Ran> {
-    const { calls, ledger, inContext, contextOf } = this.#parts;
+    const { admission, calls, ledger, inContext, contextOf } = this.#parts;
     if (calls.isGone(call)) return undefined;
     ledger.started(call.identity, call.tool);
     const { span, tool } = call;
@@ -142,7 +145,12 @@ export class CallRunner {
     if (tool.stream) return inContext(() => this.#stream(call, () => runHandler(call, input, contextOf(call))));
     const handle = () =>
       retry
-        ? runAttempts(call, input, contextOf(call), { retry, ledger, whenRate: () => this.#whenRate(call) })
+        ? runAttempts(call, input, contextOf(call), {
+            retry,
+            ledger,
+            readInput: () => admission.readInput(call),
+            whenRate: () => this.#whenRate(call),
+          })
         : runHandler(call, input, contextOf(call));
     return inContext(span ? () => span.run(handle) : handle);
   }

@@ -147,3 +147,24 @@ test("an execution that is taken up between two attempts goes on with the next o
   expect(again.keys).toHaveLength(2);
   expect(again.keys[0]).toBe(made.keys[0]);
 });
+
+test.each<[string, (input: { numbers: number[]; dryRun?: boolean }) => unknown]>([
+  ["takes its work out of it", ({ numbers }) => numbers.splice(0)],
+  ["leaves out a field", (input) => delete input.dryRun],
+])("each attempt has the input of the call, also where a handler %s", async (_, spoil) => {
+  const seen: string[] = [];
+  const tool = makeTool({
+    retry: { attempts: 3, delayMs: 100 },
+    handler: (input) => {
+      seen.push(JSON.stringify(input));
+      spoil(input as never);
+      throw new Error("503");
+    },
+  });
+  const input = { numbers: [1, 2, 3], dryRun: true };
+  const clock = manualClock();
+  const calling = openSession({ tools: [tool] }).call(input);
+  await clock.advance(100_000);
+  await calling;
+  expect(seen).toEqual(Array.from({ length: 3 }, () => JSON.stringify(input)));
+});
