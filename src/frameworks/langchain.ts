@@ -27,18 +27,30 @@ export function langChainTool(tool: LoopTool): LangChainTool {
 /** Like `langChainTool`, for a graph with a checkpointer: a call that waits for a person interrupts the node. */
 export function langChainPausingTool(
   tool: LoopTool,
-  programsOf: (thread: string | undefined) => WaitingPrograms,
+  programsOf: (node: string) => WaitingPrograms,
   interrupt: Interrupt,
 ): LangChainTool {
+  /** Of each node that runs, when its latest program has asked all: a node has to ask in the same order each time. */
+  const asking = new Map<string, Promise<void>>();
   return {
     // Nothing is yielded: a node that is interrupted would yield it again.
     // oxlint-disable-next-line require-yield
     async *func(input, config) {
-      const programs = programsOf(textOf(fieldOf(config, "configurable"), "thread_id"));
-      const callId = textOf(fieldOf(config, "toolCall"), "id") ?? "";
       const code = codeOf(input);
-      const going = { rule: () => "unruled" as const, signal: config?.signal };
-      return runInterrupted(programs, interrupt, { id: programs.idOf(callId, code), code }, going);
+      const callId = textOf(fieldOf(config, "toolCall"), "id") ?? "";
+      const configurable = fieldOf(config, "configurable");
+      // The namespace is that of this run of the node, over its interrupts, and in no other run.
+      const node = JSON.stringify([textOf(configurable, "thread_id"), textOf(configurable, "checkpoint_ns")]);
+      const programs = programsOf(node);
+      const going = { rule: () => "unruled" as const, signal: config?.signal, before: asking.get(node) };
+      const asked = Promise.withResolvers<void>();
+      asking.set(node, asked.promise);
+      try {
+        return await runInterrupted(programs, interrupt, { id: programs.idOf(callId, code), code }, going);
+      } finally {
+        asked.resolve();
+        if (asking.get(node) === asked.promise) asking.delete(node);
+      }
     },
     fields: fieldsOf(tool),
   };

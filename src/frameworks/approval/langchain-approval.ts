@@ -1,14 +1,20 @@
 import type { CallRecord, JournalRecord } from "../../journal/record.ts";
 import { notRun, textOfReport } from "../program-tool.ts";
 import type { RunOptions } from "../program-tool.ts";
-import { fieldOf, isFields, textOf } from "../../values/fields.ts";
+import { fieldOf, textOf } from "../../values/fields.ts";
 import type { Decision } from "../../programs/decide.ts";
 import { type Going, questionText, type WaitingPrograms, WAITS_FOR_CLIENT } from "./waiting-programs.ts";
+
+/** Answers of one node that are passed over at most: `interrupt` interrupts once there are no more. */
+const MOST_ANSWERS = 10_000;
+
+const UNNAMED =
+  "The answer before did not name this call, and decided nothing about it. Resume with { program, callId, allow }.";
 
 /** `interrupt` of `@langchain/langgraph`. */
 export type Interrupt = (value: never) => unknown;
 
-/** What an interrupt gives to the host: one call of a program that waits for a person. */
+/** What an interrupt gives to the host: one call of a program that waits for a person. `{ program, callId, allow }` answers it. */
 export interface ProgramInterrupt {
   readonly type: "portcullis_approval";
   /** Id of the program's execution. */
@@ -23,15 +29,17 @@ export interface ProgramInterrupt {
 /**
  * Runs a program in a node of a graph. A node that is interrupted is run again from its beginning, where `interrupt` gives
  * the answers so far in their order. So there is one interrupt for each time that a call was held, in the order of the
- * journal, also if another person has decided it since: an answer never counts for another call than it was given for.
+ * journal, also if another person has decided it since. Other tools of the node, and this one in other states, may take the
+ * answers in another order: each answer names its call, and decides no other.
  */
 export async function runInterrupted(
   programs: WaitingPrograms,
   interrupt: Interrupt,
   { id, code }: { readonly id: string; readonly code: string },
-  going: Going & Pick<RunOptions, "signal">,
+  going: Going & Pick<RunOptions, "signal"> & { readonly before: Promise<void> | undefined },
 ): Promise<string> {
   let report = await programs.run(id, code, going).catch(notRun);
+  await going.before;
   for (let asked = 0; ;) {
     const held = heldIn(await programs.records(id).catch(notRun));
     if (asked === held.length) {
@@ -46,9 +54,7 @@ export async function runInterrupted(
         ? questionText([waits])
         : `Call ${call} of ${tool} was decided already. Any answer goes on.`;
       const about = { program: id, callId: call, tool, input: waits?.input, question };
-      const decision = decisionOf(
-        interrupt({ type: "portcullis_approval", ...about } satisfies ProgramInterrupt as never),
-      );
+      const decision = answerTo({ type: "portcullis_approval", ...about }, interrupt);
       if (waits) report = await programs.decide(id, going, programs.decisionsOf([waits], decision)).catch(notRun);
     }
   }
@@ -64,9 +70,16 @@ function heldIn(records: readonly JournalRecord[]): readonly CallRecord[] {
   );
 }
 
-/** Only `true` and `{ allow: true }` approve, as from `approve`. */
-function decisionOf(answer: unknown): Decision {
-  if (!isFields(answer)) return { allow: answer === true };
-  const note = textOf(answer, "note");
-  return { allow: fieldOf(answer, "allow") === true, ...(note === undefined ? {} : { note }) };
+/** The answer that names the call. Others are passed over. */
+function answerTo(about: ProgramInterrupt, interrupt: Interrupt): Decision {
+  let { question } = about;
+  for (let n = 0; n < MOST_ANSWERS; n += 1) {
+    const answer = interrupt({ ...about, question } as never);
+    if (textOf(answer, "program") === about.program && textOf(answer, "callId") === about.callId) {
+      const note = textOf(answer, "note");
+      return { allow: fieldOf(answer, "allow") === true, ...(note === undefined ? {} : { note }) };
+    }
+    question = `${UNNAMED}\n${about.question}`;
+  }
+  return notRun(new Error("`interrupt` gives answers to other calls only, without end."));
 }

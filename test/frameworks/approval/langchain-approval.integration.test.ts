@@ -9,6 +9,7 @@ import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts"
 
 interface Asked {
   readonly type: string;
+  readonly program: string;
   readonly callId: string;
   readonly tool: string;
   readonly input: unknown;
@@ -19,12 +20,18 @@ interface Asked {
 const interruptsOf = (state: object) =>
   ((state as Record<string, unknown>)["__interrupt__"] ?? []) as readonly { readonly value: Asked }[];
 
-/** A graph of a model and its tools, with a checkpointer. It is built anew for each step, as another process would. */
+/** The answer to a question: it names the call. */
+const named = ({ program, callId }: Asked, answer: object) => ({ program, callId, ...answer });
+
+/**
+ * A graph of a model and its tools, with a checkpointer. It is built anew for each step, as another process would. The model
+ * makes the calls in one turn.
+ */
 async function drive(
   toolOf: () => unknown,
   name: string,
-  args: object,
-  answer: (asked: Asked) => unknown = () => true,
+  args: object | readonly object[],
+  answer: (asked: Asked) => unknown = (asked) => named(asked, { allow: true }),
 ) {
   const checkpointer = new MemorySaver();
   let requests = 0;
@@ -34,7 +41,12 @@ async function drive(
     const message =
       last.type === "tool"
         ? new AIMessage(last.text)
-        : new AIMessage({ content: "", tool_calls: [{ name, args, id: "call-1", type: "tool_call" }] });
+        : new AIMessage({
+            content: "",
+            tool_calls: [args]
+              .flat()
+              .map((one, n) => ({ name, args: one, id: `call-${n}`, type: "tool_call" as const })),
+          });
     return { messages: [message] };
   };
   const graph = () =>
@@ -94,12 +106,12 @@ test.each([
   },
 );
 
-test("answers other than true and { allow: true } deny, and the program reads the note", async () => {
+test("answers other than { allow: true } deny, and the program reads the note", async () => {
   const { runtime, paid } = await openRefunds({ approval: "always" });
   await using _ = runtime;
-  const answers: unknown[] = [{ allow: true }, "yes", { allow: false, note: "not this one" }];
+  const answers = [{ allow: true }, { allow: "yes" }, { allow: false, note: "not this one" }];
   const code = THREE.replace("({ code }) => code", "({ message }) => message");
-  const { text } = await drive(nested(runtime), "run_program", { code }, () => answers.shift());
+  const { text } = await drive(nested(runtime), "run_program", { code }, (asked) => named(asked, answers.shift()!));
   const seen = JSON.parse(text) as string[];
   expect(paid).toEqual([1]);
   expect(seen[1]).toContain("approval was denied");
@@ -115,7 +127,8 @@ test.each([
     const code = `try { return await tools.refund({ n: 1 }); } catch (error) { return error.message; }`;
     const one = await openRefunds({ approval: "always" });
     await using _ = one.runtime;
-    const ofProgram = await drive(nested(one.runtime), "run_program", { code }, () => answer);
+    const answered = (asked: Asked) => named(asked, { allow: answer });
+    const ofProgram = await drive(nested(one.runtime), "run_program", { code }, answered);
     await using other = await openRefunds({ approval: "always" });
     const refund = tool(
       async (input: { n: number }) => {
@@ -147,10 +160,10 @@ test("where another person decides a call meanwhile, the answer that was given f
   const { runtime, paid } = await openRefunds({ approval: "always" });
   await using _ = runtime;
   const { text, asked } = await drive(nested(runtime), "run_program", { code: THREE }, async (about) => {
-    const { program, callId } = about as Asked & { readonly program: string };
-    if (callId !== "1") return false;
+    const { program, callId } = about;
+    if (callId !== "1") return named(about, { allow: false });
     await runtime.decide(program, { 1: { allow: false, by: "bob" } });
-    return true;
+    return named(about, { allow: true });
   });
   expect(asked.map(({ callId }) => callId)).toEqual(["1", "2", "3"]);
   expect(paid).toEqual([]);
@@ -160,4 +173,75 @@ test("where another person decides a call meanwhile, the answer that was given f
     ["2", false, "an interrupt of LangGraph"],
     ["3", false, "an interrupt of LangGraph"],
   ]);
+});
+
+const pay = (n: number, first = "") => ({ code: `${first}; return await tools.refund({ n: ${n} });` });
+const SLOWLY = "await new Promise((done) => setTimeout(done, 1))";
+
+test.each<[string, object[], number, number[]]>([
+  ["two, of which the slow one is denied", [pay(1, SLOWLY), pay(2)], 1, [2]],
+  ["two, of which the quick one is denied", [pay(1, SLOWLY), pay(2)], 2, [1]],
+  ["three, of which the last asks first and is denied", [pay(1, SLOWLY), pay(2, SLOWLY), pay(3)], 3, [1, 2]],
+])(
+  "of several programs of one turn an answer counts for the call that was shown: %s",
+  async (_, calls, denied, left) => {
+    await using refunds = await openRefunds({ approval: "always" });
+    const { runtime, paid } = refunds;
+    const tools = nested(runtime)();
+    const { asked } = await drive(
+      () => tools,
+      "run_program",
+      calls,
+      (about) => named(about, { allow: (about.input as { n: number }).n !== denied }),
+    );
+    expect(asked.map(({ input }) => (input as { n: number }).n)).toEqual(calls.map((_, index) => index + 1));
+    expect(paid).toEqual(left);
+  },
+);
+
+test("an answer that names no call, or another one, decides nothing: the call is asked about again, with the reason", async () => {
+  await using refunds = await openRefunds({ approval: "always" });
+  const { runtime, paid } = refunds;
+  const answers = [() => true, () => ({ allow: true }), (about: Asked) => named(about, { allow: true, callId: "2" })];
+  const { asked, text } = await drive(nested(runtime), "run_program", pay(1), (about) => {
+    expect(paid).toEqual([]);
+    return (answers.shift() ?? ((one: Asked) => named(one, { allow: true })))(about);
+  });
+  expect(asked.map(({ question }) => question.split("\n")[0])).toEqual([
+    "A program asks to make one call:",
+    ...[1, 2, 3].map(() => expect.stringContaining("Resume with { program, callId, allow }.") as string),
+  ]);
+  expect([paid, text]).toEqual([[1], '"paid 1"']);
+});
+
+test("the answer to another tool of the same turn counts for no call of a program", async () => {
+  await using refunds = await openRefunds({ approval: "always" });
+  const { runtime, paid } = refunds;
+  const asking = tool(async () => String(interrupt({ callId: "calendar" })), {
+    name: "calendar",
+    description: "Looks into it",
+    schema: z.object({}),
+  });
+  const first = { name: "calendar", args: {}, id: "call-0", type: "tool_call" as const };
+  const second = { name: "run_program", args: pay(1), id: "call-1", type: "tool_call" as const };
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("model", () => ({ messages: [new AIMessage({ content: "", tool_calls: [first, second] })] }))
+    .addNode("tools", new ToolNode([asking, nested(runtime)()] as never[]))
+    .addEdge("__start__", "model")
+    .addEdge("model", "tools")
+    .compile({ checkpointer: new MemorySaver() });
+  const config = { configurable: { thread_id: "thread 1" } };
+  await graph.invoke({ messages: [new HumanMessage("refund")] }, config);
+  for (let n = 0; n < 3; n += 1) await graph.invoke(new Command({ resume: true }), config).catch(() => {});
+  expect(paid).toEqual([]);
+});
+
+test("the same call with the same id in another run of the graph is a program of its own", async () => {
+  await using refunds = await openRefunds({ approval: "always" });
+  const { runtime, paid } = refunds;
+  const tools = nested(runtime)();
+  for (let n = 1; n <= 2; n += 1) {
+    const { asked } = await drive(() => tools, "run_program", pay(1));
+    expect([asked.length, paid.length]).toEqual([1, n]);
+  }
 });
