@@ -1,6 +1,6 @@
 import { CONTINUE_PROGRAM } from "../tools/tool-name.ts";
 import { jsonSchema, type Schema } from "../tools/schema.ts";
-import { aiSdkRule, deniedCalls, isApprovedIn, type ToolApproval } from "./approval/ai-sdk-approval.ts";
+import { aiSdkRule, callIn, deniedCalls, type ToolApproval } from "./approval/ai-sdk-approval.ts";
 import { CONTINUE_DESCRIPTION, CONTINUE_SCHEMA, type PausingTools } from "./approval/pausing-tools.ts";
 import { type LoopTool, type RunOptions, runWithProgress } from "./program-tool.ts";
 
@@ -69,7 +69,8 @@ export function aiSdkPausingTools(program: LoopTool, pausing: PausingTools, tool
         },
       };
     };
-    const callOf = (input: unknown, { toolCallId = "" }: AiSdkCallOptions) => ({ name, callId: toolCallId, input });
+    const callOf = (input: unknown, { toolCallId = "", messages = [] }: AiSdkCallOptions) =>
+      callIn(messages, { name, callId: toolCallId, input });
     const approval: AiSdkApproval<Input> = async (input, options) => {
       for (const { call, reason } of deniedCalls(options.messages ?? [])) await pausing.deny(call, reason);
       const question = await pausing.question(callOf(input, options), goingOf(options));
@@ -81,9 +82,8 @@ export function aiSdkPausingTools(program: LoopTool, pausing: PausingTools, tool
       approval,
       needsApproval: async (input, options) => (await approval(input, options)) !== "not-applicable",
       execute: (input, options = {}) => {
-        const isApproved = isApprovedIn(options.messages ?? [], options.toolCallId);
-        const run = (_: unknown, work: RunOptions) =>
-          pausing.run(callOf(input, options), goingOf(options, work), isApproved);
+        const call = callOf(input, options);
+        const run = (_: unknown, work: RunOptions) => pausing.run(call, goingOf(options, work), call.isApproved);
         return running({ run }, input, options.abortSignal);
       },
     };

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { optionError } from "../errors.ts";
 import {
   array,
@@ -57,8 +56,9 @@ export const AS_TOOL_RULES = {
   /** Of LangGraph: its `interrupt`, for a graph with a checkpointer. A call that needs a person interrupts the node. */
   interrupt: bareFunction<Interrupt>(),
   /**
-   * Id of the conversation, with `toolApproval`, `needsApproval` and `interrupt`: another process finds programs that wait by
-   * it. LangGraph's `thread_id` is part of it. Without it they are found by the same tools only.
+   * Id of the conversation, required with `toolApproval`, `needsApproval` and `inputGuardrails`: the programs that wait are
+   * found by it, also by another process. Each conversation has an id of its own, and so tools of its own. LangGraph has its
+   * `thread_id`.
    */
   conversation: idText("a name"),
 };
@@ -106,7 +106,7 @@ interface LoopParts {
   readonly search: LoopSearch | undefined;
   readonly own: OwnOptions;
   /** Programs that wait for people in the journal. `by`: whose approvals these are. */
-  readonly waiting: (by: string, thread?: string) => WaitingPrograms;
+  readonly waiting: (by: string, node?: string) => WaitingPrograms;
 }
 
 function bothBy<Tool>(toolOf: (tool: LoopTool) => Tool) {
@@ -135,7 +135,7 @@ const LOOPS: { readonly [Loop in LoopName]: (parts: LoopParts) => LoopTools[Loop
   }),
   langchain: ({ program, search, own: { interrupt }, waiting }) => ({
     run_program: interrupt
-      ? langChainPausingTool(program, (thread) => waiting("an interrupt of LangGraph", thread), interrupt)
+      ? langChainPausingTool(program, (node) => waiting("an interrupt of LangGraph", node), interrupt)
       : langChainTool(program),
     ...(search && { search_tools: langChainTool(search) }),
   }),
@@ -153,17 +153,12 @@ export function toolsFor<Loop extends LoopName>(loop: Loop, options: object, hos
   const own = readOptions(SUBJECT, options, AS_TOOL_RULES);
   refuseOthers(loop, own);
   const { search } = host.programs;
-  const instance = randomUUID();
   return LOOPS[loop]({
     own,
     program: new ProgramTool(host, own),
     search: search && new LoopSearch(search, (input, signal) => host.search(input, own.context, signal)),
-    waiting: (by, thread) => {
-      const conversation = JSON.stringify([
-        host.tenant,
-        own.conversation ?? (thread === undefined ? instance : ""),
-        thread,
-      ]);
+    waiting: (by, node) => {
+      const conversation = JSON.stringify([host.tenant, own.conversation, node]);
       return new WaitingPrograms({ host, context: own.context, by, conversation });
     },
   });
@@ -177,6 +172,8 @@ function refuseOthers(loop: LoopName, own: OwnOptions): void {
       if (own[name] !== undefined && of !== loop)
         throw optionError(`${SUBJECT}({ ${name} })`, `to be left out: it is for ${JSON.stringify(of)}`, own[name]);
   const given = mine.find((name) => own[name] !== undefined);
+  if (given !== undefined && given !== "interrupt" && own.conversation === undefined)
+    throw optionError(`${SUBJECT}({ conversation })`, `an id of the conversation, beside ${given}`, undefined);
   if (given !== undefined && own.approve)
     throw optionError(`${SUBJECT}({ approve })`, `to be left out beside ${given}, which decides`, own.approve);
 }

@@ -65,16 +65,20 @@ async function told(run: () => Promise<string>): Promise<string> {
 export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rules: Omit<AgentsRules, "onTripped">) {
   /** Calls of the loop that were asked about and not run since: the run does not tell a tool that its call was denied. */
   const asked = new Map<string, LoopCall>();
+  /** Ids of calls that a run has invoked: of a further one with the same id nobody was asked, though the run says so. */
+  const invoked = new WeakMap<object, Set<string>>();
   const toolOf = (about: Pick<LoopTool, "name" | "description" | "schema" | "isStrict">): AgentsTool => {
     const { name } = about;
-    const callOf = (callId: string, input: unknown): LoopCall => ({ name, callId, input });
+    const callOf = (callId: string, input: unknown, decided?: boolean): LoopCall => {
+      return { name, callId, input, answered: 0, isAsked: decided !== undefined };
+    };
     const question = async (runContext: unknown, input: unknown, callId: string) => {
       for (const [id, call] of asked)
         if (decidedIn(runContext, call.name, id) === false) {
           asked.delete(id);
           await pausing.deny(call, undefined);
         }
-      const call = callOf(callId, input);
+      const call = callOf(callId, input, decidedIn(runContext, name, callId));
       const { going, rethrow } = goingOf(rules, runContext);
       const asks = await pausing.question(call, going);
       rethrow();
@@ -91,10 +95,10 @@ export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rul
           const callId = details?.toolCall?.callId ?? "";
           asked.delete(callId);
           const { going, rethrow } = goingOf(rules, runContext);
-          const isApproved = decidedIn(runContext, name, callId) === true;
-          const call = callOf(callId, inputOf(input));
+          const decided = isFirst(invoked, runContext, callId) ? decidedIn(runContext, name, callId) : undefined;
+          const call = callOf(callId, inputOf(input), decided);
           try {
-            return await pausing.run(call, { ...going, signal: details?.signal }, isApproved);
+            return await pausing.run(call, { ...going, signal: details?.signal }, decided === true);
           } finally {
             rethrow();
           }
@@ -110,6 +114,14 @@ export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rul
       isStrict: true,
     }),
   };
+}
+
+/** Notes a call of a run. False if the run has made one with this id. */
+function isFirst(invoked: WeakMap<object, Set<string>>, run: unknown, callId: string): boolean {
+  if (typeof run !== "object" || run === null) return true;
+  const ids = invoked.get(run) ?? new Set();
+  invoked.set(run, ids);
+  return !ids.has(callId) && Boolean(ids.add(callId));
 }
 
 function goingOf(rules: Omit<AgentsRules, "onTripped">, runContext: unknown) {

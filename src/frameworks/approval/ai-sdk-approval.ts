@@ -58,16 +58,20 @@ function ownOf(record: Readonly<Record<string, unknown>>, name: string): unknown
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** Whether the messages of a conversation say that a person has approved this call. */
-export function isApprovedIn(messages: readonly unknown[], toolCallId: string | undefined): boolean {
-  return responsesIn(messages).some(({ call, approved }) => approved && call.callId === toolCallId);
+/** What the messages of a conversation say of a call: whether it was asked about, and whether a person has approved it. */
+export function callIn(
+  messages: readonly unknown[],
+  { name, callId, input }: Pick<LoopCall, "name" | "callId" | "input">,
+): LoopCall & { readonly isApproved: boolean } {
+  const { answered, responses } = readMessages(messages);
+  const call = { name, callId, input, answered: answered.get(callId) ?? 0 };
+  const mine = responses.filter((one) => one.call.callId === callId && one.call.answered === call.answered);
+  return { ...call, isAsked: mine.length > 0, isApproved: mine.at(-1)?.approved === true };
 }
 
 /** The calls that a person has denied, with the reasons. */
-export function deniedCalls(
-  messages: readonly unknown[],
-): readonly { readonly call: LoopCall; readonly reason: string | undefined }[] {
-  return responsesIn(messages).filter(({ approved }) => !approved);
+export function deniedCalls(messages: readonly unknown[]): readonly Response[] {
+  return readMessages(messages).responses.filter(({ approved }) => !approved);
 }
 
 interface Response {
@@ -76,27 +80,38 @@ interface Response {
   readonly reason: string | undefined;
 }
 
-function responsesIn(messages: readonly unknown[]): readonly Response[] {
-  const parts = messages.flatMap((message) => {
-    const content = fieldOf(message, "content");
-    return Array.isArray(content) ? (content as unknown[]).filter(isFields) : [];
-  });
-  const of = (type: string) => parts.filter((part) => part["type"] === type);
-  const requested = new Map(
-    of("tool-approval-request").map((part) => [textOf(part, "approvalId"), textOf(part, "toolCallId")]),
-  );
-  const calls = new Map(of("tool-call").map((part) => [textOf(part, "toolCallId"), part]));
-  return of("tool-approval-response").flatMap((part): readonly Response[] => {
-    const callId = requested.get(textOf(part, "approvalId"));
-    const call = calls.get(callId);
-    if (callId === undefined || !call) return [];
-    const name = textOf(call, "toolName") ?? "";
-    return [
-      {
-        call: { name, callId, input: fieldOf(call, "input") },
-        approved: fieldOf(part, "approved") === true,
-        reason: textOf(part, "reason"),
-      },
-    ];
-  });
+/** The results of each call id so far, and what persons have answered about calls. An id may be that of several calls. */
+function readMessages(messages: readonly unknown[]) {
+  const calls = new Map<string, LoopCall>();
+  const asked = new Map<string | undefined, LoopCall>();
+  const answered = new Map<string, number>();
+  const responses: Response[] = [];
+  for (const part of messages.flatMap(partsOf)) {
+    const callId = textOf(part, "toolCallId") ?? "";
+    const approvalId = textOf(part, "approvalId");
+    const call = part["type"] === "tool-approval-response" ? asked.get(approvalId) : calls.get(callId);
+    switch (part["type"]) {
+      case "tool-call": {
+        const about = { name: textOf(part, "toolName") ?? "", callId, input: fieldOf(part, "input") };
+        calls.set(callId, { ...about, answered: answered.get(callId) ?? 0, isAsked: true });
+        break;
+      }
+      case "tool-result":
+        answered.set(callId, (answered.get(callId) ?? 0) + 1);
+        break;
+      case "tool-approval-request":
+        if (call) asked.set(approvalId, call);
+        break;
+      case "tool-approval-response":
+        if (call)
+          responses.push({ call, approved: fieldOf(part, "approved") === true, reason: textOf(part, "reason") });
+        break;
+    }
+  }
+  return { answered, responses };
+}
+
+function partsOf(message: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const content = fieldOf(message, "content");
+  return Array.isArray(content) ? (content as unknown[]).filter(isFields) : [];
 }

@@ -1,4 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { JournalRecord } from "../../journal/record.ts";
 import type { Report } from "../../output/report.ts";
 import type { WaitingApproval } from "../../programs/outcome.ts";
 import { CONTINUE_PROGRAM, RUN_PROGRAM } from "../../tools/tool-name.ts";
@@ -18,6 +20,16 @@ export interface LoopCall {
   readonly name: string;
   readonly callId: string;
   readonly input: unknown;
+  /** Calls of this id that have had results before: some providers begin their ids anew with each reply. */
+  readonly answered: number;
+  /** Whether the loop asked about the call before this request of its host. */
+  readonly isAsked: boolean;
+}
+
+interface Begun {
+  readonly id: ExecutionId;
+  /** Whether a person was shown what it waits for before any call of the loop was approved. */
+  readonly isShown: boolean;
 }
 
 export const CONTINUE_SCHEMA = {
@@ -37,6 +49,8 @@ export const CONTINUE_DESCRIPTION =
  */
 export class PausingTools {
   readonly #programs: WaitingPrograms;
+  /** The programs of calls that were looked at and are not run yet. */
+  readonly #begun = new Map<string, Begun>();
   readonly #denied = new Set<string>();
 
   constructor(programs: WaitingPrograms) {
@@ -45,7 +59,8 @@ export class PausingTools {
 
   /** What a person is asked before the call goes on; undefined if no person has to be asked. */
   async question(call: LoopCall, going: Going): Promise<string | undefined> {
-    const waits = await this.#look(call, going).then(approvalsOf, (error: unknown) => {
+    const looking = this.#look(call, going, true).then(({ report }) => approvalsOf(report));
+    const waits = await looking.catch((error: unknown) => {
       // The call itself tells the model what is wrong with it.
       if (PortcullisError.is(error) && error.code === "program_failed") return [];
       throw error;
@@ -55,10 +70,11 @@ export class PausingTools {
 
   /** Runs a call of the loop. `isApproved`: a person was asked the question of this call, and has approved it. */
   async run(call: LoopCall, going: Going, isApproved: boolean): Promise<string> {
-    const report = await this.#look(call, going);
+    const { report, isShown } = await this.#look(call, going, false);
+    this.#begun.delete(this.#keyOf(call) ?? "");
     const waits = approvalsOf(report);
     const { execution: id } = report;
-    if (waits.length === 0 || !isApproved || !(await this.#wereShown(call, id, waits)))
+    if (waits.length === 0 || !isApproved || !isShown || !(await this.#wereShown(call, id, waits)))
       return this.#text(report, going);
     const decisions = this.#programs.decisionsOf(waits, { allow: true });
     const gone = await this.#programs.decide(id, going, decisions).catch(notRun);
@@ -67,16 +83,50 @@ export class PausingTools {
 
   /** Ends the program of a call that a person has denied. */
   async deny(call: LoopCall, note: string | undefined): Promise<void> {
-    const id = this.#idOf(call);
+    const key = this.#keyOf(call);
+    const id = key === undefined ? this.#handleOf(call.input)?.id : (this.#begun.get(key)?.id ?? key);
     if (id === undefined || this.#denied.has(id)) return;
+    if (key !== undefined) this.#begun.delete(key);
     this.#denied.add(id);
     await this.#programs.deny(id, note).catch(() => this.#denied.delete(id));
   }
 
-  #idOf({ name, callId, input }: LoopCall): string | undefined {
-    if (name === CONTINUE_PROGRAM) return this.#handleOf(input)?.id;
+  /** Of a call that begins a program: the id that it has if it is the first with this id and code. */
+  #keyOf({ name, callId, input, answered }: LoopCall): ExecutionId | undefined {
     const code = name === RUN_PROGRAM ? textOf(input, "code") : undefined;
-    return code === undefined ? undefined : this.#programs.idOf(callId, code);
+    return code === undefined ? undefined : this.#programs.idOf(callId, code, answered);
+  }
+
+  /**
+   * The program of a call. One that the loop asked about before is the last with its id and code; if there is none any more,
+   * it is begun anew, and nobody was asked about that one. A new call has a program of its own, unless one waits or another
+   * person has decided it.
+   */
+  async #find({ callId, answered, isAsked }: LoopCall, code: string, asks: boolean): Promise<Begun> {
+    if (isAsked) {
+      let shown: ExecutionId | undefined;
+      for (let nth = answered; ; nth += 1) {
+        const id = this.#programs.idOf(callId, code, nth);
+        if ((await this.#recordsOf(id)).length === 0) break;
+        shown = id;
+      }
+      if (shown !== undefined) return { id: shown, isShown: true };
+    }
+    const isShown = asks && !isAsked;
+    for (let nth = answered; ; nth += 1) {
+      const id = this.#programs.idOf(callId, code, nth, isShown);
+      const records = await this.#recordsOf(id);
+      const isTaken = records.some(({ type }) => type === "outcome") && this.#areOnlyBy(records, this.#programs.by);
+      if (!isTaken) return { id, isShown };
+    }
+  }
+
+  /** None if there is no such program. */
+  #recordsOf(id: ExecutionId): Promise<readonly JournalRecord[]> {
+    return this.#programs.records(id).catch((error: unknown) => {
+      if (PortcullisError.is(error) && error.code === "execution_unknown") return [];
+      throw error;
+    });
   }
 
   #handleOf(input: unknown): { readonly id: string; readonly wave: string } | undefined {
@@ -86,12 +136,19 @@ export class PausingTools {
     return dot > 0 && this.#programs.has(id) ? { id, wave: handle.slice(dot + 1) } : undefined;
   }
 
-  /** What the program of a call has come to. */
-  async #look(call: LoopCall, going: Going): Promise<Report> {
+  /** What the program of a call has come to. `asks`: a person is going to be asked about it. */
+  async #look(
+    call: LoopCall,
+    going: Going,
+    asks: boolean,
+  ): Promise<Pick<Begun, "isShown"> & { readonly report: Report }> {
     going.signal?.throwIfAborted();
     if (call.name !== CONTINUE_PROGRAM) {
       const code = codeOf(call.input);
-      return this.#programs.run(this.#programs.idOf(call.callId, code), code, going).catch(notRun);
+      const key = this.#programs.idOf(call.callId, code, call.answered);
+      const begun = this.#begun.get(key) ?? (await this.#find(call, code, asks).catch(notRun));
+      this.#begun.set(key, begun);
+      return { report: await this.#programs.run(begun.id, code, going).catch(notRun), isShown: begun.isShown };
     }
     const handle = this.#handleOf(call.input);
     if (!handle)
@@ -99,11 +156,12 @@ export class PausingTools {
         "program_failed",
         `There is no program with this handle. ${CONTINUE_PROGRAM} takes the one that a waiting program was given.`,
       );
-    return this.#programs.goOn(handle.id, going).catch((error: unknown) => {
+    const goingOn = this.#programs.goOn(handle.id, going).catch((error: unknown) => {
       if (PortcullisError.is(error) && error.code === "execution_unknown")
         throw new PortcullisError("program_failed", "There is no program with this handle. Run it again.");
       return notRun(error);
     });
+    return { report: await goingOn, isShown: true };
   }
 
   /** Whether the person who approved the call was asked about exactly these calls, and the program is where it was then. */
@@ -111,8 +169,18 @@ export class PausingTools {
     if (call.name === CONTINUE_PROGRAM) return this.#handleOf(call.input)?.wave === waveOf(waits);
     const records = await this.#programs.records(id).catch(notRun);
     // The first question is about what the program waits for before any person has decided anything.
-    const decided = new Set(records.flatMap((record) => (record.type === "decision" ? [record] : [])));
-    return [...decided].every(({ remembered, by }) => remembered !== undefined || by === this.#programs.ruleBy);
+    return this.#areOnlyBy(records);
+  }
+
+  /** Whether nobody has decided calls of a program but the loop's own rule, and `by`. */
+  #areOnlyBy(records: readonly JournalRecord[], by?: string): boolean {
+    return records.every(
+      (record) =>
+        record.type !== "decision" ||
+        record.remembered !== undefined ||
+        record.by === this.#programs.ruleBy ||
+        (by !== undefined && record.by === by),
+    );
   }
 
   #text(report: Report, { signal }: Going): string {

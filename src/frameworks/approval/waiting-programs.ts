@@ -48,9 +48,9 @@ export class WaitingPrograms {
     this.#prefix = `loop_${digest(parts.conversation).slice(0, 16)}_`;
   }
 
-  /** The id of the program that a call of the loop began. */
-  idOf(callId: string, code: string): ExecutionId {
-    return `${this.#prefix}${digest(JSON.stringify([callId, code])).slice(0, 32)}`;
+  /** The id of the program that a call of the loop began. `nth`: of its calls with this id and code. `isShown`: people are asked about it. */
+  idOf(callId: string, code: string, nth = 0, isShown = true): ExecutionId {
+    return `${this.#prefix}${digest(JSON.stringify([callId, code, nth, isShown])).slice(0, 32)}`;
   }
 
   /** Whether a program of this conversation has the id. A model may name any. */

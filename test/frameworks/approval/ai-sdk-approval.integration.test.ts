@@ -90,7 +90,7 @@ async function converse(
 
 const nested = (runtime: Runtime, toolApproval: unknown, code = THREE) => {
   const tools = runtime.asTool("ai-sdk", { toolApproval: toolApproval as never, conversation: "chat 1" });
-  return { of: () => ({ tools }), first: { toolName: "run_program", input: { code } } };
+  return { tools, of: () => ({ tools }), first: { toolName: "run_program", input: { code } } };
 };
 
 test("three calls of a program that need a person one after the other cost two requests to the model more, and the person sees each", async () => {
@@ -112,7 +112,7 @@ test("three calls of a program that need a person one after the other cost two r
 test("`approval` says as the reason what the person approves: all calls that wait, each with its input", async () => {
   const { runtime, paid } = await openRefunds({ approval: "always" });
   await using _ = runtime;
-  const tools = runtime.asTool("ai-sdk", { toolApproval: {} });
+  const tools = runtime.asTool("ai-sdk", { toolApproval: {}, conversation: "chat 1" });
   const { approval } = tools.run_program;
   const { requests, asked } = await converse(
     () => ({ tools, toolApproval: { run_program: approval } }),
@@ -289,4 +289,90 @@ test("a program that waits goes on with no other handle, in no other conversatio
   expect(paid).toEqual([]);
   expect(await go(mine, program, approved)).toContain("waits for a person");
   expect(paid).toEqual([1]);
+});
+
+/** A conversation whose provider gives each call the id `call_0`. The AI SDK asks about an approved call once more before it runs it. */
+class RepeatedIds {
+  messages: object[] = [];
+  readonly #input: { readonly code: string };
+  #asked = 0;
+
+  constructor(code: string) {
+    this.#input = { code };
+  }
+
+  /** One turn of the model with one call. Gives its result; undefined if it was denied. */
+  async turn(tools: ReturnType<typeof nested>["tools"], isApproved = true): Promise<string | undefined> {
+    await this.ask(tools);
+    return this.answer(tools, isApproved);
+  }
+
+  async ask({ run_program }: ReturnType<typeof nested>["tools"]): Promise<void> {
+    const { messages } = this;
+    expect(await run_program.needsApproval!(this.#input, { toolCallId: "call_0", messages })).toBe(true);
+    const approvalId = `approval ${(this.#asked += 1)}`;
+    const part = { toolCallId: "call_0", toolName: "run_program" };
+    const asked = { type: "tool-approval-request", approvalId, toolCallId: "call_0" };
+    const content = [{ type: "tool-call", ...part, input: this.#input }, asked];
+    this.messages = [...messages, { role: "assistant", content }];
+  }
+
+  async answer({ run_program }: ReturnType<typeof nested>["tools"], approved: boolean): Promise<string | undefined> {
+    const response = { type: "tool-approval-response", approvalId: `approval ${this.#asked}`, approved };
+    const messages = [...this.messages, { role: "tool", content: [response] }];
+    const options = { toolCallId: "call_0", messages };
+    if (approved) await run_program.needsApproval!(this.#input, options);
+    const output = approved ? await run_program.execute(this.#input, options) : undefined;
+    const result = { type: "tool-result", toolCallId: "call_0", toolName: "run_program", output };
+    this.messages = [...messages, { role: "tool", content: [result] }];
+    return output;
+  }
+}
+
+const one = "return await tools.refund({ n: 1 });";
+
+test.each<[string, (chat: RepeatedIds) => void]>([
+  ["after its whole history", () => {}],
+  ["after a history that was shortened", (chat) => (chat.messages = [])],
+])("the same call with the same id is a program of its own, which a person is asked about, %s", async (_, shorten) => {
+  await using refunds = await openRefunds({ approval: "always" });
+  const { runtime, paid } = refunds;
+  const chat = new RepeatedIds(one);
+  const { tools } = nested(runtime, {});
+  for (let n = 1; n <= 3; n += 1) {
+    expect(await chat.turn(tools)).toBe('"paid 1"');
+    expect(paid).toHaveLength(n);
+    shorten(chat);
+  }
+  expect(await chat.turn(tools, false)).toBe(undefined);
+  // The denial is that of the last call, and reaches no later one.
+  expect(await chat.turn(tools)).toBe('"paid 1"');
+  expect(paid).toHaveLength(4);
+});
+
+test("an approved call that is sent again has the same result, also after its tools were made anew", async () => {
+  await using refunds = await openRefunds({ approval: "always" });
+  const { runtime, paid } = refunds;
+  const chat = new RepeatedIds(one);
+  await chat.turn(nested(runtime, {}).tools);
+  await chat.ask(nested(runtime, {}).tools);
+  const { messages } = chat;
+  for (let n = 0; n < 2; n += 1) {
+    chat.messages = messages;
+    expect(await chat.answer(nested(runtime, {}).tools, true)).toBe('"paid 1"');
+  }
+  expect(paid).toEqual([1, 1]);
+});
+
+test("an approval counts for no program that had to be begun anew, because the one that was shown is gone", async () => {
+  await using before = await openRefunds({ approval: "always" });
+  await using after = await openRefunds({ approval: "always" });
+  const chat = new RepeatedIds(one);
+  await chat.ask(nested(before.runtime, {}).tools);
+  const { messages } = chat;
+  for (let n = 0; n < 2; n += 1) {
+    chat.messages = messages;
+    expect(await chat.answer(nested(after.runtime, {}).tools, true)).toContain("waits for a person");
+  }
+  expect([...before.paid, ...after.paid]).toEqual([]);
 });

@@ -111,7 +111,7 @@ test("three calls at once are one interruption, whose question says each, and an
   for (const { runtime } of all) await runtime[Symbol.asyncDispose]();
   const other = await openRefunds();
   await using runtime = other.runtime;
-  const { run_program } = runtime.asTool("openai-agents", { needsApproval: true });
+  const { run_program } = runtime.asTool("openai-agents", { needsApproval: true, conversation: "chat 3" });
   expect(await run_program.question?.({}, { code: AT_ONCE }, "1")).toBe(
     'A program asks to make 3 calls:\n1. refund, with this input:\n  {"n":1}\n2. refund, with this input:\n  {"n":2}\n3. refund, with this input:\n  {"n":3}',
   );
@@ -219,7 +219,44 @@ test("options of one loop are refused for another, and so is an `approve` beside
     'asTool({ needsApproval }): expected to be left out: it is for "openai-agents"',
   );
   expect(() => runtime.asTool("mcp", { interrupt: () => true })).toThrow('it is for "langchain"');
-  expect(() => runtime.asTool("ai-sdk", { toolApproval: {}, approve: () => true })).toThrow(
+  const conversation = "chat 1";
+  expect(() => runtime.asTool("ai-sdk", { toolApproval: {}, conversation, approve: () => true })).toThrow(
     "to be left out beside toolApproval",
   );
+  for (const means of [{ needsApproval: true }, { inputGuardrails: [rejects] }])
+    expect(() => runtime.asTool("openai-agents", means)).toThrow("asTool({ conversation }): expected an id");
+});
+
+/** A run of the SDK as its tools see it, with what a person has decided about calls of one id. */
+class FakeRun {
+  decided: boolean | undefined;
+
+  constructor(decided?: boolean) {
+    this.decided = decided;
+  }
+
+  isToolApproved(): boolean | undefined {
+    return this.decided;
+  }
+}
+
+test("the same call with the same id in another run is a program of its own, which a person is asked about", async () => {
+  await using refunds = await openRefunds({ approval: "always" });
+  const { runtime, paid } = refunds;
+  const { run_program } = runtime.asTool("openai-agents", { needsApproval: false, conversation: "chat 1" });
+  const input = { code: "return await tools.refund({ n: 1 });" };
+  const details = { toolCall: { callId: "call_0" } };
+  for (let n = 1; n <= 2; n += 1) {
+    const run = new FakeRun();
+    expect(await run_program.needsApproval(run, input, "call_0")).toBe(true);
+    run.decided = true;
+    expect(await run_program.invoke(run, JSON.stringify(input), details)).toBe('"paid 1"');
+    expect(paid).toHaveLength(n);
+    // The run says of every call with this id that it was approved, and asks no more.
+    expect(await run_program.invoke(run, JSON.stringify(input), details)).toContain("waits for a person");
+    expect(paid).toHaveLength(n);
+    // A run that is read from its state once more has the result that it had.
+    expect(await run_program.invoke(new FakeRun(true), JSON.stringify(input), details)).toBe('"paid 1"');
+    expect(paid).toHaveLength(n);
+  }
 });
