@@ -94,17 +94,20 @@ export class Run {
 
   /** Takes a client's answers of a round. They answer the questions of that round alone. */
   answerRound(round: number, responses: Readonly<Record<string, unknown>>): void {
-    for (const [callId, question] of this.questions)
-      if (question.round !== undefined && question.round <= round && Object.hasOwn(responses, callId))
-        question.answer(decisionOf(responses[callId]));
+    for (const [key, question] of this.questions)
+      if (question.round !== undefined && question.round <= round && Object.hasOwn(responses, key))
+        question.answer(decisionOf(responses[key]));
   }
 
   /** A question ends with its call. */
   #ask(request: ApprovalRequest): Promise<ApprovalAnswer> {
     const { callId, signal } = request;
     const { promise, resolve, reject } = Promise.withResolvers<ApprovalAnswer>();
-    const over = () => void this.questions.delete(callId);
-    this.questions.set(callId, {
+    // Calls of agents below, and questions of one handler, may have one id.
+    let key = callId;
+    for (let n = 2; this.questions.has(key); n += 1) key = `${callId}.${n}`;
+    const over = () => void this.questions.delete(key);
+    this.questions.set(key, {
       elicitation: elicitationFor(request, this.#who),
       answer: (answer) => {
         over();

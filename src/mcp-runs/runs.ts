@@ -212,8 +212,8 @@ export class McpRuns {
   #inputRequired(run: Run, { principal, digest }: McpCall): LinkedResult {
     const { id, questions } = run;
     const round = run.beginRound();
-    const entries = [...questions].map(([callId, { elicitation }]) => [
-      callId,
+    const entries = [...questions].map(([key, { elicitation }]) => [
+      key,
       { method: "elicitation/create", params: { mode: "form", ...elicitation } },
     ]);
     const result = {

@@ -86,6 +86,28 @@ test("a client that cannot ask leaves the question for later, or it is denied", 
   expect(JSON.stringify(denied)).toContain("cannot ask its user");
 });
 
+test("questions of one call id at once have an answer each", async () => {
+  const runs = new McpRuns();
+  const both: McpCall["start"] = async (work) => {
+    const answers = await Promise.all([asks(work), asks(work)]);
+    return textResult(JSON.stringify(answers.map(({ content }) => content[0])));
+  };
+  const state = (result: object) => (result as { requestState: unknown }).requestState;
+  const first = await runs.handle(callOf(both), request({ asking: rounds }));
+  const { inputRequests } = first as unknown as { inputRequests: object };
+  const [one, other] = Object.keys(inputRequests);
+  expect([one, other]).toEqual(["1", "1.2"]);
+  const answer = (allow: boolean) => ({ action: "accept", content: { allow } });
+  const responses = { "1": answer(false), "1.2": answer(true) };
+  const answered = await runs.handle(
+    callOf(both),
+    request({ asking: { type: "rounds", state: state(first), responses } }),
+  );
+  const said = JSON.stringify(answered);
+  expect(said.indexOf("false")).toBeGreaterThan(0);
+  expect(said.indexOf("true")).toBeGreaterThan(said.indexOf("false"));
+});
+
 test("a question that was asked by a request that is over is asked again by the next one", async () => {
   const asked: Elicitation[] = [];
   const push = (answer: unknown) => ({
