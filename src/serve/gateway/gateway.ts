@@ -140,8 +140,8 @@ export class Gateway {
         asked.previous === undefined ? undefined : execution,
       );
       if (plan.type === "begin") await this.#copyHistory(exchange, plan, place);
-      const answering = asked.isStreamed ? this.#streamed : this.#whole;
-      return await answering.call(this, exchange, { plan, place }, held);
+      const planned = { plan, place };
+      return await (asked.isStreamed ? this.#streamed(exchange, planned, held) : this.#whole(exchange, planned, held));
     } catch (error) {
       release(held);
       throw error;

@@ -58,7 +58,7 @@ export class RestingConversations {
     this.#isEnding = true;
     const passed = new Set<ExecutionId>();
     while (this.#bytes.all > MOST_BYTES) {
-      const [tenant = ""] = [...this.#bytes.byKey].reduce((one, other) => (other[1] > one[1] ? other : one));
+      const [tenant] = [...this.#bytes.byKey].reduce((one, other) => (other[1] > one[1] ? other : one));
       const oldest = this.#byTenant
         .get(tenant)
         ?.keys()
