@@ -54,11 +54,15 @@ function classOf(value: object): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1).slice(0, 64);
 }
 
+/** Values of an iterator that are read at once, while nothing else has the thread. */
+const ITERATED = 256 * 1024;
+
 /** Leaving the loop closes an iterator with too many values, so that the handler frees what it holds for the iterator. */
 function readIterator(iterator: IteratorObject<unknown>, maxItems: number): unknown[] {
   const items: unknown[] = [];
+  const most = Math.min(maxItems, ITERATED);
   for (const item of iterator) {
-    if (items.length === maxItems) throw new NoJsonForm(`an iterator of more than ${maxItems} values`);
+    if (items.length === most) throw new NoJsonForm(`an iterator of more than ${most} values`);
     items.push(item);
   }
   return items;

@@ -17,25 +17,31 @@ export function* jsonInParts(value: unknown): SlicedWork<string> {
 }
 
 function* write(value: unknown, depth: number, parts: string[]): SlicedWork<void> {
-  if (typeof value === "string" && value.length > CHARACTERS) return yield* writeText(value, parts);
+  if (typeof value === "string" && value.length > CHARACTERS) {
+    for (const part of stringInParts(value)) {
+      parts.push(part);
+      yield;
+    }
+    return;
+  }
   if (Array.isArray(value) && value.length > ROWS) return yield* writeRows(value, parts);
   if (isFields(value) && depth < DEPTH) return yield* writeFields(value, depth, parts);
   parts.push(JSON.stringify(value));
   yield;
 }
 
-function* writeText(text: string, parts: string[]): SlicedWork<void> {
-  parts.push('"');
+/** The JSON of a string, in parts. */
+export function* stringInParts(text: string): Generator<string, void> {
+  yield '"';
   for (let at = 0; at < text.length;) {
     const end = at + CHARACTERS;
     // Two halves of a pair would be written as escapes.
     const isPair = (text.codePointAt(end - 1) ?? 0) > 0xffff;
     const part = text.slice(at, isPair ? end + 1 : end);
-    parts.push(JSON.stringify(part).slice(1, -1));
+    yield JSON.stringify(part).slice(1, -1);
     at += part.length;
-    yield;
   }
-  parts.push('"');
+  yield '"';
 }
 
 function* writeRows(rows: readonly unknown[], parts: string[]): SlicedWork<void> {

@@ -3,6 +3,7 @@ import { isUnusual, jsonForm, stringifyUnusual } from "./json-form.ts";
 import { JsonText } from "./json-text.ts";
 import { measure } from "./plain-data.ts";
 import type { SlicedWork } from "../slice-scheduler.ts";
+import { stringInParts } from "./json-parts.ts";
 import { GrowingText } from "./growing-text.ts";
 import { hasJson, MAX_DEPTH, newScale, type Scale, weigh, weighOn } from "./weigh.ts";
 
@@ -147,7 +148,7 @@ function* textInParts(
 ): SlicedWork<ResultText> {
   let text: GrowingText | undefined;
   let held = 0;
-  const making = { values: 0, within: new Set<object>(), allowedBytes };
+  const making = { values: 0, within: new Set<object>(), allowedBytes, allowedValues: resultValues };
   try {
     text = new GrowingText();
     for (const part of partsOf(value, "", making)) {
@@ -162,6 +163,7 @@ function* textInParts(
       held += more;
       yield;
     }
+    if (making.values > resultValues) return { type: "too_many", values: making.values };
     return { type: "text", text: text.toString(), bytes: text.bytes, values: making.values };
   } catch (cause) {
     return { type: "not_json", cause };
@@ -178,6 +180,7 @@ interface Making {
   /** The objects that hold what is being made. */
   readonly within: Set<object>;
   readonly allowedBytes: number;
+  readonly allowedValues: number;
 }
 
 /**
@@ -192,6 +195,15 @@ function* partsOf(returned: unknown, name: string, making: Making): Generator<st
   if (isRecord && within.has(json)) throw new TypeError("The result contains itself.");
   const value = isRecord && isUnusual(json) ? jsonForm(json, allowedBytes) : json;
   if (typeof value === "string" || Array.isArray(value)) yield value.length;
+  // Holes of a list are values too, and take no memory.
+  if (Array.isArray(value) && making.values + value.length > making.allowedValues) {
+    making.values += value.length;
+    return;
+  }
+  if (typeof value === "string" && value.length > PART_BYTES) {
+    making.values += 1;
+    return yield* stringInParts(value);
+  }
   const part = new Part(making);
   if (typeof value !== "object" || value === null || part.weigh(value) <= PART_BYTES) {
     part.take();

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { HeldBytes } from "../../../src/values/held-bytes.ts";
 import { isLarge, serialiseResult as serialise, resultType } from "../../../src/values/json/serialise-result.ts";
 import { weigh } from "../../../src/values/json/weigh.ts";
@@ -101,6 +101,37 @@ test("an iterator with too many values is closed", async () => {
   })();
   expect(await resultText({ rows }, 1000)).toMatchObject({ type: "not_json" });
   expect(isClosed).toBe(true);
+});
+
+test("an endless iterator is read no further than its values are read at once, however large a result may be", async () => {
+  let read = 0;
+  const rows = (function* () {
+    for (;;) yield (read += 1);
+  })();
+  expect(await resultText([rows], 1_000_000_000)).toMatchObject({ type: "not_json" });
+  expect(read).toBeLessThan(300_000);
+});
+
+test("a list of more holes than values are allowed is refused by its length", async () => {
+  let read = 0;
+  const holes = new Proxy(Array.from({ length: 1 }), {
+    get(list, key) {
+      if (typeof key === "string" && /^\d+$/.test(key)) read += 1;
+      return key === "length" ? 30_000_000 : (Reflect.get(list, key) as unknown);
+    },
+  });
+  expect(await resultText({ holes }, 1_000_000_000, 4_000_000)).toMatchObject({ type: "too_many" });
+  expect(read).toBeLessThan(1_000_000);
+});
+
+test("no string of a large result becomes JSON in one piece", async () => {
+  const text = "é\n".repeat(500_000);
+  const written = vi.spyOn(JSON, "stringify");
+  const made = await resultText({ rows: [text] }, 10_000_000);
+  const longest = written.mock.calls.map(([value]) => (typeof value === "string" ? value.length : 0));
+  written.mockRestore();
+  expect(made).toMatchObject({ type: "text", text: JSON.stringify({ rows: [text] }) });
+  expect(Math.max(...longest)).toBeLessThan(100_000);
 });
 
 // ---- weighing --------------------------------------------------------------------------------------------------
