@@ -1,3 +1,4 @@
+import { nextTurn } from "../../clock.ts";
 import { nearest } from "../../option-rules/nearest.ts";
 import type { FieldsRead } from "../../tools/json-schema/input-fields.ts";
 import { StepsSpent } from "../../tools/json-schema/steps.ts";
@@ -37,11 +38,18 @@ export function readInput(
   if (overdraft) return { ok: "no_room", overdraft };
   const read = readPlainData(text, inputValues, measured);
   if (!read.ok) return read;
+  if (values <= DESCRIBED_VALUES) return fitted(tool, read.value, validate);
+  // A schema takes as long as parsing, and is work for a turn of its own.
+  return nextTurn().then(() => fitted(tool, read.value, validateLarge));
+}
+
+/** A parsed input, once the tool's schema takes it. */
+function fitted(tool: ToolInput, value: unknown, check: typeof validate): PlainData | Promise<PlainData> {
   try {
-    const fields = inputFieldsOf(tool)?.read(read.value, tool.unknownFields ?? "refuse");
+    const fields = inputFieldsOf(tool)?.read(value, tool.unknownFields ?? "refuse");
     const issues = fields === undefined ? [] : unknownIssues(tool.name, fields);
     // Validated even if fields are refused: the caller is told of all faults at once.
-    const validated = (values > DESCRIBED_VALUES ? validateLarge : validate)(tool.input, read.value);
+    const validated = check(tool.input, value);
     return validated instanceof Promise
       ? validated.then((late) => toPlainData(late, issues), unreadable)
       : toPlainData(validated, issues);
