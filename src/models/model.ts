@@ -2,6 +2,7 @@ import type { TokenUsage } from "../gate/admit/token-usage.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import type { TextFormat } from "../tools/text-format.ts";
 import type { Caller } from "../tools/tool.ts";
+import type { TextReader } from "../untrusted/untrusted-text.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import type { HostedTool } from "./hosted-tools.ts";
 import type {
@@ -187,6 +188,8 @@ export interface TurnRequest {
    * was cut off has no calls. Of a very long input the rest is not shown, as the last piece says.
    */
   readonly onArgument?: (piece: ArgumentPiece) => void;
+  /** Who the texts of the reply are read for, on the thread that reads if they are large; for nobody if it is missing. */
+  readonly reader?: TextReader;
   /** Called before a failed request is repeated. It may wait. If it rejects, `turn` rejects with the same error. */
   readonly onRetry?: (retry: RequestRetry) => void | Promise<void>;
 }

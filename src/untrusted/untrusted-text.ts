@@ -61,24 +61,40 @@ function read<Name extends keyof Readers>(
   return (thread.do({ name, asked }, reader) as Promise<Settled<Read<Name>>>).finally(release);
 }
 
+type Promisable<Value> = Value | Promise<Value>;
+
 /** The value of a text, or why it has none: it exceeds a bound, takes too long to be measured, or is no JSON. */
 export type ReadJson =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly fault: keyof JsonBounds | "time" | "syntax" };
+  | { readonly ok: false; readonly fault: JsonFault | "syntax" };
+
+/** Why a text that may be JSON is not to be parsed. */
+export type JsonFault = keyof JsonBounds | "time";
+
+/** Measures a text that others parse, a provider's SDK: undefined if it is within the bounds. */
+export function jsonFault(
+  text: UntrustedText,
+  bounds: JsonBounds,
+  reader: TextReader,
+): Promisable<JsonFault | undefined> {
+  const source = opened(text);
+  const told = (fault: Settled<Read<"exceeded">>) => (fault === "given_up" ? "time" : fault);
+  const measured = read("exceeded", [source], [source, bounds], reader);
+  return measured instanceof Promise ? measured.then(told) : told(measured);
+}
 
 /** The value of JSON, made on this thread once its depth and its values are known. */
-export function readJson(text: UntrustedText, bounds: JsonBounds, reader: TextReader): ReadJson | Promise<ReadJson> {
-  const source = opened(text);
-  const made = (fault: Settled<Read<"exceeded">>): ReadJson => {
-    if (fault !== undefined) return { ok: false, fault: fault === "given_up" ? "time" : fault };
+export function readJson(text: UntrustedText, bounds: JsonBounds, reader: TextReader): Promisable<ReadJson> {
+  const made = (fault: JsonFault | undefined): ReadJson => {
+    if (fault !== undefined) return { ok: false, fault };
     try {
-      return { ok: true, value: JSON.parse(source) as unknown };
+      return { ok: true, value: JSON.parse(opened(text)) as unknown };
     } catch {
       return { ok: false, fault: "syntax" };
     }
   };
-  const measured = read("exceeded", [source], [source, bounds], reader);
-  return measured instanceof Promise ? measured.then(made) : made(measured);
+  const fault = jsonFault(text, bounds, reader);
+  return fault instanceof Promise ? fault.then(made) : made(fault);
 }
 
 /** A text of plain JSON, checked and not parsed; undefined for any other. */

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type AgentReport, createRuntime, type Tool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
@@ -182,6 +182,39 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
         const { ending } = await askHostile(wire, stream, [reply], []);
         if (ending.type !== "answered") expect(JSON.stringify(ending).length).toBeLessThan(3000);
       }
+    });
+
+    test("a reply that costs more to parse than to send is not parsed", async () => {
+      const whole = stream ? eventText(wire.events(TURN, 1)) : JSON.stringify(wire.json(TURN, 1));
+      for (const [added, fault] of [
+        [`"x":[${"[],".repeat(70_000)}0],`, "holds more than 65536 values"],
+        [`"x":${"[".repeat(40_000)}${"]".repeat(40_000)},`, "is nested more than 1000 levels deep"],
+      ] as const) {
+        const { tools, made } = watched();
+        const { ending } = await askHostile(wire, stream, [whole.replace("{", `{${added}`)], tools);
+        expect(ending).toMatchObject({
+          type: "provider_failed",
+          failure: { code: "reply_invalid", message: expect.stringContaining(fault) as string },
+        });
+        expect(made).toEqual([]);
+      }
+    });
+
+    test("an input of many values, which are one text within the reply, is parsed by nobody", async () => {
+      const { tools, made } = watched();
+      const inputText = `{"a":[${"[],".repeat(70_000)}0]}`;
+      const calls = [{ tool: "read", inputText }];
+      const reply = stream ? eventText(wire.events({ calls }, 1)) : JSON.stringify(wire.json({ calls }, 1));
+      const parsed: string[] = [];
+      const { parse } = JSON;
+      const spy = vi.spyOn(JSON, "parse").mockImplementation((text: string) => {
+        parsed.push(text);
+        return parse(text) as unknown;
+      });
+      await askHostile(wire, stream, [reply], tools);
+      spy.mockRestore();
+      expect(parsed.filter((text) => text === inputText)).toEqual([]);
+      expect(made).toEqual([]);
     });
 
     testOfAll("of a second reply with far too many calls the conversation ends, and none of them is made", async () => {

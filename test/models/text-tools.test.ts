@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { defineTextTool, openaiChat } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/agent/event.ts";
-import { shownInput, withBareText } from "../../src/models/turn/text-input.ts";
+import { shownInput, textToolsOf, withBareText } from "../../src/models/turn/text-input.ts";
 import { declared } from "./converse.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
@@ -196,14 +196,10 @@ test("a text for a tool that takes fields is refused with its type, and nothing 
 });
 
 test("a text loses the field around it once, and other inputs stay as they were written", () => {
-  const opening = {
-    instructions: "",
-    hosted: false,
-    tools: [{ ...declared("q"), textFormat: "text" as const }, declared("f")],
-  };
+  const textTools = textToolsOf({ tools: [{ ...declared("q"), textFormat: "text" }, declared("f")] });
   const call = (tool: string, inputText: string) =>
     ({ type: "tool_call", id: "1", tool, caller: "direct", inputText }) as const;
-  const bare = (tool: string, inputText: string) => withBareText(opening, call(tool, inputText));
+  const bare = (tool: string, inputText: string) => withBareText(textTools, call(tool, inputText));
   expect(bare("q", '{"input":"a"}')).toEqual(call("q", '"a"'));
   for (const [tool, text] of [
     ["q", '"a"'],
@@ -212,5 +208,5 @@ test("a text loses the field around it once, and other inputs stay as they were 
     ["f", '{"input":"a"}'],
   ] as const)
     expect(bare(tool, text)).toEqual(call(tool, text));
-  expect([shownInput(opening, call("q", '"a"')), shownInput(opening, call("f", '"a"'))]).toEqual(["a", '"a"']);
+  expect([shownInput(textTools, call("q", '"a"')), shownInput(textTools, call("f", '"a"'))]).toEqual(["a", '"a"']);
 });

@@ -19,6 +19,7 @@ import type { AgentScope } from "../agent-scope.ts";
 import type { AgentEnding } from "../ending.ts";
 import { turnsOfSay } from "../from-journal/conversation-state.ts";
 import { MAX_TURN_CALLS, MAX_TURN_HOSTED } from "../from-journal/transcript.ts";
+import { readerOf } from "../../untrusted/untrusted-text.ts";
 import { compacted, CONTEXT_TOKENS, dropOldResults } from "../prompt/compact.ts";
 import { endingCancelled } from "../../programs/drive/ending/endings.ts";
 import { ownVersion } from "../../programs/from-journal/changed-since.ts";
@@ -27,6 +28,7 @@ import type { LiveConversation } from "./live-conversation.ts";
 import { isNearlyFull, noticeOf, whyWrapUp } from "./loop-rules.ts";
 
 type Budget = Pick<GateSession["budget"], "tokens" | "tokensLeft" | "takeTokens">;
+type Session = { readonly budget: Budget } & Pick<GateSession, "share">;
 
 /**
  * Asks the model of a conversation for turns. Before, it makes a long history shorter and tells the model that its last
@@ -36,13 +38,15 @@ export class ModelAsker {
   readonly #live: LiveConversation;
   readonly #scope: AgentScope;
   readonly #budget: Budget;
+  readonly #share: GateSession["share"];
   readonly #span: ConversationSpan | undefined;
   isAsking = true;
 
-  constructor(live: LiveConversation, scope: AgentScope, budget: Budget, span: ConversationSpan | undefined) {
+  constructor(live: LiveConversation, scope: AgentScope, session: Session, span: ConversationSpan | undefined) {
     this.#live = live;
     this.#scope = scope;
-    this.#budget = budget;
+    this.#budget = session.budget;
+    this.#share = session.share;
     this.#span = span;
   }
 
@@ -73,6 +77,7 @@ export class ModelAsker {
     const turn = async () => {
       const given = await conversation.turn({
         signal,
+        reader: readerOf(this.#share, signal),
         maxTokens: budget.tokensLeft,
         ...(toolChoice === undefined ? {} : { toolChoice }),
         onText: (text) => this.#scope.onEvent({ type: "text", execution, text }),

@@ -75,7 +75,7 @@ export class SayLoop {
       onEvent,
     });
     this.#session.budget.takeTokens(live.usage);
-    this.#asker = new ModelAsker(live, scope, this.#session.budget, span);
+    this.#asker = new ModelAsker(live, scope, this.#session, span);
     this.#session.isOwnerIdle = () => !this.#asker.isAsking;
     log.onForeign = (records) => this.#session.take(records);
     this.#answerer = new CallAnswerer({

@@ -1,8 +1,8 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
 import { type ModelUsage, sumOfUsage, type ToolCall, type TurnEnd } from "../model.ts";
 import { type ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import { inputOf } from "../turn/program-input.ts";
 import { decisiveReason } from "../turn/stop-reason.ts";
 import { writtenText } from "../turn/written-text.ts";
 
@@ -192,7 +192,7 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
       this.#inputTexts.delete(place);
       return;
     }
-    const input = parsedJson(text);
+    const input = inputOf(text);
     block.input = isFields(input) ? input : {};
   }
 

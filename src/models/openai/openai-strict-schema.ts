@@ -1,6 +1,7 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { isFields } from "../../values/fields.ts";
 import { type ClosedForm, closedSchema } from "../turn/closed-schema.ts";
+import { inputOf } from "../turn/program-input.ts";
 
 const FORM: ClosedForm = {
   words: new Set(
@@ -10,8 +11,6 @@ const FORM: ClosedForm = {
   ),
   formats: new Set("date-time time date duration email hostname ipv4 ipv6 uuid".split(" ")),
 };
-/** Longest input that is searched for nulls, in UTF-16 code units. */
-const MAX_INPUT_LENGTH = 4 * 1024 * 1024;
 
 /**
  * A schema for OpenAI's strict functions: every field is required, and an optional field may be null. Undefined for a
@@ -28,12 +27,8 @@ export function exactSchema(schema: JsonSchema): JsonSchema | undefined {
 
 /** An input for the tool's original schema: removes nulls that stand for absent optional fields. */
 export function withoutNulls(inputText: string, schema: JsonSchema): string {
-  if (inputText.length > MAX_INPUT_LENGTH) return inputText;
-  try {
-    return JSON.stringify(dropNulls(JSON.parse(inputText), schema));
-  } catch {
-    return inputText;
-  }
+  const input = inputOf(inputText);
+  return input === undefined ? inputText : JSON.stringify(dropNulls(input, schema));
 }
 
 function dropNulls(value: unknown, schema: unknown): unknown {

@@ -1,11 +1,19 @@
-import { deadline } from "../../clock.ts";
+import type { Transformer, TransformStreamDefaultController } from "node:stream/web";
+import { deadline, nextTurn } from "../../clock.ts";
+import type { JsonBounds } from "../../untrusted/readers.ts";
+import { AT_ONCE, jsonFault, type TextReader, untrusted } from "../../untrusted/untrusted-text.ts";
+import { ByteList } from "../../values/byte-list.ts";
 import { EventCutter } from "../../values/event-cutter.ts";
 
-/** Maximum size of a reply. The largest replies of providers have a few megabytes of text and signatures. */
-const REPLY_BYTES = 32 * 1024 * 1024;
-
-/** Maximum size of an event of a stream. An event is held in memory until it is complete. */
-const EVENT_BYTES = 4 * 1024 * 1024;
+/** Maximum size of what an SDK parses in one piece: a reply, or an event of a stream. It is held until it is complete. */
+const TEXT_BYTES = 4 * 1024 * 1024;
+/** Maximum size of a stream, which has some hundred bytes for each token. */
+const STREAM_BYTES = 32 * 1024 * 1024;
+const STREAM_EVENTS = 256 * 1024;
+/** What a text may cost an SDK to parse. */
+const BOUNDS: JsonBounds = { depth: 1000, values: 65_536 };
+/** An SDK takes as long for an event as for so many bytes of it. */
+const EVENT_COST = 256;
 
 class ReplyTooLarge extends Error {
   override readonly name = "ReplyTooLarge";
@@ -18,36 +26,90 @@ export interface FetchBounds {
   readonly fetch: typeof globalThis.fetch;
 }
 
+/** Reads for nobody in particular, and counts no memory. */
+export const NOBODY: TextReader = { tenant: "", hold: () => () => {} };
+
 /**
- * A `fetch` for SDKs. It aborts a reply that is too large, before the SDK parses it, or takes too long: SDKs measure
- * only the time to the headers. It follows no redirection, which would send the key to another host.
+ * A `fetch` for SDKs. It aborts a reply that is too large, or takes too long, before the SDK parses it: SDKs measure only
+ * the time to the headers. Long texts are measured on the thread that reads, and the host's own work has its turn between
+ * events. It follows no redirection, which would send the key to another host.
  */
 export function boundedFetch(
   { timeoutMs, stream, fetch }: FetchBounds,
-  maxBytes = REPLY_BYTES,
+  reader: () => TextReader = () => NOBODY,
+  maxBytes = stream ? STREAM_BYTES : TEXT_BYTES,
 ): typeof globalThis.fetch {
   return async (input, init) => {
     const timeout = deadline(timeoutMs);
     const signal = init?.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
     const response = await fetch(input, { ...init, redirect: "error", signal });
     if (!response.body) return response;
-    let bytes = 0;
-    const events = new EventCutter();
-    const counter = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        bytes += chunk.byteLength;
-        const whole = stream ? events.push(chunk) : [chunk];
-        if (events.heldBytes > EVENT_BYTES)
-          controller.error(new ReplyTooLarge(`An event of the reply has more than ${EVENT_BYTES} bytes.`));
-        else if (bytes > maxBytes) controller.error(new ReplyTooLarge(`The reply has more than ${maxBytes} bytes.`));
-        else for (const one of whole) controller.enqueue(one);
-      },
-      flush(controller) {
-        const rest = events.end();
-        if (rest.byteLength > 0) controller.enqueue(rest);
-      },
-    });
     const { status, statusText, headers } = response;
-    return new Response(response.body.pipeThrough(counter), { status, statusText, headers });
+    const bounded = new TransformStream(stream ? eventsWithin(maxBytes, reader) : wholeWithin(maxBytes, reader));
+    return new Response(response.body.pipeThrough(bounded), { status, statusText, headers });
   };
 }
+
+type Bounding = Transformer<Uint8Array, Uint8Array>;
+
+/** Passes a reply on once it is whole. */
+function wholeWithin(maxBytes: number, reader: () => TextReader): Bounding {
+  const held = new ByteList();
+  return {
+    transform(chunk) {
+      held.add(chunk);
+      if (held.bytes > maxBytes) throw new ReplyTooLarge(`The reply has more than ${maxBytes} bytes.`);
+    },
+    async flush(controller) {
+      const text = held.take();
+      await checkText("The reply", text, reader());
+      controller.enqueue(text);
+    },
+  };
+}
+
+/** Passes the events of a stream on, each once it is whole. */
+function eventsWithin(maxBytes: number, reader: () => TextReader): Bounding {
+  const cutter = new EventCutter();
+  let bytes = 0;
+  let events = 0;
+  let cost = 0;
+  const pass = async (event: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>) => {
+    events += 1;
+    if (events > STREAM_EVENTS) throw new ReplyTooLarge(`The reply has more than ${STREAM_EVENTS} events.`);
+    await checkText("An event of the reply", event, reader());
+    controller.enqueue(event);
+    cost += EVENT_COST + event.byteLength;
+    if (cost < AT_ONCE) return;
+    cost = 0;
+    await nextTurn();
+  };
+  return {
+    async transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      const whole = cutter.push(chunk);
+      if (cutter.heldBytes > TEXT_BYTES)
+        throw new ReplyTooLarge(`An event of the reply has more than ${TEXT_BYTES} bytes.`);
+      if (bytes > maxBytes) throw new ReplyTooLarge(`The reply has more than ${maxBytes} bytes.`);
+      for (const event of whole) await pass(event, controller);
+    },
+    async flush(controller) {
+      const rest = cutter.end();
+      if (rest.byteLength > 0) await pass(rest, controller);
+    },
+  };
+}
+
+/** In UTF-8 no part of another character looks like one of ASCII, so the bytes are measured as they are. */
+async function checkText(what: string, { buffer, byteOffset, byteLength }: Uint8Array, reader: TextReader) {
+  if (byteLength <= AT_ONCE) return;
+  const text = Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
+  const fault = await jsonFault(untrusted(text), BOUNDS, reader);
+  if (fault !== undefined) throw new ReplyTooLarge(`${what} ${FAULTS[fault]}.`);
+}
+
+const FAULTS = {
+  depth: `is nested more than ${BOUNDS.depth} levels deep`,
+  values: `holds more than ${BOUNDS.values} values`,
+  time: "takes too long to read",
+};

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { nextTurn } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { allowedCalls } from "../turn/allowed-calls.ts";
 import { CallIds } from "../turn/call-ids.ts";
@@ -40,7 +41,7 @@ import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf, type HostedCall, hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
-import { isTextTool, shownInput, withBareText } from "../turn/text-input.ts";
+import { shownInput, textToolsOf, withBareText } from "../turn/text-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { TurnDisplay } from "../turn/turn-display.ts";
 
@@ -122,6 +123,7 @@ interface NextInput {
 export abstract class ProviderConversation<Reply extends ProviderReply, Client> implements Conversation {
   protected opening: Opening;
   protected names: ToolNames;
+  #textTools: ReadonlySet<string>;
   protected readonly options: ResolvedOptions;
   protected readonly media: MediaTaken;
   /** The client of the provider's SDK. */
@@ -143,6 +145,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     const { model, provider, options, opening, requests } = parts;
     const { title, keyVariable, media, takes } = provider;
     this.opening = opening;
+    this.#textTools = textToolsOf(opening);
     this.names = this.namesFor(opening);
     this.options = options;
     this.media = media;
@@ -171,6 +174,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     if (this.options.strict === "all") refuseNotStrict(this.#place.model, this.looseIn(opening));
     this.#next.redeclare = () => {
       this.opening = opening;
+      this.#textTools = textToolsOf(opening);
       this.names = names;
       declare();
     };
@@ -200,7 +204,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     checkToolChoice(this.#place, this.opening, toolChoice, this.#found);
     this.#toolChoice = toolChoice;
     this.opaque = undefined;
-    this.#requests.begin(request.onRetry, request.signal);
+    this.#requests.begin(request.onRetry, request.signal, request.reader);
     let spent: ModelUsage | undefined;
     for (;;) {
       const own = (given: string) => this.names.own(given);
@@ -221,6 +225,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     this.#requests.isAnswered = false;
     try {
       const reply = await this.#receive(request, stream);
+      // A reply of the largest size is work for a whole turn of the event loop, each time that it is walked.
+      await nextTurn();
       if (!reply) return this.fail(this.options.stream ? "interrupted" : "reply_invalid", "", stream.usage);
       // Checked before it is in the history: a reply too deep for the writer of JSON could never be sent again.
       const fault = sizeFault(reply, REPLY_BOUNDS);
@@ -230,6 +236,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
       if (turn.type !== "turn") return turn;
       if (!this.options.stream) this.#showWhole(reply, turn, display);
       this.opaque = JSON.stringify(this.bodyOf(reply));
+      await nextTurn();
       return turn;
     } catch (error) {
       if (this.#requests.stopped) throw this.#requests.stopped.error;
@@ -257,7 +264,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     display.text(text);
     for (const news of hosted) if (news.type === "hosted_program_started") display.program(news, news.source);
     for (const call of calls) {
-      if (call.type === "tool_call") display.whole(call, call.tool, shownInput(this.opening, call));
+      if (call.type === "tool_call") display.whole(call, call.tool, shownInput(this.#textTools, call));
       else if (call.source !== undefined) display.program(call, call.source);
     }
   }
@@ -312,7 +319,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   /** A text that a model wrote for a tool, as JSON. If the tool takes fields, the text is what stands in their place. */
   protected textInput(tool: string, text: string): string {
-    return isTextTool(this.opening, tool) ? JSON.stringify(text) : text;
+    return this.#textTools.has(tool) ? JSON.stringify(text) : text;
   }
 
   protected foundOf({ deferred = [] }: Opening): readonly ToolDeclaration[] {
@@ -364,7 +371,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     if ("type" in read) return read;
     const { text = reply.text, end, hosted = [], cited = [], calls: readCalls } = read;
     const citations = citationsOf(cited);
-    const made = isWholeEnd(end) ? readCalls().map((call) => withBareText(this.opening, call)) : [];
+    const made = isWholeEnd(end) ? readCalls().map((call) => withBareText(this.#textTools, call)) : [];
     const calls = allowedCalls(made, this.#toolChoice, this.settings);
     return {
       type: "turn",
@@ -413,8 +420,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   }
 }
 
-/** Bounds of a reply that is read by recursion. Its bytes are bounded on arrival. */
-const REPLY_BOUNDS = { depth: 1000, values: Number.POSITIVE_INFINITY };
+/** Bounds of a reply, which is read by recursion and kept. A stream is bounded on arrival by each of its events alone. */
+const REPLY_BOUNDS = { depth: 1000, values: 1_000_000, characters: 4 * 1024 * 1024 };
 
 /** Failures of a reply that broke off, after which the same request may succeed. */
 const BROKEN_OFF: ReadonlySet<ProviderFailureCode> = new Set([

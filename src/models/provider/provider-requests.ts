@@ -1,5 +1,6 @@
 import { monotonic, now, pause } from "../../clock.ts";
-import { boundedFetch, type FetchBounds } from "./bounded-fetch.ts";
+import type { TextReader } from "../../untrusted/untrusted-text.ts";
+import { boundedFetch, type FetchBounds, NOBODY } from "./bounded-fetch.ts";
 import type { TurnRequest } from "../model.ts";
 
 /** Wait before the first repetition, in milliseconds, without a `Retry-After`; doubled each time. */
@@ -37,24 +38,27 @@ export class ProviderRequests {
   isAnswered = false;
   #until = 0;
   #signal: AbortSignal | undefined;
+  #reader = NOBODY;
   /** The error of `onRetry`, which ends the turn. */
   stopped: { readonly error: unknown } | undefined;
 
   /** `sdk` is the name of the SDK's package. */
   constructor(bounds: RequestBounds, sdk: string) {
     this.#package = sdk;
-    this.#send = boundedFetch(bounds);
+    this.#send = boundedFetch(bounds, () => this.#reader);
     this.#bounds = bounds;
     this.begin();
   }
 
   /**
-   * Begins a turn: its attempts and its time are counted anew. `signal` ends its requests. It is taken from here, because the
-   * signal of a `Request`, which some SDKs make, is not aborted any more once that is garbage.
+   * Begins a turn, for which long texts are read by `reader`: its attempts and its time are counted anew. `signal` ends its
+   * requests. It is taken from here, because the signal of a `Request`, which some SDKs make, is not aborted any more once
+   * that is garbage.
    */
-  begin(onRetry: OnRetry = () => {}, signal?: AbortSignal): void {
+  begin(onRetry: OnRetry = () => {}, signal?: AbortSignal, reader: TextReader = NOBODY): void {
     this.#onRetry = onRetry;
     this.#signal = signal;
+    this.#reader = reader;
     this.attempts = 0;
     this.#until = monotonic() + this.#bounds.retryMs;
     this.stopped = undefined;

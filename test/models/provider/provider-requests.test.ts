@@ -110,3 +110,18 @@ test("an event of a stream has its limit however many lines it has", async () =>
     expect((await (await boundedFetch(bounds)(events.url)).text()).length).toBeGreaterThan(5_000_000);
   }
 });
+
+test("the host's own work has its turns while thousands of events come at once", async () => {
+  let turn = 0;
+  const turns = new Set<number>();
+  const count = () => {
+    turn += 1;
+    if (turn > 0) setImmediate(count);
+  };
+  setImmediate(count);
+  const body = "data: x\n\n".repeat(20_000);
+  const response = await boundedFetch({ timeoutMs: 10_000, stream: true, fetch: async () => new Response(body) })("a:");
+  for await (const _ of response.body ?? []) turns.add(turn);
+  turn = Number.NEGATIVE_INFINITY;
+  expect(turns.size).toBeGreaterThan(20_000 / 256);
+});

@@ -1,5 +1,5 @@
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
-import { parsedJson } from "../../../values/json/json-text.ts";
+import { inputOf } from "../../turn/program-input.ts";
 
 /** Pieces that are a part of a step's content by themselves. */
 const MEDIA: ReadonlySet<unknown> = new Set(["image", "audio", "video", "document"]);
@@ -76,7 +76,7 @@ export class StreamedStep {
     };
     const text = this.#inputs.join("");
     if (this.kind !== "function_call" && text === "") return { step };
-    const input = text === "" ? (fieldOf(step, "arguments") ?? {}) : parsedJson(text);
+    const input = text === "" ? (fieldOf(step, "arguments") ?? {}) : inputOf(text);
     if (isFields(input)) return { step: { ...step, arguments: input } };
     return { step: { ...step, arguments: {} }, unread: text || JSON.stringify(input) };
   }

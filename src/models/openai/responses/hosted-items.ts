@@ -1,5 +1,5 @@
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
-import { parsedJson } from "../../../values/json/json-text.ts";
+import { inputOf as parsedInput } from "../../turn/program-input.ts";
 
 /** What OpenAI's own tools are called in items, and the fields of an item that are the input of its call. */
 const INPUTS: Readonly<Record<string, readonly string[]>> = {
@@ -38,7 +38,7 @@ function toolOf(type: string, item: Fields): string {
 function inputOf(type: string, item: Fields): unknown {
   const [field] = INPUTS[type] ?? [];
   const input = field === undefined ? {} : fieldOf(item, field);
-  if (!isFields(input)) return typeof input === "string" && type === "mcp_call" ? (parsedJson(input) ?? input) : input;
+  if (!isFields(input)) return typeof input === "string" && type === "mcp_call" ? (parsedInput(input) ?? input) : input;
   const { sources: _, ...asked } = input;
   return asked;
 }
