@@ -34,6 +34,8 @@ provide.applySync(undefined, [readFileSync(`${__dirname}/globals.js`, "utf8")]);
 const deliver = face.getSync("deliver", { reference: true });
 /** @type {import("isolated-vm").Reference} */
 const drain = face.getSync("drain", { reference: true });
+/** @type {import("isolated-vm").Reference} */
+const reject = face.getSync("reject", { reference: true });
 
 // ---- out -------------------------------------------------------------------------------------------------------
 
@@ -90,15 +92,27 @@ function nextFrame() {
   return text;
 }
 
+/**
+ * Tells the guest what its program rejected in this turn and has not handled: isolated-vm throws the first of a turn. That
+ * the isolate is gone shows when it is drained.
+ * @param {unknown} error
+ */
+function tellRejection(error) {
+  try {
+    reject.applySync(undefined, [String(error instanceof Error ? error.stack : error)]);
+  } catch {
+    // What was rejected has no words, or the isolate is gone.
+  }
+}
+
 function run() {
   flush();
   for (;;) {
     const event = nextFrame();
     try {
       deliver.applySync(undefined, [event]);
-    } catch {
-      // isolated-vm throws here what the program rejected and has not handled yet: its own business, and no ending.
-      // That the isolate is gone shows when it is drained.
+    } catch (error) {
+      tellRejection(error);
     }
     // Events that have arrived together are turns of their own, but their frames leave together.
     if (end === start || performance.now() - flushedAt > FLUSH_MS) flush();

@@ -164,8 +164,16 @@
     inTurn = false;
   }
 
+  /** The frame of the ending, which leaves last: what its turn rejects is known once the turn is over. */
+  let ending;
+
   function drain() {
     endTurn();
+    if (ending !== undefined) {
+      if (ending.header.ok) noteRejections(ending.header.notes);
+      append(ending.header, ending.body);
+      ending = undefined;
+    }
     const frames = outbox;
     outbox = "";
     return frames;
@@ -245,8 +253,27 @@
 
   function settle(header, body) {
     flushTail();
-    emit(header, body);
     settled = true;
+    ending = { __proto__: null, header, body };
+  }
+
+  /** What was rejected in a turn that did not handle it: the stacks of errors, or the words of other values. */
+  const rejections = newList();
+
+  function reject(words) {
+    if (rejections.length < NOTES) push(rejections, words);
+  }
+
+  function noteRejections(notes) {
+    for (let index = 0; index < rejections.length && notes.length < NOTES; index += 1) {
+      const words = rejections[index];
+      const position = execute(/program\.js:(\d{1,9}):/, words);
+      const line = position === null ? "" : ` at line ${max(1, parseInteger(position[1], 10) - LINES_BEFORE_PROGRAM)}`;
+      const stack = indexOf(words, "\n    at ");
+      let error = stack < 0 ? words : slice(words, 0, stack);
+      if (error.length > 140) error = `${slice(error, 0, 70)} … ${slice(error, error.length - 70)}`;
+      push(notes, `A promise was rejected${line}, and the program did not await it then: ${error}`);
+    }
   }
 
   function describeFault(error) {
@@ -1550,5 +1577,5 @@
   }
 
   append({ __proto__: null, kind: "ready", protocol: PROTOCOL_VERSION, language: "javascript" });
-  return { deliver, drain, provide };
+  return { deliver, drain, provide, reject };
 })();

@@ -220,3 +220,48 @@ describe.each([
     expect(output.text).toMatch(/^.*forget await.*tools\.echo/m);
   });
 });
+
+/** Programs whose value says nothing of what was lost, and what they are told of it. */
+const LOST: readonly [does: string, program: string, remark: string][] = [
+  [
+    "calls an async function and goes on",
+    "let sum = 0;\nconst add = async () => {\n  throw new RangeError('no rate');\n};\nadd();\nreturn sum;",
+    "at line 3, and the program did not await it then: RangeError: no rate",
+  ],
+  [
+    "chains a call and goes on",
+    "let sum = 0;\nfor (const n of [1, 2]) tools.broken({ n }).then((row) => { sum += row.n; });\nawait tools.later({});\nawait tools.later({});\nreturn sum;",
+    "did not await it then: ToolError: broken failed",
+  ],
+  [
+    "starts many, and collects none",
+    "const sums = [];\n[1, 2].map(async (n) => { const row = await tools.echo({ n }); sums.push(row.total.sum); });\nawait tools.later({});\nawait tools.later({});\nreturn sums;",
+    "at line 2, and the program did not await it then: TypeError: Cannot read properties of undefined (reading 'sum')",
+  ],
+  ["rejects with what is no error", "Promise.reject('a'.repeat(9000) + ' the end');\nreturn 1;", "the end"],
+];
+
+describe("a promise of the program's own that is rejected", () => {
+  const sandbox = createIsolateSandbox();
+  afterAll(() => sandbox[Symbol.asyncDispose]());
+  const start = () => createRuntime({ sandbox, tools: [echo, later, broken] });
+
+  test.each(LOST)("is told of with its words, also when replayed: a program %s", async (_does, program, remark) => {
+    await using runtime = await start();
+    const { execution, outcome, output, remarks } = await runtime.execute(program);
+    expect(outcome.type).toBe("completed");
+    expect(remarks[0]).toContain("A promise was rejected");
+    expect(remarks[0]).toContain(remark);
+    expect(output.text).toContain(remark);
+    const records = await Array.fromAsync(runtime.journal.read(execution));
+    expect(await replay(records, sandbox, AbortSignal.timeout(60_000))).toEqual({ type: "identical" });
+  });
+
+  test("is not told of where the program handles it in time", async () => {
+    await using runtime = await start();
+    const { remarks } = await runtime.execute(
+      "const no = async () => { throw new Error('no'); };\nawait Promise.allSettled([no(), tools.broken()]);\nno().catch(() => {});\nreturn await Promise.any([no(), tools.echo({ n: 1 })]);",
+    );
+    expect(remarks).toEqual([]);
+  });
+});

@@ -59,7 +59,7 @@ setFlagsFromString("--no-lazy");
 let compiledGuest;
 
 /** @typedef {import("isolated-vm").Reference} Reference */
-/** @type {{ isolate: import("isolated-vm").Isolate, deliver: Reference, drain: Reference, collect: Reference | undefined } | undefined} */
+/** @type {{ isolate: import("isolated-vm").Isolate, deliver: Reference, drain: Reference, reject: Reference, collect: Reference | undefined } | undefined} */
 let guest;
 
 /** @param {number} memoryBytes */
@@ -78,6 +78,7 @@ function prepare(memoryBytes) {
     isolate,
     deliver: face.getSync("deliver", { reference: true }),
     drain: face.getSync("drain", { reference: true }),
+    reject: face.getSync("reject", { reference: true }),
     collect: undefined,
   };
   queue("prepared");
@@ -88,9 +89,21 @@ function prepare(memoryBytes) {
 function deliver(text) {
   try {
     guest?.deliver.applySync(undefined, [large?.copyInto({ release: true }) ?? text]);
+  } catch (error) {
+    tellRejection(error);
+  }
+}
+
+/**
+ * Tells the guest of a promise that its program rejected in this turn and has not handled, which does not end the program:
+ * isolated-vm throws the first of a turn. If the isolate has ended, `drain` throws too and reports it.
+ * @param {unknown} error
+ */
+function tellRejection(error) {
+  try {
+    guest?.reject.applySync(undefined, [String(error instanceof Error ? error.stack : error)]);
   } catch {
-    // isolated-vm throws a rejection here that the program has not handled yet, which does not end the program.
-    // If the isolate has ended, `drain` throws too and reports it.
+    // What was rejected has no words, or the isolate has ended.
   }
 }
 
