@@ -17,7 +17,7 @@ import { applySliced, ExecutionState, type UnansweredCall } from "../programs/fr
 import { type ConversationStanding, standingOfConversation } from "../agent/from-journal/conversation-standing.ts";
 import { type PastConversation, readPastConversation } from "../agent/from-journal/past-conversation.ts";
 import { textOf } from "../values/fields.ts";
-import { checkJson } from "../values/json/check-json.ts";
+import { plainFault, readerFor, untrusted } from "../untrusted/untrusted-text.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { type Standing, standingOf } from "../programs/from-journal/standing.ts";
 import type { ListedExecution } from "./listed-execution.ts";
@@ -51,7 +51,7 @@ export async function listConversation(
   { past, standing }: ReadConversation,
 ): Promise<ListedExecution> {
   const lane = new Lane(summary.tenant);
-  return listRead(journal, summary, past, lane, () => openConversation({ past, standing }, lane));
+  return listRead(journal, summary, past, lane, () => openConversation({ past, standing }, lane.tenant));
 }
 
 /** What was read of a program. */
@@ -69,7 +69,7 @@ export async function listProgram(
 ): Promise<ListedExecution> {
   const lane = new Lane(summary.tenant);
   const { records } = state;
-  return listRead(journal, summary, { records, outcome }, lane, () => openProgram({ state, standing }, lane));
+  return listRead(journal, summary, { records, outcome }, lane, () => openProgram({ state, standing }, lane.tenant));
 }
 
 async function listRead(
@@ -132,7 +132,7 @@ async function readOpen(
 ): Promise<OpenFacts> {
   try {
     return kind === "conversation"
-      ? await openConversation(await readConversation(journal, execution, tenant, budget), new Lane(tenant))
+      ? await openConversation(await readConversation(journal, execution, tenant, budget), tenant)
       : await readOpenProgram(readRecords(journal, execution, { tenant, budget, ...NO_ITEMS }), driven);
   } catch (error) {
     if (isUnreadable(error)) return { state: "unreadable" };
@@ -155,23 +155,23 @@ async function readConversation(
   return { past, standing: standingOfConversation(past) };
 }
 
-async function openConversation({ past, standing }: ReadConversation, lane: Lane): Promise<OpenFacts> {
+async function openConversation({ past, standing }: ReadConversation, tenant: string): Promise<OpenFacts> {
   const all = standing.state === "waiting" ? standing.calls : [];
   const calls = past.rest ? all : all.filter(isOutside);
   // A model may write anything as the input of a call that its host is to answer.
-  if (!past.rest && !(await haveInputs(calls, lane))) return { state: "unreadable" };
+  if (!past.rest && !(await haveInputs(calls, tenant))) return { state: "unreadable" };
   return { state: standing.state, calls, parent: past.header.parent };
 }
 
 async function readOpenProgram(records: Records, driven: boolean): Promise<OpenFacts> {
   const state = new ExecutionState();
   await records.each((record) => applySliced(state, record));
-  return openProgram({ state, standing: standingOf(state, driven) }, records.lane);
+  return openProgram({ state, standing: standingOf(state, driven) }, records.lane.tenant);
 }
 
-async function openProgram({ state, standing }: Omit<ReadProgram, "outcome">, lane: Lane): Promise<OpenFacts> {
+async function openProgram({ state, standing }: Omit<ReadProgram, "outcome">, tenant: string): Promise<OpenFacts> {
   const calls = standing.state === "waiting" ? standing.calls.filter(isOutside) : [];
-  if (!(await haveInputs(calls, lane))) return { state: "unreadable" };
+  if (!(await haveInputs(calls, tenant))) return { state: "unreadable" };
   return { state: standing.state, calls, ...(state.header?.parent && { parent: state.header.parent }) };
 }
 
@@ -181,8 +181,9 @@ function isOutside({ decided }: UnansweredCall): boolean {
 }
 
 /** Whether the inputs of waiting calls are JSON. A journal from elsewhere may have other texts. */
-async function haveInputs(calls: readonly UnansweredCall[], lane: Lane): Promise<boolean> {
-  for (const { inputText } of calls) if ((await lane.work(checkJson(inputText))) !== undefined) return false;
+async function haveInputs(calls: readonly UnansweredCall[], tenant: string): Promise<boolean> {
+  const reader = readerFor(tenant);
+  for (const { inputText } of calls) if ((await plainFault(untrusted(inputText), reader)) !== undefined) return false;
   return true;
 }
 

@@ -34,10 +34,7 @@ function exceeded(text: string, bounds: JsonBounds): keyof JsonBounds | undefine
 
 /** What a text of plain JSON has; undefined for any other text. */
 function look(text: string): JsonLook | undefined {
-  const checking = checkJson(text);
-  let checked = checking.next();
-  while (!checked.done) checked = checking.next();
-  if (checked.value !== undefined) return undefined;
+  if (checkJson(text) !== undefined) return undefined;
   const count = newCount();
   new JsonScanner(text).pass(count, text.length, 1);
   const first = text.charCodeAt(text.search(/[^ \t\n\r]/));
@@ -70,6 +67,6 @@ function areEqual(pairs: readonly (readonly [string, string])[]): boolean {
   });
 }
 
-export const READERS = { exceeded, look, areEqual };
+export const READERS = { exceeded, fault: checkJson, look, areEqual };
 
 export type Readers = typeof READERS;

@@ -33,6 +33,9 @@ export function readerOf(share: Share, signal?: AbortSignal): TextReader {
   return { tenant: share.lane.tenant, hold, ...(signal && { signal }) };
 }
 
+/** Reads for a tenant what is counted where it is held. */
+export const readerFor = (tenant: string): TextReader => ({ tenant, hold: () => () => {} });
+
 /** UTF-16 units of what is read at once: some two milliseconds of the thread. */
 export const AT_ONCE = 64 * 1024;
 
@@ -102,6 +105,12 @@ export async function readPlainJson(text: UntrustedText, reader: TextReader): Pr
   const source = opened(text);
   const look = await read("look", [source], [source], reader);
   return look === undefined || look === "given_up" ? undefined : new JsonText(source, look);
+}
+
+/** Why a text is no plain JSON; undefined if it is. */
+export async function plainFault(text: UntrustedText, reader: TextReader): Promise<string | undefined> {
+  const fault = await read("fault", [opened(text)], [opened(text)], reader);
+  return fault === "given_up" ? "it takes too long to read" : fault;
 }
 
 /** Whether the texts of each pair are the same, or JSON of the same value. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { readJson, untrusted } from "../../src/untrusted/untrusted-text.ts";
+import { AT_ONCE, plainFault, readJson, untrusted } from "../../src/untrusted/untrusted-text.ts";
 
 const NONE = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
 const READER = { tenant: "test", hold: () => () => {} };
@@ -78,3 +78,16 @@ test("a string over many slices is one value, wherever its escapes are", async (
     });
   }
 });
+
+test.each([AT_ONCE, AT_ONCE + 1])(
+  "a text of %i units says why it is no plain JSON, wherever it is read",
+  async (length) => {
+    for (const [text, fault] of [
+      [`[${"1".padEnd(length - 2)}]`, undefined],
+      [`[${"1e999".padEnd(length - 2)}]`, "it holds a number that is too large"],
+      [`{${'"__proto__":1'.padEnd(length - 2)}}`, "it has a field called __proto__"],
+      ["[".repeat(length), "it is nested more than 100 levels deep"],
+    ] as const)
+      expect(await plainFault(untrusted(text), READER)).toBe(fault);
+  },
+);

@@ -15,6 +15,8 @@ const BOUNDS = { depth: 100, values: 1000 };
 /** What each reader makes of a text. A reader that is missing here fails the next test. */
 const READERS = {
   readJson: (text: string, by: TextReader) => readJson(untrusted(text), BOUNDS, by),
+  jsonFault: (text: string, by: TextReader) => room.jsonFault(untrusted(text), BOUNDS, by),
+  plainFault: (text: string, by: TextReader) => room.plainFault(untrusted(text), by),
   readPlainJson: (text: string, by: TextReader) => readPlainJson(untrusted(text), by),
   areSame: (text: string, by: TextReader) => areSame([[untrusted(text), untrusted(` ${text}`)]], by),
   passOn: (text: string) => room.passOn(untrusted(text)),
@@ -23,7 +25,7 @@ const READERS = {
 };
 
 test("each reader of the room is tried below", () => {
-  const readers = Object.keys(room).filter((name) => !["untrusted", "AT_ONCE", "readerOf"].includes(name));
+  const readers = Object.keys(room).filter((name) => !["untrusted", "AT_ONCE", "readerOf", "readerFor"].includes(name));
   expect(Object.keys(READERS).toSorted()).toEqual(readers.toSorted());
 });
 

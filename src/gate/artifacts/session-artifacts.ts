@@ -6,7 +6,7 @@ import { jsonSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import type { Share } from "../../values/held-bytes.ts";
-import { checkJson } from "../../values/json/check-json.ts";
+import { plainFault, readerOf, untrusted } from "../../untrusted/untrusted-text.ts";
 import { artifactNameFault, artifactUnknown, NAME_LENGTH } from "./artifact-name.ts";
 import { describeValue, type Described } from "../run/describe-value.ts";
 import type { OpenCall } from "../open-call.ts";
@@ -64,7 +64,9 @@ export class SessionArtifacts {
   async readSave(call: OpenCall): Promise<ReadInput | undefined> {
     const { artifact: name = "", inputText: text } = call;
     const { lane } = this.#share;
-    const fault = artifactNameFault(name) ?? (await this.#redactedFault(name)) ?? (await lane.work(checkJson(text)));
+    const reader = readerOf(this.#share, call.signal);
+    const faultOfName = artifactNameFault(name) ?? (await this.#redactedFault(name));
+    const fault = faultOfName ?? (await plainFault(untrusted(text), reader));
     if (call.isOver) return undefined;
     if (fault !== undefined) return { ok: false, reason: fault };
     const seen = this.#place.space.reserve(name, this.#allowed);

@@ -1,7 +1,7 @@
 import type { Transformer, TransformStreamDefaultController } from "node:stream/web";
 import { deadline, nextTurn } from "../../clock.ts";
 import type { JsonBounds } from "../../untrusted/readers.ts";
-import { AT_ONCE, jsonFault, type TextReader, untrusted } from "../../untrusted/untrusted-text.ts";
+import { AT_ONCE, jsonFault, readerFor, type TextReader, untrusted } from "../../untrusted/untrusted-text.ts";
 import { ByteList } from "../../values/byte-list.ts";
 import { EventCutter } from "../../values/event-cutter.ts";
 
@@ -26,8 +26,8 @@ export interface FetchBounds {
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** Reads for nobody in particular, and counts no memory. */
-export const NOBODY: TextReader = { tenant: "", hold: () => () => {} };
+/** Reads for no tenant in particular. */
+export const NOBODY = readerFor("");
 
 /**
  * A `fetch` for SDKs. It aborts a reply that is too large, or takes too long, before the SDK parses it: SDKs measure only

@@ -6,14 +6,12 @@ import {
   END,
   isOpening,
   JsonScanner,
-  MORE,
   OPEN_RECORD,
   QUOTE,
 } from "./json-scanner.ts";
 import { PLAIN_DEPTH } from "./plain-data.ts";
-import type { SlicedWork } from "../slice-scheduler.ts";
 
-/** Characters that are checked between two chances to yield the host's thread. */
+/** Characters of a string that are checked at once. */
 const STEP_LENGTH = 16 * 1024;
 /** Maximum length of a string that takes longer to parse than to look at. */
 const SHORT_LENGTH = 256;
@@ -37,12 +35,11 @@ const NOT_JSON = "it is not JSON";
 
 /**
  * Checks a long text as `readPlainData` does, without parsing it: that it is JSON, of bounded depth, without a field
- * `__proto__` and without a number that is too large. Yields the host's thread. Returns why the text is refused, or
- * undefined.
+ * `__proto__` and without a number that is too large. Returns why the text is refused, or undefined.
  */
-export function* checkJson(text: string): SlicedWork<string | undefined> {
+export function checkJson(text: string): string | undefined {
   try {
-    yield* new JsonChecker(text).check();
+    new JsonChecker(text).check();
     return undefined;
   } catch (error) {
     if (error instanceof Fault) return error.message;
@@ -64,18 +61,14 @@ class JsonChecker {
     this.#scanner = new JsonScanner(text);
   }
 
-  *check(): SlicedWork<void> {
-    for (let mark = MORE, stop = STEP_LENGTH; mark !== END;) {
-      mark = this.#scanner.next(stop);
-      if (this.#scanner.at >= stop) {
-        stop = this.#scanner.at + STEP_LENGTH;
-        yield;
-      }
-      if (mark === MORE) continue;
+  check(): void {
+    let mark: number;
+    do {
+      mark = this.#scanner.next();
       if (!this.#scanner.isBlankBetween) this.#word(this.#scanner.between);
-      if (mark === QUOTE) yield* this.#string();
+      if (mark === QUOTE) this.#string();
       else this.#take(mark);
-    }
+    } while (mark !== END);
   }
 
   /** Takes a mark that is no string. */
@@ -130,12 +123,11 @@ class JsonChecker {
     return CHARACTERS.lastIndex - at;
   }
 
-  *#string(): SlicedWork<void> {
+  #string(): void {
     const { start, end } = this.#scanner;
     for (let at = start + 1; at < end - 1;) {
       const part = this.#text.slice(at, Math.min(end - 1, at + STEP_LENGTH));
       at += SPECIAL.test(part) ? this.#passSpecial(at) : part.length;
-      if (end - at > STEP_LENGTH) yield;
     }
     if (this.#expected !== "name" && this.#expected !== "name or end") return this.#takeValue();
     if (end - start <= PROTO_LENGTH && isProto(this.#scanner.written))

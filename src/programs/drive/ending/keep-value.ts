@@ -1,7 +1,7 @@
 import { describeValue } from "../../../gate/run/describe-value.ts";
 import type { ArtifactPlace } from "../../../gate/artifacts/session-artifacts.ts";
 import type { Redactor } from "../../../redaction/redactor.ts";
-import { checkJson } from "../../../values/json/check-json.ts";
+import { plainFault, readerFor, untrusted } from "../../../untrusted/untrusted-text.ts";
 import type { Lane } from "../../../values/slice-scheduler.ts";
 import type { Limits } from "../../limits.ts";
 import type { Ending } from "../../outcome.ts";
@@ -42,7 +42,8 @@ export async function keepLarge(
   names?: "printed",
 ): Promise<KeptValue | undefined> {
   const bytes = Buffer.byteLength(text);
-  if (bytes > artifactBytes || (await lane.work(checkJson(text))) !== undefined) return undefined;
+  if (bytes > artifactBytes || (await plainFault(untrusted(text), readerFor(lane.tenant))) !== undefined)
+    return undefined;
   const described = await describeValue(text, lane, redactor);
   const name = space.nameFor(prefix + call, names);
   if (space.reserve(name, artifacts) !== undefined) return undefined;
