@@ -1,0 +1,113 @@
+import { expect, test } from "vitest";
+import { density, spansOf, ticksOf, timeOf, tookOf } from "../../src/views/timeline.ts";
+import type { CallView } from "../../src/views/view.ts";
+
+const call = (more: Partial<CallView>): CallView => ({
+  id: "1",
+  tool: "pay",
+  caller: "programmatic",
+  state: "value",
+  made: 0,
+  at: 100,
+  ms: 50,
+  input: { text: "{}", bytes: 2 },
+  bytes: 0,
+  started: true,
+  ...more,
+});
+const decided = { decision: "allowed", at: 130 } as const;
+
+test.each<[string, Partial<CallView>, readonly [string, number, number][]]>([
+  ["a call that ran", {}, [["runs", 100, 150]]],
+  ["a call that runs", { state: "open", ms: undefined as never }, [["runs", 100, 1000]]],
+  [
+    "a call that was approved, and ran then",
+    { decision: decided },
+    [
+      ["waits", 100, 130],
+      ["runs", 130, 150],
+    ],
+  ],
+  ["a call that waits", { state: "waiting", ms: undefined as never, started: false }, [["waits", 100, 1000]]],
+  ["a call that an earlier decision allowed", { decision: { ...decided, remembered: "0" } }, [["runs", 100, 150]]],
+  ["a call that nothing here ran", { started: false }, [["waits", 100, 150]]],
+  [
+    "a call that waited for too long",
+    { state: "refused", detail: "approval_expired", started: false },
+    [["waits", 100, 150]],
+  ],
+  ["a call that was given up while it waited", { state: "aborted", started: false }, [["waits", 100, 150]]],
+  [
+    "a call that was given up while it waited, because its program ended",
+    { state: "aborted", started: false, ms: undefined as never },
+    [["waits", 100, 1000]],
+  ],
+  [
+    "a call that was denied",
+    { state: "refused", detail: "approval_denied", started: false, decision: { decision: "denied", at: 130 } },
+    [["waits", 100, 150]],
+  ],
+  ["a call that was given up while it ran", { state: "aborted" }, [["runs", 100, 150]]],
+  [
+    "a call that was refused at once",
+    { state: "refused", detail: "input_invalid", ms: 0, started: false },
+    [["runs", 100, 100]],
+  ],
+  [
+    "a decision that a journal from elsewhere has before its call",
+    { decision: { ...decided, at: 1 } },
+    [["runs", 100, 150]],
+  ],
+])("%s is drawn as that", (_, more, spans) => {
+  const drawn = spansOf(call(more), 1000).map(({ does, from, until }) => [does, from, until]);
+  expect(drawn).toEqual(spans);
+});
+
+test("calls beside each other take their time once, and calls without an end take none that is known", () => {
+  const open = call({ at: 0, ms: undefined as never, state: "open" });
+  expect(tookOf([call({ at: 0, ms: 100 }), call({ at: 50, ms: 100 }), call({ at: 400, ms: 10 }), open])).toEqual({
+    inAll: 160,
+    each: 70,
+  });
+  expect(tookOf([call({ at: 20, ms: 10 }), call({ at: 0, ms: 100 })])?.inAll).toBe(100);
+  expect(tookOf([open])).toBeUndefined();
+  expect(tookOf([])).toBeUndefined();
+});
+
+test("the time of an execution goes on while it waits or is driven, and ends with its last record", () => {
+  const view = { state: "ended", driven: false, startedAt: 5, lastAt: 20 } as const;
+  expect(timeOf(view, 1000)).toEqual({ from: 5, until: 20 });
+  expect(timeOf({ ...view, state: "waiting" }, 1000)).toEqual({ from: 5, until: 1000 });
+  expect(timeOf({ ...view, state: "running", driven: true }, 1000)).toEqual({ from: 5, until: 1000 });
+  expect(timeOf({ ...view, state: "running" }, 1000)).toEqual({ from: 5, until: 20 });
+  // A clock that was set back.
+  expect(timeOf({ ...view, lastAt: 0 }, 1000).until).toBeGreaterThan(5);
+});
+
+test.each([
+  [12, 4, ["0", "5 ms", "10 ms"]],
+  [900, 4, ["0", "500 ms"]],
+  [1_700, 5, ["0", "500 ms", "1 s", "1.5 s"]],
+  [75_000, 6, ["0", "15 s", "30 s", "45 s", "1 min", "1 min 15 s"]],
+  [40 * 60_000, 5, ["0", "10 min", "20 min", "30 min", "40 min"]],
+  [26 * 3_600_000, 4, ["0", "12 h", "1 d"]],
+  [400 * 24 * 3_600_000, 3, ["0", "200 d", "400 d"]],
+])("a time of %i ms with at most %i marks has round ones", (ms, most, texts) => {
+  const ticks = ticksOf({ from: 7, until: 7 + ms }, most);
+  expect(ticks.map(({ text }) => text)).toEqual(texts);
+  expect(ticks[0]?.at).toBe(7);
+  expect(ticks.every(({ at }) => at <= 7 + ms)).toBe(true);
+});
+
+test("the density of calls is the mean number that went on in a part of the time, as a share of the most", () => {
+  const calls = [call({ at: 0, ms: 10 }), call({ at: 0, ms: 5 }), call({ at: 10, ms: undefined as never })];
+  expect(density(calls, { from: 0, until: 20 }, 4)).toEqual([1, 0.5, 0.5, 0.5]);
+  expect(density([], { from: 0, until: 20 }, 2)).toEqual([0, 0]);
+});
+
+test("calls that follow each other are as dense where they meet as elsewhere, and one of no time is seen", () => {
+  const following = [call({ at: 0, ms: 7 }), call({ at: 7, ms: 13 })];
+  expect(density(following, { from: 0, until: 20 }, 4)).toEqual([1, 1, 1, 1]);
+  const [, seen, , last] = density([call({ at: 7, ms: 0 }), call({ at: 20, ms: 0 })], { from: 0, until: 20 }, 4);
+  expect([seen, last]).toEqual([0.05, 0.05]);
+});
