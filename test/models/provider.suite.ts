@@ -83,6 +83,8 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
     ["streamed", true],
     ["in one piece", false],
   ])(`${name}, %s`, (_, stream) => {
+    // What is asked, and whether it is asked again, does not depend on how the reply comes.
+    const ofRequests = stream ? test : testOfAll;
     const run = async (script: readonly WireStep[], asking: Asking = {}) => {
       await using served = await serve(wire, script);
       const report = await ask(served, { stream, ...asking });
@@ -109,7 +111,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect(usage.inputTokens).toBeGreaterThan(0);
     });
 
-    test("each request has the runtime's instructions and the maximum of output tokens", async () => {
+    ofRequests("each request has the runtime's instructions and the maximum of output tokens", async () => {
       const { served } = await run([{ calls: [{ tool: "f", input: { k: 1 } }] }, { text: "4" }], {
         tools: [counted("f").tool],
         maxOutputTokens: 777,
@@ -155,7 +157,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect(transcript.turns[0]?.results.map(({ text }) => text)).toEqual(['[{"id":0},{"id":1},{"id":2}]']);
     });
 
-    test("X1: names that the provider refuses are shortened, and mapped back", async () => {
+    ofRequests("X1: names that the provider refuses are shortened, and mapped back", async () => {
       const long = `a.${"b".repeat(100)}`;
       const tools = ["admin.tools.list", "admin.tools_list", long].map((one) => counted(one));
       const called = (asked: { readonly body: unknown }): WireTurn => {
@@ -336,13 +338,13 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect([transcript.turns.length, f.inputs.length]).toEqual([1, 1]);
     });
 
-    test("the failure for a wrong key does not have the key", async () => {
+    ofRequests("the failure for a wrong key does not have the key", async () => {
       const { ending } = await run([], { apiKey: "sk-wrong-0123456789" });
       expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "key_refused", status: 401 } });
       expect(JSON.stringify(ending)).not.toContain("0123456789");
     });
 
-    test("keys of other services in the environment are sent nowhere", async () => {
+    ofRequests("keys of other services in the environment are sent nowhere", async () => {
       for (const name of [
         "ANTHROPIC_AUTH_TOKEN",
         "ANTHROPIC_BASE_URL",
@@ -374,7 +376,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect([ending.type, f.inputs.length]).toEqual(["answered", 1]);
     });
 
-    test.each([408, 409, 429, 500, 503, 529])(
+    ofRequests.each([408, 409, 429, 500, 503, 529])(
       "a request that gets status %i is repeated `retries` times, and the failure says how often it was sent",
       async (status) => {
         const again: WireStep = { fault: "status", status, headers: { "retry-after": "0" } };
@@ -392,14 +394,14 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       },
     );
 
-    test("a request is not repeated if the provider asks for a longer wait than the maximum", async () => {
+    ofRequests("a request is not repeated if the provider asks for a longer wait than the maximum", async () => {
       const busy: WireStep = { fault: "status", status: 529, headers: { "retry-after": "3600" } };
       const { ending } = await run([busy, { text: "Late." }], { retries: 2 });
       expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "overloaded", status: 529 } });
       expect(JSON.stringify(ending)).not.toMatch(/asked|retr/);
     });
 
-    test.each([{ "retry-after": "20" }, {}])(
+    ofRequests.each([{ "retry-after": "20" }, {}])(
       "cancelling ends the wait before a request is repeated, %j",
       async (headers) => {
         await using served = await serve(wire, [{ fault: "status", status: 529, headers }]);
@@ -420,7 +422,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       },
     );
 
-    test("requests are well-formed, wherever a lone surrogate stands", async () => {
+    ofRequests("requests are well-formed, wherever a lone surrogate stands", async () => {
       const half = "a\ud800b\udc00\\ud800";
       const tool = makeTool({ name: "f", allowedCallers: direct, handler: () => ({ [half]: [half] }) });
       const failing = makeTool({
@@ -556,7 +558,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect((await asking).ending).toEqual({ type: "cancelled" });
     });
 
-    test("requests are sent by the given fetch", async () => {
+    ofRequests("requests are sent by the given fetch", async () => {
       const left: string[] = [];
       const asking: Asking = {
         fetch: (input, init) => {
@@ -569,7 +571,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect(left).toEqual([expect.stringContaining(served.url)]);
     });
 
-    test("a base URL may have a path", async () => {
+    ofRequests("a base URL may have a path", async () => {
       const { ending } = await run([], { path: "/proxy" });
       expect(ending).toMatchObject({
         failure: { code: "request_refused", message: expect.stringContaining("/proxy/") },
