@@ -31,7 +31,7 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
     );
     expect(ran).toMatchObject({ code: 6 });
     const listed = await portcullis(["executions", ...journal]);
-    expect(listed.stdout).toMatch(/^one +program +waiting /m);
+    expect(listed.stdout).toMatch(/ program +one +waiting, /);
     const shown = await portcullis(["show", "one", ...journal]);
     const decided = await portcullis(["decide", "one", "program", "--allow", ...journal]);
     expect(decided.code).toBe(0);
@@ -74,7 +74,7 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
   test("the password may be in the environment alone", async () => {
     const environment = { PORTCULLIS_JOURNAL: server.url({ password: "" }), PGPASSWORD: "correct-horse-7" };
     const { code, stdout } = await portcullis(["executions"], "", { environment });
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^execution /)]);
+    expect([code, stdout]).toEqual([0, ""]);
   });
 
   test("decide wakes a worker of the fleet at once, and makes no queue where there is no fleet", async () => {

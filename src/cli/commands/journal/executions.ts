@@ -26,10 +26,13 @@ export async function executions(options: CommandOptions<typeof EXECUTIONS>): Pr
   if (follow) return await followList(journal, tenant);
   const onDamaged = ({ message }: PortcullisError) => writeStderr(`${message} It is not listed.\n`);
   const listed = listExecutions(journal, { ...given({ open, tenant }), onDamaged });
+  let isEmpty = true;
   for await (const row of listed) {
+    isEmpty = false;
     if (options.json) printJson(row);
     else await writeInTime(`${listLine({ ...row, ...given({ title: await titleFor(journal, row) }) })}\n`);
   }
+  if (isEmpty) writeStderr("The journal holds no such execution.\n");
   return EXIT.completed;
 }
 

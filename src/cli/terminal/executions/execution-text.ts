@@ -30,23 +30,22 @@ const TEXT_LENGTH = 200;
 const TITLE_LENGTH = 60;
 
 /**
- * An execution as lines of text, the same for `show` and for those who follow it: no time passes in a line, so a line
- * changes only if the execution has. `same` has the options of the commands that bring it further. `allCalls`:
- * each of many equal calls has a line. Names and texts come from programs and models, and no character of them controls a terminal.
+ * An execution as lines of text. `same` has the options of the commands that bring it further. `isFollowed`: the lines are
+ * for those who get the ones that change. So each call has one, and none changes because time passes. Names and texts come from programs and models, and no character of them controls a terminal.
  */
-export function executionLines(view: ExecutionView, same: SameOptions, allCalls = false): readonly string[] {
+export function executionLines(view: ExecutionView, same: SameOptions, isFollowed = false): readonly string[] {
   // What waits has lines of its own.
   const calls = view.calls.filter(({ state }) => state !== "waiting");
   const parts: readonly (readonly string[])[] = [
     [...headLines(view), ...workLines(view)],
     turnLines(view),
     [
-      ...(allCalls ? calls.map(callLine) : callRows(calls, new Set()).map(rowLine)),
+      ...(isFollowed ? calls.map(callLine) : callRows(calls, new Set()).map(rowLine)),
       ...(view.callsLeft === undefined ? [] : [`${counted(view.callsLeft, "later call")} are not listed.`]),
     ],
     view.calls.flatMap(decisionLine),
     waitingLines(view, same),
-    view.outcome ? [] : driverLines(view, same),
+    view.outcome ? [] : driverLines(view, same, isFollowed),
     noteLines(view),
     [...(view.outcome ? [endLine(view)] : []), ...(view.driven ? [] : [usageLine(view)])],
     view.output ? ["output:", ...inset(view.output)] : printedLines(view),
@@ -185,8 +184,9 @@ function waitingLine({ id, tool, input, why, effect }: WaitingView): string {
 }
 
 /** Whether a driver is at work, and how to go on if none is. */
-function driverLines(view: ExecutionView, same: SameOptions): readonly string[] {
-  const { execution, kind, parent, driven, needs, waiting } = view;
+function driverLines(view: ExecutionView, same: SameOptions, isFollowed: boolean): readonly string[] {
+  const { execution, kind, parent, driven, drivenUntil, needs, waiting } = view;
+  if (drivenUntil !== undefined && !isFollowed) return [`A driver holds it until at least ${timeText(drivenUntil)}.`];
   if (driven) return ["A driver has it."];
   if (kind === "call") return ["It has no driver, and cannot be taken up."];
   if (kind === "conversation" && view.rests) return restsText(execution, same).split("\n");

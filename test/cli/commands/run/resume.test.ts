@@ -58,7 +58,7 @@ test("a program waits, is decided and is taken up by several commands, the last 
   const ended = await ownProcess(["resume", "order-1", ...TOOLS, ...journal, "--result", '2={"units":4}']);
   expect(ended).toMatchObject({ code: 0, stdout: "7\n" });
   const shown = await portcullis(["show", "order-1", ...journal]);
-  expect(shown.stdout).toMatch(/^1 +allowed +ann +checked/m);
+  expect(shown.stdout).toMatch(/^call 1: pay allowed by ann, \S+: checked$/m);
 });
 
 const CONVERSATION = `import { scriptedModel } from "${fixtures}../../../src/testing.ts";
@@ -204,8 +204,8 @@ test("a program itself waits for its approval with --approve-program, and a reme
   const ended = await portcullis(["resume", "two", ...TOOLS, ...journal]);
   expect(ended).toMatchObject({ code: 0, stdout: "[3,3]\n" });
   const shown = await portcullis(["show", "two", ...journal]);
-  expect(shown.stdout).toMatch(/^1 +allowed, also later calls +ann/m);
-  expect(shown.stdout).toMatch(/^2 +allowed, as call 1 +ann/m);
+  expect(shown.stdout).toMatch(/^call 1: pay allowed, also later calls by ann, /m);
+  expect(shown.stdout).toMatch(/^call 2: pay allowed, as call 1 by ann, /m);
 });
 test(
   "what is given twice, in the wrong shape, for another call or by another tenant is refused, and changes nothing",
