@@ -2,9 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { z } from "zod";
-import { createRuntime, createSqliteJournal, defineTool } from "../../../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../../src/testing.ts";
+import { createSqliteJournal } from "../../../../src/index.ts";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { serve } from "../../../models/wire.ts";
 import { header } from "../../../journal/records.ts";
@@ -141,37 +139,6 @@ test("recover takes the models of ask: one that has taken over goes on, and turn
   ]);
 });
 
-test("a conversation that rests with calls of its host has no command that answers them, and says what continues it", async () => {
-  const path = join(folder, "rests.db");
-  const model = join(folder, "resting.ts");
-  writeFileSync(model, CONVERSATION);
-  const pay = defineTool({
-    name: "pay",
-    description: "d",
-    input: z.object({ n: z.number() }),
-    effect: "write",
-    allowedCallers: ["direct"],
-    handler: () => 1,
-  });
-  {
-    using journal = createSqliteJournal({ path });
-    await using runtime = await createRuntime({ tools: [pay], journal, sandbox: createMemorySandbox() });
-    const scripted = scriptedModel([{ calls: [{ tool: "pay", input: { n: 3 } }] }]);
-    await using talk = await runtime.converse({ model: scripted, execution: "rests" });
-    await talk.step("Pay.");
-  }
-  const resume = ["resume", "rests", "--model", model, "--allow-changed-tools", "--journal", path];
-  const told = await portcullis(resume);
-  expect(told.code).toBe(6);
-  const next =
-    'It waits for the user to say more. Continue it with runtime.converse({ continue: "rests" }), or with:\n  portcullis chat --conversation rests ';
-  expect(told.stderr).toContain(`portcullis: ${next}`);
-  expect(told.stderr).not.toContain("--result");
-  const shown = await portcullis(["show", "rests", "--journal", path]);
-  expect(shown.stdout).toContain(next);
-  expect(shown.stdout).not.toContain("--result");
-});
-
 test("recover says which executions another process holds, and until when; their calls that have no result are shown", async () => {
   const path = join(folder, "driven.db");
   {
@@ -207,59 +174,6 @@ test("a program itself waits for its approval with --approve-program, and a reme
   expect(shown.stdout).toMatch(/^call 1: pay allowed, also later calls by ann, /m);
   expect(shown.stdout).toMatch(/^call 2: pay allowed, as call 1 by ann, /m);
 });
-test(
-  "what is given twice, in the wrong shape, for another call or by another tenant is refused, and changes nothing",
-  { timeout: 120_000 },
-  async () => {
-    const journal = ["--journal", join(folder, "two.db")];
-    const program = "return [await tools.pay({ n: 3 }), await tools.stock({ n: 1 })];";
-    await portcullis(["run", "-", ...TOOLS, ...journal, "--execution", "order-2"], program);
-    await portcullis(["decide", "order-2", "1", "--deny", "--by", "ann", ...journal]);
-    const before = (await portcullis(["show", "order-2", "--json", ...journal])).stdout;
-    const refused: readonly (readonly [string[], string])[] = [
-      [
-        ["decide", "order-2", "1", "--allow"],
-        "Call 1 of pay was decided already, by ann: denied. The first decision holds.",
-      ],
-      [
-        ["decide", "order-2", "1", "--allow", "--tenant", "other"],
-        'The journal holds no execution "order-2" of tenant "other".',
-      ],
-      [["decide", "order-2", "1", "--done", "3"], "was decided already, by ann"],
-      [["resume", "order-2", ...TOOLS, "--result", "1=3"], "Call 1 of pay does not wait for a client's result."],
-      [["resume", "none", ...TOOLS], 'The journal holds no execution "none" of tenant "default".'],
-      [
-        ["resume", "order-2", ...TOOLS, "--tenant", "other"],
-        'The journal holds no execution "order-2" of tenant "other".',
-      ],
-    ];
-    for (const [args, message] of refused) {
-      const told = await portcullis([...args, ...journal]);
-      expect(told, args.join(" ")).toMatchObject({ code: 2, stdout: "" });
-      expect(told.stderr).toContain(message);
-    }
-    expect((await portcullis(["show", "order-2", "--json", ...journal])).stdout).toBe(before);
-  },
-);
-
-test(
-  "a client's result of the wrong shape is refused, and an ended execution gives its result again and runs nothing",
-  { timeout: 120_000 },
-  async () => {
-    const journal = ["--journal", join(folder, "three.db")];
-    const run = ["run", "-", ...TOOLS, ...journal, "--execution", "order-3"];
-    expect((await portcullis(run, "return (await tools.stock({ n: 1 })).units;")).code).toBe(6);
-    const wrong = await portcullis(["resume", "order-3", ...TOOLS, ...journal, "--result", '1={"units":"many"}']);
-    expect(wrong).toMatchObject({ code: 2, stdout: "" });
-    expect(wrong.stderr).toContain('results["1"].value does not match the output of stock: units: ');
-    const right = ["resume", "order-3", ...TOOLS, ...journal, "--result", '1={"units":4}'];
-    expect(await portcullis(right)).toMatchObject({ code: 0, stdout: "4\n" });
-    const records = (await portcullis(["show", "order-3", "--json", ...journal])).stdout;
-    expect(await portcullis(["resume", "order-3", ...TOOLS, ...journal])).toMatchObject({ code: 0, stdout: "4\n" });
-    expect((await portcullis(["show", "order-3", "--json", ...journal])).stdout).toBe(records);
-  },
-);
-
 test(
   "recover takes up what dead hosts have left, tells what it could not take up, and ends with exit code 1 then",
   { timeout: 120_000 },
