@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { PortcullisError } from "../../src/errors.ts";
 import { Gate } from "../../src/gate/gate.ts";
@@ -318,6 +318,28 @@ test("a session refuses callers that it does not act as, and names no tool to th
     });
   expect(held.counts.started).toBe(0);
   expect(records).toMatchObject([{ decision: "refused" }, { decision: "refused" }, { decision: "refused" }]);
+});
+
+test("a large input is checked against its schema in a later turn of the event loop than it is parsed in", async () => {
+  let turn = 0;
+  const seen: Record<string, number> = {};
+  const count = () => {
+    turn += 1;
+    if (turn > 0) setImmediate(count);
+  };
+  setImmediate(count);
+  const inputText = JSON.stringify({ a: Array.from({ length: 5000 }, () => 1) });
+  const { parse } = JSON;
+  const spy = vi.spyOn(JSON, "parse").mockImplementation((text: string) => {
+    if (text === inputText) seen.parsed = turn;
+    return parse(text) as unknown;
+  });
+  const input = z.looseObject({}).refine(() => (seen.checked = turn) >= 0);
+  const { call } = openSession({ tools: [makeTool({ input })] });
+  expect(await call(parse(inputText))).toMatchObject({ ok: true });
+  turn = Number.NEGATIVE_INFINITY;
+  spy.mockRestore();
+  expect(seen.checked).toBeGreaterThan(seen.parsed ?? Number.POSITIVE_INFINITY);
 });
 
 // ---- what is told ------------------------------------------------------------------------------------------------
