@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { optionError, PortcullisError } from "../errors.ts";
 import type { ModelTurn } from "../models/model.ts";
+import { fieldOf, isFields, textOf } from "../values/fields.ts";
 import { TURN_END } from "../models/turn-shape.ts";
 import { AGENT_ENDINGS } from "./ending-text.ts";
 import type { Transcript, TranscriptTurn } from "./from-journal/transcript.ts";
@@ -89,20 +90,22 @@ const FORM = z.looseObject({
   ending: z.looseObject({ type: z.enum(AGENT_ENDINGS) }),
 });
 
-/** The fields that are read here. */
-const TURN_FORM = z.looseObject({
-  turn: z.looseObject({
-    text: z.string(),
-    calls: z.array(z.looseObject({ id: z.string() })),
-    end: z.looseObject({ type: z.enum(TURN_END.options.map(({ shape }) => shape.type.value)) }),
-  }),
-  results: z.array(z.looseObject({ callId: z.string(), text: z.string() })),
-});
+const ENDS: ReadonlySet<unknown> = new Set(TURN_END.options.map(({ shape }) => shape.type.value));
+
+/** Whether a turn has the fields that are read here. There may be thousands: its whole form is checked where it is read. */
+function hasForm({ turn, results }: Partial<TranscriptTurn>): boolean {
+  if (!isText(turn?.text) || !Array.isArray(turn.calls) || !Array.isArray(results)) return false;
+  return (
+    ENDS.has(fieldOf(turn.end, "type")) &&
+    turn.calls.every((call) => textOf(call, "id") !== undefined) &&
+    results.every((result) => textOf(result, "callId") !== undefined && textOf(result, "text") !== undefined)
+  );
+}
 
 function checkForm(transcript: Transcript, subject: string): void {
   if (!FORM.safeParse(transcript).success)
     throw optionError(subject, "a transcript, as runtime.agent gives it", transcript);
-  const wrong = transcript.turns.findIndex((one) => !TURN_FORM.safeParse(one).success);
+  const wrong = transcript.turns.findIndex((one) => !isFields(one) || !hasForm(one));
   if (wrong >= 0)
     throw new PortcullisError(
       "option_invalid",

@@ -59,6 +59,11 @@ export class StateLog<State, Content = never> {
     this.log.defer(record);
   }
 
+  /** Writes the records that were deferred. */
+  writeDeferred(): Promise<void> {
+    return this.log.append();
+  }
+
   /** Reads what others have appended, if there are records below `head` that are not its own. */
   catchUp(head?: Head): Promise<void> {
     return this.log.catchUp(head);

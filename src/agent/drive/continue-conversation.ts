@@ -15,6 +15,7 @@ import { type PastConversation, readOwnConversation } from "../from-journal/past
 import type { History } from "../from-journal/restore-conversation.ts";
 import { takeUp } from "../resume-agent.ts";
 import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
+import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import type { Transcript } from "../from-journal/transcript.ts";
 
 /** A conversation that was taken up, and how it rests. */
@@ -81,21 +82,22 @@ export async function continueTranscript(
 ): Promise<Continued> {
   // Loaded on demand: both load the schema library.
   const { checkTranscript } = await import("../check-transcript.ts");
-  checkTranscript(transcript, "converse({ continue })");
+  const lane = new Lane(scope.tenant);
+  await lane.run(() => checkTranscript(transcript, "converse({ continue })"));
   const { readTurn, readResults, readSaid } = await import("../from-journal/parse-message.ts");
   const { task, model } = transcript;
   if (typeof task !== "string" || typeof model !== "string")
     throw optionError("converse({ continue })", "a transcript, with its task and its model", transcript);
-  const turns = transcript.turns.map(({ said = [], turn, results, model: own }): KeptTurn => {
-    const kept = new Map(readResults(results).map((result) => [result.callId, result]));
-    return {
-      said: readSaid(said),
-      turn: readTurn(turn),
-      opaque: undefined,
-      model: typeof own === "string" ? own : model,
-      results: kept,
-    };
-  });
+  const turns: KeptTurn[] = [];
+  const reading = function* (): SlicedWork<void> {
+    for (const { said = [], turn, results, model: own } of transcript.turns) {
+      const kept = new Map(readResults(results).map((result) => [result.callId, result]));
+      const name = typeof own === "string" ? own : model;
+      turns.push({ said: readSaid(said), turn: readTurn(turn), opaque: undefined, model: name, results: kept });
+      yield;
+    }
+  };
+  await lane.work(reading());
   return { live: await copied(scope, { task, turns, said: readSaid(transcript.said ?? []) }, work) };
 }
 
@@ -126,21 +128,39 @@ async function copied(
   const first = task === "" ? [] : saidByUser([task]);
   const whole = turns.map((one, index) => (index === 0 ? { ...one, said: [...first, ...one.said] } : one));
   const left = turns.length === 0 ? [...first, ...said] : said;
-  const { log } = live;
+  await orBrokenOff(live, writeCopy(live, whole, left));
+  live.reopen();
+  return live;
+}
+
+/** Turns that are written together. A journal with a part of them alone is no conversation. */
+const TURNS_WRITTEN = 128;
+
+async function writeCopy(
+  { log, request, scope }: LiveConversation,
+  turns: readonly KeptTurn[],
+  left: readonly SaidMessage[],
+): Promise<void> {
+  const lane = new Lane(scope.tenant);
   const at = now();
   const says = (messages: readonly SaidMessage[]) => messages.length > 0 && log.defer(...recordOf({ said: messages }));
   const goesTo = (name: string) => name !== log.state.answering.model && log.defer({ type: "model", model: name, at });
-  for (const one of whole) {
-    says(one.said);
-    goesTo(one.model);
-    log.defer(...recordOf({ turn: one.turn }, one.opaque));
-    if (one.results.size > 0) log.defer(...recordOf({ results: resultsInOrder(one) }));
+  const noting = function* (some: readonly KeptTurn[]): SlicedWork<void> {
+    for (const one of some) {
+      says(one.said);
+      goesTo(one.model);
+      log.defer(...recordOf({ turn: one.turn }, one.opaque));
+      if (one.results.size > 0) log.defer(...recordOf({ results: resultsInOrder(one) }));
+      yield;
+    }
+  };
+  for (let from = 0; from < turns.length; from += TURNS_WRITTEN) {
+    await lane.work(noting(turns.slice(from, from + TURNS_WRITTEN)));
+    await log.writeDeferred();
   }
   says(left);
   goesTo(request.model.name);
-  await orBrokenOff(live, log.append({ type: "rest", ending: JSON.stringify({ type: "cancelled" }), at }));
-  live.reopen();
-  return live;
+  await log.append({ type: "rest", ending: JSON.stringify({ type: "cancelled" }), at });
 }
 
 /** Gives the new conversation up if its copy fails: this host would hold it as long as the process lives. */

@@ -3,6 +3,7 @@ import { idText } from "../../models/turn/result-text.ts";
 import { type Conversation, isWholeEnd, type Model, type Opening } from "../../models/model.ts";
 import { insetText as inset } from "../../output/foreign-text.ts";
 import type { SaidMessage } from "../prompt/said-message.ts";
+import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import { type KeptTurn, type KnownState, resultsInOrder } from "./conversation-state.ts";
 
 export interface History {
@@ -38,9 +39,12 @@ export async function restoreConversation(
       `The conversations of ${model.name} have no \`restore\`, so none can be taken up with it.`,
     );
   const areForeign = history.turns.some((one) => isForeign(one, model));
+  const lane = new Lane(header.tenant);
   try {
-    tell(conversation, history, (one) =>
-      conversation.restore?.(one.turn, isForeign(one, model) ? undefined : one.opaque),
+    await lane.work(
+      tell(conversation, history, (one) =>
+        conversation.restore?.(one.turn, isForeign(one, model) ? undefined : one.opaque),
+      ),
     );
     return conversation;
   } catch (error) {
@@ -49,7 +53,7 @@ export async function restoreConversation(
   }
   const foreign = history.turns.slice(0, history.turns.findLastIndex((one) => isForeign(one, model)) + 1);
   const retold = await model.converse(withUsedIds(opening, [...dropped, ...foreign]));
-  tellAsText(retold, history, model);
+  await lane.work(tellAsText(retold, history, model));
   return retold;
 }
 
@@ -70,10 +74,15 @@ export function isSent({ turn }: KeptTurn): boolean {
   return isWholeEnd(turn.end);
 }
 
-function tell(conversation: Conversation, { task, turns, said, isOpen }: History, take: (one: KeptTurn) => void): void {
+function* tell(
+  conversation: Conversation,
+  { task, turns, said, isOpen }: History,
+  take: (one: KeptTurn) => void,
+): SlicedWork<void> {
   if (task !== "") conversation.say(task);
   for (const [index, one] of turns.entries()) {
     for (const { message } of one.said) conversation.say(message);
+    yield;
     if (!isSent(one)) continue;
     take(one);
     if (index + 1 < turns.length || !isOpen) conversation.answer(resultsInOrder(one));
@@ -82,13 +91,17 @@ function tell(conversation: Conversation, { task, turns, said, isOpen }: History
 }
 
 /** The model's own turns are restored once the last turn of another model has been told. */
-function tellAsText(conversation: Conversation, history: History, model: Model): void {
+function* tellAsText(conversation: Conversation, history: History, model: Model): SlicedWork<void> {
   const { task, turns } = history;
   const last = turns.findLastIndex((one) => isForeign(one, model));
   const before = turns.slice(0, last + 1);
-  const text = [task, ...before.flatMap(linesOf)].filter((line) => line !== "").join("\n\n");
-  conversation.say(`${RETOLD}\n\n${text}`);
-  tell(conversation, { ...history, task: "", turns: turns.slice(last + 1) }, (one) =>
+  const lines = [task];
+  for (const one of before) {
+    for (const line of linesOf(one)) lines.push(line);
+    yield;
+  }
+  conversation.say(`${RETOLD}\n\n${lines.filter((line) => line !== "").join("\n\n")}`);
+  yield* tell(conversation, { ...history, task: "", turns: turns.slice(last + 1) }, (one) =>
     conversation.restore?.(one.turn, one.opaque),
   );
 }

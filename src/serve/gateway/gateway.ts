@@ -26,6 +26,7 @@ import { historyAsked, transcriptOf } from "./history.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import { LiveReply } from "./live-reply.ts";
 import { executionAsked, type Plan, planOf } from "./plan.ts";
+import type { TranscriptTurn } from "../../agent/from-journal/transcript.ts";
 import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
 import { RestingConversations } from "./resting.ts";
 import { readReplies } from "./from-journal/replies.ts";
@@ -54,9 +55,9 @@ interface Exchange {
 interface Planned {
   readonly plan: Plan;
   readonly place: Place;
+  /** Of a conversation that begins. */
+  readonly history: readonly TranscriptTurn[];
 }
-
-type Begin = Extract<Plan, { readonly type: "begin" }>;
 
 /** An answer that is sent while it comes. */
 interface Streaming extends Planned {
@@ -65,6 +66,9 @@ interface Streaming extends Planned {
 }
 
 const WHAT = "wait for their answers";
+
+/** What a turn of a history takes while its request is answered, beside its texts. */
+const TURN_BYTES = 8 * 1024;
 
 /** Endings after which nothing of an answer that is not stored can be asked for: no call waits, and no turn is left. */
 const LAST: ReadonlySet<AgentEnding["type"] | undefined> = new Set([
@@ -110,7 +114,9 @@ export class Gateway {
       const stored = await readings.run(key.id, request.signal, () =>
         this.stored.items(surface, value, { ids, key, hold }),
       );
-      const read = surface.read(value, request.headers, false, stored);
+      // Each takes as long as its part of a turn of the loop, so no two are in one.
+      const lane = new Lane(key.tenant);
+      const read = await lane.run(() => surface.read(value, request.headers, false, stored));
       const model = this.#modelOf(read.model);
       const asked = answerable(read, model);
       const exchange = {
@@ -119,7 +125,7 @@ export class Gateway {
         reader: this.#reader(request, key),
         signal: request.signal,
         asked,
-        tools: await new Lane(key.tenant).work(ClientTools.made(asked.tools)),
+        tools: await lane.work(ClientTools.made(asked.tools)),
         ids,
         model,
         runtime: this.#parts.keys.runtimeOf(key, "gateway"),
@@ -139,8 +145,13 @@ export class Gateway {
         requestBytes,
         asked.previous === undefined ? undefined : execution,
       );
-      if (plan.type === "begin") await this.#copyHistory(exchange, plan, place);
-      const planned = { plan, place };
+      const history =
+        plan.type === "begin"
+          ? (plan.history ?? (await lane.run(() => historyAsked(asked, exchange.tools, model.name))))
+          : [];
+      hold(history.length * TURN_BYTES);
+      if (history.length > 0) await this.#copyHistory(exchange, history, place);
+      const planned = { plan, place, history };
       return await (asked.isStreamed ? this.#streamed(exchange, planned, held) : this.#whole(exchange, planned, held));
     } catch (error) {
       release(held);
@@ -152,9 +163,10 @@ export class Gateway {
   async count(surface: Surface, request: Request, key: Key): Promise<Response> {
     const { value, held } = await this.#read(request, key);
     try {
-      const asked = surface.read(value, request.headers, true);
+      const lane = new Lane(key.tenant);
+      const asked = await lane.run(() => surface.read(value, request.headers, true));
       this.#modelOf(asked.model);
-      const tokens = await new Lane(key.tenant).work(countedTokens(value));
+      const tokens = await lane.work(countedTokens(value));
       return Response.json(surface.counted(tokens), {
         headers: { [surface.requestIdHeader]: newRequestId() },
       });
@@ -198,8 +210,9 @@ export class Gateway {
     throw new RefusedAsk({ kind: "not_found", place: "model", message: `model: ${name.slice(0, 200)}` });
   }
 
-  async #whole(exchange: Exchange, { plan, place }: Planned, held: (() => void)[]): Promise<Response> {
-    const ending = await this.#drive(exchange, plan, place);
+  async #whole(exchange: Exchange, planned: Planned, held: (() => void)[]): Promise<Response> {
+    const { place } = planned;
+    const ending = await this.#drive(exchange, planned);
     const refusal = ending && refusalOfEnding(ending);
     if (refusal) throw new RefusedAsk(refusal);
     const { parts, end, facts } = await this.#told(exchange, place);
@@ -225,7 +238,8 @@ export class Gateway {
   }
 
   /** The answer begins with the first piece that there is: until then a failure has its own status. */
-  async #streamed(exchange: Exchange, { plan, place }: Planned, held: (() => void)[]): Promise<Response> {
+  async #streamed(exchange: Exchange, planned: Planned, held: (() => void)[]): Promise<Response> {
+    const { place } = planned;
     const begun = Promise.withResolvers<void>();
     const left = new AbortController();
     const encoder = new TextEncoder();
@@ -239,7 +253,7 @@ export class Gateway {
           begun.resolve();
         };
         const signal = AbortSignal.any([exchange.signal, left.signal]);
-        void this.#stream({ ...exchange, signal }, { plan, place, writer, send })
+        void this.#stream({ ...exchange, signal }, { ...planned, writer, send })
           .catch(begun.reject)
           .finally(() => {
             release(held);
@@ -261,21 +275,23 @@ export class Gateway {
   }
 
   /** Rejects only before anything was sent. */
-  async #stream(exchange: Exchange, { plan, place, writer, send }: Streaming): Promise<void> {
+  async #stream(exchange: Exchange, { writer, send, ...planned }: Streaming): Promise<void> {
     const { key, requestId } = exchange;
     const { runtime } = this.#parts;
-    const before = await readReplies(runtime.journal, place.execution, key.tenant).catch(() => undefined);
+    const { plan, place, history } = planned;
+    const turnsBefore = async () =>
+      (await readReplies(runtime.journal, place.execution, key.tenant).catch(() => undefined))?.state.turns.length ?? 0;
     const live = new LiveReply({
       writer,
       execution: place.execution,
-      turns: before?.state.turns.length ?? 0,
+      turns: plan.type === "begin" ? history.length : await turnsBefore(),
       read: async () => (await this.#told(exchange, place)).parts,
       send,
     });
     try {
       // A model may take its time to hear that its turn was ended.
       const ended = this.#parts.keys.signalOf(key);
-      const ending = await untilAborted(this.#drive(exchange, plan, place, live.onEvent), ended);
+      const ending = await untilAborted(this.#drive(exchange, planned, live.onEvent), ended);
       const refusal = ending && refusalOfEnding(ending);
       if (refusal) throw new RefusedAsk(refusal);
       const { end, facts } = await this.#told(exchange, place);
@@ -289,10 +305,12 @@ export class Gateway {
     }
   }
 
-  /** Begins the conversation, if there is anything before what its client says now. */
-  async #copyHistory({ asked, tools, model, runtime, key }: Exchange, { history: known }: Begin, { execution }: Place) {
-    const history = known ?? historyAsked(asked, tools, model.name);
-    if (history.length === 0) return;
+  /** Begins the conversation with what was before what its client says now. */
+  async #copyHistory(
+    { asked, tools, model, runtime, key }: Exchange,
+    history: readonly TranscriptTurn[],
+    { execution }: Place,
+  ): Promise<void> {
     const { served, pauseMs } = this.#parts;
     const options = optionsFor({ asked, tools, model, pauseMs, most: served.offer, onEvent: () => {} });
     const talk = await runtime.converse({
@@ -307,11 +325,12 @@ export class Gateway {
   /** Drives the conversation to the end of the answer, and resolves with how it rests. Nothing is driven for an answer that the journal has. */
   async #drive(
     exchange: Exchange,
-    plan: Plan,
-    { execution }: Place,
+    planned: Planned,
     onEvent: (event: AgentEvent) => void = () => {},
   ): Promise<AgentEnding | undefined> {
+    const { plan, place } = planned;
     if (plan.type === "repeat") return undefined;
+    const { execution } = place;
     const { runtime, key, signal } = exchange;
     const results = plan.type === "go_on" ? plan.results : {};
     const answered = new Set(Object.keys(results));
@@ -322,10 +341,10 @@ export class Gateway {
     const held = this.#driven.get(execution);
     if (held) return held.untilAnswer(asking, note);
     await note();
-    return this.#driveOf(exchange, plan, execution).untilAnswer(asking);
+    return this.#driveOf(exchange, planned).untilAnswer(asking);
   }
 
-  #driveOf({ asked, tools, model, runtime, key }: Exchange, plan: Plan, execution: string) {
+  #driveOf({ asked, tools, model, runtime, key }: Exchange, { plan, place: { execution } }: Planned): Drive {
     const { served, pauseMs, runs, metrics, onEvent: onAny } = this.#parts;
     const { tenant } = key;
     const says = plan.type === "begin" || (plan.type === "go_on" && plan.says === true);
@@ -333,20 +352,14 @@ export class Gateway {
     const drive = new Drive((left, onEvent) =>
       runs
         .run(execution, async (cancel) => {
-          const options = optionsFor({
-            asked,
-            tools,
-            model,
-            pauseMs,
-            most: served.offer,
-            onEvent: (event) => {
-              onEvent(event);
-              onAny(event);
-              if (event.type === "turn_ended") metrics.spent(tenant, model.name, event.usage);
-            },
-          });
-          const signal = AbortSignal.any([cancel, left]);
-          return (await runtime.say<unknown>(execution, message, { ...options, tenant, signal })).ending;
+          const onAll = (event: AgentEvent) => {
+            onEvent(event);
+            onAny(event);
+            if (event.type === "turn_ended") metrics.spent(tenant, model.name, event.usage);
+          };
+          const saying = optionsFor({ asked, tools, model, pauseMs, most: served.offer, onEvent: onAll });
+          const options = { ...saying, tenant, signal: AbortSignal.any([cancel, left]) };
+          return (await runtime.say<unknown>(execution, message, options)).ending;
         })
         .finally(() => this.#driven.delete(execution)),
     );

@@ -1,5 +1,5 @@
-import type { Transcript, TranscriptTurn } from "../../agent/from-journal/transcript.ts";
-import type { Asked, AskedAnswer } from "../../models/surface/surface.ts";
+import { MAX_TURN_CALLS, type Transcript, type TranscriptTurn } from "../../agent/from-journal/transcript.ts";
+import { type Asked, type AskedAnswer, refused } from "../../models/surface/surface.ts";
 import type { CallResult, ModelCall } from "../../models/model.ts";
 import { isWholeEnd, NO_USAGE } from "../../models/model.ts";
 import { bytesOf, passOn, untrusted } from "../../untrusted/untrusted-text.ts";
@@ -25,6 +25,8 @@ export function transcriptOf(turns: readonly TranscriptTurn[], { programs }: Ask
 /** The history that a client repeats. */
 export function historyAsked({ turns }: Asked, tools: ClientTools, model: string): readonly TranscriptTurn[] {
   return turns.map(({ said, text, calls, results }) => {
+    if (calls.length > MAX_TURN_CALLS)
+      throw refused("input", `this server takes at most ${MAX_TURN_CALLS} calls in one turn of the model`);
     const own = calls.map((call) => ownCall(call, tools));
     const end = { type: calls.length > 0 ? ("called" as const) : ("answered" as const) };
     return {

@@ -1,6 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { testOfAll } from "../../support/all-tests.ts";
+import { workingClock } from "../../support/clock.ts";
+import type { Model } from "portcullis/models";
+import { scriptedModel } from "portcullis/testing";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 
 const KEY = "con-0123456789abcdef";
@@ -158,4 +161,53 @@ test("however often a key names its answers, few of its journals are read at onc
   );
   await Promise.allSettled(all);
   expect(most).toBe(2);
+});
+
+test("a long history reaches the journal and the model in pieces, and calls beyond those of a turn reach neither", async () => {
+  const clock = workingClock();
+  const script = scriptedModel(
+    Array.from({ length: 601 }, () => ({ text: "done" })),
+    { name: "scripted:m" },
+  );
+  const pieces = { restored: 0, written: 0 };
+  let restored = 0;
+  const converse: Model["converse"] = async (opening) => {
+    const conversation = await script.converse(opening);
+    const restore = conversation.restore?.bind(conversation);
+    conversation.restore = (...turn) => {
+      if (restored === 0) void setImmediate().then(() => (restored = 0));
+      restored += 1;
+      pieces.restored = Math.max(pieces.restored, restored);
+      clock.work(2);
+      restore?.(...turn);
+    };
+    return conversation;
+  };
+  await using gateway = await openGateway({ ...script, converse });
+  const append = gateway.journal.append.bind(gateway.journal);
+  gateway.journal.append = (execution, head, records, options) => {
+    pieces.written = Math.max(pieces.written, records.length);
+    return append(execution, head, records, options);
+  };
+  const { responses } = gateway.openai();
+  const turn = (id: number) => [
+    { role: "user" as const, content: "go" },
+    { type: "function_call" as const, call_id: `c${id}`, name: "get", arguments: "{}" },
+    { type: "function_call_output" as const, call_id: `c${id}`, output: "1" },
+  ];
+  const input = [...Array.from({ length: 600 }, (_, id) => turn(id)).flat(), { role: "user" as const, content: "go" }];
+  const tools = [{ type: "function" as const, name: "get", parameters: { type: "object" }, strict: false }];
+  expect((await responses.create({ model: "m", tools, input })).output_text).toBe("done");
+  expect(pieces.restored).toBeGreaterThan(0);
+  expect(pieces.restored).toBeLessThan(10);
+  expect(pieces.written).toBeLessThan(600);
+  const all = Array.from({ length: 1001 }, (_, id) => turn(id));
+  const wide = [...all.flatMap(([, call]) => call ?? []), ...all.flatMap(([, , output]) => output ?? [])];
+  const refused = responses.create({ model: "m", tools, input: [{ role: "user", content: "go" }, ...wide] });
+  await expect(refused).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining("1000 calls") as string,
+  });
+  expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(1);
+  expect(gateway.errors).toEqual([]);
 });
