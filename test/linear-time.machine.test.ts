@@ -2,10 +2,8 @@ import { tmpdir } from "node:os";
 import { format as knownFormats } from "@cfworker/json-schema";
 import { expect, test } from "vitest";
 import { FrameDecoder } from "../bridge/wire.ts";
-import { isRightAnswer } from "../src/comparison/trials/trial.ts";
 import { applyRecord, type Content, ConversationState } from "../src/agent/from-journal/conversation-state.ts";
 import type { JournalRecord } from "../src/journal/record.ts";
-import { cutValue } from "../src/comparison/conversations/cut-result.ts";
 import { AnthropicStream } from "../src/models/anthropic/reply.ts";
 import { boundedFetch } from "../src/models/provider/bounded-fetch.ts";
 import { flatSchema } from "../src/models/gemini/flat-schema.ts";
@@ -277,21 +275,6 @@ const CASES: Readonly<Record<string, Case>> = {
     (n) => "a".repeat(n),
     (name) => nearest(name, ["aaaa", "b"]),
     100_000,
-  ),
-  "blocks of an answer": text(
-    (n) => `\`\`\`json${"\n".repeat(n)}`,
-    (words) => isRightAnswer(words, 1),
-    60_000,
-  ),
-  "fences of an answer": text(
-    (n) => "```\n".repeat(n),
-    (words) => isRightAnswer(words, 1),
-    60_000,
-  ),
-  "backslashes that are cut": text(
-    (n) => `${"\\".repeat(n)}a`,
-    (long) => cutValue(long, long.length),
-    60_000,
   ),
   "spaces in what was thrown": text(
     (n) => `a${" ".repeat(n)}b`,

@@ -22,8 +22,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       PRICES compare countTokens`,
     types: `
-      CompareOptions Comparison ComparisonTask Cost Mode ModeMeasure PlannedCall Price PriceTable Spent
-      ToolMeasure Verdict WireMeasure WireName`,
+      CompareOptions Comparison ComparisonTask Mode ModeMeasure PlannedCall Price PriceTable ProviderMeasure ProviderName Spent`,
   },
   "portcullis/fleet": {
     values: `

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { AgentEnding } from "../src/agent/ending.ts";
 import { AGENT_RULES } from "../src/agent/agent-options.ts";
 import { EXIT } from "../src/cli/exit-code.ts";
-import { leading, type Mode } from "../src/comparison/comparison.ts";
-import type { BenchReport } from "../src/comparison/report/report.ts";
+import { leading, type Mode } from "../src/comparison/measures.ts";
+import type { BenchReport } from "../src/comparison/report.ts";
 import { ERROR_CODES } from "../src/errors.ts";
 import { LIMIT_RULES, type Limits } from "../src/programs/limits.ts";
 import type { Outcome, StoppedBy } from "../src/programs/outcome.ts";
@@ -247,7 +247,7 @@ describe("what is said of tokens is what the report beside its pictures says", (
 function tokensTable({ comparisons }: BenchReport): string[] {
   const number = (value: number) => Math.round(value).toLocaleString("en-US");
   const rows = comparisons.map((comparison) => {
-    const measure = leading(comparison.wires);
+    const measure = leading(comparison.providers);
     const find = (mode: Mode) => measure?.modes.find((one) => one.mode === mode);
     const [direct, program] = [find("direct-parallel"), find("programmatic+probe")];
     const gain = measure?.ratio === undefined ? "does not fit" : `${measure.ratio.toPrecision(2)}×`;
@@ -256,8 +256,8 @@ function tokensTable({ comparisons }: BenchReport): string[] {
       number(comparison.resultBytes),
       direct ? number(direct.spent.peak) : "–",
       number(program?.spent.peak ?? 0),
-      direct?.fits ? number(direct.cost.cached) : "–",
-      number(program?.cost.cached ?? 0),
+      direct?.fits ? number(direct.cost) : "–",
+      number(program?.cost ?? 0),
     ];
     return `| ${[comparison.task, ...cells, gain].join(" | ")} |`;
   });

@@ -15,11 +15,11 @@ import type { Language } from "../../bridge/frames.ts";
 import { MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
 import { REUSE_OPTIONS } from "../agent/calls/failed-programs.ts";
 import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
-import { AT_ONCE, CUT_TOKENS, REPEAT, WINDOW_TOKENS } from "../comparison/compare-numbers.ts";
+import { REPEAT, WINDOW_TOKENS } from "../comparison/numbers.ts";
 import { RECOVER_RULES } from "../executions/recover-options.ts";
 import { WORK_RULES } from "../fleet/fleet-options.ts";
 import { POLICY_NAMES } from "../gate/approve/policy.ts";
-import { PROTOCOLS, PROVIDERS } from "../models/provider/providers.ts";
+import { PROTOCOLS } from "../models/provider/providers.ts";
 import { SETTINGS_RULES } from "../models/settings.ts";
 import { checkOptions, type OptionPlace, wholeNumber } from "../option-rules/options.ts";
 import { count } from "../output/count-text.ts";
@@ -41,7 +41,6 @@ function addLimit(_: string, text: string, before: Partial<Limits>): Partial<Lim
   return { ...before, ...checkOptions(LIMIT_PLACE, { [limit.name]: limit.value }, LIMIT_RULES) };
 }
 
-const PROVIDER_NAMES = [...PROVIDERS.keys()].join(", ");
 const APPROVE_TEXT = `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`;
 /** Executions that run at once, and executions that wait for a place. */
 export const RUNNING = wholeNumber({ min: 1, max: 100_000, default: 256 });
@@ -367,24 +366,20 @@ export const BENCH = {
   ),
   ...LIMIT,
   ...APPROVE,
-  "--at-once <number>": reading(`calls that a model makes at once; ${AT_ONCE.default} by default`, whole(AT_ONCE)),
-  "--cut <tokens>": reading(
-    `tokens at which results are cut, in the mode that cuts them; ${count(CUT_TOKENS.default)} by default`,
-    whole(CUT_TOKENS),
-  ),
   "--window <tokens>": reading(
     `size of the context window, in tokens; ${count(WINDOW_TOKENS.default)} by default`,
     whole(WINDOW_TOKENS),
   ),
-  "--prices <file>": "your own prices, as JSON in the form of the package's src/models/prices.json",
-  "--priced-as <model>": "model whose prices weight the tokens; by default the usual price ratios",
   "--live": "measure with a real model, in both modes, several times: it costs money",
-  "--provider <name>": `with --live, the provider: ${PROVIDER_NAMES}`,
-  "--model <name>": "with --live, the name of the model at the provider",
+  "--model <provider:name>": "with --live, the model",
+  "--prices <file>": "with --live, your own prices, as JSON in the form of the package's src/models/prices.json",
   "--base-url <url>": "with --live, a server that speaks the provider's protocol",
   "--mode <modes>": "with --live, direct or programmatic; both by default",
-  "--repeat <number>": `with --live, trials of each task in each mode; ${REPEAT.default} by default`,
-  "--max-usd <dollars>": "with --live, maximum cost in US dollars; no turn is begun that could exceed it",
+  "--repeat <number>": reading(
+    `with --live, trials of each task in each mode; ${REPEAT.default} by default`,
+    whole(REPEAT),
+  ),
+  "--max-usd <dollars>": "with --live, US dollars; once they are spent, no further turn begins",
   "--out <folder>":
     "folder for report.json and report.md; with --live, for live.json and each conversation, a new folder by default",
   "--json": "print the report as JSON",

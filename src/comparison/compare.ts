@@ -1,26 +1,32 @@
-import { costOf, type Factors, spentBy } from "./accounting/accounting.ts";
-import { programsFrom } from "./accounting/advice.ts";
-import {
-  BASELINE,
-  type Comparison,
-  HEADLINE,
-  leading,
-  type Mode,
-  type ModeMeasure,
-  modeOf,
-  type ToolMeasure,
-  type WireMeasure,
-} from "./comparison.ts";
-import { type Exchange, exchangeOf, regroup, sum, type TokenCounter } from "./accounting/count-exchange.ts";
-import { recordLastRequest } from "./wires/record-requests.ts";
-import type { RequestParts, Wire } from "./wires/wire.ts";
-import { isVisible, type ToolSet } from "../tools/tool-set.ts";
-import { COMPARE_RULES, type CompareOptions, comparisonRequest, type ComparisonRequest } from "./compare-options.ts";
-import { checkTask, type ComparisonTask } from "./comparison-task.ts";
-import { asPlainLoop, type ConversationRun } from "./conversations/conversation-run.ts";
-import { runTask, type TaskRun } from "./conversations/run-task.ts";
-import { readOptions } from "../option-rules/options.ts";
+import { type ProviderName, PROVIDERS } from "../models/provider/providers.ts";
+import { abortSignal, listener, option, type OptionsOf, readOptions } from "../option-rules/options.ts";
+import { EXECUTE_RULES } from "../programs/execute-options.ts";
 import type { Runtime } from "../runtime.ts";
+import { runTask, type TaskRun } from "./conversations.ts";
+import { BASELINE, type Comparison, HEADLINE, measureOf, type ModeMeasure, type ProviderMeasure } from "./measures.ts";
+import { notesOf } from "./notes.ts";
+import { WINDOW_TOKENS } from "./numbers.ts";
+import { EXACT, installedProviders, lastRequest } from "./requests.ts";
+import { checkTask, type ComparisonTask } from "./task.ts";
+import { costOf, countOnce, spentBy, sum } from "./tokens.ts";
+
+export const COMPARE_RULES = {
+  /** Providers whose requests are counted; by default all whose SDK is installed. */
+  providers: option<readonly ProviderName[]>(
+    `some of ${[...PROVIDERS.keys()].join(", ")}`,
+    (value) => Array.isArray(value) && value.every((name) => PROVIDERS.has(name)),
+  ),
+  /** Size of the context window, in tokens; 200,000 by default. */
+  windowTokens: WINDOW_TOKENS,
+  /** Language of the task's program; JavaScript by default. */
+  language: EXECUTE_RULES.language,
+  /** Called with the name of each mode and provider that has been measured. */
+  onProgress: listener<(done: string) => void>(),
+  /** Cancels the comparison. */
+  signal: abortSignal(),
+};
+
+export type CompareOptions = OptionsOf<typeof COMPARE_RULES>;
 
 /**
  * Does a task by a program and by direct calls in the runtime, with a scripted model, and resolves with the tokens that
@@ -35,155 +41,45 @@ export async function compare(
   options: CompareOptions = {},
 ): Promise<Comparison> {
   const read = readOptions("compare", options, COMPARE_RULES);
+  const { language, windowTokens, onProgress = () => {} } = read;
   checkTask(task);
-  const request = comparisonRequest(task, read);
-  const { count, factors, windowTokens } = request;
-  const { tenant, language, limits = {}, signal } = read;
-  const scope = {
-    language,
-    limits,
-    ...(tenant === undefined ? {} : { tenant }),
-    signal: signal ? AbortSignal.any([signal, runtime.closing]) : runtime.closing,
-  };
-  const ran = await runTask({ runtime, scope }, request);
-  const wires: WireMeasure[] = [];
-  // The advice is computed on the wire whose figures are shown.
-  const shown = leading(request.wires);
-  let measured: ReadonlyMap<Mode, Exchange> = new Map();
-  for (const wire of request.wires) {
-    const requests = await requestsOn(wire, ran, request);
-    const exchanges = exchangesOf(requests, request, count);
-    const others = exchangesOf(requests, request, request.countOther);
-    const modes = [...exchanges].map(([mode, exchange]): ModeMeasure => {
-      const spent = spentBy(exchange);
-      const spentOther = spentBy(others.get(mode) ?? exchange);
-      const answer = ran.verdicts.get(mode) ?? "unchecked";
-      return { mode, spent, spentOther, cost: costOf(spent, factors), answer, fits: spent.peak <= windowTokens };
-    });
-    wires.push({ wire: wire.provider, exact: wire.exact, modes, ...ratioOf(modes, factors, ran) });
-    if (wire === shown) measured = exchanges;
-    request.onProgress(wire.provider);
+  const providers = read.providers ?? installedProviders();
+  const signal = read.signal ? AbortSignal.any([read.signal, runtime.closing]) : runtime.closing;
+  const run = await runTask({ runtime, language, signal, windowTokens, onProgress }, task);
+  const count = countOnce();
+  const measures: ProviderMeasure[] = [];
+  for (const provider of providers) {
+    const modes: ModeMeasure[] = [];
+    for (const [mode, conversation] of run.conversations) {
+      const request = await lastRequest(provider, task.question, conversation);
+      const spent = spentBy(request, JSON.stringify(task.answer), count);
+      const answer = conversation.fault === undefined ? "right" : "wrong";
+      modes.push({ mode, spent, cost: costOf(spent), answer, fits: spent.peak <= windowTokens });
+    }
+    measures.push({ provider, exact: EXACT.has(provider), modes, ...ratioOf(modes, run) });
+    onProgress(provider);
   }
-  const { plan, direct, programmatic, notes } = ran;
+  const { conversations, programmatic } = run;
   return {
     task: task.name,
-    question: task.question,
-    answer: task.answer,
-    calls: plan.flat().length,
-    layers: plan.length,
-    resultBytes: (direct ?? programmatic).resultBytes,
+    calls: programmatic.layers.flat().length,
+    resultBytes: (conversations.get(BASELINE) ?? programmatic).resultBytes,
     outputBytes: sum(programmatic.turns.flatMap(({ results }) => results.map(({ provenance }) => provenance.bytes))),
-    wires,
-    tools: toolMeasures(ran, measured, runtime.tools, factors),
-    notes,
+    providers: measures,
+    notes: notesOf(run, providers, read),
   };
-}
-
-/** The request of each mode, as the model reads it on this wire. */
-async function requestsOn(
-  wire: Wire,
-  { direct, truncated, best, programmatic, probed, retried }: TaskRun,
-  { task }: ComparisonRequest,
-): Promise<ReadonlyMap<Mode, RequestParts>> {
-  const conversations: readonly (readonly [Mode, ConversationRun | undefined])[] = [
-    ["direct-unlimited", direct && asPlainLoop(direct)],
-    ["direct-truncated", truncated && asPlainLoop(truncated)],
-    ["direct-best-tool", best && asPlainLoop(best)],
-    ["programmatic", programmatic],
-    ["programmatic+probe", probed],
-    ["programmatic+retry", retried],
-  ];
-  const requests = new Map<Mode, RequestParts>();
-  for (const [mode, conversation] of conversations) {
-    if (!conversation) continue;
-    const { opening, turns } = conversation;
-    requests.set(mode, await recordLastRequest(wire, opening, task.question, turns));
-  }
-  return requests;
-}
-
-/** Every mode in tokens. Modes that differ only in the number of calls per turn come from one conversation, regrouped. */
-function exchangesOf(
-  requests: ReadonlyMap<Mode, RequestParts>,
-  { task, atOnce }: ComparisonRequest,
-  count: TokenCounter,
-): ReadonlyMap<Mode, Exchange> {
-  const answer = JSON.stringify(task.answer);
-  const exchanges = new Map<Mode, Exchange>();
-  for (const [mode, parts] of requests) {
-    const exchange = exchangeOf(parts, answer, count);
-    if (mode === "direct-unlimited") {
-      exchanges.set("direct-seq", regroup(exchange, 1));
-      exchanges.set("direct-parallel", regroup(exchange, atOnce));
-    }
-    const isGrouped = mode === "direct-truncated" || mode === "direct-best-tool";
-    exchanges.set(mode, isGrouped ? regroup(exchange, atOnce) : exchange);
-  }
-  return exchanges;
 }
 
 /** The ratio of the two headline modes if both did the task, else the reason why there is none. */
-function ratioOf(
-  modes: readonly ModeMeasure[],
-  factors: Factors,
-  { barred, overflows }: TaskRun,
-): Pick<WireMeasure, "ratio" | "ratioOther" | "noRatio"> {
-  const baseline = modeOf(modes, BASELINE);
-  const headline = modeOf(modes, HEADLINE);
-  if (!baseline && overflows) return { noRatio: `${BASELINE} does not fit` };
-  if (!baseline) return { noRatio: `only programs may call ${barred.join(", ")}` };
-  if (!headline) return { noRatio: "programs cannot do it" };
+function ratioOf(modes: readonly ModeMeasure[], { barred, overflows }: TaskRun) {
+  const baseline = measureOf(modes, BASELINE);
+  const headline = measureOf(modes, HEADLINE)!;
+  if (!baseline)
+    return { noRatio: overflows ? `${BASELINE} does not fit` : `only programs may call ${barred.join(", ")}` };
   // A fault of the program is reported first, even if the direct calls do not fit either.
   for (const { mode, fits, answer } of [headline, baseline]) {
     if (!fits) return { noRatio: `${mode} does not fit` };
-    if (answer !== "right") return { noRatio: `${mode} has ${answer === "wrong" ? "a wrong" : "an unchecked"} answer` };
+    if (answer === "wrong") return { noRatio: `${mode} has a wrong answer` };
   }
-  const other = ({ spentOther }: ModeMeasure) => costOf(spentOther, factors).cached;
-  return { ratio: baseline.cost.cached / headline.cost.cached, ratioOther: other(baseline) / other(headline) };
-}
-
-/** The size of each tool's results and the number of calls from which a program costs less; or why they are not measured. */
-function toolMeasures(
-  { direct, programmatic, verdicts, barred }: TaskRun,
-  exchanges: ReadonlyMap<Mode, Exchange>,
-  tools: ToolSet,
-  factors: Factors,
-): readonly ToolMeasure[] {
-  const made = Map.groupBy(programmatic.layers.flat(), ({ tool }) => tool);
-  const unmeasured = (why: (tool: string) => string): readonly ToolMeasure[] =>
-    [...made].flatMap(([tool, { length: calls }]) =>
-      tools.get(tool) === undefined ? [] : [{ tool, calls, unmeasured: why(tool) }],
-    );
-  const unlimited = exchanges.get("direct-unlimited");
-  if (!direct || !unlimited)
-    return unmeasured((tool) =>
-      barred.includes(tool)
-        ? "Only programs may call it."
-        : `Direct calls were not measured, because only programs may call ${barred.join(", ")}.`,
-    );
-  // The cost of a program that does not do the task says nothing about its tools.
-  if (verdicts.get(HEADLINE) !== "right")
-    return unmeasured(
-      () => "The answer of the program that calls it is wrong: correct the program, then measure again.",
-    );
-  const measured = direct.turns.flatMap(({ turn }, place) =>
-    turn.calls.map((call, index) => ({
-      tool: call.type === "tool_call" ? call.tool : "",
-      ...(unlimited.turns[place]?.calls[index] ?? { written: 0, read: 0 }),
-    })),
-  );
-  const byTool = Map.groupBy(measured, ({ tool }) => tool);
-  return [...byTool].flatMap(([name, calls]) => {
-    const call = calls.toSorted((one, other) => one.read - other.read)[calls.length >>> 1] ?? { written: 0, read: 0 };
-    const tool = tools.get(name);
-    if (!tool) return [];
-    const programs = isVisible(tool, ["programmatic"]) ? exchanges.get(HEADLINE) : undefined;
-    const from = programs && programsFrom(call, unlimited, programs, factors);
-    return {
-      tool: name,
-      calls: calls.length,
-      resultTokens: call.read,
-      ...(from === undefined ? {} : { programsFrom: from }),
-    };
-  });
+  return { ratio: baseline.cost / headline.cost };
 }

@@ -230,15 +230,14 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "A key: rate", file: "src/serve/http/keys.ts", rules: "RATE_RULES" },
   ],
   Comparisons: [
-    { title: "compare(runtime, task, options)", file: "src/comparison/compare-options.ts", rules: "COMPARE_RULES" },
+    { title: "compare(runtime, task, options)", file: "src/comparison/compare.ts", rules: "COMPARE_RULES" },
     {
       title: "A task",
-      file: "src/comparison/comparison-task.ts",
+      file: "src/comparison/task.ts",
       rules: "TASK_RULES",
-      sentencesIn: "ComparisonTask",
       about: "The second argument of `compare`.",
     },
-    { title: "A task: best", file: "src/comparison/comparison-task.ts", rules: "BEST_RULES" },
+    { title: "A task: best", file: "src/comparison/task.ts", rules: "BEST_RULES" },
   ],
 };
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, resolve } from "node:path";
-import { checkTask, type ComparisonTask } from "../../comparison/comparison-task.ts";
+import { checkTask, type ComparisonTask } from "../../comparison/task.ts";
 import { PortcullisError, describe, optionError } from "../../errors.ts";
 import type { Language } from "../../../bridge/frames.ts";
 import { given } from "../../option-rules/given.ts";
@@ -21,7 +21,7 @@ export interface LoadedTask {
 }
 
 /** Fields of a task file, and of its `sweep`. `examples/README.md` describes them. */
-const FIELDS = ["question", "program", "answer", "limits", "direct", "best", "sweep"];
+const FIELDS = ["question", "program", "answer", "limits", "best", "sweep"];
 const SWEEP_FIELDS = ["question", "program", "values", "answers"];
 /** Largest task file or program, in bytes. */
 const FILE_BYTES = 16 * 1024 * 1024;
@@ -42,11 +42,11 @@ async function readTask(path: string, language: Language): Promise<LoadedTask> {
   if (!isFields(written))
     throw wrong(`expected an object with question, program and answer, got ${describe(written)}.`);
   refuseUnknownNames("task", written, FIELDS);
-  const { question, program, answer, limits = {}, direct, sweep } = written;
+  const { question, program, answer, limits = {}, sweep } = written;
   const name = nameOf(file);
   const source = sourceOf(file, "program", program, language);
   const best = written.best === undefined ? undefined : await bestOf(file, asFields("task.best", written.best));
-  const task = { name, question, program: source, answer, ...given({ direct, best }) } as ComparisonTask;
+  const task = { name, question, program: source, answer, ...given({ best }) } as ComparisonTask;
   checkTask(task);
   const changes = checkOptions("task.limits", asFields("task.limits", limits), LIMIT_RULES);
   return {

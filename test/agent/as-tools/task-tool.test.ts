@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { taskTool } from "../../../src/agents.ts";
-import { withoutSideEffects } from "../../../src/comparison/without-side-effects.ts";
+import { withoutSideEffects } from "../../../src/comparison/task.ts";
 import { agentAsTool, createRuntime, PortcullisError } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
 import { ask } from "../../models/provider.suite.ts";

@@ -6,9 +6,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { programBoundaries } from "../../../src/agent/prompt/limit-sentences.ts";
 import { instructionsFor } from "../../../src/agent/prompt/instructions.ts";
-import type { Spent } from "../../../src/comparison/accounting/accounting.ts";
-import type { Comparison, Mode, ModeMeasure } from "../../../src/comparison/comparison.ts";
-import type { BenchReport } from "../../../src/comparison/report/report.ts";
+import type { Comparison, Mode, ModeMeasure, Spent } from "../../../src/comparison/index.ts";
+import type { BenchReport } from "../../../src/comparison/report.ts";
 import { DEFAULT_LIMITS } from "../../../src/programs/limits.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
@@ -59,8 +58,7 @@ interface Figure {
 const LONGER_DESCRIPTIONS = 150;
 
 /** Most that a context with programs may have at its beginning beside the reference's: instructions, and the types of results. */
-async function mostBesides(task: string): Promise<number> {
-  const { default: tools } = (await import(`../../../examples/${task}/tools.ts`)) as { default: readonly Tool[] };
+function mostBesides(tools: readonly Tool[]): number {
   const declared = new ToolSet(tools).visibleTo(["programmatic"]);
   const bare = declared.map((tool) => ({ ...tool, output: undefined }));
   const types = countTokens(declareTools(declared)) - countTokens(declareTools(bare));
@@ -68,24 +66,24 @@ async function mostBesides(task: string): Promise<number> {
 }
 
 async function figuresOf(
-  { task, calls, resultBytes, wires, tools }: Comparison,
+  { task, calls, resultBytes, providers }: Comparison,
   expected: Reference,
 ): Promise<readonly Figure[]> {
-  const modes = wires.find(({ wire }) => wire === "openai")?.modes ?? [];
+  const { default: tools } = (await import(`../../../examples/${task}/tools.ts`)) as { default: readonly Tool[] };
+  const modes = providers.find(({ provider }) => provider === "openai")?.modes ?? [];
   const find = (mode: Mode): ModeMeasure => {
     const found = modes.find((one) => one.mode === mode);
     if (!found) throw new Error(`${task} was not measured as ${mode}.`);
     return found;
   };
   const parallel = find("direct-parallel");
-  const unlimited = find("direct-unlimited");
   const program = find("programmatic");
   const probe = find("programmatic+probe");
 
   // A conversation of two turns reads the fixed part, and then the fixed part and all the rest.
   const programFixed = Math.min(
     firstContext(program.spent) - (expected.programInput - expected.programPeak),
-    await mostBesides(task),
+    mostBesides(tools),
   );
   const longer = program.spent.output - expected.programOutput;
   // Of a longer one the reference does not tell its fixed part, but this much it did not have.
@@ -100,7 +98,7 @@ async function figuresOf(
 
   const direct = (name: string, figure: number | undefined, { cost, spent }: ModeMeasure) => ({
     name,
-    measured: cost.cached,
+    measured: cost,
     reference: figure,
     besides: cached(directBesides(spent), spent.turns),
   });
@@ -111,7 +109,7 @@ async function figuresOf(
     reference: figure,
     besides,
   });
-  const [costDirect, costUnlimited, costProgram, costProbe] = expected.costs;
+  const [costDirect, costProgram, costProbe] = expected.costs;
   return [
     same("calls", calls, expected.calls),
     same("result bytes", resultBytes, expected.resultBytes),
@@ -123,9 +121,8 @@ async function figuresOf(
     more("program peak", program.spent.peak, expected.programPeak, programFixed + longer),
     more("probe input", probe.spent.input, expected.probeInput, 3 * programFixed + longer),
     direct("cost direct", costDirect, parallel),
-    direct("cost unlimited", costUnlimited, unlimited),
-    more("cost program", program.cost.cached, costProgram, programCost(2)),
-    more("cost probe", probe.cost.cached, costProbe, programCost(3)),
+    more("cost program", program.cost, costProgram, programCost(2)),
+    more("cost probe", probe.cost, costProbe, programCost(3)),
   ];
 }
 

@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TopLevelSpec } from "vega-lite";
-import { BASELINE, HEADLINE } from "../../../src/comparison/comparison.ts";
-import type { BenchReport, Sweep } from "../../../src/comparison/report/report.ts";
+import { BASELINE, HEADLINE } from "../../../src/comparison/measures.ts";
+import type { BenchReport, Sweep } from "../../../src/comparison/report.ts";
 import { svgOf } from "../svg.ts";
 
 const [folder = import.meta.dirname] = process.argv.slice(2);
@@ -14,7 +14,7 @@ async function draw(file: string, spec: TopLevelSpec): Promise<void> {
 }
 
 /** Cost against rows; the lines cross where programs begin to win. */
-function breakEven({ task, wire, points, breakEven: without, breakEvenWithProbe }: Sweep): TopLevelSpec {
+function breakEven({ task, provider, points, breakEven: without, breakEvenWithProbe }: Sweep): TopLevelSpec {
   const values = points.flatMap(({ rows, direct, programmatic, withProbe }) => [
     { rows, tokens: direct, way: BASELINE },
     { rows, tokens: programmatic, way: "programmatic" },
@@ -26,7 +26,7 @@ function breakEven({ task, wire, points, breakEven: without, breakEvenWithProbe 
   return {
     title: {
       text: `Cost of ${task} by joined rows`,
-      subtitle: `${wire}, in tokens of uncached input, the prefix cached`,
+      subtitle: `${provider}, in tokens of uncached input, the prefix cached`,
     },
     width: 560,
     height: 300,

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Language } from "../../../../bridge/frames.ts";
-import { judge } from "../../../comparison/conversations/answer-from.ts";
+import { differenceFrom } from "../../../comparison/task.ts";
 import { byteText } from "../../../output/byte-text.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import type { Report } from "../../../output/report.ts";
@@ -171,10 +171,10 @@ function pythonProgram(name: DemoName): string | undefined {
 const NAMES: Readonly<Record<Language, string>> = { javascript: "JavaScript", python: "Python" };
 
 function showVerdict({ outcome }: Report, expected: unknown): boolean {
-  const { verdict, difference = `expected ${JSON.stringify(expected)}` } = judge(outcome, expected);
-  if (verdict === "right") writeStyled("green", "✓ right: the same as computed by other code on the raw data\n");
+  const difference = differenceFrom(expected, outcome.type === "completed" ? outcome.value : undefined);
+  if (difference === undefined) writeStyled("green", "✓ right: the same as computed by other code on the raw data\n");
   else writeStyled("red", `✗ wrong: ${oneLine(difference)}\n`);
-  return verdict === "right";
+  return difference === undefined;
 }
 
 /** A table of the bytes and tokens that the tools returned, and of the bytes and tokens that reach the model. */

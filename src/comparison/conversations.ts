@@ -1,0 +1,215 @@
+import type { TranscriptTurn } from "../agent/from-journal/transcript.ts";
+import { createMemoryJournal } from "../journal/memory-journal.ts";
+import type { JournalRecord } from "../journal/record.ts";
+import type { CallResult, Opening } from "../models/model.ts";
+import { type ScriptedTurn, scriptedModel } from "../models/scripted.ts";
+import { pastTurns } from "../programs/from-journal/read-turns.ts";
+import { LIMIT_RULES } from "../programs/limits.ts";
+import type { Outcome } from "../programs/outcome.ts";
+import type { ExecuteOptions } from "../programs/execute-options.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Tool } from "../tools/tool.ts";
+import { oneLine } from "../tools/declarations/one-line.ts";
+import { isVisible } from "../tools/tool-set.ts";
+import type { Mode } from "./measures.ts";
+import type { PastConversation } from "./requests.ts";
+import { type ComparisonTask, differenceFrom, type Layers, type PlannedCall, withoutSideEffects } from "./task.ts";
+import { sum } from "./tokens.ts";
+
+/** Calls that a model makes in one turn. */
+export const CALLS_AT_ONCE = 10;
+/** Length of the longest token in the encodings used (a row of spaces), in UTF-16 code units. */
+export const TOKEN_LENGTH = 128;
+
+/** Where a comparison takes place. */
+export interface ComparisonContext {
+  readonly runtime: Runtime;
+  readonly language: NonNullable<ExecuteOptions["language"]>;
+  /** Also aborts when the runtime closes. */
+  readonly signal: AbortSignal;
+  readonly windowTokens: number;
+  readonly onProgress: (done: string) => void;
+}
+
+/** One conversation, ended. */
+interface Conversation extends PastConversation {
+  /** Outcomes of its programs, in order. */
+  readonly outcomes: readonly Outcome[];
+  /** Calls of its last program. */
+  readonly layers: Layers;
+  /** UTF-8 bytes of JSON that tools returned. */
+  readonly resultBytes: number;
+  /** Calls that had no value. */
+  readonly failedCalls: number;
+}
+
+/** All conversations of one task. */
+export type TaskRun = Awaited<ReturnType<typeof runTask>>;
+
+/** Has every conversation of a comparison, and says of each why it does not lead to the right answer. */
+export async function runTask(context: ComparisonContext, task: ComparisonTask) {
+  const { runtime, onProgress, windowTokens } = context;
+  const conversations = new Map<Mode, Conversation & { readonly fault: string | undefined }>();
+  const have = async (mode: Mode, script: readonly ScriptedTurn[], faultOf: FaultOf) => {
+    const run = await converse(context, task, mode, [...script, { text: JSON.stringify(task.answer) }]);
+    const judged = { ...run, fault: faultOf(run, task) };
+    conversations.set(mode, judged);
+    onProgress(mode);
+    return judged;
+  };
+  const program = { programs: [task.program] };
+  const programmatic = await have("programmatic", [program], programFault);
+  const calls = programmatic.layers.flat();
+  const probe = { programs: [probingProgram(context, calls)] };
+  const probed = await have("programmatic+probe", [probe, program], programFault);
+  const called = new Set(calls.map(({ tool }) => tool));
+  const barred = runtime.tools.all.filter((tool) => called.has(tool.name) && !isVisible(tool, ["direct"]));
+  // The same calls lead to the same answer.
+  const directFault: FaultOf = ({ failedCalls }) =>
+    failedCalls > programmatic.failedCalls ? "calls fail that do not fail in the program" : programmatic.fault;
+  if (barred.length === 0) await have("direct-parallel", turnsOf(programmatic.layers), directFault);
+  if (task.best) await have("direct-best-tool", turnsOf(task.best.calls), lastResultFault);
+  return {
+    conversations,
+    programmatic,
+    probed,
+    /** Tools that only programs may call. */
+    barred: barred.map(({ name }) => name),
+    /** Whether such tools gave streams that are too long for any context, however the tokens fall. */
+    overflows: barred.some(({ stream }) => stream) && programmatic.resultBytes > windowTokens * TOKEN_LENGTH,
+  };
+}
+
+/** Why a conversation does not lead to the right answer; undefined if it does. */
+type FaultOf = (run: Conversation, task: ComparisonTask) => string | undefined;
+
+function programFault({ outcomes, turns }: Conversation, { answer }: ComparisonTask): string | undefined {
+  const outcome = outcomes.at(-1);
+  if (outcome?.type === "completed") return differenceFrom(answer, outcome.value);
+  const [told = ""] = turns.at(-2)?.results[0]?.text.split("\n", 1) ?? [];
+  return told === "" ? "no program was run" : oneLine(told, 300);
+}
+
+/** The last call of tools made for the question returns the answer. */
+function lastResultFault({ failedCalls, turns }: Conversation, { answer }: ComparisonTask): string | undefined {
+  const last = turns.at(-2)?.results.at(-1);
+  return last && failedCalls === 0 ? differenceFrom(answer, JSON.parse(last.text)) : "a call fails";
+}
+
+/** Layers of calls as turns. */
+function turnsOf(layers: Layers): readonly ScriptedTurn[] {
+  return layers.flatMap((layer) =>
+    Array.from({ length: Math.ceil(layer.length / CALLS_AT_ONCE) }, (_, turn) => ({
+      calls: layer.slice(turn * CALLS_AT_ONCE, (turn + 1) * CALLS_AT_ONCE),
+    })),
+  );
+}
+
+/** Has a conversation in a derived runtime with a separate journal, so that the runtime's journal holds no measurements. */
+async function converse(
+  { runtime, language, signal }: ComparisonContext,
+  { question, best }: ComparisonTask,
+  mode: Mode,
+  script: readonly ScriptedTurn[],
+): Promise<Conversation> {
+  const isDirect = mode.startsWith("direct");
+  const all = [...runtime.tools.all, ...((mode === "direct-best-tool" && best?.tools) || [])].map(withoutSideEffects);
+  const tools = isDirect ? all : all.map(leftToPrograms);
+  const journal = createMemoryJournal({ keepLength: Number.POSITIVE_INFINITY });
+  await using own = runtime.derive({ tools, journal });
+  const model = scriptedModel(script);
+  const outcomes: Outcome[] = [];
+  let lastProgram: string | undefined;
+  const { transcript, calls } = await own.agent({
+    language,
+    signal,
+    model,
+    task: question,
+    programs: isDirect ? "none" : "local",
+    maxTurns: script.length,
+    maxTokens: Number.MAX_SAFE_INTEGER,
+    wrapUp: false,
+    ...(isDirect && { limits: DIRECT_LIMITS }),
+    onEvent(event) {
+      if (event.type === "execution_started") lastProgram = event.execution;
+      if (event.type === "program_ended" && event.outcome) outcomes.push(event.outcome);
+    },
+  });
+  signal.throwIfAborted();
+  const { opening } = model.conversations[0]![0]!;
+  return {
+    ...(isDirect ? asPlainLoop(opening, transcript.turns) : { opening, turns: transcript.turns }),
+    outcomes,
+    layers: lastProgram === undefined ? [] : callsOf(await own.execution(lastProgram).records()),
+    resultBytes: sum(calls.map(({ bytes }) => bytes)),
+    failedCalls: calls.filter(({ outcome }) => outcome.type !== "value").length,
+  };
+}
+
+/** The highest limits that the rules allow, so that results of direct calls are not cut. */
+const DIRECT_LIMITS = {
+  outputBytes: LIMIT_RULES.outputBytes.max,
+  totalBytes: LIMIT_RULES.totalBytes.max,
+  calls: LIMIT_RULES.calls.max,
+  wallMs: LIMIT_RULES.wallMs.max,
+};
+
+/** Leaves a tool for both callers to programs only, because this conversation measures programs. */
+function leftToPrograms(tool: Tool): Tool {
+  return isVisible(tool, ["programmatic"]) ? { ...tool, allowedCallers: ["programmatic"] } : tool;
+}
+
+/** Direct calls without this package's instructions and labels, as a plain loop sends them: the measure of programs. */
+function asPlainLoop(opening: Opening, turns: readonly TranscriptTurn[]): PastConversation {
+  // A provider's block may need a word in the text for `isError`.
+  const plain = ({ callId, text, isJson, provenance: { tool, bytes } }: CallResult): CallResult => {
+    return { callId, text, isJson, isError: false, provenance: { tool, bytes } };
+  };
+  return {
+    opening: { ...opening, instructions: "" },
+    turns: turns.map((one) => ({ ...one, results: one.results.map(plain) })),
+  };
+}
+
+/**
+ * The calls of a journalled program, in layers. The calls of a layer can depend only on answers and items to earlier
+ * layers. A program that awaits each call before the next has one layer per call, even if the calls were independent.
+ */
+function callsOf(records: readonly JournalRecord[]): Layers {
+  const layers: PlannedCall[][] = [];
+  const layerOf = new Map<number, number>();
+  // A timer's turn has no answer of its own: its calls are placed after all answers so far.
+  let latest = 0;
+  for (const { event, commands } of pastTurns(records)) {
+    const given = event.kind === "answer" || event.kind === "items" ? (layerOf.get(event.id) ?? 0) + 1 : undefined;
+    latest = Math.max(latest, given ?? 0);
+    const layer = given ?? latest;
+    for (const command of commands) {
+      if (command.kind !== "call") continue;
+      layerOf.set(command.id, layer);
+      (layers[layer] ??= []).push({ tool: command.tool, input: JSON.parse(command.body) as unknown });
+    }
+  }
+  return layers.filter((layer) => layer !== undefined);
+}
+
+/** UTF-16 code units of each sample that a probing program looks at. */
+const SAMPLE_LENGTH = 600;
+
+/** A program that returns a sample of one result of each tool, as a model writes it before it knows the results. */
+function probingProgram({ runtime, language }: ComparisonContext, calls: readonly PlannedCall[]): string {
+  const samples = [...Map.groupBy(calls, ({ tool }) => tool)].flatMap(([tool, [first]]) => {
+    const { effect, stream: isStream } = runtime.tools.get(tool) ?? {};
+    if (effect !== "read") return [];
+    const input = JSON.stringify(first!.input);
+    if (language === "python") {
+      const call = `tools.${tool}(**json.loads(${JSON.stringify(input)}))`;
+      return `  "${tool}": json.dumps(await ${isStream ? `anext(aiter(${call}))` : call})[:${SAMPLE_LENGTH}],\n`;
+    }
+    const call = `tools.${tool}(${input})`;
+    const sampleOf = (value: string) => `JSON.stringify(${value}).slice(0, ${SAMPLE_LENGTH})`;
+    const ofStream = `await (async () => { for await (const item of ${call}) return ${sampleOf("item")}; })()`;
+    return `  "${tool}": ${isStream ? ofStream : sampleOf(`await ${call}`)},\n`;
+  });
+  return language === "python" ? `import json\nreturn {\n${samples.join("")}}\n` : `return {\n${samples.join("")}};\n`;
+}

@@ -1,0 +1,150 @@
+import { isDeepStrictEqual } from "node:util";
+import type { AgentReport, StopState } from "../agent/agent-report.ts";
+import { monotonic } from "../clock.ts";
+import type { Model } from "../models/model.ts";
+import { dollarsOf, type Price } from "../models/prices.ts";
+import { createRuntime, type Runtime, type RuntimeOptions } from "../runtime.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { ComparisonContext } from "./conversations.ts";
+import { type ComparisonTask, withoutSideEffects } from "./task.ts";
+import { sum } from "./tokens.ts";
+
+/** How a real model may do a task: by direct calls only, or by programs. */
+export type TrialMode = "direct" | "programmatic";
+export const TRIAL_MODES: readonly TrialMode[] = ["direct", "programmatic"];
+
+export interface TrialsRequest {
+  readonly tasks: readonly { readonly task: ComparisonTask; readonly tools: () => Promise<readonly Tool[]> }[];
+  readonly modes: readonly TrialMode[];
+  /** Trials of each task in each mode. */
+  readonly repeat: number;
+  readonly model: Model;
+  readonly price: Price;
+  /** US dollars of all trials together at which no further turn begins. */
+  readonly maxUsd: number;
+  readonly language: ComparisonContext["language"];
+  /** Where and how programs run, and who decides calls. */
+  readonly runtime: Pick<RuntimeOptions, "sandbox" | "limits" | "approve">;
+  readonly signal: AbortSignal;
+}
+
+/** Turns that one trial may take, and tokens that one turn may write. */
+const MAX_TURNS = 200;
+const MAX_OUTPUT_TOKENS = 16_000;
+
+/**
+ * Gives a real model each task in each mode, several times, and yields each trial when it has ended. Tools that change
+ * something, and agents, are declared and not run. It ends early once the dollars are spent. Rejects as `Runtime.agent`
+ * does, and with the signal's reason if the signal aborts.
+ */
+export async function* runTrials(request: TrialsRequest) {
+  let leftUsd = request.maxUsd;
+  for (const { task, tools } of request.tasks) {
+    await using runtime = await createRuntime({ ...request.runtime, tools: (await tools()).map(withoutSideEffects) });
+    for (let round = 1; round <= request.repeat; round += 1) {
+      for (const mode of request.modes) {
+        const ended = await runTrial(request, runtime, task, mode, leftUsd);
+        leftUsd -= ended.trial.usd;
+        yield { ...ended, round };
+        if (leftUsd <= 0) return;
+      }
+    }
+  }
+}
+
+/** One conversation with a real model. */
+export type Trial = Awaited<ReturnType<typeof runTrial>>["trial"];
+
+async function runTrial(
+  { model, price, language, signal }: TrialsRequest,
+  runtime: Runtime,
+  task: ComparisonTask,
+  mode: TrialMode,
+  maxUsd: number,
+) {
+  const since = monotonic();
+  const report = await runtime.agent({
+    model,
+    task: `${task.question}\n\nAnswer with the JSON alone.`,
+    programs: mode === "direct" ? "none" : "local",
+    language,
+    maxTurns: MAX_TURNS,
+    maxOutputTokens: MAX_OUTPUT_TOKENS,
+    maxTokens: Number.MAX_SAFE_INTEGER,
+    stopWhen: ({ usage, turns }) => dollarsOf(usage, price) >= maxUsd || isUncounted(turns),
+    // The task is measured: a model that is told to stop would be measured at something else.
+    wrapUp: false,
+    signal,
+  });
+  signal.throwIfAborted();
+  const { ending, answer, calls, usage, transcript } = report;
+  const trial = {
+    task: task.name,
+    mode,
+    /** How the conversation ended. */
+    ending: ending.type,
+    answer,
+    right: answer !== undefined && isRightAnswer(answer, task.answer),
+    /** Why the trial is not a measurement of its mode. Void trials are in no figure except `usd`. */
+    void: voidCause(mode, report),
+    calls: calls.length,
+    ms: monotonic() - since,
+    /** With tokens as the provider counts them. */
+    usage,
+    /** Upper bound of the cost in US dollars. */
+    usd: dollarsOf(usage, price),
+  };
+  return { trial, transcript };
+}
+
+/** Whether the provider does not say what the last turn took: its dollars cannot be bounded. */
+function isUncounted(turns: StopState["turns"]): boolean {
+  return turns.at(-1)?.turn.usage.inputTokens === 0;
+}
+
+/** Why a trial is void: it did not end by itself, or the model did not use the mode. Undefined if it is valid. */
+function voidCause(mode: TrialMode, { calls, ending, transcript }: AgentReport): string | undefined {
+  if (ending.type === "provider_failed") return ending.failure.message;
+  if (isUncounted(transcript.turns)) return "the provider does not say how many tokens it took";
+  if (ending.type === "stopped") return "the dollars are spent";
+  return calls.some(({ caller }) => caller === mode) ? undefined : `no call was ${mode}`;
+}
+
+/** Whether the text is the right answer as JSON, or holds it in a fenced block. */
+function isRightAnswer(words: string, answer: unknown): boolean {
+  const blocks = words.split("```").filter((_, place) => place % 2 === 1);
+  return [words, ...blocks.map((block) => block.replace(/^json\b/, ""))].some((text) => {
+    try {
+      return isDeepStrictEqual(JSON.parse(text), answer);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** One summary for each task in each mode: medians of the trials that are not void. */
+export function summariseTrials(trials: readonly Trial[]) {
+  return [...Map.groupBy(trials, ({ task, mode }) => `${task} ${mode}`).values()].map((group) => {
+    const valid = group.filter((trial) => trial.void === undefined);
+    const right = valid.filter((trial) => trial.right).length;
+    const tokens = valid.map(({ usage }) => usage.inputTokens + usage.outputTokens);
+    return {
+      task: group[0]!.task,
+      mode: group[0]!.mode,
+      trials: group.length,
+      void: group.length - valid.length,
+      right,
+      tokens: median(tokens),
+      /** Tokens of all trials that are not void, per right answer; infinite if no answer was right. */
+      tokensPerRightAnswer: sum(tokens) / right,
+      turns: median(valid.map(({ usage }) => usage.turns)),
+      ms: median(valid.map(({ ms }) => ms)),
+      usd: sum(group.map(({ usd }) => usd)),
+    };
+  });
+}
+
+/** The lower of the two in the middle. NaN for none. */
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((one, other) => one - other)[(numbers.length - 1) >>> 1] ?? Number.NaN;
+}
