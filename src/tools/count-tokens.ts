@@ -3,9 +3,6 @@ import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 
-/** `o200k_base` is used by OpenAI's current models, `cl100k_base` by older ones. */
-export type Encoding = "o200k_base" | "cl100k_base";
-
 /** Rank of each token by its bytes, one character of U+0000 to U+00FF each. The pair of lowest rank is joined first. */
 type Ranks = ReadonlyMap<string, number>;
 
@@ -17,37 +14,33 @@ type Ranks = ReadonlyMap<string, number>;
 const PIECE_LENGTH = 384;
 
 /**
- * Matches up to the last place where both encodings always split a text, so that its two parts have as many tokens as
+ * Matches up to the last place where the encoding always splits a text, so that its two parts have as many tokens as
  * the whole. Such places are before a space, after a word, before and after a number, and after a line.
  */
 const LAST_SPLIT =
   /^[^]*(?:\S(?=[^\S\r\n])|\p{L}(?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{N}](?=\p{N})|[\r\n](?=[^\s/]))/u;
 
-/** The words that an encoding splits a text into before it joins byte pairs, as defined by OpenAI's tiktoken. */
-const WORDS: Readonly<Record<Encoding, RegExp>> = {
-  o200k_base:
-    /[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+/gu,
-  cl100k_base:
-    /'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+$|\s*[\r\n]|\s+(?!\S)|\s/gu,
-};
+/** The words that o200k_base splits a text into before it joins byte pairs, as defined by OpenAI's tiktoken. */
+const WORDS =
+  /[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+/gu;
 
 /** Length of the words whose tokens are remembered, in bytes. Beyond it all are forgotten. */
 const REMEMBERED_BYTES = 4 * 1024 * 1024;
 
 /**
- * Reads the tokens of an encoding, which takes about 0.1 s. A file is compressed by brotli. It holds the number of
+ * Reads the tokens of o200k_base, which takes about 0.1 s. The file is compressed by brotli. It holds the number of
  * tokens (four bytes, little-endian), the length of each token in bytes (one byte each, in the order of ranks), and the
  * bytes of the tokens.
  */
-export function loadEncoding(encoding: Encoding): Ranks {
-  return atOnce(encodingInParts(encoding));
+export function loadEncoding(): Ranks {
+  return atOnce(encodingInParts());
 }
 
 /** Tokens that are read at once. */
 const AT_ONCE = 4096;
 
-function* encodingInParts(encoding: Encoding): SlicedWork<Ranks> {
-  const file = fileURLToPath(new URL(`./encodings/${encoding}.bin`, import.meta.url));
+function* encodingInParts(): SlicedWork<Ranks> {
+  const file = fileURLToPath(new URL("./encodings/o200k_base.bin", import.meta.url));
   const packed = brotliDecompressSync(readFileSync(file));
   yield;
   const count = packed.readUInt32LE(0);
@@ -71,20 +64,18 @@ function atOnce<Value>(work: SlicedWork<Value>): Value {
 }
 
 class Tokenizer {
-  readonly #words: RegExp;
   readonly #ranks: Ranks;
   readonly #remembered = new Map<string, number>();
   #rememberedBytes = 0;
 
-  constructor(encoding: Encoding, ranks: Ranks) {
-    this.#words = WORDS[encoding];
+  constructor(ranks: Ranks) {
     this.#ranks = ranks;
   }
 
   count(piece: string): number {
     const isAscii = Buffer.byteLength(piece) === piece.length;
     let tokens = 0;
-    for (const word of piece.match(this.#words) ?? [])
+    for (const word of piece.match(WORDS) ?? [])
       tokens += isAscii && this.#ranks.has(word) ? 1 : this.#countWord(Buffer.from(word).toString("latin1"));
     return tokens;
   }
@@ -105,35 +96,34 @@ class Tokenizer {
   }
 }
 
-const tokenizers = new Map<Encoding, Tokenizer>();
+let tokenizer: Tokenizer | undefined;
 
 /**
- * Counts the tokens of a text. Text that looks like a special token, like "<|endoftext|>", counts as ordinary text. Exact
+ * Counts the tokens of a text in o200k_base, the encoding of OpenAI's models. Text that looks like a special token, like "<|endoftext|>", counts as ordinary text. Exact
  * for OpenAI's models, unless the text has a part longer than a piece without a place to split it: then each cut may add a
  * token or two. An estimate for models of other providers. The first call loads the encoding, which takes about 0.1 s.
  */
-export function countTokens(text: string, encoding: Encoding = "o200k_base"): number {
-  return countUpTo(Number.POSITIVE_INFINITY, text, encoding);
+export function countTokens(text: string): number {
+  return countUpTo(Number.POSITIVE_INFINITY, text);
 }
 
 /** Whether a text has at most `tokens` tokens. Reads only as much of the text as that takes. */
-export function hasAtMostTokens(text: string, tokens: number, encoding: Encoding = "o200k_base"): boolean {
-  return countUpTo(tokens, text, encoding) <= tokens;
+export function hasAtMostTokens(text: string, tokens: number): boolean {
+  return countUpTo(tokens, text) <= tokens;
 }
 
 /** As `countTokens`, for texts of any length: the thread is released after each piece. */
-export function* tokensInParts(text: string, encoding: Encoding = "o200k_base"): SlicedWork<number> {
-  return yield* countInParts(Number.POSITIVE_INFINITY, text, encoding);
+export function* tokensInParts(text: string): SlicedWork<number> {
+  return yield* countInParts(Number.POSITIVE_INFINITY, text);
 }
 
 /** The tokens of a text, or some number above `most`. */
-function countUpTo(most: number, text: string, encoding: Encoding): number {
-  return atOnce(countInParts(most, text, encoding));
+function countUpTo(most: number, text: string): number {
+  return atOnce(countInParts(most, text));
 }
 
-function* countInParts(most: number, text: string, encoding: Encoding): SlicedWork<number> {
-  const tokenizer = tokenizers.get(encoding) ?? new Tokenizer(encoding, yield* encodingInParts(encoding));
-  tokenizers.set(encoding, tokenizer);
+function* countInParts(most: number, text: string): SlicedWork<number> {
+  tokenizer ??= new Tokenizer(yield* encodingInParts());
   let tokens = 0;
   for (let start = 0; start < text.length && tokens <= most;) {
     const end = endOfPiece(text, start);

@@ -1,36 +1,33 @@
 import { createHash } from "node:crypto";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { readData } from "../../examples/read-data.ts";
-import { countTokens, type Encoding, loadEncoding } from "../../src/tools/count-tokens.ts";
+import { countTokens, loadEncoding } from "../../src/tools/count-tokens.ts";
 import { Recording } from "../support/recording.ts";
 
-const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base"];
+const ENCODING = "o200k_base";
 
 /** Tokens of whole texts as gpt-tokenizer counts them. */
 const recording = new Recording<number>("tokens");
 afterAll(() => recording.write());
 
-const countWhole = (encoding: Encoding, text: string) =>
-  recording.answer([encoding, text], (require) => {
-    const tokenizer = require(`gpt-tokenizer/encoding/${encoding}`) as {
+const countWhole = (text: string) =>
+  recording.answer([ENCODING, text], (require) => {
+    const tokenizer = require(`gpt-tokenizer/encoding/${ENCODING}`) as {
       readonly countTokens: (text: string, options: object) => number;
     };
     return tokenizer.countTokens(text, { disallowedSpecial: new Set() });
   });
 
-/** Hashes of the files of tokens and ranks that OpenAI publishes for tiktoken. */
-const PUBLISHED: Readonly<Record<Encoding, string>> = {
-  o200k_base: "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-  cl100k_base: "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-};
+/** Hash of the file of tokens and ranks that OpenAI publishes for tiktoken. */
+const PUBLISHED = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d";
 
 test.each([
-  ["", 0, 0],
-  ["hello world", 2, 2],
-  ["tools.billing.listInvoices", 4, 6],
-  ["你好，世界", 3, 6],
-])("the text %j has its tokens in o200k_base, and in cl100k_base", (text, inO200k, inCl100k) => {
-  expect([countTokens(text), countTokens(text, "cl100k_base")]).toEqual([inO200k, inCl100k]);
+  ["", 0],
+  ["hello world", 2],
+  ["tools.billing.listInvoices", 4],
+  ["你好，世界", 3],
+])("the text %j has its tokens", (text, tokens) => {
+  expect(countTokens(text)).toBe(tokens);
 });
 
 const dataOf = (file: string) => readData(new URL(`../../examples/${file}.json.br`, import.meta.url));
@@ -64,60 +61,58 @@ function texts(): readonly string[] {
   );
 }
 
-describe.each(ENCODINGS)("in %s", (encoding) => {
-  test("the packed file holds every token of tiktoken's, with its rank", () => {
-    const lines = [...loadEncoding(encoding)].map(
-      ([token, rank]) => `${Buffer.from(token, "latin1").toString("base64")} ${rank}\n`,
-    );
-    expect(createHash("sha256").update(lines.join("")).digest("hex")).toBe(PUBLISHED[encoding]);
-  });
-
-  test.each([
-    ["JSON", JSON.stringify(flights.slice(0, 2000))],
-    ["JSON on several lines", JSON.stringify(flights.slice(0, 2000), undefined, 2)],
-    ["CSV", table],
-    ["licences, as JSON", JSON.stringify(licences).slice(0, 300_000)],
-    [
-      "licences",
-      licences
-        .map(({ licenseText }) => licenseText)
-        .slice(0, 30)
-        .join("\n\n"),
-    ],
-    ["code", CODE.repeat(50)],
-    ["markdown, with drawings", DRAWING.repeat(100)],
-    ["Chinese", "模型写一个程序，程序在墙后运行。只有结果会回来：例如“一百二十三”个航班，或者１２３个。\n".repeat(300)],
-    ["emoji among words", "It works 🎉🎉, mostly 👩‍👩‍👧‍👦. Don't 🏳️‍🌈 ask… ".repeat(300)],
-  ])("a text in pieces has as many tokens as in one: %s", async (_, text) => {
-    expect(text.length).toBeGreaterThan(10_000);
-    expect(countTokens(text, encoding)).toBe(await countWhole(encoding, text));
-  });
-
-  test("whatever stands beside each other, pieces have as many tokens as the whole", async () => {
-    for (const text of texts()) expect(countTokens(text, encoding)).toBe(await countWhole(encoding, text));
-  });
-
-  test("a run of one character is cut where the encoding splits it", async () => {
-    for (const character of ["7", "a", " ", "\n"]) {
-      const piece = await countWhole(encoding, character.repeat(384));
-      expect(countTokens(character.repeat(384 * 100), encoding), character).toBe(piece * 100);
-    }
-    expect(countTokens("7".repeat(30_000), encoding)).toBe(10_000);
-    expect(countTokens(" ".repeat(12_800))).toBe(100);
-  });
-
-  test.each(["a", "!", " ", "\n", "中", "qzx", "kq", "\r\n", "😀", "<|endoftext|>"])(
-    "a megabyte of %j is counted in a moment",
-    async (pattern) => {
-      const times = Math.floor((1024 * 1024) / Buffer.byteLength(pattern));
-      const text = pattern.repeat(times);
-      const whole = ((await countWhole(encoding, pattern.repeat(256))) / 256) * times;
-      const tokens = countTokens(text, encoding);
-      expect(tokens).toBeGreaterThan(whole * 0.98);
-      expect(tokens).toBeLessThan(whole * 1.02 + (3 * text.length) / 384);
-    },
+test("the packed file holds every token of tiktoken's, with its rank", () => {
+  const lines = [...loadEncoding()].map(
+    ([token, rank]) => `${Buffer.from(token, "latin1").toString("base64")} ${rank}\n`,
   );
+  expect(createHash("sha256").update(lines.join("")).digest("hex")).toBe(PUBLISHED);
 });
+
+test.each([
+  ["JSON", JSON.stringify(flights.slice(0, 2000))],
+  ["JSON on several lines", JSON.stringify(flights.slice(0, 2000), undefined, 2)],
+  ["CSV", table],
+  ["licences, as JSON", JSON.stringify(licences).slice(0, 300_000)],
+  [
+    "licences",
+    licences
+      .map(({ licenseText }) => licenseText)
+      .slice(0, 30)
+      .join("\n\n"),
+  ],
+  ["code", CODE.repeat(50)],
+  ["markdown, with drawings", DRAWING.repeat(100)],
+  ["Chinese", "模型写一个程序，程序在墙后运行。只有结果会回来：例如“一百二十三”个航班，或者１２３个。\n".repeat(300)],
+  ["emoji among words", "It works 🎉🎉, mostly 👩‍👩‍👧‍👦. Don't 🏳️‍🌈 ask… ".repeat(300)],
+])("a text in pieces has as many tokens as in one: %s", async (_, text) => {
+  expect(text.length).toBeGreaterThan(10_000);
+  expect(countTokens(text)).toBe(await countWhole(text));
+});
+
+test("whatever stands beside each other, pieces have as many tokens as the whole", async () => {
+  for (const text of texts()) expect(countTokens(text)).toBe(await countWhole(text));
+});
+
+test("a run of one character is cut where the encoding splits it", async () => {
+  for (const character of ["7", "a", " ", "\n"]) {
+    const piece = await countWhole(character.repeat(384));
+    expect(countTokens(character.repeat(384 * 100)), character).toBe(piece * 100);
+  }
+  expect(countTokens("7".repeat(30_000))).toBe(10_000);
+  expect(countTokens(" ".repeat(12_800))).toBe(100);
+});
+
+test.each(["a", "!", " ", "\n", "中", "qzx", "kq", "\r\n", "😀", "<|endoftext|>"])(
+  "a megabyte of %j is counted in a moment",
+  async (pattern) => {
+    const times = Math.floor((1024 * 1024) / Buffer.byteLength(pattern));
+    const text = pattern.repeat(times);
+    const whole = ((await countWhole(pattern.repeat(256))) / 256) * times;
+    const tokens = countTokens(text);
+    expect(tokens).toBeGreaterThan(whole * 0.98);
+    expect(tokens).toBeLessThan(whole * 1.02 + (3 * text.length) / 384);
+  },
+);
 
 test("text that looks like a special token counts as the text it is", () => {
   for (const text of ["<|endoftext|>", "<|endofprompt|>", "a<|endoftext|>b"])
