@@ -10,7 +10,7 @@ import { type ComparisonTask, withoutSideEffects } from "./task.ts";
 import { sum } from "./tokens.ts";
 
 /** How a real model may do a task: by direct calls only, or by programs. */
-export type TrialMode = "direct" | "programmatic";
+type TrialMode = "direct" | "programmatic";
 export const TRIAL_MODES: readonly TrialMode[] = ["direct", "programmatic"];
 
 export interface TrialsRequest {

@@ -54,7 +54,7 @@ export interface StreamPosition {
 }
 
 /** How a stream goes on whose host died: after the last item that is journalled, or from its first item again. */
-export type Resumes = "after" | "from-start";
+type Resumes = "after" | "from-start";
 export const RESUMES: readonly Resumes[] = ["after", "from-start"];
 
 /** A handler's second argument. `Context` is the type of the `context` that the host passes with an execution. */

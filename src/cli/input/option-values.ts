@@ -34,7 +34,7 @@ export function word<const Word extends string>(
 }
 
 /** An error about a text that is none of some words, with the word that was probably meant. */
-export function wordError(flag: string, expected: string, text: string, words: readonly string[]): PortcullisError {
+function wordError(flag: string, expected: string, text: string, words: readonly string[]): PortcullisError {
   const { code, message } = optionError(flag, expected, text);
   return new PortcullisError(code, `${message}${didYouMean(text, words)}`);
 }
