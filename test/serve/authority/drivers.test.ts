@@ -228,6 +228,7 @@ const OTHERS: ReadonlySet<string> = new Set([
   "programs/from-journal/tracked-log.ts",
   "agent/drive/conversation-log.ts",
   "programs/drive/ending/end-without-running.ts",
+  "serve/gateway/end-conversation.ts",
 ]);
 
 test("whatever claims an execution to drive it derives its scope from the header", () => {
