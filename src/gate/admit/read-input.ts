@@ -6,7 +6,15 @@ import { type Issue, issuesText, pathText, validate, validateLarge, type Validat
 import { inputFieldsOf, type ToolInput } from "../../tools/tool-schemas.ts";
 import type { Overdraft } from "./budget.ts";
 import { type HeldOverdraft, memoryOf } from "../../values/held-bytes.ts";
-import { measure, type Measured, PLAIN_DEPTH, type PlainData, readPlainData } from "../../values/json/plain-data.ts";
+import { type LostData, lostData } from "../../values/json/lost-data.ts";
+import {
+  measure,
+  type Measured,
+  PLAIN_DEPTH,
+  type PlainData,
+  readPlainData,
+  TOO_LARGE,
+} from "../../values/json/plain-data.ts";
 
 /** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
 const VALUE_BYTES = 72;
@@ -37,6 +45,9 @@ export function readInput(
   const overdraft = takeRoom(parsedBytes(textBytes, measured));
   if (overdraft) return { ok: "no_room", overdraft };
   const read = readPlainData(text, inputValues, measured);
+  if (!read.ok && read.reason !== TOO_LARGE) return read;
+  const lost = lostData(text, read.ok ? read.value : undefined, measured);
+  if (lost) return { ok: false, reason: lossText(lost) };
   if (!read.ok) return read;
   if (values <= DESCRIBED_VALUES) return fitted(tool, read.value, validate);
   // A schema takes as long as parsing, and is work for a turn of its own.
@@ -58,6 +69,19 @@ function fitted(tool: ToolInput, value: unknown, check: typeof validate): PlainD
       ? { ok: false, reason: "it takes too long to be checked against the tool's schema: pass less" }
       : unreadable();
   }
+}
+
+/** Whoever reads the text of such an input reads another value than the handler is given. */
+function lossText({ path, written }: LostData): string {
+  const message =
+    written === undefined
+      ? "it is given twice"
+      : `${shortened(written)} would become ${String(Number(written))}; pass a number with at most 15 digits, or a text if the tool takes one`;
+  return issuesText([{ path: pathText(path.map(shownKey)), message }]);
+}
+
+function shortened(text: string): string {
+  return text.length > NAME_LENGTH ? `${text.slice(0, NAME_LENGTH)}…` : text;
 }
 
 /** Memory that a text of so many bytes takes together with its value. */
@@ -92,5 +116,5 @@ function unknownIssues(tool: string, { unknown, total }: FieldsRead): readonly I
 /** A name as it is, or quoted if a reader could not see where it begins and ends. */
 function shownKey(key: string | number): string | number {
   if (typeof key === "number" || /^[\p{L}\p{N}_$-]{1,64}$/u.test(key)) return key;
-  return JSON.stringify(key.length > NAME_LENGTH ? `${key.slice(0, NAME_LENGTH)}…` : key);
+  return JSON.stringify(shortened(key));
 }

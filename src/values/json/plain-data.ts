@@ -53,7 +53,7 @@ function faultIn(root: unknown): string | undefined {
   return undefined;
 }
 
-const TOO_LARGE = "it holds a number that is too large";
+export const TOO_LARGE = "it holds a number that is too large";
 
 function isInfinite(value: unknown): boolean {
   return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY;

@@ -1,0 +1,159 @@
+import type { Measured } from "./plain-data.ts";
+import { COMMA, END, isClosing, isOpening, JsonScanner, OPEN_RECORD, QUOTE } from "./json-scanner.ts";
+
+/** What a JSON text says and its value does not. */
+export interface LostData {
+  /** Keys from the root to it. */
+  readonly path: readonly (string | number)[];
+  /** A number as it is written, or undefined for a name that is given twice. */
+  readonly written: string | undefined;
+}
+
+/** A number that a double may not keep has so many digits and a point, or an exponent. */
+const LONG = 16;
+const EXPONENT = /\d[eE]/;
+const ZERO = 48;
+const NINE = 57;
+const POINT = 46;
+/** Digits with which each double can be written and read back. */
+const DOUBLE_DIGITS = 17;
+
+/**
+ * The first number of a JSON text that a double does not keep, or the first name that its object has already: whoever reads the
+ * text reads something else than whoever is given the value. Undefined if there is none. `value` is what the text was parsed to;
+ * undefined if one of its numbers is too large.
+ */
+export function lostData(text: string, value: unknown, { values }: Pick<Measured, "values">): LostData | undefined {
+  if (value !== undefined) {
+    if (!mayLoseNumbers(text) && countValues(value) === values) return undefined;
+    // What JavaScript has written it reads as it was. This takes a tenth of the time of a look at each number.
+    if (JSON.stringify(value) === text) return undefined;
+  }
+  return new LossFinder(text).find();
+}
+
+/** Whether a text may have a number that a double does not keep. Its strings may look like one. */
+function mayLoseNumbers(text: string): boolean {
+  for (let at = LONG - 1; at < text.length; at += LONG) {
+    if (!isDigit(text.charCodeAt(at))) continue;
+    let from = at;
+    let to = at + 1;
+    while (from > 0 && isDigit(text.charCodeAt(from - 1))) from -= 1;
+    while (to < text.length && to - from < LONG && isDigit(text.charCodeAt(to))) to += 1;
+    if (to - from >= LONG) return true;
+  }
+  return EXPONENT.test(text);
+}
+
+/** A digit, or the point of a number. */
+function isDigit(unit: number): boolean {
+  return (unit >= ZERO && unit <= NINE) || unit === POINT;
+}
+
+/** Counts the values as `measure` does in a text. A name that is given twice is counted once, with its last value. */
+function countValues(root: unknown): number {
+  let values = 1;
+  const open: unknown[] = [root];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== "object" || value === null) continue;
+    const children: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    values += Math.max(1, children.length);
+    for (const child of children) if (typeof child === "object" && child !== null) open.push(child);
+  }
+  return values;
+}
+
+interface Level {
+  /** The names so far; undefined for a list. */
+  readonly names: Set<string> | undefined;
+  key: string | number;
+  /** Whether the next text is a name. */
+  expectsName: boolean;
+}
+
+/** Finds what is lost of a text that is JSON, in one pass. */
+class LossFinder {
+  readonly #scanner: JsonScanner;
+  readonly #open: Level[] = [];
+
+  constructor(text: string) {
+    this.#scanner = new JsonScanner(text);
+  }
+
+  find(): LostData | undefined {
+    for (;;) {
+      const mark = this.#scanner.next();
+      const word = this.#scanner.between;
+      if ((word.length >= LONG || EXPONENT.test(word)) && !keepsNumber(word.trim())) return this.#lost(word.trim());
+      if (mark === END) return undefined;
+      const level = this.#open.at(-1);
+      if (isOpening(mark)) {
+        const isRecord = mark === OPEN_RECORD;
+        this.#open.push({ names: isRecord ? new Set() : undefined, key: 0, expectsName: isRecord });
+      } else if (isClosing(mark)) this.#open.pop();
+      else if (mark === COMMA && level) {
+        if (level.names) level.expectsName = true;
+        else level.key = Number(level.key) + 1;
+      } else if (mark === QUOTE && level?.names && level.expectsName) {
+        const name = JSON.parse(this.#scanner.written) as string;
+        level.key = name;
+        level.expectsName = false;
+        if (level.names.has(name)) return this.#lost(undefined);
+        level.names.add(name);
+      }
+    }
+  }
+
+  #lost(written: string | undefined): LostData {
+    return { path: this.#open.map(({ key }) => key), written };
+  }
+}
+
+/**
+ * Whether a word of JSON is a number as a double has it: the shortest digits for it, its value rounded to at most 17 digits, as
+ * other languages write it, or the whole of a whole number. A word that is no number is kept.
+ */
+function keepsNumber(word: string): boolean {
+  const number = Number(word);
+  if (Number.isNaN(number)) return true;
+  if (!Number.isFinite(number)) return false;
+  const digits = digitsIn(word);
+  // Doubles lie nearer to each other than decimals of so few digits do, but for the very small.
+  if (digits < LONG && (Math.abs(number) > 1e-290 || digits === 0)) return true;
+  const shortest = String(number);
+  if (shortest === word) return true;
+  const written = decimalOf(word);
+  return (
+    written === decimalOf(shortest) ||
+    (digits <= DOUBLE_DIGITS && written === decimalOf(number.toPrecision(digits))) ||
+    (Number.isInteger(number) && written === decimalOf(String(BigInt(number))))
+  );
+}
+
+/** Digits of a number from the first to the last that is not 0. */
+function digitsIn(number: string): number {
+  let digits = 0;
+  let zeros = 0;
+  for (let at = 0; at < number.length; at += 1) {
+    const unit = number.charCodeAt(at);
+    if (unit === ZERO) zeros += digits > 0 ? 1 : 0;
+    else if (unit > ZERO && unit <= NINE) {
+      digits += zeros + 1;
+      zeros = 0;
+    } else if (unit > NINE) break;
+  }
+  return digits;
+}
+
+/** Digits and exponent of a number that is not 0: equal for equal numbers. */
+function decimalOf(number: string): string {
+  const [mantissa = "", exponent = "0"] = number.toLowerCase().split("e");
+  const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
+  const all = whole + fraction;
+  let from = 0;
+  let to = all.length;
+  while (all[from] === "0") from += 1;
+  while (all[to - 1] === "0") to -= 1;
+  return `${all.slice(from, to)}e${Number(exponent) - fraction.length + (all.length - to)}`;
+}
