@@ -183,7 +183,9 @@ function isOutside({ decided }: UnansweredCall): boolean {
 /** Whether the inputs of waiting calls are JSON. A journal from elsewhere may have other texts. */
 async function haveInputs(calls: readonly UnansweredCall[], tenant: string): Promise<boolean> {
   const reader = readerFor(tenant);
-  for (const { inputText } of calls) if ((await plainFault(untrusted(inputText), reader)) !== undefined) return false;
+  for (const { inputText, converted } of calls)
+    for (const text of [inputText, converted])
+      if (text !== undefined && (await plainFault(untrusted(text), reader)) !== undefined) return false;
   return true;
 }
 

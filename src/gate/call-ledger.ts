@@ -82,15 +82,19 @@ export class CallLedger {
   /** Resolves once the journal holds the gate's decision. */
   decided(
     { callId, tool, caller }: CallIdentity,
-    { inputDigest, ...facts }: Pick<CallRecord, "decision" | "code" | "policy" | "inputDigest" | "earlier">,
+    facts: Pick<CallRecord, "decision" | "code" | "policy" | "earlier">,
+    call?: Pick<ToldCall, "tellInput">,
   ): Promise<void> {
-    const digest = inputDigest === undefined ? {} : { inputDigest: this.#toldDigest(inputDigest) };
-    return this.#parts.log.append({ type: "call", call: callId, tool, caller, ...facts, ...digest, at: now() });
+    const input = call && this.#inputOf(call);
+    return this.#parts.log.append({ type: "call", call: callId, tool, caller, ...facts, ...input, at: now() });
   }
 
   /** Like `decided` with `allowed`. Before a call that changes something, it also survives a loss of power. */
-  allowed({ identity: { callId, tool, caller }, inputDigest, decided, tool: { effectOf } }: ToldCall): Promise<void> {
+  allowed(call: ToldCall): Promise<void> {
     const { log } = this.#parts;
+    const { identity, decided } = call;
+    const { callId, tool, caller } = identity;
+    const { effectOf } = call.tool;
     const { effect } = decided;
     const record = {
       type: "call",
@@ -98,7 +102,7 @@ export class CallLedger {
       tool,
       caller,
       decision: "allowed",
-      inputDigest: this.#toldDigest(inputDigest),
+      ...this.#inputOf(call),
       ...(effectOf === undefined ? {} : { effect }),
       ...earlierOf(decided),
       at: now(),
@@ -107,18 +111,18 @@ export class CallLedger {
   }
 
   /** The call is answered as an earlier call was. Written together with its answer: until then another one could stand for it. */
-  reused(
-    { identity: { callId, tool, caller }, inputDigest, decided, tool: { effectOf } }: ToldCall,
-    { at: answeredAt, approval }: EarlierCall,
-  ): void {
+  reused(call: ToldCall, { at: answeredAt, approval }: EarlierCall): void {
     const { log } = this.#parts;
+    const { identity, decided } = call;
+    const { callId, tool, caller } = identity;
+    const { effectOf } = call.tool;
     log.defer({
       type: "call",
       call: callId,
       tool,
       caller,
       decision: "reused",
-      inputDigest: this.#toldDigest(inputDigest),
+      ...this.#inputOf(call),
       ...(effectOf === undefined ? {} : { effect: decided.effect }),
       ...earlierOf(decided),
       answeredAt,
@@ -127,8 +131,9 @@ export class CallLedger {
     if (approval) log.defer({ type: "decision", ...approval, call: callId, remembered: approval.call, at: now() });
   }
 
-  #toldDigest(plain: string): string {
-    return this.#parts.scope?.redactor?.digest(plain) ?? plain;
+  #inputOf(call: Pick<ToldCall, "tellInput">): Pick<CallRecord, "inputDigest" | "input"> {
+    const { inputDigest, ...input } = call.tellInput();
+    return { inputDigest: this.#parts.scope?.redactor?.digest(inputDigest) ?? inputDigest, ...input };
   }
 
   /** A call waits for a decision because its approver has failed. */

@@ -28,6 +28,8 @@ const NEEDS_APPROVAL = Symbol("needs approval");
 const EFFECT_READ = Symbol("effect read");
 /** Code of the record by which a call is held whose driver died while its handler ran. */
 const OUTCOME_UNKNOWN = "outcome_unknown";
+/** Decisions about a call whose input was read. */
+const SHOWN: ReadonlySet<string> = new Set(["held", "client", "allowed"]);
 
 export interface StepsParts
   extends Pick<RunnerParts, "calls" | "admission" | "ledger" | "queues" | "inContext" | "share" | "earlier">, Rules {
@@ -70,8 +72,11 @@ export class CallSteps {
 
   /** Continues a call at the step that its journal records, or begins it. Resolves with undefined if the call ends first. */
   goOn(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
-    const { calls, earlier } = this.#parts;
-    const { decided, decision, result, retried, streamed } = past;
+    const { admission, calls, earlier } = this.#parts;
+    const { decided, converted, decision, result, retried, streamed } = past;
+    const wasShown = decided && SHOWN.has(decided.decision);
+    const refused = wasShown || converted !== undefined ? admission.show(call, converted, true) : undefined;
+    if (refused) return calls.refuse(call, refused);
     if (decided?.earlier) call.decided.earlier = earlier?.find(decided.earlier);
     if (streamed) call.handling.streamed = streamed;
     if (retried) call.handling.attempt = retried.attempt + 1;
@@ -174,20 +179,20 @@ export class CallSteps {
 
     if (calls.isGone(call)) return undefined;
     const { identity, inputDigest, tool } = call;
-    const { earlier, policy } = call.decided;
+    const { policy } = call.decided;
     const isKnown =
-      (remembered.of(tool, inputDigest) ?? earlier?.approval) !== undefined ||
-      remembered.grants.fits(tool, identity.callId, call.inputText);
+      (remembered.of(tool, inputDigest) ?? approvalOf(call)) !== undefined ||
+      remembered.grants.fits(tool, identity.callId, call.shownText);
     if (!isKnown && !scope.approve)
       return calls.refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
     call.decided.approval = { type: "held" };
     calls.waits.hold(identity.callId);
-    const held = ledger.decided(identity, {
+    const facts = {
       decision: "held",
-      inputDigest,
       ...(policy === undefined ? {} : { policy }),
       ...earlierOf(call.decided),
-    });
+    } as const;
+    const held = ledger.decided(identity, facts, call);
     if (!isKnown) await held;
     if (calls.isGone(call)) return undefined;
     return this.#decideAlike(call) ?? this.#askAndRun(call);
@@ -216,7 +221,7 @@ export class CallSteps {
     // While the call waited to be asked about, an equal call may have been decided.
     const alike = this.#decideAlike(call);
     if (alike) return alike;
-    const { identity, inputText, inputDigest, signal } = call;
+    const { identity, inputDigest, signal } = call;
     const { tenant, context, approve } = scope;
     const grants = remembered.grants.leftFor(call.tool);
     const grantsLeft = remembered.grants.left;
@@ -225,9 +230,10 @@ export class CallSteps {
       policy: call.decided.policy,
       ...(grants.length === 0 ? {} : { grants }),
     };
-    const request = { execution, ...identity, ...about, grantsLeft, inputDigest, tenant, context, signal };
+    const shown = { ...call.shownInput(), inputDigest };
+    const request = { execution, ...identity, ...about, ...shown, grantsLeft, tenant, context, signal };
     const onGrant = (callId: string) => remembered.grants.takePlace(callId);
-    const asked = inContext(() => askApproval(approve, request, inputText, onGrant));
+    const asked = inContext(() => askApproval(approve, request, onGrant));
     const decided = await Promise.race([asked, calls.waits.arrivalOf(identity.callId) ?? asked]);
     if (calls.isGone(call)) return undefined;
     // A decision from outside came first, or the time is over.
@@ -269,11 +275,10 @@ export class CallSteps {
   /** Decides a held call as a remembered decision says; undefined without one. */
   #decideAlike(call: OpenCall): Promise<Answer | undefined> | undefined {
     const { calls, ledger, remembered } = this.#parts;
-    const { decided, identity, inputDigest, tool } = call;
-    const { earlier } = decided;
+    const { identity, inputDigest, tool } = call;
     const first = calls.waits.arrived(identity.callId);
     if (first) return this.#follow(call, first);
-    const known = remembered.of(tool, inputDigest) ?? earlier?.approval;
+    const known = remembered.of(tool, inputDigest) ?? approvalOf(call);
     if (!known) return this.#decideByGrant(call);
     calls.waits.release(identity.callId);
     const { by, note } = detailsOf(known);
@@ -326,12 +331,12 @@ export class CallSteps {
   async #askClient(call: OpenCall): Promise<Answer | undefined> {
     const { calls, canWait, earlier, ledger } = this.#parts;
     if (calls.isGone(call)) return undefined;
-    const { identity, inputDigest, tool } = call;
+    const { identity, tool } = call;
     earlier?.noteMade(call.decided.effect);
     if (!canWait) return calls.fail(call, sentences.clientFailed(tool.name, ""), sentences.cannotWait(tool.name));
     call.decided.isRecorded = true;
     calls.waits.hold(identity.callId);
-    await ledger.decided(identity, { decision: "client", inputDigest });
+    await ledger.decided(identity, { decision: "client" }, call);
     if (calls.isGone(call)) return undefined;
     ledger.started(identity, tool);
     return this.#waitOutside(call);
@@ -405,12 +410,14 @@ export class CallSteps {
   /** Has a call decided that may have taken effect already. */
   async #decideUnknown(call: OpenCall): Promise<Answer | undefined> {
     const { calls, canWait, ledger } = this.#parts;
-    const { decided, identity, inputDigest, tool } = call;
+    const { decided, identity, tool } = call;
     if (tool.onUnknown === "fail" || !canWait) return this.#failUnknown(call);
+    const refused = call.shown ? EFFECT_READ : await this.#readEffect(call);
+    if (refused !== EFFECT_READ) return refused;
     calls.waits.hold(identity.callId);
     decided.isUnknown = true;
-    const facts = { decision: "held", code: OUTCOME_UNKNOWN, inputDigest, ...earlierOf(decided) } as const;
-    await ledger.decided(identity, facts);
+    const facts = { decision: "held", code: OUTCOME_UNKNOWN, ...earlierOf(decided) } as const;
+    await ledger.decided(identity, facts, call);
     return this.#waitOutside(call, OUTCOME_UNKNOWN);
   }
 
@@ -426,4 +433,9 @@ export class CallSteps {
     const { tool, decided } = call;
     return this.#parts.calls.fail(call, sentences.outcomeUnknown(tool.name, decided.earlier !== undefined));
   }
+}
+
+/** The approval of an equal call of an earlier execution. What was made of that call's input is not known here. */
+function approvalOf({ shown, decided: { earlier } }: OpenCall) {
+  return shown?.converted === undefined ? earlier?.approval : undefined;
 }

@@ -15,6 +15,7 @@ import type { Caller, Effect, Tool } from "../tools/tool.ts";
 import type { Approval } from "./approve/approval.ts";
 import { WaitedTime } from "../values/waited-time.ts";
 import { CallEnd } from "./call-end.ts";
+import type { ShownInput } from "./admit/read-input.ts";
 import type { EarlierCall } from "./reuse/earlier-calls.ts";
 import type { StreamPast } from "./streams/past-items.ts";
 import type { Streamed } from "./streams/stream-news.ts";
@@ -42,6 +43,8 @@ export type CallIdentity = Omit<CallRequest, "inputText" | "inputBytes" | "artif
 /** What the journal says of a call that another driver has left open. */
 export interface PastCall {
   readonly decided?: CallRecord | undefined;
+  /** JSON text of what the tool's schema made of the input; missing if it is as the caller sent it. */
+  readonly converted?: string | undefined;
   readonly decision?: DecisionRecord | undefined;
   readonly result?: ResultRecord | undefined;
   readonly retried?: RetryRecord | undefined;
@@ -103,7 +106,7 @@ const NOTHING: Beside = {};
 /** A call as the journal, reports and spans read it. */
 export type ToldCall = Pick<
   OpenCall,
-  "identity" | "since" | "tool" | "given" | "reader" | "inputDigest" | "span" | "noticed" | "isCounted"
+  "identity" | "since" | "tool" | "given" | "reader" | "tellInput" | "span" | "noticed" | "isCounted"
 > & {
   readonly decided: Readonly<Decided>;
   readonly handling: Readonly<Handling>;
@@ -141,8 +144,12 @@ export class OpenCall {
   #dropped: Promise<unknown> | undefined;
   #approvalWait: WaitedTime | undefined;
   #inputText: string;
+  #shown: ShownInput | undefined;
+  /** Whether a record says what was made of the input. */
+  #isInputTold = false;
   #inputDigest: string | undefined;
   #isEffectRead = false;
+  #sentDigest: string | undefined;
 
   constructor(
     tool: Tool,
@@ -168,8 +175,48 @@ export class OpenCall {
     return this.#inputText;
   }
 
+  /** What was shown of the input to rules and people; undefined before it was read. */
+  get shown(): ShownInput | undefined {
+    return this.#shown;
+  }
+
+  /** From now on the call has this input, whatever its schema makes of what was sent. `isTold`: a record says so already. */
+  show(shown: ShownInput, isTold = false): void {
+    this.#shown = shown;
+    this.#isInputTold = isTold;
+    this.#inputDigest = undefined;
+  }
+
+  /** JSON text of the input that the handler is given, and all others are shown. */
+  get shownText(): string {
+    return this.#shown?.converted ?? this.#inputText;
+  }
+
+  /** The input for a function of the host, which gets values of its own: the one that the handler is given, and what was sent if that differs. */
+  shownInput(): { readonly input: unknown; readonly rawInput?: unknown } {
+    const input = JSON.parse(this.shownText) as unknown;
+    return this.#shown?.converted === undefined
+      ? { input }
+      : { input, rawInput: JSON.parse(this.#inputText) as unknown };
+  }
+
+  /** What a record says of the input. What was made of it is written once. */
+  tellInput(): { readonly inputDigest: string; readonly input?: string } {
+    const { inputDigest } = this;
+    const { converted } = this.#shown ?? {};
+    if (converted === undefined || this.#isInputTold) return { inputDigest };
+    this.#isInputTold = true;
+    return { inputDigest, input: converted };
+  }
+
+  /** Digest of `shownText`. */
   get inputDigest(): string {
-    return (this.#inputDigest ??= hash("sha256", this.#inputText));
+    return (this.#inputDigest ??= hash("sha256", this.shownText));
+  }
+
+  /** Digest of what was sent. */
+  get sentDigest(): string {
+    return (this.#sentDigest ??= hash("sha256", this.#inputText));
   }
 
   /** Whether the call has ended and its answer is no longer needed. */
@@ -233,8 +280,9 @@ export class OpenCall {
     if (this.isOver) return;
     this.#dropped = dropped;
     // A running handler may still read its idempotency key, which needs the digest.
-    if (this.handling.started) void this.inputDigest;
+    if (this.handling.started) void this.sentDigest;
     this.#inputText = "";
+    this.#shown = undefined;
     this.over.set(reason);
   }
 }

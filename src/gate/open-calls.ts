@@ -104,7 +104,8 @@ export class OpenCalls {
     unread?.add(identity.callId, memoryOf(answer.message));
     const { code } = answer;
     const policy = code === "policy_denied" ? call?.decided.policy : undefined;
-    await ledger.decided(identity, { decision: "refused", code, ...(policy === undefined ? {} : { policy }) });
+    const byPolicy = policy === undefined ? {} : { policy };
+    await ledger.decided(identity, { decision: "refused", code, ...byPolicy }, policy === undefined ? undefined : call);
     ledger.refused(call ?? { identity, since: monotonic() }, answer, error);
     return answer;
   }

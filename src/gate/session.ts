@@ -260,12 +260,12 @@ export class GateSession implements ParentSession, WorkBelow {
     return call.over.or<Answer | undefined, Answer | undefined>(
       () => this.#steps.goOn(call, past),
       (answer) => {
-        this.#admission.giveBackInput(call);
+        this.#admission.end(call);
         if (call.dropped) return call.dropped.then(() => undefined);
         return answer === OVER || this.#calls.isClosed ? undefined : withApprover(answer, call);
       },
       (error) => {
-        this.#admission.giveBackInput(call);
+        this.#admission.end(call);
         throw error;
       },
     );

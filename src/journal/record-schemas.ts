@@ -217,7 +217,9 @@ export const RECORD_SCHEMAS = {
     code: text.exactOptional(),
     /** Why the policy held or refused the call; missing if it did not. */
     policy: text.exactOptional(),
-    /** SHA-256 in hex of the input's JSON text; missing if the call was refused before its input was read. */
+    /** JSON text of what the tool's schema made of the input; missing if it is as the caller sent it, and after the first record that has it. */
+    input: text.exactOptional(),
+    /** SHA-256 in hex of the JSON text of the input that the handler is given; missing if the call was refused before its input was read. */
     inputDigest: text.exactOptional(),
     /** What an `allowed` or `reused` call changes, if its tool's effect depends on the input. */
     effect: z.enum(["read", "idempotent", "write"]).exactOptional(),

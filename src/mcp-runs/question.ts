@@ -1,12 +1,10 @@
 import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest } from "../gate/approve/approval.ts";
 import { callAbout } from "../output/call-about.ts";
-import { cleanJson } from "../output/clean-json.ts";
-import { INSET, insetText } from "../output/foreign-text.ts";
-import { cutMiddle } from "../values/cut-middle.ts";
+import { insetText } from "../output/foreign-text.ts";
+import { inputText } from "../output/input-text.ts";
 import { countOf, fieldOf } from "../values/fields.ts";
 import type { Elicitation } from "./asking.ts";
 
-const SHOWN_BYTES = 2048;
 /** Further calls that one answer allows at most. */
 const MOST_MORE = 1_000_000;
 
@@ -23,16 +21,17 @@ export interface Question {
 export function elicitationFor(
   {
     tool,
-    input,
     grantsLeft,
     ...about
-  }: Pick<ApprovalRequest, "tool" | "input" | "effect" | "source" | "description" | "policy" | "grants" | "grantsLeft">,
+  }: Pick<
+    ApprovalRequest,
+    "tool" | "input" | "rawInput" | "effect" | "source" | "description" | "policy" | "grants" | "grantsLeft"
+  >,
   who: string,
 ): Elicitation {
   const more = { type: "integer", minimum: 0, title: `Allow so many more calls of ${tool}, with any input` };
-  const shown = cutMiddle(insetText(cleanJson(JSON.stringify(input))), SHOWN_BYTES, INSET);
   return {
-    message: `${who} asks to call ${tool} with this input:\n${shown}\n${insetText(callAbout({ ...about, tool }))}`,
+    message: `${who} asks to call ${tool} with this input:\n${inputText(about)}\n${insetText(callAbout({ ...about, tool }))}`,
     requestedSchema: {
       type: "object",
       properties: {

@@ -13,10 +13,10 @@ import { issuesText, type Schema, validate } from "../tools/schema.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import type { Tool } from "../tools/tool.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
-import { jsonTextOf } from "../values/json/json-text.ts";
+import { jsonTextOf, parsedJson } from "../values/json/json-text.ts";
 import { Lane, type SlicedWork } from "../values/slice-scheduler.ts";
 import { drivenHere } from "./driven.ts";
-import type { ExecutionState, UnansweredCall } from "./from-journal/execution-state.ts";
+import { type ExecutionState, shownText, type UnansweredCall } from "./from-journal/execution-state.ts";
 import { type Past, readOwn } from "./from-journal/past-execution.ts";
 import type { Scope } from "./scope.ts";
 import { isExpired } from "./from-journal/call-history.ts";
@@ -179,7 +179,7 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
     call: String(id),
     allow: done !== undefined || allow === true,
     ...detailsOf(given),
-    ...(grant === undefined ? {} : { grant: readGrant(`${place}.grant`, grant, call.inputText) }),
+    ...(grant === undefined ? {} : { grant: readGrant(`${place}.grant`, grant, parsedJson(shownText(call))) }),
     ...(done === undefined ? {} : { done: requiredText(done.value, `${place}.done.value`) }),
     at,
   };

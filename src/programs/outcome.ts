@@ -11,6 +11,9 @@ const count = z.number().nonnegative();
 /** Any JSON. A recursive schema of it is more than generators of clients can read. */
 const JSON_VALUE = z.unknown().meta({ description: "JSON" });
 
+/** The input as the caller sent it, if the tool's schema has made another one of it. */
+const RAW_INPUT = JSON_VALUE.exactOptional();
+
 export const FAULT = objectSchema({
   /** Class name of the thrown error. */
   name: text,
@@ -36,8 +39,10 @@ const APPROVAL = objectSchema({
   callId: text,
   /** `"run_program"` for the program itself; its input is `{ source, language }`. */
   tool: text,
+  /** The input that the handler is given, as JSON has it. */
   input: JSON_VALUE,
-  /** SHA-256 in hex of the input's JSON text; with `redact`, a digest with a key of the process that made the call. */
+  rawInput: RAW_INPUT,
+  /** SHA-256 in hex of the JSON text of `input`; with `redact`, a digest with a key of the process that made the call. */
   inputDigest: text,
   /** Milliseconds since 1970. */
   since: count,
@@ -55,6 +60,7 @@ const WAITING_CALL = objectSchema({
   callId: text,
   tool: text,
   input: JSON_VALUE,
+  rawInput: RAW_INPUT,
   /** Milliseconds since 1970. */
   since: count,
 });
@@ -70,7 +76,7 @@ export const WAITING = objectSchema({
 
 /** What is listed of it in an event over HTTP. A journal from elsewhere may lack digests. */
 const WAITING_HEAD = objectSchema({
-  ...WAITING_CALL.omit({ input: true }).shape,
+  ...WAITING_CALL.omit({ input: true, rawInput: true }).shape,
   inputDigest: text.exactOptional(),
 });
 

@@ -4,7 +4,7 @@ import type { About, Redaction, Redactor } from "../redaction/redactor.ts";
 import { type ShownLogs, shownLogs } from "./drive/log-collector.ts";
 import type { Execution } from "./execution.ts";
 import type { Limits } from "./limits.ts";
-import type { Completed, Ending, Outcome, Waiting } from "./outcome.ts";
+import type { Completed, Ending, Outcome, Waiting, WaitingCall } from "./outcome.ts";
 import type { Scope } from "./scope.ts";
 import { readUpTo } from "../values/json/value-head.ts";
 
@@ -119,9 +119,11 @@ export async function shownWaiting(waiting: Waiting, redactor: Redactor | undefi
 }
 
 async function redactWaiting(waiting: Waiting, { json }: Redaction): Promise<Waiting> {
-  const input = async <Call extends { readonly input: unknown }>(call: Call): Promise<Call> => ({
+  const redacted = async (value: unknown) => JSON.parse(await json(JSON.stringify(value) ?? "null")) as unknown;
+  const input = async <Call extends Pick<WaitingCall, "input" | "rawInput">>(call: Call): Promise<Call> => ({
     ...call,
-    input: JSON.parse(await json(JSON.stringify(call.input) ?? "null")) as unknown,
+    input: await redacted(call.input),
+    ...(call.rawInput !== undefined && { rawInput: await redacted(call.rawInput) }),
   });
   return {
     type: "waiting",

@@ -76,6 +76,7 @@ const FIELDS: Readings = {
     decision: "own",
     code: "own",
     policy: "text",
+    input: "json",
     inputDigest: "own",
     effect: "own",
   },

@@ -65,7 +65,7 @@ export interface CallContext<Context = unknown> {
   readonly execution: ExecutionId;
   /** Id of the call, unique in its execution. */
   readonly callId: string;
-  /** The same for every repetition of the same call with the same input: `execution:call:inputDigest`, or `key:inputDigest` if its maker has given a key. */
+  /** The same for every repetition of the same call with the same input: `execution:call:digest`, or `key:digest` if its maker has given a key. `digest` is the SHA-256 of the input as it was sent. */
   readonly idempotencyKey: string;
   readonly caller: Caller;
   /** What this call changes: the tool's `effect`, or what its function says of the input. */

@@ -58,6 +58,7 @@ export async function viewCall(journal: Journal, execution: ExecutionId, id: str
     id,
     tool: call.tool,
     input: call.input.text,
+    ...(call.rawInput && { rawInput: call.rawInput.text }),
     ...(call.result && { result: call.result.text }),
   };
 }

@@ -57,8 +57,10 @@ export const CALL_VIEW = objectSchema({
   at: count,
   /** Milliseconds from the call to its answer; missing while there is none. */
   ms: count.exactOptional(),
-  /** Absent if the call was refused before its input was read. */
+  /** The input that the handler is given. Absent if the call was refused before its input was read. */
   input: TEXT_HEAD,
+  /** The input as the caller sent it, if the tool's schema has made another one of it. */
+  rawInput: TEXT_HEAD.exactOptional(),
   /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered, and for items. */
   result: TEXT_HEAD.exactOptional(),
   /** UTF-8 bytes of the value's JSON; 0 without one. Of a stream, of the items that the program was given so far. */
@@ -98,6 +100,8 @@ const WAITING_VIEW = objectSchema({
    * the whole.
    */
   input: TEXT_HEAD,
+  /** As it was sent, if the tool's schema has made another input of it. */
+  rawInput: TEXT_HEAD.exactOptional(),
   inputDigest: z.string().exactOptional(),
   /** Milliseconds since 1970. */
   since: count,
@@ -384,6 +388,7 @@ export const CALL_TEXTS = objectSchema({
   id: z.string(),
   tool: z.string(),
   input: z.string(),
+  rawInput: z.string().exactOptional(),
   /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered. */
   result: z.string().exactOptional(),
 });

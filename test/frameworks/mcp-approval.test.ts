@@ -19,7 +19,15 @@ const pay = defineTool({
   },
 });
 
-const open = (): Promise<Runtime> => createRuntime({ tools: [pay], sandbox: createMemorySandbox() });
+const move = defineTool({
+  ...needsApproval,
+  name: "bank.move",
+  description: "Moves an amount",
+  input: z.object({ to: z.string().trim() }),
+  handler: ({ to }) => `moved to ${to}`,
+});
+
+const open = (): Promise<Runtime> => createRuntime({ tools: [pay, move], sandbox: createMemorySandbox() });
 
 function serverFor(runtime: Runtime): McpServer {
   const server = new McpServer({ name: "server", version: "1.0.0" });
@@ -93,6 +101,18 @@ describe.each([
     expect(asked).toEqual([
       'A program asks to call bank.pay with this input:\n  {"cents":1}\n  It changes something each time. Its description: Pays an amount',
       'A program asks to call bank.pay with this input:\n  {"cents":2}\n  It changes something each time. Its description: Pays an amount',
+    ]);
+  });
+
+  test("the user of the client reads what the handler gets, and below it what was sent", async () => {
+    await using runtime = await open();
+    const { client, asked } = clientThat(() => ({ action: "accept", content: { allow: true } }));
+    await using _ = await connect(runtime, client);
+    expect(await textOf(client, `return tools.bank.move({ to: " eve" });`)).toBe('"moved to eve"');
+    expect(asked).toEqual([
+      expect.stringContaining(
+        'this input:\n  {"to":"eve"}\nThe tool\'s schema made it of this input:\n  {"to":" eve"}\n',
+      ),
     ]);
   });
 

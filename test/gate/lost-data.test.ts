@@ -81,6 +81,27 @@ test("a whole number that no double is, or writes, is refused with its place, an
   );
 });
 
+test("a program in JavaScript that writes a number that it does not have is refused, and can pass a text", async () => {
+  const given: unknown[] = [];
+  const tool = defineTool({
+    name: "keep",
+    description: "Keeps a value",
+    input: z.object({ id: z.union([z.number(), z.string()]) }),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: ({ id }) => given.push(id),
+  });
+  await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
+  const { outcome } = await runtime.execute(
+    `await tools.keep({ id: "9007199254740993" });
+     return tools.keep({ id: JSON.rawJSON("9007199254740993") }).catch(({ code, message }) => code + ": " + message);`,
+  );
+  expect(outcome).toMatchObject({
+    value: expect.stringMatching(/^input_invalid: .* id: 9007199254740993 would become/),
+  });
+  expect(given).toEqual(["9007199254740993"]);
+});
+
 test.each(["9007199254740993", "1e400", "-1E+999", "0.1000000000000000055", "1.0000000000000000000000001", "1e-400"])(
   "%s, which a double does not keep, is refused with its place",
   async (written) => {

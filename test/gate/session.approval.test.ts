@@ -166,7 +166,7 @@ test("if the approval predicate throws or rejects, the call needs approval", asy
   }
 });
 
-test("the approver gets the input as it was sent, and only if the predicate asks for approval", async () => {
+test("the approver gets the input that the handler gets, and as it was sent, and only if the predicate asks for approval", async () => {
   const asked: ApprovalRequest[] = [];
   const input = z.object({ amount: z.number(), to: z.string().default("me") });
   const tool = makeTool<typeof input>({
@@ -180,10 +180,11 @@ test("the approver gets the input as it was sent, and only if the predicate asks
   const { call } = openSession({ tools: [tool], approve, context });
   expect(await call({ amount: 10 })).toMatchObject({ ok: true });
   expect(await call({ amount: 11 })).toMatchObject({ ok: true });
-  const inputDigest = createHash("sha256").update('{"amount":11}').digest("hex");
+  const inputDigest = createHash("sha256").update('{"amount":11,"to":"me"}').digest("hex");
   const who = { execution: "execution", callId: "2", tool: "t", caller: "programmatic", tenant: "acme", context };
   const about = { effect: "idempotent", source: undefined, description: tool.description, grantsLeft: 10 };
-  expect(asked).toEqual([{ ...who, ...about, input: { amount: 11 }, inputDigest, signal: expect.any(AbortSignal) }]);
+  const inputs = { input: { amount: 11, to: "me" }, rawInput: { amount: 11 }, inputDigest };
+  expect(asked).toEqual([{ ...who, ...about, ...inputs, signal: expect.any(AbortSignal) }]);
 });
 
 test("the handler gets the validated input, even if the approver changes its copy", async () => {

@@ -31,7 +31,7 @@ test.each(REFUSED)("a call is refused with %s, and no handler runs (way %#)", as
       caller: way.request?.caller ?? "programmatic",
       decision: "refused",
       code,
-      ...(code === "policy_denied" ? { policy: "Not today." } : {}),
+      ...(code === "policy_denied" ? { policy: "Not today.", inputDigest: expect.any(String) as string } : {}),
       at: expect.any(Number),
     },
   ]);

@@ -12,6 +12,19 @@ describe.skipIf(PYTHON.missing)("Python in a process", () => {
   // Of two interpreters: their objects lie at other places.
   executeSuite("python", sandbox, createForkedPythonSandbox());
 
+  test("a whole number that no double is is refused with its place, and all that Python's floats are arrives", async () => {
+    await using runtime = await start();
+    const kept = "[0.1, 1.10, 1e16, 1e-7, 5e-324, 1.7976931348623157e308, 2**53 - 1, 2.0**70, 1e25, -0.5, 3.0]";
+    const program = `
+try:
+    await tools.echo(rows=[1, 2**53 + 1])
+except ToolError as error:
+    return [error.code, str(error), (await tools.echo(rows=${kept}))["rows"] == ${kept}]`;
+    expect((await runtime.execute(program, python)).outcome).toMatchObject({
+      value: ["input_invalid", expect.stringContaining('["rows"][1]'), true],
+    });
+  });
+
   test("a failed call that is not caught is reported with its place and its line", async () => {
     await using runtime = await start();
     const program = "Sure:\n```python\nrows = [1]\n  \nfor row in rows:\n    é = 'é'; await tools.broken()\n```";

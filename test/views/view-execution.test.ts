@@ -109,6 +109,27 @@ test("a held call is shown with its whole input, and its decision once there is 
   expect(await viewExecution(one.journal, "e1")).toMatchObject({ state: "ended", calls: [{ state: "value" }] });
 });
 
+test("a view and a person are told what the handler gets, and what was sent if a schema has converted it", async () => {
+  const journal = createMemoryJournal();
+  const pay = defineTool({
+    ...common,
+    name: "pay",
+    input: z.object({ to: z.string().trim() }),
+    effect: "write",
+    approval: "always",
+    handler: ({ to }) => to,
+  });
+  const options = { tools: [pay], journal, sandbox: createMemorySandbox(), approve: () => "later" as const };
+  await using runtime = await createRuntime(options);
+  const { execution } = await runtime.execute(`return tools.pay({ to: " eve" });`);
+  const both = { input: { text: '{"to":"eve"}' }, rawInput: { text: '{"to":" eve"}' } };
+  expect(await viewExecution(journal, execution)).toMatchObject({ calls: [both], waiting: [both] });
+  expect(await viewCall(journal, execution, "1")).toMatchObject({ input: '{"to":"eve"}', rawInput: '{"to":" eve"}' });
+  expect(await shownText(journal, execution)).toContain('pay with {"to":"eve"} (sent as {"to":" eve"}) waits');
+  await runtime.resume(execution, { decisions: { "1": { allow: true } } });
+  expect(await viewExecution(journal, execution)).toMatchObject({ calls: [{ ...both, result: { text: '"eve"' } }] });
+});
+
 test("a fault is shown with its line", async () => {
   await using one = await open();
   await one.runtime.execute("const x = 1;\nnull.y;", { execution: "e1" });

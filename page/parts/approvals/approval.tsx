@@ -1,5 +1,5 @@
 import { useId, useState } from "preact/hooks";
-import type { WaitingView } from "../../../src/views/view.ts";
+import type { CallTexts, WaitingView } from "../../../src/views/view.ts";
 import { CHANGES } from "../../../src/output/effect-text.ts";
 import { WAITS } from "../../../src/views/words.ts";
 import type { Decision } from "../../data/source.ts";
@@ -20,16 +20,19 @@ export interface ApprovalProps {
 
 /** One call that waits, with its whole input, and what was said about it. */
 export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
-  const { id, tool, why, effect, input } = waiting;
+  const { id, tool, why, effect, input, rawInput } = waiting;
   const { decide, call } = useSource();
-  const [whole, setWhole] = useState(input.cut ? undefined : input.text);
+  const [whole, setWhole] = useState<Pick<CallTexts, "input" | "rawInput"> | undefined>(
+    (input.cut ?? rawInput?.cut) ? undefined : { input: input.text, ...(rawInput && { rawInput: rawInput.text }) },
+  );
+  const sent = whole ? whole.rawInput : rawInput?.text;
   const [said, setSaid] = useState<Said>();
   const told = said?.isError ? fate : (said?.text ?? fate);
   const title = useId();
   const names = `${title} ${title}-id`;
   const fetchWhole = () => {
     call?.(execution, id, new AbortController().signal).then(
-      (texts) => setWhole(texts.input),
+      (texts) => setWhole(texts),
       (error: unknown) => setSaid({ text: String(error), isError: true }),
     );
   };
@@ -57,10 +60,17 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
       </div>
       {!isShort && (
         <div class="approval-input">
-          <WholeInput tool={tool} text={whole ?? input.text} name={`Input of call ${id}`} />
+          <WholeInput tool={tool} text={whole?.input ?? input.text} name={`Input of call ${id}`} />
+          {sent !== undefined && (
+            <>
+              <p class="hint">The tool's schema made it of this input:</p>
+              <WholeInput tool={tool} text={sent} name={`Input of call ${id}, as it was sent`} />
+            </>
+          )}
           {whole === undefined && (
             <p class="hint">
-              Only the beginning of {bytes(input.bytes)} is shown. See all of it before you decide.{" "}
+              Only the beginning of {bytes(input.bytes + (rawInput?.bytes ?? 0))} is shown. See all of it before you
+              decide.{" "}
               {call && (
                 <button type="button" onClick={fetchWhole}>
                   Show all

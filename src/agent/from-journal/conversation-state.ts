@@ -118,7 +118,8 @@ export interface CompactTurn {
  */
 export function applyRecord(state: ConversationState, record: JournalRecord, content?: Content): void {
   state.records += 1;
-  state.isRedacted ||= "redacted" in record && record.redacted !== undefined && RESTORED.has(record.type);
+  const isRestored = RESTORED.has(record.type) || (record.type === "call" && record.input !== undefined);
+  state.isRedacted ||= "redacted" in record && record.redacted !== undefined && isRestored;
   state.calls.note(record, madeAt(state, record));
   if (isOfCall(record)) applyToCall(state.open.get(record.call), record);
   switch (record.type) {

@@ -22,6 +22,8 @@ export interface ProgramInterrupt {
   readonly callId: string;
   readonly tool: string;
   readonly input: unknown;
+  /** The input as the program sent it, if the tool's schema has made another one of it. */
+  readonly rawInput?: unknown;
   /** The question, as a text for a person. */
   readonly question: string;
 }
@@ -53,7 +55,9 @@ export async function runInterrupted(
       const question = waits
         ? questionText([waits])
         : `Call ${call} of ${tool} was decided already. Any answer goes on.`;
-      const about = { program: id, callId: call, tool, input: waits?.input, question };
+      const { input, rawInput } = waits ?? {};
+      const raw = rawInput === undefined ? {} : { rawInput };
+      const about = { program: id, callId: call, tool, input, ...raw, question };
       const decision = answerTo({ type: "portcullis_approval", ...about }, interrupt);
       if (waits) report = await programs.decide(id, going, programs.decisionsOf([waits], decision)).catch(notRun);
     }

@@ -2,18 +2,13 @@ import { createHash } from "node:crypto";
 import { PortcullisError } from "../../errors.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
-import { cleanJson } from "../../output/clean-json.ts";
-import { insetText, INSET } from "../../output/foreign-text.ts";
+import { inputText } from "../../output/input-text.ts";
 import type { Report } from "../../output/report.ts";
 import type { Decision } from "../../programs/decide.ts";
 import type { WaitingApproval } from "../../programs/outcome.ts";
-import { cutMiddle } from "../../values/cut-middle.ts";
 import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";
 import type { ProgramHost } from "../program-tool.ts";
 import { gateRuleOf, type LoopRule } from "./loop-rule.ts";
-
-/** Bytes of an input that a person is shown. */
-const SHOWN_BYTES = 2048;
 
 export interface WaitingParts {
   readonly host: Pick<ProgramHost, "execute" | "resume" | "records">;
@@ -114,10 +109,9 @@ export class WaitingPrograms {
 
 /** The calls that a program waits for, as one text for a person: each with its input. */
 export function questionText(approvals: readonly WaitingApproval[]): string {
-  const calls = approvals.map(({ tool, input, why }, index) => {
-    const shown = cutMiddle(insetText(cleanJson(JSON.stringify(input))), SHOWN_BYTES, INSET);
+  const calls = approvals.map(({ tool, why, ...inputs }, index) => {
     const again = why === "outcome_unknown" ? ", which may have been done already" : "";
-    return `${index + 1}. ${tool}${again}, with this input:\n${shown}`;
+    return `${index + 1}. ${tool}${again}, with this input:\n${inputText(inputs)}`;
   });
   return `A program asks to make ${approvals.length === 1 ? "one call" : `${approvals.length} calls`}:\n${calls.join("\n")}`;
 }

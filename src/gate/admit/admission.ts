@@ -39,6 +39,8 @@ export class Admission {
   readonly budget: Budget;
   readonly #parts: AdmissionParts;
   readonly #inputBytes = new Map<OpenCall, number>();
+  /** Memory of the texts of converted inputs. */
+  readonly #shownBytes = new Map<OpenCall, number>();
   #overdraft: Overdraft | undefined;
   #hints = MOST_HINTS;
 
@@ -113,9 +115,29 @@ export class Admission {
     }
   }
 
+  /** Keeps what the schema has made of a call's input until the call ends. Returns the refusal if there is no room for it. */
+  show(call: OpenCall, converted: string | undefined, isTold?: boolean): Refusal | undefined {
+    const bytes = converted === undefined ? 0 : memoryOf(converted);
+    const overdraft = this.#parts.share.hold(bytes);
+    if (overdraft) return this.#overdrawn(call.tool.name, overdraft);
+    if (bytes > 0) this.#shownBytes.set(call, bytes);
+    call.show({ converted }, isTold);
+    return undefined;
+  }
+
   giveBackInput(call: OpenCall): void {
-    this.#parts.share.giveBack(this.#inputBytes.get(call) ?? 0);
-    this.#inputBytes.delete(call);
+    this.#giveBack(this.#inputBytes, call);
+  }
+
+  /** Gives back all that a call has held. */
+  end(call: OpenCall): void {
+    this.#giveBack(this.#inputBytes, call);
+    this.#giveBack(this.#shownBytes, call);
+  }
+
+  #giveBack(held: Map<OpenCall, number>, call: OpenCall): void {
+    this.#parts.share.giveBack(held.get(call) ?? 0);
+    held.delete(call);
   }
 
   /**
@@ -183,7 +205,8 @@ export class Admission {
     if (!read || call.isOver) return undefined;
     if (read.ok === "no_room") return this.#overdrawn(call.tool.name, read.overdraft);
     const reason = read.ok ? this.#parts.artifacts?.faultOf(call.tool.name, read.value) : read.reason;
-    return reason === undefined && read.ok ? read : sentences.inputInvalid(call.tool, reason ?? "");
+    if (reason !== undefined || !read.ok) return sentences.inputInvalid(call.tool, reason ?? "");
+    return (call.shown ? undefined : this.show(call, read.converted)) ?? read;
   }
 
   #read(call: OpenCall): ReadInput | Promise<ReadInput> | undefined {
@@ -196,7 +219,8 @@ export class Admission {
       if (!overdraft) this.#inputBytes.set(call, bytes);
       return overdraft;
     };
-    return readInput(tool, inputText, this.#parts.limits.inputValues, takeRoom, memoryOf(inputText, inputBytes));
+    const textBytes = memoryOf(inputText, inputBytes);
+    return readInput(tool, inputText, this.#parts.limits.inputValues, takeRoom, textBytes, call.shown);
   }
 }
 

@@ -2,34 +2,52 @@ import { nextTurn } from "../../clock.ts";
 import { nearest } from "../../option-rules/nearest.ts";
 import type { FieldsRead } from "../../tools/json-schema/input-fields.ts";
 import { StepsSpent } from "../../tools/json-schema/steps.ts";
-import { type Issue, issuesText, pathText, validate, validateLarge, type Validated } from "../../tools/schema.ts";
+import {
+  isPlain,
+  type Issue,
+  issuesText,
+  pathText,
+  validate,
+  validateLarge,
+  type Validated,
+} from "../../tools/schema.ts";
 import { inputFieldsOf, type ToolInput } from "../../tools/tool-schemas.ts";
 import type { Overdraft } from "./budget.ts";
 import { type HeldOverdraft, memoryOf } from "../../values/held-bytes.ts";
 import { type LostData, lostData } from "../../values/json/lost-data.ts";
-import {
-  measure,
-  type Measured,
-  PLAIN_DEPTH,
-  type PlainData,
-  readPlainData,
-  TOO_LARGE,
-} from "../../values/json/plain-data.ts";
+import { measure, type Measured, PLAIN_DEPTH, readPlainData, TOO_LARGE } from "../../values/json/plain-data.ts";
+import { isSameData, likeShown, shownJson } from "../../values/json/shown-value.ts";
 
 /** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
 const VALUE_BYTES = 72;
+/** Memory per value of one more copy, with which a schema's copy is compared. */
+const COPY_BYTES = 40;
 
 /** Values in an input up to which the faults of all are looked for: a schema takes about a microsecond for each. */
 const DESCRIBED_VALUES = 4000;
 
-export type ReadInput = PlainData | { readonly ok: "no_room"; readonly overdraft: Overdraft };
+export type ReadInput =
+  | {
+      readonly ok: true;
+      readonly value: unknown;
+      /** JSON text of the value, if the schema has made another one than the text says. */
+      readonly converted?: string;
+    }
+  | { readonly ok: false; readonly reason: string }
+  | { readonly ok: "no_room"; readonly overdraft: Overdraft };
+
+/** What was shown of an input that was read before: `converted`, or the input as it was sent. */
+export interface ShownInput {
+  readonly converted: string | undefined;
+}
 
 const NAME_LENGTH = 64;
 
 /**
  * Parses the text that a caller sent and checks that it is plain data of bounded depth. Refuses fields that the tool's
  * schema does not know, leaves out optional fields that are null, and validates the rest. Before parsing, the text's
- * values are counted, and `takeRoom` reserves the memory that they will take beside the text's own, `textBytes`.
+ * values are counted, and `takeRoom` reserves the memory that they will take beside the text's own, `textBytes`. The value
+ * of an input that was `shown` is what was shown, also if the schema makes another one each time.
  */
 export function readInput(
   tool: ToolInput,
@@ -37,33 +55,40 @@ export function readInput(
   inputValues: number,
   takeRoom: (bytes: number) => HeldOverdraft | undefined = () => undefined,
   textBytes = memoryOf(text),
+  shown?: ShownInput,
 ): ReadInput | Promise<ReadInput> {
   const measured = measure(text);
   const { depth, values } = measured;
   if (values > inputValues && depth <= PLAIN_DEPTH)
     return { ok: "no_room", overdraft: { limit: "inputValues", allowed: inputValues, seen: values } };
-  const overdraft = takeRoom(parsedBytes(textBytes, measured));
+  const compared = isPlain(tool.input) ? 0 : values * COPY_BYTES;
+  const overdraft = takeRoom(parsedBytes(textBytes, measured) + compared);
   if (overdraft) return { ok: "no_room", overdraft };
   const read = readPlainData(text, inputValues, measured);
   if (!read.ok && read.reason !== TOO_LARGE) return read;
   const lost = lostData(text, read.ok ? read.value : undefined, measured);
   if (lost) return { ok: false, reason: lossText(lost) };
   if (!read.ok) return read;
-  if (values <= DESCRIBED_VALUES) return fitted(tool, read.value, validate);
+  const sent = { text, value: read.value, shown };
+  if (values <= DESCRIBED_VALUES) return fitted(tool, sent, validate);
   // A schema takes as long as parsing, and is work for a turn of its own.
-  return nextTurn().then(() => fitted(tool, read.value, validateLarge));
+  return nextTurn().then(() => fitted(tool, sent, validateLarge));
 }
 
 /** A parsed input, once the tool's schema takes it. */
-function fitted(tool: ToolInput, value: unknown, check: typeof validate): PlainData | Promise<PlainData> {
+function fitted(
+  tool: ToolInput,
+  { text, value, shown }: Omit<Sent, "isAsSent"> & { readonly value: unknown },
+  check: typeof validate,
+): ReadInput | Promise<ReadInput> {
   try {
     const fields = inputFieldsOf(tool)?.read(value, tool.unknownFields ?? "refuse");
     const issues = fields === undefined ? [] : unknownIssues(tool.name, fields);
+    const isAsSent = isPlain(tool.input) && fields?.dropped !== true;
+    const finish = (validated: Validated) => toRead(validated, issues, { text, isAsSent, shown });
     // Validated even if fields are refused: the caller is told of all faults at once.
     const validated = check(tool.input, value);
-    return validated instanceof Promise
-      ? validated.then((late) => toPlainData(late, issues), unreadable)
-      : toPlainData(validated, issues);
+    return validated instanceof Promise ? validated.then(finish).catch(unreadable) : finish(validated);
   } catch (error) {
     return error instanceof StepsSpent
       ? { ok: false, reason: "it takes too long to be checked against the tool's schema: pass less" }
@@ -89,13 +114,36 @@ export function parsedBytes(textBytes: number, { values }: Pick<Measured, "value
   return textBytes + values * VALUE_BYTES;
 }
 
-function toPlainData(validated: Validated, unknown: readonly Issue[]): PlainData {
+interface Sent {
+  readonly text: string;
+  /** Whether nothing can have changed the value. */
+  readonly isAsSent: boolean;
+  readonly shown: ShownInput | undefined;
+}
+
+function toRead(validated: Validated, unknown: readonly Issue[], { text, isAsSent, shown }: Sent): ReadInput {
   const issues = [...unknown, ...(validated.ok ? [] : validated.issues)];
-  return validated.ok && issues.length === 0 ? validated : { ok: false, reason: issuesText(issues) };
+  if (!validated.ok || issues.length > 0) return { ok: false, reason: issuesText(issues) };
+  const { value } = validated;
+  const converted = isAsSent ? undefined : convertedText(text, value);
+  if (!shown || shown.converted === converted)
+    return { ok: true, value, ...(converted !== undefined && { converted }) };
+  const alike = likeShown(value, JSON.parse(shown.converted ?? text));
+  return alike ? { ok: true, ...alike } : { ok: false, reason: CHANGES };
+}
+
+const CHANGES =
+  "the tool's schema makes another value of it each time it is read, and not the one that was decided about: call again with all fields given";
+
+/** JSON text of a value that a schema has made; undefined if the text says the same. Schemas may change what they are given, so it is parsed again. */
+function convertedText(text: string, value: unknown): string | undefined {
+  if (isSameData(text, value)) return undefined;
+  const converted = shownJson(value);
+  return isSameData(text, JSON.parse(converted)) ? undefined : converted;
 }
 
 /** A schema that throws did not expect the value, so the value is not a valid input. */
-function unreadable(): PlainData {
+function unreadable(): ReadInput {
   return { ok: false, reason: "it cannot be checked against the tool's schema" };
 }
 

@@ -21,9 +21,11 @@ export interface ApprovalRequest<Context = unknown> {
   readonly grants?: readonly GrantLeft[];
   /** How many more grants the execution may have. A decision with one more denies the call. */
   readonly grantsLeft: number;
-  /** The input as the caller sent it. The handler runs with the same input. */
+  /** The input that the handler is given, as JSON has it: dates are texts. */
   readonly input: unknown;
-  /** SHA-256 in hex of the input's JSON text. */
+  /** The input as the caller sent it, if the tool's schema has made another one of it. */
+  readonly rawInput?: unknown;
+  /** SHA-256 in hex of the JSON text of `input`. */
   readonly inputDigest: string;
   readonly tenant: string;
   /** The `context` of the execution, conversation or call; undefined if none was given. */
@@ -88,12 +90,11 @@ export type Asked =
 /** Asks for a decision. Never rejects. `onGrant` throws if the execution may have no more grants. */
 export async function askApproval(
   approve: Approve | undefined,
-  request: Omit<ApprovalRequest, "input">,
-  inputText: string,
+  request: ApprovalRequest,
   onGrant: (callId: string) => void = () => {},
 ): Promise<Asked> {
   try {
-    const answer: unknown = await approve?.({ ...request, input: JSON.parse(inputText) as unknown });
+    const answer: unknown = await approve?.(request);
     if (answer === "later") return { approval: answer };
     if (typeof answer === "boolean") return { approval: { type: answer ? "approved" : "denied" } };
     const allow = typeof answer === "object" && answer !== null ? ownOf(answer, "allow") : undefined;
@@ -105,7 +106,7 @@ export async function askApproval(
       const own = isFields(fields) && { fields };
       if (grant === undefined) return { approval, ...own };
       try {
-        const terms = readGrant("grant", allow ? grant : undefined, inputText);
+        const terms = readGrant("grant", allow ? grant : undefined, request.input);
         onGrant(request.callId);
         return { approval: { ...approval, grant: terms }, ...own };
       } catch (error) {

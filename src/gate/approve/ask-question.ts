@@ -24,10 +24,11 @@ export async function askQuestion(
   const { identity, signal } = call;
   const about = toolAbout(call, call.decided.effect);
   const inputDigest = hash("sha256", text);
-  const request = { execution, ...identity, ...about, inputDigest, grantsLeft: 0, tenant, context, signal };
+  const shown = { input: JSON.parse(text) as unknown, inputDigest };
+  const request = { execution, ...identity, ...about, ...shown, grantsLeft: 0, tenant, context, signal };
   const endWaiting = calls.waits.beginBelow(identity.callId, { waitsForApproval: true });
   try {
-    const asked = await inContext(() => askApproval(approve, request, text));
+    const asked = await inContext(() => askApproval(approve, request));
     call.noticed ??= asked.error ?? (asked.approval === "later" ? cannotWait(call.tool.name) : undefined);
     if (asked.approval === "none" || asked.approval === "later" || calls.isGone(call)) return false;
     return asked.approval.type === "approved" && { fields: asked.fields ?? {} };

@@ -3,7 +3,6 @@ import { optionError, PortcullisError } from "../../errors.ts";
 import { checkOptions, fieldsOf, option, wholeNumber } from "../../option-rules/options.ts";
 import { valueAt } from "../../tools/json-schema/json-schema.ts";
 import { isFields } from "../../values/fields.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
 
 /**
  * Further calls of the same tool, in the same execution, that need no decision of their own. At least one field is given,
@@ -61,12 +60,11 @@ export const GRANT_FIELDS = {
  * Checks a grant that is given with the decision about a call with this input. Throws `option_invalid`; `place` is its name in
  * the message. A sum of what the call does not have would allow no call at all.
  */
-export function readGrant(place: string, given: unknown, inputText: string): Grant {
+export function readGrant(place: string, given: unknown, input: unknown): Grant {
   if (!isFields(given)) throw optionError(place, 'an object like { calls: 20, sums: { "/amount": 500 } }', given);
   const { calls, sums, untilMs } = checkOptions<typeof GRANT_FIELDS>(fieldsOf(place), given, GRANT_FIELDS);
   if (calls === undefined && sums === undefined && untilMs === undefined)
     throw optionError(place, "at least one of calls, sums and untilMs", given);
-  const input = sums && parsedJson(inputText);
   const missing = Object.keys(sums ?? {}).find((pointer) => !isSummable(valueAt(input, keysOf(pointer))));
   if (missing !== undefined)
     throw optionError(`${place}.sums`, "pointers to numbers in the input of the call that is decided", missing);

@@ -21,11 +21,11 @@ export class GrantedCalls {
   }
 
   /** Takes a call's part of a grant; undefined if it fits none. The same call takes and writes once. Rejects if the journal does. */
-  take({ identity, tool, inputText }: OpenCall): Granting | undefined {
+  take({ identity, tool, shownText }: OpenCall): Granting | undefined {
     const { callId } = identity;
     const before = this.#granting.get(callId);
     if (before) return before;
-    const taken = this.#grants.take(tool, callId, inputText);
+    const taken = this.#grants.take(tool, callId, shownText);
     if (!taken) return undefined;
     const { by, granted } = taken;
     const approval = { type: "approved", ...(by === undefined ? {} : { by }) } as const;

@@ -13,8 +13,10 @@ export interface PolicyRequest<Context = unknown> {
   /** What the call changes: the tool's `effect`, or what its function says of the input. */
   readonly effect: Effect;
   readonly caller: Caller;
-  /** A copy of the input, as the caller sent it. */
+  /** A copy of the input that the handler is given, as JSON has it: dates are texts. */
   readonly input: unknown;
+  /** The input as the caller sent it, if the tool's schema has made another one of it. */
+  readonly rawInput?: unknown;
   /** The `context` of the execution, conversation or call; undefined if none was given. */
   readonly context: Context;
   readonly tenant: string;
@@ -57,8 +59,8 @@ const ALLOWED: Ruled = { type: "allow" };
 /** Asks a policy about a call. Never rejects. */
 export async function askPolicy(
   policy: Policy | PolicyName,
-  request: Omit<PolicyRequest, "input">,
-  inputText: string,
+  request: Omit<PolicyRequest, "input" | "rawInput">,
+  readInput: () => Pick<PolicyRequest, "input" | "rawInput">,
 ): Promise<Ruled> {
   if (typeof policy === "string")
     return PRESETS[policy](request.effect) ? { type: "ask", reason: `The policy is ${policy}.` } : ALLOWED;
@@ -68,7 +70,7 @@ export async function askPolicy(
   using _ = after(POLICY_MS, () => late.resolve(LATE));
   try {
     const signal = AbortSignal.any([request.signal, end.signal]);
-    const asked = policy({ ...request, signal, input: JSON.parse(inputText) as unknown });
+    const asked = policy({ ...request, signal, ...readInput() });
     return readAnswer(tool, await Promise.race([asked, late.promise]));
   } catch (error) {
     return { type: "none", error };

@@ -24,7 +24,9 @@ export function rememberedIn(
     if (!holds || call.decided?.code === "outcome_unknown") return [];
     const definition = tools.find(({ name }) => name === call.tool)?.digest;
     if (definition === undefined) return [];
-    return [{ tool: call.tool, definition, inputDigest: hash("sha256", call.inputText), decision: record }];
+    return [
+      { tool: call.tool, definition, inputDigest: hash("sha256", call.converted ?? call.inputText), decision: record },
+    ];
   });
 }
 

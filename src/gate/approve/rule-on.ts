@@ -28,7 +28,7 @@ export async function ruleOn(call: OpenCall, input: unknown, rules: Rules): Prom
   if (!rules.isGoverned(call.tool)) return ruled;
   for (const policy of policies) {
     if (call.isOver) break;
-    const said = await rules.inContext(() => askPolicy(policy, requestOf(call, rules), call.inputText));
+    const said = await rules.inContext(() => askPolicy(policy, requestOf(call, rules), () => call.shownInput()));
     if (said.type === "deny" || said.type === "none") return said;
     if (said.type === "ask" && ruled.reason === undefined) ruled = said;
   }

@@ -49,10 +49,10 @@ export class HandlerContext implements CallContext {
 
   get idempotencyKey(): string {
     const { idempotencyKey } = this.#call;
-    if (idempotencyKey !== undefined) return `${idempotencyKey}:${this.#call.inputDigest}`;
+    if (idempotencyKey !== undefined) return `${idempotencyKey}:${this.#call.sentDigest}`;
     // Callers choose ids of executions, with colons too. Ids of calls have none, or two calls could have one key.
     const callId = this.callId.replaceAll("%", "%25").replaceAll(":", "%3A");
-    return `${this.execution}:${callId}:${this.#call.inputDigest}`;
+    return `${this.execution}:${callId}:${this.#call.sentDigest}`;
   }
 
   get after(): CallContext["after"] {

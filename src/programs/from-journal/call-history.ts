@@ -33,6 +33,8 @@ import { jsonOrText } from "../../values/json/json-text.ts";
 
 export interface CallFacts {
   decided?: CallRecord;
+  /** JSON text of what the tool's schema made of the input; missing if it is as the caller sent it. */
+  converted?: string;
   /** The approver's decision, if one was needed and given. */
   decision?: DecisionRecord;
   /** The client's result, for a call without a handler here. */
@@ -94,6 +96,7 @@ function applyDecided(call: CallFacts, record: CallRecord): void {
   // An answer that was lost with its host is none: the next driver makes the call again.
   delete call.answered;
   delete call.givenUp;
+  if (record.input !== undefined) call.converted = record.input;
   if (record.effect !== undefined) call.effect = record.effect;
   if (record.earlier !== undefined) call.earlier = record.earlier;
   if (record.decision === "reused") call.reused = true;
@@ -102,7 +105,8 @@ function applyDecided(call: CallFacts, record: CallRecord): void {
     call.givenUp = record;
     return;
   }
-  call.decided = record;
+  const { input: _input, ...decided } = record;
+  call.decided = decided;
   if (record.decision === "allowed") call.started = true;
   // A call whose outcome is unknown is held again, and needs a new decision.
   if (record.decision === "held") delete call.decision;
@@ -261,7 +265,8 @@ export class CallHistory {
     if (!isOfCall(record)) return undefined;
     const call = this.#calls.get(record.call) ?? this.#foreign(record, madeAt);
     if (!call) return undefined;
-    applyToCall(call, record);
+    // There may be a million calls: their inputs are not kept.
+    applyToCall(call, record.type === "call" && record.input !== undefined ? { ...record, input: "" } : record);
     if (record.type === "call" || record.type === "answered") this.#end(call, endOf(call));
     return call;
   }

@@ -181,8 +181,10 @@ export class EarlierFold {
     const isUnknown = !answer && effect === "write" && mayHaveTakenEffect(call);
     const ref = reused && earlier ? earlier : { execution, call: id };
     const { allow, by, note } = decision ?? {};
+    // What a schema has made of an input it may make otherwise of an equal one: the approval was for that alone.
+    const isOfEqual = call.converted === undefined || answer !== undefined;
     const approval =
-      allow && !isHidden
+      allow && !isHidden && isOfEqual
         ? ({ call: `${ref.execution}/${ref.call}`, allow, ...given({ by, note }) } as const)
         : undefined;
     // What was to be given again, and was not, is known from what was taken over.
@@ -210,6 +212,8 @@ function withoutTexts(record: JournalRecord): JournalRecord {
       const { display: _display, ...kept } = record;
       return kept;
     }
+    case "call":
+      return record.input === undefined ? record : { ...record, input: "" };
     case "decision":
       return record.done === undefined ? record : { ...record, done: "null" };
     case "result":

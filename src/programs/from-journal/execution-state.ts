@@ -30,6 +30,11 @@ export interface UnansweredCall extends CallFacts {
   readonly artifact?: string | undefined;
 }
 
+/** JSON text of the input that the handler is given. */
+export function shownText({ converted, inputText }: UnansweredCall): string {
+  return converted ?? inputText;
+}
+
 /** A call whose answer has not been delivered to the program. */
 export interface OpenCall extends UnansweredCall {
   readonly id: number;
@@ -261,8 +266,8 @@ export function endTurn(state: ExecutionState, usage: TurnRecord["usage"]): void
 }
 
 function noteRedacted(state: ExecutionState, record: JournalRecord): void {
-  if ("redacted" in record && record.redacted !== undefined && REPLAYED.has(record.type))
-    state.unreplayable ??= "redaction";
+  const isReplayed = REPLAYED.has(record.type) || (record.type === "call" && record.input !== undefined);
+  if ("redacted" in record && record.redacted !== undefined && isReplayed) state.unreplayable ??= "redaction";
 }
 
 function applyToOpen(state: ExecutionState, id: string, record: RecordOfCall): void {

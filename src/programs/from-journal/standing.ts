@@ -1,7 +1,7 @@
 import { now } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { isExpired, isWaiting } from "./call-history.ts";
-import { type ExecutionState, type UnansweredCall, waitsOnly } from "./execution-state.ts";
+import { type ExecutionState, shownText, type UnansweredCall, waitsOnly } from "./execution-state.ts";
 import type { Unreplayable, Waiting } from "../outcome.ts";
 
 /**
@@ -57,7 +57,10 @@ function heldBy({ header, unreplayable }: ExecutionState): Held | undefined {
 
 /** Sorts waiting calls into approvals and calls of clients. Throws `journal_invalid` for an input that is not JSON. */
 export function waitingFor(open: readonly UnansweredCall[], execution = ""): Waiting {
-  const inputOf = ({ id, inputText }: UnansweredCall) => parse(inputText, execution, id);
+  const inputsOf = (call: UnansweredCall) => ({
+    input: parse(shownText(call), execution, call.id),
+    ...(call.converted !== undefined && { rawInput: parse(call.inputText, execution, call.id) }),
+  });
   return {
     type: "waiting",
     approvals: open.flatMap((call) => {
@@ -67,7 +70,7 @@ export function waitingFor(open: readonly UnansweredCall[], execution = ""): Wai
             {
               callId: String(id),
               tool,
-              input: inputOf(call),
+              ...inputsOf(call),
               inputDigest: decided.inputDigest ?? "",
               since: decided.at,
               why: decided.code === "outcome_unknown" ? ("outcome_unknown" as const) : ("approval" as const),
@@ -77,9 +80,7 @@ export function waitingFor(open: readonly UnansweredCall[], execution = ""): Wai
     }),
     calls: open.flatMap((call) => {
       const { id, tool, decided } = call;
-      return decided?.decision === "client"
-        ? [{ callId: String(id), tool, input: inputOf(call), since: decided.at }]
-        : [];
+      return decided?.decision === "client" ? [{ callId: String(id), tool, ...inputsOf(call), since: decided.at }] : [];
     }),
   };
 }

@@ -18,6 +18,8 @@ export interface FieldsRead {
   readonly unknown: readonly UnknownField[];
   /** Number of all unknown fields, listed or not. */
   readonly total: number;
+  /** Whether a field that is null was removed. */
+  readonly dropped: boolean;
 }
 
 interface Place {
@@ -42,13 +44,14 @@ export class InputFields {
   read(value: unknown, unknownFields: "refuse" | "allow", maxSteps = MAX_STEPS): FieldsRead {
     const walk = new Walk(new Steps(maxSteps), this.#lookups, unknownFields);
     walk.enter(value, { type: "part", node: this.#root }, undefined);
-    return { unknown: walk.unknown, total: walk.total };
+    return { unknown: walk.unknown, total: walk.total, dropped: walk.dropped };
   }
 }
 
 class Walk {
   readonly unknown: UnknownField[] = [];
   total = 0;
+  dropped = false;
   readonly #steps: Steps;
   readonly #reader: FieldReader;
   readonly #unknownFields: "refuse" | "allow";
@@ -76,7 +79,10 @@ class Walk {
         this.#note(key, reading, place);
         delete value[key];
       } else if (value[key] !== null) this.enter(value[key], field, { key, outer: place });
-      else if (this.#reader.mayBeAbsent(reading, key) && !this.#reader.takesNull(field)) delete value[key];
+      else if (this.#reader.mayBeAbsent(reading, key) && !this.#reader.takesNull(field)) {
+        delete value[key];
+        this.dropped = true;
+      }
     }
   }
 

@@ -68,8 +68,15 @@ function readIterator(iterator: IteratorObject<unknown>, maxItems: number): unkn
   return items;
 }
 
-/** JSON text of a value that may hold unusual objects; undefined for undefined. Throws for a value without a JSON form. */
-export function stringifyUnusual(root: unknown, maxItems: number): string | undefined {
+/**
+ * JSON text of a value that may hold unusual objects; undefined for undefined. What has no JSON form is replaced by what
+ * `instead` makes of its name. Throws for it without that.
+ */
+export function stringifyUnusual(
+  root: unknown,
+  maxItems: number,
+  instead?: (thing: string) => unknown,
+): string | undefined {
   const places: { readonly holder: unknown; readonly key: string }[] = [];
   return JSON.stringify(root, function replace(this: unknown, key, value: unknown) {
     while (places.length > 0 && places.at(-1)?.holder !== this) places.pop();
@@ -82,6 +89,7 @@ export function stringifyUnusual(root: unknown, maxItems: number): string | unde
       return form;
     } catch (error) {
       if (!(error instanceof NoJsonForm)) throw error;
+      if (instead) return instead(error.thing);
       const path = [...places.map((place) => place.key), key].filter((part) => part !== "").join(".");
       throw new TypeError(`The result holds ${error.thing}${path === "" ? "" : ` at ${path.slice(0, 200)}`}.`, {
         cause: error,

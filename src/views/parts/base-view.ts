@@ -1,7 +1,7 @@
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import type { Header, ToolDigest } from "../../journal/record.ts";
 import { isDriven, neededBy } from "../../programs/driven.ts";
-import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
+import { shownText, type UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import { TextAllowance } from "./text-allowance.ts";
 import { titleOf } from "../title.ts";
 import type { FaultView, OutcomeView, WaitingView } from "../view.ts";
@@ -45,7 +45,7 @@ type Known = ReadonlyMap<string, ToolDigest>;
 export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingView[] {
   const room = new TextAllowance({ each: INPUTS, all: INPUTS });
   const viewOf = (call: UnansweredCall, { above = "", hostSince }: WaitingGroup, known: Known): WaitingView => {
-    const { id, tool, inputText, decided } = call;
+    const { id, tool, inputText, converted, decided } = call;
     const held = decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
     const digest = known.get(tool);
     return {
@@ -53,7 +53,8 @@ export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingVi
       tool,
       why: hostSince !== undefined || decided?.decision === "client" ? "result" : held,
       ...(digest && { effect: digest.effect ?? "read" }),
-      input: room.head(inputText),
+      input: room.head(shownText(call)),
+      ...(converted !== undefined && { rawInput: room.head(inputText) }),
       ...given({ policy: decided?.policy, inputDigest: decided?.inputDigest }),
       since: hostSince ?? decided?.at ?? 0,
     };

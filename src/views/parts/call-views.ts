@@ -18,7 +18,8 @@ import type { CallState, CallView, DecisionView, TextHead, WaitingView } from ".
 
 /** What a view shows of a call beside its history. */
 interface Shown {
-  readonly input: TextHead;
+  input: TextHead;
+  rawInput?: TextHead;
   readonly made: number;
   told?: number;
   result?: TextHead;
@@ -122,6 +123,10 @@ export class CallViews {
     if (!shown && record.type !== "outcome") return;
     this.#history.note(record);
     if (!shown) return;
+    if (record.type === "call" && record.input !== undefined) {
+      shown.rawInput ??= shown.input;
+      shown.input = this.#room.headOfCall(record.call, record.input);
+    }
     if (record.type === "call" && record.policy !== undefined) shown.policy = record.policy;
     if (record.type === "call" && record.decision === "held") delete shown.decision;
     else if (record.type === "decision") shown.decision ??= decisionOf(record);
@@ -131,7 +136,7 @@ export class CallViews {
 
 function viewOf(call: KnownCall, shown: Shown, state: CallState, detail: string | undefined): CallView {
   const { id, tool, caller, at, started, effect, retried, end } = call;
-  const { input, made, told, result, decision, policy } = shown;
+  const { input, rawInput, made, told, result, decision, policy } = shown;
   const streamed = streamedOf(call);
   return {
     id,
@@ -143,7 +148,7 @@ function viewOf(call: KnownCall, shown: Shown, state: CallState, detail: string 
     input,
     bytes: streamed?.bytes ?? end?.bytes ?? 0,
     started: started === true,
-    ...given({ detail, told, ms: end?.ms, items: streamed?.items, result, effect }),
+    ...given({ rawInput, detail, told, ms: end?.ms, items: streamed?.items, result, effect }),
     ...given({ attempts: retried && retried.attempt + 1, decision, policy }),
     ...given({ display: end?.display, from: lineOf(call)?.from }),
   };

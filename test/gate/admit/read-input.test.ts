@@ -12,12 +12,12 @@ const anything = z.unknown() as unknown as Schema;
 
 test("an input is parsed and validated by its schema", async () => {
   expect(await readInput(page, '{"page":2}')).toEqual({ ok: true, value: { page: 2 } });
-  expect(await readInput(page, "{}")).toEqual({ ok: true, value: { page: 1 } });
+  expect(await readInput(page, "{}")).toEqual({ ok: true, value: { page: 1 }, converted: '{"page":1}' });
 });
 
 test("the handler gets the input as the schema returns it, also from an asynchronous schema", async () => {
   const doubled = z.object({ n: z.number() }).transform(async ({ n }) => n * 2);
-  expect(await readInput(doubled as unknown as Schema, '{"n":21}')).toEqual({ ok: true, value: 42 });
+  expect(await readInput(doubled as unknown as Schema, '{"n":21}')).toEqual({ ok: true, value: 42, converted: "42" });
 });
 
 test("an input that does not fit is refused with every issue in one sentence", async () => {
@@ -97,8 +97,10 @@ test("a large input is validated as any other is, also by an asynchronous schema
   expect(await readInput(strings as unknown as Schema, JSON.stringify({ ids }))).toEqual({
     ok: true,
     value: { ids: ids.map(String) },
+    converted: JSON.stringify({ ids: ids.map(String) }),
   });
-  expect(await readInput(late as unknown as Schema, JSON.stringify({ ids }))).toEqual({ ok: true, value: "0" });
+  const read = { ok: true, value: "0", converted: '"0"' };
+  expect(await readInput(late as unknown as Schema, JSON.stringify({ ids }))).toEqual(read);
 });
 
 test("an input of as many values as are allowed is read, and one with more is not parsed", async () => {

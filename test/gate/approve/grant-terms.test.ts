@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readGrant } from "../../../src/gate/approve/grant-terms.ts";
 
-const CALL = JSON.stringify({ amount: 20, to: "ann", lines: [{ "a/b": 1 }], note: null });
+const CALL = { amount: 20, to: "ann", lines: [{ "a/b": 1 }], note: null };
 const LATER = Date.now() + 60_000;
 
 test("a grant is kept as it is given", () => {

@@ -4,6 +4,7 @@ import { isApprovalOfProgram } from "../../../programs/from-journal/execution-st
 import { shortInput, type ShownInput, wholeInput } from "./input-text.ts";
 import { callAbout } from "../../../output/call-about.ts";
 import { counted } from "../../../output/count-text.ts";
+import { AS_SENT } from "../../../output/input-text.ts";
 import { insetLines, oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
 import { type Answer, type AnswerLines, TerminalLines } from "../terminal-lines.ts";
@@ -106,8 +107,20 @@ function shownRequest(request: ApprovalRequest, columns: number): ShownRequest {
   return {
     question: `${caller === "direct" ? "The model" : "The program"} calls ${oneLine(tool)}, which needs approval:`,
     about: callAbout(request),
-    ...shortInput(input, columns),
+    ...shownInputs(request, (value) => shortInput(value, columns)),
   };
+}
+
+/** The input of a call, and below it as it was sent, if that differs. */
+function shownInputs({ input, rawInput }: ApprovalRequest, show: (value: unknown) => ShownInput): ShownInput {
+  const shown = show(input);
+  if (rawInput === undefined) return shown;
+  const sent = show(rawInput);
+  return { lines: [...shown.lines, AS_SENT, ...sent.lines], isWhole: shown.isWhole && sent.isWhole };
+}
+
+function wholeInputs(request: ApprovalRequest, columns: number): readonly string[] {
+  return shownInputs(request, (value) => ({ lines: wholeInput(value, columns), isWhole: true })).lines;
 }
 
 function sourceOf(input: unknown): string | undefined {
@@ -136,7 +149,7 @@ class Asker {
 
   /** Puts one question, and resolves when it is answered, withdrawn, or the terminal's input has ended. `others`: how many calls of the tool wait beside. */
   async ask(request: ApprovalRequest, others: () => number): Promise<ApprovalDecision> {
-    const { tool, input, signal, grantsLeft } = request;
+    const { tool, signal, grantsLeft } = request;
     const output = this.#output;
     await this.#answers.discardTyped();
     // A program may withdraw a call while the person types, so that the answer would count for its next call.
@@ -161,7 +174,7 @@ class Asker {
       if (/^(?:no?)?$/i.test(text)) return DENIED;
       const grant = mayGrant ? grantIn(text) : undefined;
       if (grant) return { ...ALLOWED, grant };
-      if (/^v$/i.test(text)) output.write(`${wholeInput(input, columns).join("\n")}\n`);
+      if (/^v$/i.test(text)) output.write(`${wholeInputs(request, columns).join("\n")}\n`);
     }
   }
 

@@ -178,9 +178,10 @@ function waitingLines(view: ExecutionView, same: SameOptions): readonly string[]
   ]);
 }
 
-function waitingLine({ id, tool, input, why, effect }: WaitingView): string {
+function waitingLine({ id, tool, input, rawInput, why, effect }: WaitingView): string {
   const changes = effect === undefined || why === "result" ? "" : `. ${CHANGES[effect]}`;
-  return oneLine(`call ${id}: ${tool} with ${input.text} ${WAITS[why]}${changes}`);
+  const sent = rawInput === undefined ? "" : `(sent as ${rawInput.text}) `;
+  return oneLine(`call ${id}: ${tool} with ${input.text} ${sent}${WAITS[why]}${changes}`);
 }
 
 /** Whether a driver is at work, and how to go on if none is. */

@@ -4,7 +4,7 @@ import type { Journal } from "../../../journal/journal.ts";
 import { NO_ITEMS, readRecords } from "../../../journal/reading/read-records.ts";
 import type { JournalRecord, ResultRecord } from "../../../journal/record.ts";
 import { parsedJson } from "../../../values/json/json-text.ts";
-import { applyRecord, ExecutionState } from "../../../programs/from-journal/execution-state.ts";
+import { applyRecord, ExecutionState, shownText } from "../../../programs/from-journal/execution-state.ts";
 import { readingSliced, readTurnSliced } from "../../../programs/from-journal/read-turns.ts";
 import { endingHead } from "../../../programs/from-journal/ending-head.ts";
 import { Lane, type SlicedWork } from "../../../values/slice-scheduler.ts";
@@ -50,12 +50,12 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
     if (record.type === "call" && record.decision === "client") {
       const call = state.calls.get(Number(record.call));
       if (!call || found.has(record.call)) return;
-      const { tool, inputText } = call;
+      const { tool } = call;
       const expiresAt = dueAt(record.at, state.header?.limits.waitMs);
       found.set(record.call, {
         id: record.call,
         tool,
-        inputText,
+        inputText: shownText(call),
         round: rounds,
         isAnswered: false,
         answer: undefined,

@@ -168,7 +168,14 @@ async function askedBy(journal: Journal, { header }: KnownState, { made, log, tu
     const result = log.results.get(turn)?.get(made.id);
     const isAnswered = result !== undefined;
     const answer = result && answerText(result);
-    const call = { id: made.id, tool: made.tool, inputText: made.inputText, round: 0, isAnswered, answer };
+    const call = {
+      id: made.id,
+      tool: made.tool,
+      inputText: record.input ?? made.inputText,
+      round: 0,
+      isAnswered,
+      answer,
+    };
     const expiresAt = dueAt(record.at, limits.waitMs);
     return { calls: [{ ...call, expiresAt }], rounds: isAnswered ? 1 : 0, bytesIn: [], isLeft: false };
   }

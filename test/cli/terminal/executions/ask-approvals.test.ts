@@ -105,6 +105,18 @@ test("the question shows the caller, the tool and each field of the input", asyn
   );
 });
 
+test("an input that its tool's schema has converted is shown as the handler gets it, and below it as it was sent", async () => {
+  const { call, type, until, shown } = terminal();
+  const decision = call({ amount: 500 }, undefined, { rawInput: { amount: "5", note: "x".repeat(300) } });
+  await until("v shows the whole input: ");
+  expect(shown()).toContain('\n  amount: 500\nThe tool\'s schema made it of this input:\n  amount: "5"\n  note: ');
+  type("v\n");
+  await until("whole input: ");
+  type("y\n");
+  await decision;
+  expect(shown().replaceAll("\n  ", "")).toContain("x".repeat(300));
+});
+
 test("a long value hides no other field, and v shows the input whole", async () => {
   const { call, type, until, shown } = terminal();
   const decision = call({ note: "x".repeat(5000), to: "Mallory" });
