@@ -12,14 +12,37 @@ export function shownDigest(definition: { readonly name: string }) {
 
 const digests = new WeakMap<Tool, string>();
 
-/** SHA-256 in hex of a tool's interface: its name, both JSON Schemas, and whether it streams, without policy and handler. */
+/** Keywords that hold data, and keywords that hold schemas by names. */
+const DATA: ReadonlySet<string> = new Set(["const", "enum", "examples"]);
+const NAMES: ReadonlySet<string> = new Set([
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+  "dependentSchemas",
+]);
+
+/** A default may be made anew each time that it is asked for, like the time of day: another process would have another tool. */
+function withoutDefaults(part: unknown, isNamed = false): unknown {
+  if (Array.isArray(part)) return part.map((one) => withoutDefaults(one));
+  if (typeof part !== "object" || part === null) return part;
+  const fields = Object.entries(part).filter(([name]) => isNamed || name !== "default");
+  return Object.fromEntries(
+    fields.map(([name, value]) => {
+      const isData = !isNamed && DATA.has(name);
+      return [name, isData ? (value as unknown) : withoutDefaults(value, !isNamed && NAMES.has(name))];
+    }),
+  );
+}
+
+/** SHA-256 in hex of a tool's interface: its name, both JSON Schemas but for their defaults, and whether it streams, without policy and handler. */
 export function toolDigest(tool: Tool): string {
   const known = digests.get(tool);
   if (known !== undefined) return known;
   const { name, input, output, stream } = tool;
   const schemas = [
-    identityOf(input) ?? jsonSchemaOf(name, "input", input),
-    output === undefined ? null : (identityOf(output) ?? jsonSchemaOf(name, "output", output)),
+    identityOf(input) ?? withoutDefaults(jsonSchemaOf(name, "input", input)),
+    output === undefined ? null : (identityOf(output) ?? withoutDefaults(jsonSchemaOf(name, "output", output))),
   ];
   const digest = hash("sha256", JSON.stringify([name, ...schemas, ...(stream ? ["stream"] : [])]));
   digests.set(tool, digest);

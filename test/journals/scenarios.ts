@@ -12,11 +12,21 @@ const common = {
 } as const;
 
 let attempts = 0;
+let moves = 0;
 
 /** The tools that all of these executions begin with. */
 const TOOLS = [
   defineTool({ ...common, name: "read", effect: "read", handler: ({ n }) => n }),
   defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => 10 * n }),
+  defineTool({
+    ...common,
+    name: "move",
+    // Each time another number: a call has the one that was shown.
+    input: z.object({ n: z.number().default(() => (moves += 1)) }),
+    effect: "write",
+    approval: "always",
+    handler: ({ n }) => 1000 * n,
+  }),
   defineTool({ ...common, name: "put", effect: "write", handler: ({ n }) => 100 * n }),
   defineTool({ ...common, name: "ask", effect: "read", handler: "client" }),
   defineTool({
@@ -168,6 +178,7 @@ export const SCENARIOS: Readonly<Record<string, Left>> = {
   "a-program-that-waits": program(ALL),
   "a-program-that-has-ended": ended(program(ALL)),
   "a-program-that-needs-approval": program("return await tools.read({ n: 1 })", { approvePrograms: true }),
+  "a-program-whose-input-was-converted": program("return await tools.move({})"),
   "a-write-whose-host-died": cutBefore(program("return await tools.put({ n: 1 })"), ({ type }) => type === "answered"),
   "a-program-that-corrects-another": async (journal, execution) => {
     const source = "const read = await tools.read({ n: 1 }); return [read, await tools.put({ n: 1 })]";
