@@ -194,7 +194,10 @@ test.each([
   [["tools", "--mcp", "tsconfig.jsn"], "portcullis: --mcp: there is no file tsconfig.jsn. Did you mean tsconfig.json?"],
   [["show", "x", "--journal", "LICENCE"], "portcullis: There is no journal LICENCE. Did you mean LICENSE? A run with"],
   [["demo", "flihgts"], '"flihgts". Did you mean flights?'],
-  [["bench", "--live", "--provider", "antropic", "--model", "m"], '"antropic". Did you mean anthropic?'],
+  [
+    ["bench", "--live", "--max-usd", "1", "--model", "antropic:claude-opus-5-5"],
+    "Did you mean anthropic:claude-opus-5-5?",
+  ],
   [
     ["run", "-", ...TOOLS, "--language", "pyton"],
     'portcullis: --language: expected javascript or python, got "pyton". Did you mean python?',
@@ -264,11 +267,7 @@ test.each([
     'portcullis: --language: expected javascript or python, got "cobol".',
   ],
   [["mcp", "--port", "7000"], "portcullis: There is no option --port: add --http PORT."],
-  [["bench", "--live"], "portcullis: --live needs --provider and --model: "],
-  [
-    ["bench", "missing-task.ts", "--live", "--provider", "anthropic"],
-    "portcullis: --live needs --provider and --model: ",
-  ],
+  [["bench", "--live"], "portcullis: --live needs --model: the provider and its model, like openai:NAME."],
   [
     ["demo", "refunds", "--model", "scripted:any"],
     "demo: --model is for desk, and refunds takes none: portcullis demo desk --model PROVIDER:NAME.",
