@@ -42,7 +42,7 @@ test.each(rows.filter(({ where }) => !/^ do(es)? not apply: /.test(where)))(
     for (const one of cases)
       expect(
         sources.some((text) =>
-          new RegExp(`(?:test|each)[^]{0,400}?"(?:[A-Z]\\d+, )*${one}(?:, [A-Z]\\d+)*: `).test(text),
+          new RegExp(`(?:test|each|ofRequests)[^]{0,400}?"(?:[A-Z]\\d+, )*${one}(?:, [A-Z]\\d+)*: `).test(text),
         ),
         one,
       ).toBe(true);

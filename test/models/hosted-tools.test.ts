@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createRuntime, openaiChat, PortcullisError, webSearch } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/agent/event.ts";
-import { hostedCallOf as anthropicCall, hostedResultOf } from "../../src/models/anthropic/hosted-blocks.ts";
-import { hostedNews } from "../../src/models/gemini/hosted-parts.ts";
-import { hostedStepNews } from "../../src/models/gemini/interactions/hosted-steps.ts";
-import { hostedCallOf as openaiCall } from "../../src/models/openai/responses/hosted-items.ts";
 import { citationsOf, hostedEnd, hostedStart } from "../../src/models/turn/hosted-calls.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { viewExecution } from "../../src/views/view-execution.ts";
@@ -529,17 +525,4 @@ test("a fallback that has no search is refused when it would take over, and the 
     model: "openai-chat:gpt-test",
     reason: expect.stringContaining("hostedTools") as string,
   });
-});
-
-test("what is no call of a provider's own tool is none", () => {
-  for (const block of [{}, { type: "tool_use", id: "1" }, { type: "server_tool_use" }, { type: "toString", id: "1" }])
-    expect([
-      anthropicCall(block),
-      hostedResultOf(block),
-      openaiCall(block),
-      hostedNews([block], undefined, 1),
-      hostedStepNews(block),
-    ]).toEqual([undefined, undefined, undefined, [], []]);
-  expect(openaiCall({ type: "function_call", id: "1" })).toBeUndefined();
-  expect(hostedResultOf({ type: "tool_result", tool_use_id: "1" })).toBeUndefined();
 });

@@ -122,7 +122,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       }
     });
 
-    test("parallel calls are answered together, each by its own id, in whatever order they end", async () => {
+    test("A1: parallel calls are answered together, each by its own id, in whatever order they end", async () => {
       const { promise, resolve } = Promise.withResolvers<string>();
       const slow = makeTool({ name: "slow", allowedCallers: direct, handler: () => promise });
       const fast = makeTool({ name: "fast", allowedCallers: direct, handler: () => (resolve("slow"), "fast") });
@@ -239,7 +239,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect(sent).toContain("too_large");
     });
 
-    test("arguments that are not JSON, or do not match the schema, are refused, and the model continues", async () => {
+    test("A4, R10: arguments that are not JSON, or do not match the schema, are refused, and the model continues", async () => {
       const f = counted("f");
       const script: WireStep[] = [
         {
@@ -273,7 +273,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
 
     const cutOff = { text: "I was", calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" } as const;
 
-    test("a reply that was cut off twice ends the conversation, and none of its calls is made", async () => {
+    test("A5: a reply that was cut off twice ends the conversation, and none of its calls is made", async () => {
       const f = counted("f");
       const { ending } = await run([cutOff, cutOff], { tools: [f.tool] });
       expect([ending.type, f.inputs]).toEqual(["cut_off", []]);
@@ -368,7 +368,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       }
     });
 
-    test("requests that may be repeated are repeated, and no call is made twice", async () => {
+    test("X5: requests that may be repeated are repeated, and no call is made twice", async () => {
       const f = counted("f");
       const again: WireStep = { fault: "status", status: 500, headers: { "retry-after-ms": "1", "retry-after": "0" } };
       const script: WireStep[] = [{ calls: [{ tool: "f", input: { k: 1 } }] }, again, { text: "Done." }];
@@ -556,19 +556,6 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       await served.silenced;
       controller.abort();
       expect((await asking).ending).toEqual({ type: "cancelled" });
-    });
-
-    ofRequests("requests are sent by the given fetch", async () => {
-      const left: string[] = [];
-      const asking: Asking = {
-        fetch: (input, init) => {
-          left.push(input instanceof Request ? input.url : String(input));
-          return fetch(input, init);
-        },
-      };
-      const { ending, served } = await run([{ text: "Done." }], asking);
-      expect(ending.type).toBe("answered");
-      expect(left).toEqual([expect.stringContaining(served.url)]);
     });
 
     ofRequests("a base URL may have a path", async () => {

@@ -1,32 +1,7 @@
 import { expect, test } from "vitest";
-import { hasCycle } from "../../src/models/anthropic/request.ts";
 import { strictSchema, withoutNulls } from "../../src/models/openai/openai-strict-schema.ts";
 
 const object = (properties: object, ...required: string[]) => ({ type: "object", properties, required });
-
-test.each<[object, boolean]>([
-  [object({ a: { $ref: "#" } }), true],
-  [object({ a: { $ref: "#/$defs/a" } }), false],
-  [
-    {
-      ...object({ a: { $ref: "#/$defs/a" } }),
-      $defs: { a: { type: "array", items: { $ref: "#/$defs/b" } }, b: { $ref: "#/$defs/a" } },
-    },
-    true,
-  ],
-  [{ ...object({ a: { $ref: "#/$defs/a" }, b: { $ref: "#/$defs/a" } }), $defs: { a: { type: "string" } } }, false],
-])("whether a schema refers to itself is seen, %#", (schema, cycle) => {
-  expect(hasCycle(schema as Record<string, unknown>)).toBe(cycle);
-});
-
-test("a strict schema requires everything, and null where it was optional", () => {
-  expect(strictSchema(object({ a: { type: "string" }, b: { type: "number", default: 1 } }, "a"))).toEqual({
-    type: "object",
-    properties: { a: { type: "string" }, b: { anyOf: [{ type: "number" }, { type: "null" }] } },
-    required: ["a", "b"],
-    additionalProperties: false,
-  });
-});
 
 test.each([
   object({ a: { allOf: [] } }),

@@ -8,7 +8,6 @@ import { anthropicWire, unmarked } from "./wire.ts";
 import { UNSHOWN } from "../converse.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
 import { serve, type Served, type WireStep } from "../wire.ts";
-import { timeless } from "../../support/timeless.ts";
 
 behavesAsModel("Anthropic Messages", anthropicWire);
 
@@ -64,33 +63,6 @@ const lastMessage = ({ asked }: Served, request: number) =>
 // ---- direct calls ----------------------------------------------------------------------------------------------
 
 describe("direct calls", () => {
-  test("A1: two calls, the second done first: one message, two results, each with its own id", async () => {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const tools = [
-      makeTool({ name: "slow", allowedCallers: ["direct"], handler: () => promise }),
-      makeTool({ name: "fast", allowedCallers: ["direct"], handler: () => (resolve("slow"), "fast") }),
-    ];
-    const { served } = await run(
-      [
-        {
-          calls: [
-            { id: "toolu_a1", tool: "slow" },
-            { id: "toolu_a2", tool: "fast" },
-          ],
-        },
-        { text: "4" },
-      ],
-      { tools },
-    );
-    expect(unmarked(timeless(lastMessage(served, 1)))).toEqual({
-      role: "user",
-      content: [
-        { type: "tool_result", tool_use_id: "toolu_a1", content: '"slow"' },
-        { type: "tool_result", tool_use_id: "toolu_a2", content: '"fast"' },
-      ],
-    });
-  });
-
   test("A2: if one of two tools throws, both results are sent, the failed one marked and without the error", async () => {
     const broken = makeTool({
       name: "broken",
@@ -142,29 +114,6 @@ describe("direct calls", () => {
     expect([ending.type, usage.inputTokens]).toEqual(["provider_failed", 110]);
   });
 
-  test("A4: a call without input gets an empty one, which its schema refuses", async () => {
-    const f = counted("f");
-    const { transcript } = await run([{ calls: [{ tool: "f", input: {} }] }, { text: "4" }], { tools: [f.tool] });
-    expect(transcript.turns[0]?.turn.calls).toMatchObject([{ inputText: "{}" }]);
-    expect(transcript.turns[0]?.results).toMatchObject([{ isError: true }]);
-  });
-
-  test("A5: a call that max_tokens cut off is not made", async () => {
-    const f = counted("f");
-    const cutOff = { calls: [{ tool: "f", inputText: '{"k":1,"ids":[1,2' }], end: "cut_off" } as const;
-    const { ending } = await run([cutOff, cutOff], { tools: [f.tool] });
-    expect([ending, f.inputs]).toEqual([{ type: "cut_off", reason: "max_tokens" }, []]);
-  });
-
-  test("a streamed input that is not JSON is not repaired", async () => {
-    const f = counted("f", { input: z.object({ k: z.number().optional() }) });
-    const { served } = await run([{ calls: [{ tool: "f", inputText: '{"k":1,"ids":[1,2' }] }, { text: "4" }], {
-      tools: [f.tool],
-    });
-    expect(f.inputs).toEqual([]);
-    expect(lastMessage(served, 1)?.content).toMatchObject([{ is_error: true }]);
-  });
-
   test("a deeply nested input, or one with __proto__, reaches no handler", async () => {
     const f = counted("f", { input: z.looseObject({}) });
     const deep = `{"k":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
@@ -178,13 +127,6 @@ describe("direct calls", () => {
     }
     expect([f.inputs, Object.hasOwn(Object.prototype, "polluted")]).toEqual([[], false]);
     expect(endings).toEqual([expect.stringMatching(/answered|provider_failed/), "answered"]);
-  });
-
-  test("an unknown tool is named in its result, quoted", async () => {
-    const { served } = await run([{ calls: [{ tool: "no]\n[from f" }] }, { text: "4" }], {
-      tools: [counted("f").tool],
-    });
-    expect(lastMessage(served, 1)?.content[0]?.content).toMatch(/^There is no tool "no\]\\n\[from f"\./);
   });
 
   test("A6: thinking is sent back unchanged, before the call that followed it", async () => {
@@ -295,7 +237,7 @@ describe.each([
     expect(JSON.stringify(served.asked[0]?.body.tools)).toContain("{ n: number }[]");
   });
 
-  test("A8: a paused program is answered in its container, with the same tools and only with results", async () => {
+  test("A8, A15: a paused program is answered in its container, which the end of a stream names, with the same tools and only with results", async () => {
     const { served } = await hosted([
       paused(use("toolu_d1", "depot", { id: 1 }, fromProgram)),
       { raw: { content: [printed("8"), text("8")] } },
@@ -381,14 +323,6 @@ describe.each([
     expect([answer, served.refusals]).toEqual(["4", []]);
     expect(served.asked.map(({ body }) => (body.messages as unknown[]).length)).toEqual([1, 2, 3]);
     expect((await hosted([pause, pause, pause], { maxTurns: 2 })).ending).toEqual({ type: "turns_spent", allowed: 2 });
-  });
-
-  test("A15: a container that is named only at the end of a stream is used", async () => {
-    const { served } = await hosted([
-      paused(use("toolu_d1", "depot", { id: 1 }, fromProgram)),
-      { raw: { content: [printed("8"), text("8")] } },
-    ]);
-    expect(served.asked[1]?.body.container).toBe("container_q");
   });
 
   test("A16: output that only the provider can read is sent back unchanged, and is nowhere text", async () => {
@@ -495,21 +429,6 @@ test("A10: a result that looks like an image is sent to a program as text", asyn
     { tools: [makeTool({ name: "picture", handler: () => image })], programs: "hosted" },
   );
   expect(lastMessage(served, 1)?.content).toMatchObject([{ content: JSON.stringify(image) }]);
-});
-
-test("X5: the calls of a reply whose request was repeated are made once", async () => {
-  const f = counted("f", { effect: "write" });
-  const again: WireStep = { fault: "status", status: 529, headers: { "retry-after-ms": "1" } };
-  const { ending } = await run([again, { calls: [{ tool: "f", input: { k: 1 } }] }, again, { text: "4" }], {
-    tools: [f.tool],
-    retries: 1,
-  });
-  expect([ending.type, f.inputs.length]).toEqual(["answered", 1]);
-});
-
-test("two tools of one name are refused before any request", async () => {
-  const tools = [counted("f").tool, counted("f").tool];
-  await expect(createRuntime({ tools, sandbox: createMemorySandbox() })).rejects.toThrow('"f"');
 });
 
 async function withEvents<Value>(act: (onEvent: NonNullable<Asking["onEvent"]>) => Promise<Value>) {

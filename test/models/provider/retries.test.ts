@@ -104,20 +104,6 @@ describe.each(someOf(WIRES, 2))("with %s", (name, wire) => {
     },
   );
 
-  test("cancelling while a repetition is waited for ends the turn", async () => {
-    const controller = new AbortController();
-    const { reply } = await ask(
-      wire,
-      [{ fault: "event" }, { text: "Late." }],
-      {},
-      {
-        signal: controller.signal,
-        onRetry: () => controller.abort(),
-      },
-    );
-    expect(reply).toEqual({ type: "aborted" });
-  });
-
   test("a conversation whose reply broke off goes on, and repeats nothing that it has sent", async () => {
     const call = { calls: [{ tool: "f", input: { k: 1 } }] };
     await using served = await serve(wire, [{ fault: "event" }, call, { fault: "event" }, { text: "4" }]);

@@ -151,6 +151,7 @@ describe.each([
     [400, { message: "Request contains an invalid argument.", code: "invalid_request" }],
     [400, { message: "The legacy Interactions API schema is no longer supported.", code: "invalid_request" }],
     [403, { message: "The caller does not have permission", code: 403 }],
+    [400, { message: "interaction_1 is too long", code: "invalid_request" }],
     [401, { message: "The interaction interaction_1 does not exist", code: 401 }],
   ])("no other refusal is answered with the whole history (%i %j)", async (status, error) => {
     await using served = await serve(storedWire, [...SIGNED]);

@@ -1,33 +1,6 @@
 import { expect, test } from "vitest";
 import { StreamedStep } from "../../../../src/models/gemini/interactions/streamed-step.ts";
 
-test("pieces are put together, and what the step began with stays", () => {
-  const step = new StreamedStep({
-    type: "model_output",
-    content: [{ type: "text", text: "Four", annotations: [1] }],
-    later: { field: 1 },
-  });
-  step.addText("te");
-  step.addText("en");
-  step.addAnnotations([2]);
-  step.addOther({ type: "image", data: "eHg=" });
-  step.addText(".");
-  step.addOther({ type: "unknown", text: "x" });
-  step.sign("c2ln");
-  expect(step.whole).toEqual({
-    step: {
-      type: "model_output",
-      content: [
-        { type: "text", text: "Fourteen", annotations: [1, 2] },
-        { type: "image", data: "eHg=" },
-        { type: "text", text: "." },
-      ],
-      later: { field: 1 },
-      signature: "c2ln",
-    },
-  });
-});
-
 test("a hundred thousand pieces of one step are put together in linear time", () => {
   const step = new StreamedStep({ type: "model_output" });
   const count = 100_000;

@@ -278,10 +278,3 @@ test("whatever of indexes and ids a server leaves out or repeats, no call is rea
     { numRuns: runs(3000) },
   );
 });
-
-test('programs: "hosted" is refused, because this provider has none that call tools', async () => {
-  await using served = await serve(chatWire, []);
-  await expect(ask(served, { programs: "hosted" })).rejects.toThrow(
-    'agent({ programs }): expected "local" or "none", because openai-chat:gpt-test',
-  );
-});

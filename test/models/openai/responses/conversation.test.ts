@@ -255,13 +255,6 @@ describe.each([
     expect([answer, served.refusals, f.inputs]).toEqual(["4", [], []]);
   });
 
-  test("R9: no call of an incomplete response is made", async () => {
-    const f = counted("f");
-    const cutOff = { calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" } as const;
-    const { ending } = await here([cutOff, cutOff], { tools: [f.tool] });
-    expect([ending, f.inputs]).toEqual([{ type: "cut_off", reason: "max_output_tokens" }, []]);
-  });
-
   test("R9: no call of a response with an incomplete call is made", async () => {
     const f = counted("f");
     for (const status of ["in_progress", "incomplete"]) {
@@ -269,15 +262,6 @@ describe.each([
       const { ending } = await here([cutOff, cutOff], { tools: [f.tool] });
       expect([ending.type, f.inputs]).toEqual(["cut_off", []]);
     }
-  });
-
-  test("R10: arguments that break off are refused with a sentence", async () => {
-    const f = counted("f");
-    const { served, answer } = await here([{ calls: [{ tool: "f", inputText: "{" }] }, { text: "4" }], {
-      tools: [f.tool],
-    });
-    expect([answer, f.inputs]).toEqual(["4", []]);
-    expect(inputOf(served, 1).at(-1)).toMatchObject({ output: expect.stringContaining("it is not JSON") });
   });
 
   test("R11: a call in a namespace is that namespace's tool", async () => {
