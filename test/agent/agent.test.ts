@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { agentAsTool, type AgentEvent, createRuntime, PortcullisError } from "../../src/index.ts";
+import { agentAsTool, createRuntime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Model } from "../../src/models/index.ts";
 import { checkTranscript } from "../../src/agent/check-transcript.ts";
@@ -10,7 +10,6 @@ import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 import { manualClock } from "../support/clock.ts";
 import { signal } from "../support/tools.ts";
 import { resultsBefore, talk } from "./talk.ts";
-import { testOfAll } from "../support/all-tests.ts";
 
 const both = ["direct", "programmatic"] as const;
 const direct = (changes: Parameters<typeof makeTool>[0] = {}) => makeTool({ allowedCallers: ["direct"], ...changes });
@@ -94,11 +93,6 @@ test("a model's program runs in the runtime's sandbox, and only its result is se
   expect(talked.usage.calls).toBe(1);
   expect(talked.calls).toMatchObject([{ callId: "call-1/1", tool: "numbers", caller: "programmatic" }]);
   expect(talked.model.conversations[0]?.[0]?.opening.runProgram?.description).toContain("tools.numbers(input:");
-});
-
-test("a program with a syntax error gets that error as its result, and nothing runs", async () => {
-  const talked = await talk([{ programs: ["return ("] }, { text: "?" }], { tools: [], programs: "local" });
-  expect(resultsBefore(talked, 1)).toMatchObject([{ isError: true, text: expect.stringContaining("SyntaxError") }]);
 });
 
 test("a program that is not text gets a result that says so, and nothing runs", async () => {
@@ -290,24 +284,6 @@ test('programs: "hosted" is refused for a model that hosts none, before any requ
 
 // ---- results ---------------------------------------------------------------------------------------------------
 
-test("a large result of a direct call is sent as its shape and beginning with its size, which is journalled", async () => {
-  const rows = Array.from({ length: 5000 }, (_, n) => ({ n, name: `row ${n}` }));
-  const talked = await talk([{ calls: [call("rows")] }, { text: "Many." }], {
-    tools: [direct({ name: "rows", handler: () => rows })],
-  });
-  const bytes = JSON.stringify(rows).length;
-  const [result] = resultsBefore(talked, 1);
-  expect(Buffer.byteLength(result?.text ?? "")).toBeLessThanOrEqual(16 * 1024);
-  expect(JSON.parse(result?.text ?? "")).toMatchObject({ bytes, count: 5000, shape: "{ n: number, name: string }[]" });
-  expect(result?.provenance).toEqual({
-    tool: "rows",
-    bytes,
-    cut: "of which only a part is shown",
-    at: expect.any(Number),
-  });
-  expect(talked.calls).toMatchObject([{ bytes, outcome: { type: "value", shape: "array of 5000" } }]);
-});
-
 test("a hosted program gets whole, unchanged results", async () => {
   const rows = makeTool({ name: "rows", handler: () => `\u001b${"x".repeat(50_000)}` });
   const calls = [{ tool: "rows", caller: "programmatic" as const }];
@@ -318,62 +294,6 @@ test("a hosted program gets whole, unchanged results", async () => {
 test("control characters in an invented tool name are escaped", async () => {
   const talked = await talk([{ calls: [call("\u001b[2J")] }, { text: "No." }], { tools: [] });
   expect(resultsBefore(talked, 1)).toMatchObject([{ provenance: { tool: "\\u001b[2J" } }]);
-});
-
-test("a handler's error stays on the host, and its tool_failed message reaches the model", async () => {
-  const secret = direct({
-    name: "secret",
-    handler: () => {
-      throw new Error("password hunter2");
-    },
-  });
-  const open = direct({
-    name: "open",
-    handler: () => {
-      throw new PortcullisError("tool_failed", "There is no such article.");
-    },
-  });
-  const talked = await talk([{ calls: [call("secret"), call("open")] }, { text: "No." }], { tools: [secret, open] });
-  expect(JSON.stringify(talked.transcript)).not.toContain("hunter2");
-  expect(resultsBefore(talked, 1)).toMatchObject([
-    { isError: true, text: expect.stringMatching(/^ {2}secret failed\./) },
-    { isError: true, text: "  There is no such article." },
-  ]);
-});
-
-test("the middle of a long failure is left out, with its whole length", async () => {
-  const wordy = direct({
-    handler: () => {
-      throw new PortcullisError("tool_failed", `The server says: ${"x".repeat(1_000_000)} Ask again.`);
-    },
-  });
-  const [result] = resultsBefore(await talk([{ calls: [call("t")] }, { text: "No." }], { tools: [wordy] }), 1);
-  expect(Buffer.byteLength(result?.text ?? "")).toBeLessThan(17 * 1024);
-  expect(result?.text).toMatch(/^  The server says: x+\n  … \d+ bytes left out …\n  x+ Ask again\.$/);
-  expect(result?.provenance).toEqual({
-    tool: "t",
-    bytes: 1_000_028,
-    cut: "of which the middle is left out",
-    at: expect.any(Number),
-  });
-});
-
-test("the conversation's own approve decides, and a denial is a result", async () => {
-  const pay = direct({ name: "pay", effect: "write", approval: "always" });
-  const asked: unknown[] = [];
-  const approve = (request: { readonly tool: string; readonly input: unknown }) => {
-    asked.push(request.input);
-    return (request.input as { readonly sum: number }).sum < 10;
-  };
-  const talked = await talk([{ calls: [call("pay", { sum: 5 }), call("pay", { sum: 50 })] }, { text: "Paid 5." }], {
-    tools: [pay],
-    approve,
-  });
-  expect(asked).toEqual([{ sum: 5 }, { sum: 50 }]);
-  expect(resultsBefore(talked, 1)).toMatchObject([
-    { text: '"ok"' },
-    { isError: true, text: expect.stringContaining("approval was denied") },
-  ]);
 });
 
 test("a call that misses the provider's deadline is given up, the program gets a timeout, and the late answer is dropped once", async () => {
@@ -432,23 +352,6 @@ test("a conversation ends after maxTokens, unless the last turn is an answer", a
   expect(answered.ending.type).toBe("answered");
 });
 
-test("no call of a turn that was cut off is made", async () => {
-  let ran = 0;
-  const count = direct({ handler: () => (ran += 1) });
-  const { ending } = await talk(
-    [{ text: "I will", calls: [call("t")], end: { type: "cut_off", reason: "max_tokens" } }],
-    { tools: [count] },
-  );
-  expect(ending).toEqual({ type: "cut_off", reason: "max_tokens" });
-  expect(ran).toBe(0);
-});
-
-test("a refusal of the model is an ending", async () => {
-  const { ending, answer } = await talk([{ end: { type: "refused", reason: "harmful" } }], { tools: [] });
-  expect(ending).toEqual({ type: "refused", reason: "harmful" });
-  expect(answer).toBeUndefined();
-});
-
 test("an unfinished turn is requested again without new messages, up to maxTurns", async () => {
   const unfinished: ScriptedTurn = { end: { type: "unfinished" } };
   const talked = await talk([unfinished, unfinished, { text: "4" }], { tools: [] });
@@ -466,14 +369,6 @@ test("an unfinished turn is requested again without new messages, up to maxTurns
       )
     ).ending.type,
   ).toBe("turns_spent");
-});
-
-test("a provider's failure ends a conversation, and the transcript is kept", async () => {
-  const failure = { code: "overloaded", message: "The provider is overloaded." } as const;
-  const script = [{ calls: [call("t")] }, { failure, usage: { inputTokens: 7 } }];
-  const { ending, transcript, usage } = await talk(script, { tools: [direct()] });
-  expect(ending).toEqual({ type: "provider_failed", failure });
-  expect([transcript.turns.length, usage.inputTokens]).toEqual([1, 7]);
 });
 
 test("cancelling aborts running calls, starts no others, and every call has a result", async () => {
@@ -513,11 +408,6 @@ test("a conversation that is cancelled before its start sends no request, and on
     onEvent: (event) => event.type === "call_ended" && controller.abort(),
   });
   expect(during.ending).toEqual({ type: "cancelled" });
-});
-
-test("cancelling ends the wait for a script that does not answer", async () => {
-  const talked = await talk([() => new Promise<never>(() => {})], { tools: [], signal: AbortSignal.timeout(20) });
-  expect(talked.ending).toEqual({ type: "cancelled" });
 });
 
 test("cancelling when a turn arrives makes none of its calls, and the transcript and usage have the turn", async () => {
@@ -586,20 +476,6 @@ test("programs count as calls: of four hundred in one turn the allowed number ru
   ).toHaveLength(390);
 });
 
-testOfAll("a second turn with too many calls ends the conversation with their number, and none is made", async () => {
-  const inputs: unknown[] = [];
-  const tool = direct({ handler: (input: unknown) => inputs.push(input) });
-  const calls = Array.from({ length: 200_000 }, () => ({ tool: "t" }));
-  const { ending, transcript } = await talk([{ calls }, { calls }], { tools: [tool] });
-  expect(ending).toMatchObject({
-    type: "provider_failed",
-    failure: {
-      message: expect.stringMatching(/200000 calls.* 1000 /) as string,
-    },
-  });
-  expect([inputs, transcript.turns.map(({ turn }) => turn.calls)]).toEqual([[], [[], []]]);
-});
-
 test("if a model's own code throws, agent rejects and the journal has an outcome", async () => {
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), journal });
@@ -653,23 +529,4 @@ test("a tool named run_program is refused where programs run", async () => {
   const tool = direct({ name: "run_program" });
   await expect(talk([], { tools: [tool], programs: "local" })).rejects.toThrow('A tool is called "run_program"');
   expect((await talk([{ text: "4" }], { tools: [tool] })).ending.type).toBe("answered");
-});
-
-test.each([
-  ["throws", () => Promise.reject(new Error("no"))],
-  [
-    "throws at once",
-    () => {
-      throw new Error("no");
-    },
-  ],
-])("a listener that %s changes nothing", async (_, listener: () => unknown) => {
-  const heard: string[] = [];
-  const onEvent = ({ type }: AgentEvent) => {
-    heard.push(type);
-    // Not a mock, which would handle what is rejected.
-    return listener();
-  };
-  expect((await talk([{ text: "4" }], { tools: [], onEvent })).ending.type).toBe("answered");
-  expect(heard).toContain("conversation_ended");
 });

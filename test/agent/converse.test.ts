@@ -308,14 +308,6 @@ describe("interrupting", () => {
     expect(report.answer).toBe("Pay.|1|1");
     expect(report.usage.calls).toBe(2);
   });
-
-  test("does nothing where nothing is under way", async () => {
-    const { talk } = await talkWith([ECHO, ECHO]);
-    talk.interrupt();
-    expect((await talk.say("One.")).answer).toBe("One.");
-    talk.interrupt();
-    expect((await talk.say("Two.")).answer).toBe("Two.");
-  });
 });
 
 describe("disposing", () => {
@@ -569,30 +561,6 @@ describe("continuing", () => {
     const foreign = runtime.converse({ model, continue: talk.execution, tenant: "acme" });
     await expect(foreign).rejects.toMatchObject({ code: "execution_unknown" });
   });
-});
-
-test("a conversation of several messages that is cut after any record goes on to the same end", async () => {
-  const paid = toolOf("paid", () => 1, { approval: "always" });
-  const script: readonly ScriptedStep[] = [
-    { calls: [{ tool: "look" }], programs: ["return tools.look({})"] },
-    ECHO,
-    { calls: [{ tool: "paid" }] },
-    ECHO,
-  ];
-  const says = ["One.", "Two."];
-  const { journal, talk } = await talkWith(script, [look, paid], { approve: () => true });
-  for (const text of says) await talk.say(text);
-  const records = await Array.fromAsync(journal.read(talk.execution));
-  for (let cut = 1; cut <= records.length; cut += 1) {
-    const { runtime } = await runtimeOf([look, paid], await copied(journal, talk.execution, cut));
-    const model = scriptedModel(script);
-    const taken = await runtime.converse({ model, continue: talk.execution, approve: () => true });
-    const told = records.slice(0, cut).filter((record) => record.type === "message" && record.from === "user").length;
-    let report = records[cut - 1]?.type === "rest" || told === 0 ? undefined : await taken.say();
-    for (const text of says.slice(told)) report = await taken.say(text);
-    if (report) expect({ cut, answer: report.answer }).toEqual({ cut, answer: "Two.|1" });
-    await taken[Symbol.asyncDispose]();
-  }
 });
 
 test("what the developer says comes after what the package says, documents apart, for the tools and the model there are", async () => {

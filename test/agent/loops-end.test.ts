@@ -207,15 +207,6 @@ describe("a model that repeats itself", () => {
   });
 });
 
-test("a turn with too many calls is told once, and a conversation that is taken up after it goes on alike", async () => {
-  const many = { calls: Array.from({ length: 1001 }, () => ({ tool: "look" })) };
-  const { report } = await run([call(1), ({ said }) => (said.length > 1 ? { text: "Fewer." } : many)]);
-  expect(report.answer).toBe("Fewer.");
-  expect(saidIn(report)).toEqual(["", "", "turn_invalid"]);
-  const twice = await run([many, many]);
-  expect(twice.report.ending).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
-});
-
 test("stopWhen ends a conversation after the calls of a turn", async () => {
   const { report } = await run([call(1), call(2), { text: "No." }], { stopWhen: ({ turns }) => turns.length === 2 });
   expect(report.ending).toEqual({ type: "stopped" });

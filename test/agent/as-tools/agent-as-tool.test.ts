@@ -179,9 +179,7 @@ test.each<[object, string]>([
     { model: {} },
     'agentAsTool({ model }): expected a model, like anthropic({ model: … }), or its name: anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, gemini-interactions:NAME, or "inherit", got {}.',
   ],
-  [{ maxTurns: 0 }, "agentAsTool({ maxTurns }): expected a whole number from 1 to 10000, got 0."],
   [{ tool: [] }, 'agentAsTool: there is no option "tool", did you mean tools?'],
-  [{ programs: "remote" }, 'agentAsTool({ programs }): expected "local", "hosted" or "none", got "remote".'],
   [
     { programs: "hosted", model: scriptedModel([], { hostsPrograms: false }) },
     'agentAsTool({ programs }): expected "local" or "none", because scripted:script does not host programs',

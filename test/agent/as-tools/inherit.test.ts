@@ -138,9 +138,6 @@ test("stopWhen ends an agent, and a model of its fallbacks goes on with another 
 test.each([
   [{ model: "inherited" }, "agentAsTool({ model }): expected a model"],
   [{ answer: { type: "object", properties: {} } }, "agentAsTool({ answer }): this is a plain JSON Schema. Wrap it"],
-  [{ answer: 1 }, "agentAsTool({ answer })"],
-  [{ stopWhen: true }, "agentAsTool({ stopWhen })"],
-  [{ fallbacks: ["nobody:x"] }, "agentAsTool({ fallbacks })"],
   [{ compact: () => [] }, 'agentAsTool: there is no option "compact"'],
 ])("%j is refused by its name when the agent is made", (options, message) => {
   expect(() => inheriting(options)).toThrow(message);

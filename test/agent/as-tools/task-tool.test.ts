@@ -94,14 +94,12 @@ test("a measurement does not call it, because it is an agent", () => {
 
 test.each([
   ["no list", "clerk", {}, "taskTool(agents): expected agents made by agentAsTool or loadAgents, at least one"],
-  ["an empty list", [], {}, "taskTool(agents): expected agents"],
   [
     "another tool",
     [agent("clerk"), makeTool()],
     {},
     "taskTool(agents[1]): expected an agent made by agentAsTool or loadAgents",
   ],
-  ["no tool", [null], {}, "taskTool(agents[0]): expected an agent"],
   ["two of one name", [agent("clerk"), agent("clerk")], {}, 'Two tools are named "clerk"'],
   [
     "no caller in common",
@@ -111,7 +109,6 @@ test.each([
   ],
   ["a wrong caller", [agent("a")], { allowedCallers: ["model"] }, "taskTool({ allowedCallers })"],
   ["an unknown option", [agent("a")], { description: "x" }, 'taskTool: there is no option "description"'],
-  ["a wrong name", [agent("a")], { name: "a-b" }, 'Tool "a-b": this name cannot be used'],
 ])("%s is refused", (_, agents, options, message) => {
   const make = () => taskTool(agents as never, options as never);
   expect(make).toThrow(PortcullisError);

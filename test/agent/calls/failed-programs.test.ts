@@ -16,20 +16,3 @@ test("the last program that failed in an earlier turn is corrected first, and ea
   failed.begin("c4", "a");
   expect(failed.before(2)).toBeUndefined();
 });
-
-test("a program that was begun keeps what it corrects", () => {
-  const failed = new FailedPrograms();
-  failed.fail({ execution: "a", startedAt: 1, turn: 0 });
-  expect(failed.hasBegun("c1")).toBe(false);
-  failed.begin("c1", "a");
-  expect([failed.hasBegun("c1"), failed.correctedBy("c1")]).toEqual([true, "a"]);
-  failed.begin("c2", undefined);
-  expect([failed.hasBegun("c2"), failed.correctedBy("c2")]).toEqual([true, undefined]);
-});
-
-test("a program that is gone from the journal is corrected no more", () => {
-  const failed = new FailedPrograms();
-  failed.fail({ execution: "a", startedAt: 1, turn: 0 });
-  failed.forget("a");
-  expect(failed.before(1)).toBeUndefined();
-});

@@ -48,20 +48,17 @@ test("without arguments $ARGUMENTS is empty", async () => {
 
 test.each([
   ["Do\n\n  it in $2.", "a", "fix-issue.md:3: $2 has no argument: 1 was given."],
-  ["---\nname: x\n---\n\nDo $1.", "", "fix-issue.md:5: $1 has no argument: 0 were given."],
   ["---\nname: x\n---\n\nDo it.", "a", "fix-issue.md:5: the text has no place for argument 1 of 1"],
   [
     "Do $1 and $3.",
     "a b c d",
     "fix-issue.md:1: the text has no place for argument 2 of 4: write $ARGUMENTS or $2 there.",
   ],
-  ["Do $1.", ["a", "b"], "fix-issue.md:1: the text has no place for argument 2 of 2"],
   ["---\nname: x\n---\n \n", "", "fix-issue.md:4: there is no text below the fields"],
   ["---\nallowed-tools: x\n---\nDo.", "", 'fix-issue.md:2: there is no field "allowed-tools"'],
   ["---\nmodel: inherit\n---\nDo.", "", "fix-issue.md:2: a command has no conversation to inherit a model from"],
   ["---\nmodel: opus\n---\nDo.", "", "fix-issue.md:2: expected a model"],
   ["Do.", 1, "loadCommand(file, args): expected a text, or an array of texts"],
-  ["Do.", ["a", 1], "loadCommand(file, args): expected"],
   ["Do $1.", "x".repeat(1024 * 1024 + 1), "loadCommand(file, args): expected"],
   ["\n---\ntools: []\n---\nDo.", "", "fix-issue.md:2: fields begin in the first line: take out what is above ---."],
 ])("%j with %j is refused", async (text, args, message) => {

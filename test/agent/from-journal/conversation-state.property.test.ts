@@ -9,7 +9,6 @@ import {
 } from "../../../src/agent/from-journal/conversation-state.ts";
 import { standingOfConversation } from "../../../src/agent/from-journal/conversation-standing.ts";
 import { readBelow, readPastConversation } from "../../../src/agent/from-journal/past-conversation.ts";
-import { createRuntime, PortcullisError } from "../../../src/index.ts";
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
 import { listExecutions } from "../../../src/executions/list-executions.ts";
 import { readFacts } from "../../../src/executions/read-facts.ts";
@@ -18,15 +17,13 @@ import type { Journal } from "../../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import type { CallRecord, ConversationHeader, JournalRecord } from "../../../src/journal/record.ts";
 import type { OneRecord } from "../../../src/journal/state-log.ts";
-import type { ModelCall, TurnEnd } from "../../../src/models/model.ts";
-import { drivenHere } from "../../../src/programs/driven.ts";
+import type { ModelCall } from "../../../src/models/model.ts";
 import type { Scope } from "../../../src/programs/scope.ts";
 import { takeRecords } from "../../serve/live/take-records.ts";
 import { viewExecution } from "../../../src/views/view-execution.ts";
-import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../../src/testing.ts";
-import { makeTool } from "../../gate/open-session.ts";
+import { scriptedModel } from "../../../src/testing.ts";
 import { header } from "../../journal/records.ts";
-import { runs, testOfAll } from "../../support/all-tests.ts";
+import { runs } from "../../support/all-tests.ts";
 
 const AT = 1_700_000_000_000;
 const { kind: _, program: __, source: ___, sandbox: ____, ...BASE } = header("one");
@@ -335,124 +332,6 @@ async function cutAt(records: readonly JournalRecord[], length: number): Promise
   if (length > 1) await journal.append("one", 1, records.slice(1, length));
   return journal;
 }
-
-const worked = {
-  text: fc.string({ maxLength: 5 }),
-  calls: fc.array(
-    fc.record({ tool: fc.constantFrom("read", "pay", "large", "absent"), inputText: fc.constantFrom("{}", "{}", "{") }),
-    { maxLength: 3 },
-  ),
-  programs: fc.array(
-    fc.constantFrom("return tools.pay({})", "return tools.large({}).then((all) => save('n', all))", "return ("),
-    { maxLength: 1 },
-  ),
-};
-const scriptedTurns: fc.Arbitrary<ScriptedTurn> = fc.oneof(
-  { weight: 6, arbitrary: fc.record(worked) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      ...worked,
-      end: fc.constantFrom<TurnEnd>({ type: "cut_off", reason: "length" }, { type: "refused", reason: "no" }),
-    }),
-  },
-  { weight: 1, arbitrary: fc.constant({ failure: { code: "overloaded", message: "Later." } }) },
-);
-const DOINGS = ["say", "go on", "step", "answer", "setTools"] as const;
-
-testOfAll(
-  "the state of a conversation that a runtime drives is that of its journal, at each turn of its model",
-  async () => {
-    const seen = new Set<string>();
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(scriptedTurns, { minLength: 3, maxLength: 12 }),
-        fc.array(fc.tuple(fc.constantFrom("say", ...DOINGS), fc.boolean()), { minLength: 1, maxLength: 8 }),
-        async (turns, doings) => {
-          const journal = createMemoryJournal();
-          const compare = async () => {
-            const { log } = drivenHere(journal, "one") ?? {};
-            if (!(log instanceof ConversationLog)) return;
-            await log.append({ type: "retry", attempt: 1, reason: "compared", delayMs: 0, at: AT });
-            const past = await readPastConversation(journal, "one", "default");
-            expect(log.state).toEqual(past.state);
-          };
-          const callers = ["direct", "programmatic"] as const;
-          const tools = [
-            makeTool({ name: "read", allowedCallers: callers }),
-            makeTool({ name: "pay", allowedCallers: callers, effect: "write", approval: "always" }),
-            makeTool({ name: "large", allowedCallers: callers, handler: () => "x".repeat(5000) }),
-          ];
-          let at = 0;
-          const step: ScriptedStep = async () => {
-            await compare();
-            at += 1;
-            return { usage: { inputTokens: 900, outputTokens: 1 }, ...turns[(at - 1) % turns.length] };
-          };
-          const steps = Array.from({ length: 100 }, () => step);
-          const model = scriptedModel(steps);
-          await using runtime = await createRuntime({
-            tools,
-            journal,
-            sandbox: createMemorySandbox(),
-            approve: () => "later",
-          });
-          await using talk = await runtime.converse({
-            model,
-            fallbacks: [scriptedModel(steps, { name: "scripted:other" })],
-            execution: "one",
-            maxTurns: 5,
-            compact: (history) => history.slice(-2),
-            contextTokens: 1000,
-            limits: { outputBytes: 1000 },
-          });
-          let open: string[] = [];
-          for (const [doing, decides] of doings)
-            try {
-              if (doing === "say" || doing === "go on") {
-                const { ending } = await talk.say(doing === "say" ? "Do it." : undefined);
-                const held = ending.type === "waiting" ? ending.approvals : [];
-                if (held.length === 0 || !decides) continue;
-                await runtime.decide(
-                  "one",
-                  Object.fromEntries(
-                    held.map(({ callId }) => [callId, { allow: true, remember: "execution" as const }]),
-                  ),
-                );
-                await talk.say();
-              } else if (doing === "step") open = (await talk.step("One.")).calls.map(({ callId }) => callId);
-              else if (doing === "answer") for (const callId of open.splice(0)) await talk.answer(callId, { value: 1 });
-              else await talk.setTools(tools.slice(decides ? 1 : 0));
-              seen.add(doing);
-            } catch (error) {
-              if (!PortcullisError.is(error)) throw error;
-            }
-          // All parts say alike how it stood after each of its records.
-          const records = await Array.fromAsync(journal.read("one"));
-          for (const { type } of records) seen.add(type);
-          seen.delete(WAITED);
-          for (let length = 1; length <= records.length; length += 1)
-            await compareReaders(await cutAt(records, length), records.slice(0, length), seen);
-        },
-      ),
-      { numRuns: 40 },
-    );
-    const types = [
-      "header",
-      "message",
-      "rest",
-      "model",
-      "tools",
-      "compact",
-      "call",
-      "decision",
-      "answered",
-      "artifact",
-    ];
-    expect([...seen]).toEqual(expect.arrayContaining([...types, ...DOINGS]));
-  },
-  120_000,
-);
 
 test("a conversation that goes on holds nothing of a client's result or of a decision once the model has the result", () => {
   const state = new ConversationState();
