@@ -12,7 +12,7 @@ import {
   type Runtime,
   type RuntimeOptions,
 } from "../../src/index.ts";
-import { createMemoryJournal, exportLines, importLines, type Journal } from "../../src/journal/index.ts";
+import { createMemoryJournal, importLines, type Journal } from "../../src/journal/index.ts";
 import type { ArtifactRecord, JournalRecord } from "../../src/journal/record.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
@@ -260,13 +260,6 @@ describe("a value that is too large for a model is kept by itself", () => {
     expect(output.text).toMatch(/\n\nPrinted:\n {2}line\n/);
     expect(output.cut).toEqual({ logLines: 897 });
   });
-
-  test("where no name is left it is shown as before", async () => {
-    await using runtime = await start({ limits: { artifacts: 0 } });
-    const report = await runtime.execute(`return "x".repeat(20_000);`);
-    expect(valueOf(report)).not.toHaveProperty("artifact");
-    expect(report.artifacts).toEqual([]);
-  });
 });
 
 // ---- conversations -----------------------------------------------------------------------------------------------
@@ -322,16 +315,6 @@ describe.each(Object.entries(JOURNALS))(
       const report = await runtime.agent({ model, task: "t" });
       expect(report.answer).toBe("3000");
       expect(report.artifacts.map(({ name }) => name)).toEqual(["result-1"]);
-    });
-
-    test("a large value of a program is read by a later one", async () => {
-      await using runtime = await start({ tools: [all], journal: open() });
-      const { texts } = await converse(runtime, [
-        "return await tools.crm.all({});",
-        `return (await load("result-1")).length;`,
-      ]);
-      expect(texts[0]).toContain(String.raw`await load(\"result-1\")`);
-      expect(texts[1]).toBe("3000");
     });
 
     test("what a program has printed is read by a later one, and another program's has a name of its own", async () => {
@@ -455,18 +438,6 @@ describe.each(Object.entries(JOURNALS))(
       expect(said.answer).toBe('["customer 0","customer 1000","customer 2000"]');
       expect(fetched).toBe(0);
       expect(said.artifacts.map(({ name }) => name)).toEqual(["customers"]);
-    });
-
-    test("artifacts survive export and import", async () => {
-      const journal = open();
-      await using runtime = await start({ tools: [all], journal });
-      const { report } = await converse(runtime, [SAVES]);
-      const ids = (await Array.fromAsync(journal.list())).map(({ execution }) => execution).toReversed();
-      const other = open();
-      await Array.fromAsync(importLines(other, exportLines(journal, ids)));
-      await using second = await start({ tools: [all], journal: other });
-      const read = await second.resumeAgent(report.execution, { model: scriptedModel([]) });
-      expect(await read.artifacts[0]?.read()).toEqual(rowsOf(3000));
     });
   },
 );

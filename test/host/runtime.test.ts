@@ -12,7 +12,6 @@ import { createMemoryJournal } from "../../src/journal/index.ts";
 import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
-import { scriptedGuest } from "../gate/scripted-guest.ts";
 import { listed } from "../journal/journal-suite.ts";
 import { broken, echo, signal, tool } from "../support/tools.ts";
 
@@ -58,19 +57,15 @@ test.each<[unknown, string]>([
   ],
   [{ tools: [{ name: "t" }] }, 'createRuntime({ tools }): expected tools made by defineTool, got {"name":"t"}.'],
   [{ tools: [], sanbox: sandbox }, `createRuntime: there is no option "sanbox", did you mean sandbox? ${OPTIONS}`],
-  [{ tools: [], xyzzyx: 1 }, `createRuntime: there is no option "xyzzyx". ${OPTIONS}`],
   [
     { tools: [], sandbox: "chroot" },
     'createRuntime({ sandbox }): expected "isolate", "docker" or a sandbox, got "chroot".',
   ],
-  [{ tools: [], sandbox: {} }, 'createRuntime({ sandbox }): expected "isolate", "docker" or a sandbox, got {}.'],
   [
     { tools: [], limits: { calls: -1 } },
     "createRuntime({ limits: { calls } }): expected a whole number from 0 to 1000000, got -1.",
   ],
-  [{ tools: [], limits: 5 }, "createRuntime({ limits }): expected an object, got 5."],
   [{ tools: [], approve: true }, "createRuntime({ approve }): expected a function, got true."],
-  [{ tools: [], onEvent: {} }, "createRuntime({ onEvent }): expected a function, got {}."],
   [
     { tools: [], logger: { warn: () => {} } },
     "createRuntime({ logger }): expected a logger with a method error, like pino or console, got {}.",
@@ -84,16 +79,8 @@ test.each<[unknown, string]>([
     "createRuntime({ heldBytes }): expected a whole number of at least 1048576, got 100.",
   ],
   [
-    { tools: [], heldBytes: "1 GB" },
-    'createRuntime({ heldBytes }): expected a whole number of at least 1048576, got "1 GB".',
-  ],
-  [
     { tools: [], tenant: "" },
     'createRuntime({ tenant }): expected a name of 1 to 256 characters of well-formed Unicode, without U+0000, got "".',
-  ],
-  [
-    { tools: [], tenant: 7 },
-    "createRuntime({ tenant }): expected a name of 1 to 256 characters of well-formed Unicode, without U+0000, got 7.",
   ],
 ])("a runtime with wrong options is refused in a sentence (case %#: %j)", async (options, message) => {
   expect(await refusal(createRuntime(options as RuntimeOptions))).toEqual({ code: "option_invalid", message });
@@ -124,7 +111,6 @@ const EXECUTE_OPTIONS =
 test.each<[unknown, unknown, string]>([
   [5, {}, "execute(program): expected source text, got 5."],
   ["return 1", null, "execute(options): expected an object, got null."],
-  ["return 1", { timeout: 5 }, `execute: there is no option "timeout". ${EXECUTE_OPTIONS}`],
   ["return 1", { limit: {} }, `execute: there is no option "limit", did you mean limits? ${EXECUTE_OPTIONS}`],
   [
     "return 1",
@@ -135,12 +121,6 @@ test.each<[unknown, unknown, string]>([
     "return 1",
     { tenant: "x".repeat(257) },
     "execute({ tenant }): expected a name of 1 to 256 characters of well-formed Unicode, without U+0000, got a string of 257 characters.",
-  ],
-  ["return 1", { signal: {} }, "execute({ signal }): expected an AbortSignal, got {}."],
-  [
-    "return 1",
-    { limits: { wallMs: 0.5 } },
-    "execute({ limits: { wallMs } }): expected a whole number from 10 to 2147483647, got 0.5.",
   ],
 ])("an execution with wrong options is refused and not journalled (case %#)", async (program, options, message) => {
   await using runtime = await createRuntime({ tools: [], sandbox });
@@ -165,21 +145,6 @@ test("an execution has the runtime's limits and tenant where it does not say oth
   expect(second).toMatchObject({ tenant: "b", limits: { ...DEFAULT_LIMITS, calls: 6, wallMs: 5000 } });
 });
 
-test("a journal that was handed in is written to", async () => {
-  const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools: [echo], sandbox, journal });
-  const { execution } = await runtime.execute("return await tools.echo({ a: 1 })");
-  expect(runtime.journal).toBe(journal);
-  expect((await Array.fromAsync(journal.read(execution))).map(({ type }) => type)).toEqual([
-    "header",
-    "turn",
-    "call",
-    "answered",
-    "turn",
-    "outcome",
-  ]);
-});
-
 // ---- endings ---------------------------------------------------------------------------------------------------
 
 test("a program that cannot run is reported like any other, and nothing is started or journalled", async () => {
@@ -194,23 +159,6 @@ test("a program that cannot run is reported like any other, and nothing is start
   expect(usage).toMatchObject({ calls: 0, turns: 0 });
   expect(await listed(runtime.journal)).toEqual([]);
   expect(events).toEqual([]);
-});
-
-test("a signal cancels an execution, whether it is aborted before or while a handler works, which is told", async () => {
-  const [started, told] = [signal(), signal()];
-  const hang = tool("hang", (_, { signal: end }) => {
-    end.addEventListener("abort", told.happen);
-    started.happen();
-    return new Promise(() => {});
-  });
-  await using runtime = await createRuntime({ tools: [hang], sandbox });
-  const controller = new AbortController();
-  const running = runtime.execute("return await tools.hang()", { signal: controller.signal });
-  await started.happened;
-  controller.abort();
-  await told.happened;
-  expect((await running).outcome).toEqual({ type: "cancelled" });
-  expect((await runtime.execute("return 1", { signal: controller.signal })).outcome).toEqual({ type: "cancelled" });
 });
 
 test("an execution rejects with the cause where the journal cannot be written", async () => {
@@ -264,20 +212,6 @@ test("who watches is told each step as it happens, calls with what only the oper
   ]);
 });
 
-test.each<[string, () => void]>([
-  [
-    "throws",
-    () => {
-      throw new Error("a fault of the listener");
-    },
-  ],
-  ["rejects later", async () => Promise.reject(new Error("a fault of the listener"))],
-])("a listener that %s changes nothing", async (_, onEvent) => {
-  await using runtime = await createRuntime({ tools: [echo], sandbox, onEvent });
-  const { outcome } = await runtime.execute("console.log(1); return await tools.echo({ a: 1 })");
-  expect(outcome).toEqual({ type: "completed", value: { a: 1 } });
-});
-
 test("the declarations are of the tools that programs may call, and of no other", async () => {
   const hidden = makeTool({ name: "crm.remove", allowedCallers: ["direct"] });
   const both = makeTool({ name: "crm.find", allowedCallers: ["direct", "programmatic"] });
@@ -285,18 +219,6 @@ test("the declarations are of the tools that programs may call, and of no other"
   expect(runtime.declarations()).toContain("find");
   expect(runtime.declarations()).not.toContain("remove");
   expect(runtime.tools.all).toEqual([hidden, both]);
-});
-
-test("a forged call of a tool that programs may not call ends as one of a tool there is not", async () => {
-  const outcomes = [];
-  for (const name of ["hidden", "absent"]) {
-    const turns = [[{ kind: "call", tool: name, body: "{}", idStep: 1 } as const]];
-    const scripted = createMemorySandbox({ guest: () => scriptedGuest(turns, []) });
-    const hidden = makeTool({ name: "hidden", allowedCallers: ["direct"], effect: "write" });
-    await using runtime = await createRuntime({ tools: [hidden], sandbox: scripted });
-    outcomes.push((await runtime.execute("return 1")).outcome);
-  }
-  expect(outcomes[0]).toEqual(outcomes[1]);
 });
 
 // ---- what a program that did not complete had done -----------------------------------------------------------------
@@ -313,54 +235,7 @@ test("a write that waited for approval when its program was cancelled is not tol
   expect(output).toEqual({ text: "The execution was cancelled.", isError: true });
 });
 
-test("of writes of which one was under way and others waited their turn, only that one is perhaps done", async () => {
-  const controller = new AbortController();
-  const handler = () => {
-    controller.abort();
-    return new Promise(() => {});
-  };
-  const slow = makeTool({ name: "slow", effect: "write", concurrency: 1, handler });
-  await using runtime = await createRuntime({ tools: [slow], sandbox });
-  const { output } = await runtime.execute("await Promise.all([tools.slow({}), tools.slow({}), tools.slow({})])", {
-    signal: controller.signal,
-  });
-  expect(output.text).toMatch(/cancelled.*\n\nStarted.*: slow\.$/);
-});
-
-test("a write whose result went over the total is told as done", async () => {
-  const pay = makeTool({ name: "bank.pay", effect: "write", handler: () => "x".repeat(1000) });
-  await using runtime = await createRuntime({ tools: [pay], sandbox, limits: { totalBytes: 100 } });
-  const { outcome, output } = await runtime.execute("await tools.bank.pay({})");
-  expect(outcome).toMatchObject({ type: "stopped", limit: "totalBytes" });
-  expect(output.text).toContain("Already done, and not undone: bank.pay.");
-});
-
-test("an await that is missing between two dots is an error at the call's place", async () => {
-  await using runtime = await createRuntime({ tools: [makeTool({ name: "crm.list" })], sandbox });
-  const { output } = await runtime.execute("const a = await tools.crm.list({}).map((x) => x); return a");
-  expect(output.text).toContain(
-    'line 1, column 17: tools.crm.list(…) returns a promise, which has no property "map": did you forget await?',
-  );
-});
-
 // ---- replay and closing ------------------------------------------------------------------------------------------
-
-test("an execution replays as it was, and no handler runs again", async () => {
-  let runs = 0;
-  const count = tool("count", () => {
-    runs += 1;
-    return runs;
-  });
-  await using runtime = await createRuntime({ tools: [count], sandbox });
-  const { execution, outcome } = await runtime.execute(
-    "return [await tools.count(), Math.random(), Date.now()].length",
-  );
-  expect(outcome).toEqual({ type: "completed", value: 3 });
-  expect(await runtime.execution(execution).records()).toEqual(await Array.fromAsync(runtime.journal.read(execution)));
-  expect(await runtime.execution(execution).replay()).toEqual({ type: "identical" });
-  expect(runs).toBe(1);
-  expect(await refusal(runtime.execution("unknown").replay())).toMatchObject({ code: "execution_unknown" });
-});
 
 test("closing cancels what runs, waits for it, and takes nothing more", async () => {
   const started = signal();
@@ -419,37 +294,6 @@ test("a derived runtime has its own tools, journal and listener, and the limits 
   expect(await listed(runtime.journal)).toHaveLength(1);
 });
 
-test("a tool in a runtime and in one derived from it makes no more calls at once than it may", async () => {
-  const started = signal();
-  const free = signal();
-  let atOnce = 0;
-  let most = 0;
-  const slow = makeTool({
-    name: "slow",
-    concurrency: 1,
-    handler: async () => {
-      most = Math.max(most, (atOnce += 1));
-      started.happen();
-      await free.happened;
-      atOnce -= 1;
-      return null;
-    },
-  });
-  await using runtime = await createRuntime({ tools: [slow], sandbox });
-  await using derived = runtime.derive({ tools: [slow] });
-  const first = runtime.execute("return await tools.slow({})");
-  await started.happened;
-  const called = signal();
-  const second = runtime.derive({ tools: [slow, tool("called", () => called.happen())] });
-  const running = second.execute("const one = tools.slow({}); await tools.called(); return await one");
-  await called.happened;
-  free.happen();
-  expect((await first).outcome.type).toBe("completed");
-  expect((await running).outcome.type).toBe("completed");
-  expect((await derived.execute("return await tools.slow({})")).outcome.type).toBe("completed");
-  expect(most).toBe(1);
-});
-
 test("closing a runtime cancels what runs in those derived from it, and waits for it", async () => {
   const started = signal();
   const ended: string[] = [];
@@ -483,15 +327,7 @@ test("closing a derived runtime leaves the one that it is derived from open, wit
 
 test.each<[unknown, string]>([
   [undefined, "derive(options): expected an object, got undefined."],
-  [
-    { tools: 1 },
-    "derive({ tools }): expected an array of tools made by defineTool, or a function that returns one, got 1.",
-  ],
   [{ tools: [], limit: {} }, 'derive: there is no option "limit", did you mean limits?'],
-  [
-    { tools: [], journal: {} },
-    "derive({ journal }): expected a journal: create, append, read, find, list and renew, got {}.",
-  ],
   [{ tools: [], onEvent: 1 }, "derive({ onEvent }): expected a function, got 1."],
 ])("a runtime is not derived with %j", async (options, message) => {
   await using runtime = await createRuntime({ tools: [], sandbox });

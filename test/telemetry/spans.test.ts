@@ -1,20 +1,14 @@
-import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { PortcullisError } from "../../src/errors.ts";
-import { agentAsTool, createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
+import { agentAsTool, createRuntime, defineTool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { anthropicWire } from "../models/anthropic/wire.ts";
 import { serve } from "../models/wire.ts";
 import { pay } from "./fixtures/pay.ts";
 import { record, type Recording, tree } from "./recording.ts";
-import { testOfAll } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
 const tracer = () => trace.getTracer("the application");
@@ -80,15 +74,6 @@ describe("spans of a program", () => {
       "portcullis.outcome": "value",
       "portcullis.result.size": 1,
     });
-  });
-
-  testOfAll("hundreds at once each keep their own calls", async () => {
-    await using runtime = await createRuntime({ tools: [stock], sandbox });
-    const program = 'await tools.stock.units({ article: "a" }); return await tools.stock.units({ article: "b" });';
-    await Promise.all(Array.from({ length: 100 }, () => runtime.execute(program)));
-    const call = ["execute_tool stock.units", ["SELECT units"]];
-    const one = ["execute_tool run_program", [call, call]];
-    expect(tree(recording.spans())).toEqual(Array.from({ length: 100 }, () => one));
   });
 
   test("failures and refusals are errors by their codes, without a message", async () => {
@@ -267,27 +252,6 @@ describe("spans of a conversation", () => {
     expect(second?.links.map(({ context }) => context.spanId)).toEqual([first?.spanContext().spanId]);
   });
 
-  test("one that its developer holds leads back to where it began, also when it is continued elsewhere", async () => {
-    const journal = createMemoryJournal();
-    const options = { tools: [pay], sandbox, journal, approve: () => "later" as const };
-    const model = () => scriptedModel([{ calls: [{ tool: "pay", input: {} }] }, { text: "done" }]);
-    const first = await createRuntime(options);
-    const began = await tracer().startActiveSpan("POST /talks", async (span) => {
-      const talk = await first.converse({ model: model(), execution: "talk" });
-      await talk.say("Pay.");
-      await talk[Symbol.asyncDispose]();
-      span.end();
-      return span.spanContext().spanId;
-    });
-    await first[Symbol.asyncDispose]();
-    await using second = await createRuntime(options);
-    await second.decide("talk", { "call-1": { allow: true } });
-    await using talk = await second.converse({ model: model(), continue: "talk" });
-    expect((await talk.say()).ending.type).toBe("answered");
-    const agents = recording.spans().filter(({ name }) => name === "invoke_agent");
-    expect(agents.at(-1)?.links.map(({ context }) => context.spanId)).toEqual([began]);
-  });
-
   test("a provider that fails is an error of the turn and of the conversation", async () => {
     await using runtime = await createRuntime({ tools: [], sandbox });
     const failure = { code: "overloaded", message: "key sk-123 is overloaded" } as const;
@@ -329,21 +293,6 @@ describe("an execution that waits", () => {
     const records = await Array.fromAsync(journal.read("order"));
     const traces = records.flatMap((one) => (one.type === "header" || one.type === "claim" ? [one.trace] : []));
     expect(traces).toEqual(programs.map((span) => `00-${span.spanContext().traceId}-${span.spanContext().spanId}-01`));
-  });
-
-  test("links back from another process", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const path = join(folder, "journal.db");
-    const host = join(import.meta.dirname, "fixtures", "traced-host.ts");
-    const { stdout } = await promisify(execFile)(process.execPath, ["--no-warnings", host, path]);
-    const first = JSON.parse(stdout) as { readonly traceId: string; readonly spanId: string };
-    using journal = createSqliteJournal({ path });
-    await using runtime = await createRuntime({ tools: [pay], sandbox, journal });
-    const report = await runtime.resume("order", { decisions: { 1: { allow: true } } });
-    expect(report.outcome).toEqual({ type: "completed", value: "paid" });
-    const [link] = recording.span("execute_tool run_program").links;
-    expect(link?.context).toMatchObject({ traceId: first.traceId, spanId: first.spanId, isRemote: true });
   });
 
   test("a conversation and its program link back as well", async () => {
