@@ -203,7 +203,6 @@ function withChanged(
 
 test.each([
   ["ended", "outcome", { outcome: "{" }, /^Execution "ended", record \d+: its outcome is not that of a program\. /],
-  ["ended", "outcome", { outcome: "null" }, /^Execution "ended", record \d+: its outcome is not that of a program\. /],
   [
     "ended",
     "outcome",
@@ -217,7 +216,6 @@ test.each([
     /^Execution "failed", record \d+: its outcome is not that/,
   ],
   ["waits", "header", { limits: { calls: 1e9 } }, /^Execution "waits", record 0: header\.limits\.calls: expected/],
-  ["waits", "header", { limits: { no: 1 } }, /^Execution "waits", record 0: header\.limits/],
   ["waits", "turn", { event: "{" }, /^Execution "waits", record 1: The journal holds an event that cannot be read/],
 ] as const)(
   "what %s has in its %s is refused with the execution and the record: %j",

@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
-import { createRuntime } from "../../../src/index.ts";
 import { Timers } from "../../../src/programs/drive/program-timers.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
 import { manualClock } from "../../support/clock.ts";
-import { testOfAll } from "../../support/all-tests.ts";
 
 /** Timers of a program of which the driver knows which are open. */
 class Driven {
@@ -40,41 +37,6 @@ class Driven {
   }
 }
 
-test("timers of one turn fire once each, in the order of their times, and of their ids where the times are equal", () => {
-  const driven = new Driven();
-  driven.turn([1, 60], [2, 20], [3, 40], [4, 20]);
-  driven.clock.pass(1_000_000);
-  expect(driven.fired).toEqual([2, 4, 3, 1]);
-});
-
-test("timers of many turns fire when they are due, one that is due sooner before those set earlier", () => {
-  const driven = new Driven();
-  driven.turn([1, 50]);
-  driven.clock.pass(10);
-  driven.turn([2, 20]);
-  driven.turn([3, 0]);
-  driven.clock.pass(19);
-  expect(driven.fired).toEqual([3]);
-  driven.clock.pass(1);
-  expect(driven.fired).toEqual([3, 2]);
-  driven.clock.pass(19);
-  expect(driven.fired).toEqual([3, 2]);
-  driven.clock.pass(1);
-  expect(driven.fired).toEqual([3, 2, 1]);
-});
-
-test("a timer that is set while another fires is not due with it", () => {
-  const driven = new Driven();
-  driven.onFire = (id) => {
-    if (id < 3) driven.turn([id + 1, 5]);
-  };
-  driven.turn([1, 5]);
-  for (const expected of [[1], [1, 2], [1, 2, 3]]) {
-    driven.clock.pass(5);
-    expect(driven.fired).toEqual(expected);
-  }
-});
-
 test("no timer of a turn fires before all of that turn are set, and those that are due by then fire in order", () => {
   const driven = new Driven();
   driven.timers.beginTurn();
@@ -87,18 +49,6 @@ test("no timer of a turn fires before all of that turn are set, and those that a
   expect(driven.fired).toEqual([2, 1]);
   driven.clock.pass(80);
   expect(driven.fired).toEqual([2, 1, 3]);
-});
-
-test("a timer of an earlier turn that is due meanwhile does not make those of this turn fire before all are set", () => {
-  const driven = new Driven();
-  driven.turn([1, 10]);
-  driven.timers.beginTurn();
-  driven.set(2, 5);
-  driven.clock.pass(20);
-  expect(driven.fired).toEqual([]);
-  driven.set(3, 1);
-  driven.timers.endTurn();
-  expect(driven.fired).toEqual([3, 2, 1]);
 });
 
 test("a timer that is cleared does not fire, whether its turn is over or not, and neither do others when all are", () => {
@@ -147,23 +97,6 @@ test("a delay beyond node's longest is waited for in parts", () => {
   expect(driven.fired).toEqual([]);
   driven.clock.pass(1000);
   expect(driven.fired).toEqual([1]);
-});
-
-testOfAll("timers that were set together fire in the order of their times, however long arming takes", async () => {
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
-  const { outcome, execution } = await runtime.execute(`
-    const order = [];
-    await new Promise((done) => {
-      const nap = (ms) => setTimeout(() => order.push(ms) === 3 && done(), ms);
-      nap(60);
-      for (let n = 0; n < 40_000; n += 1) clearTimeout(setTimeout(() => {}, 1_000_000));
-      nap(40);
-      nap(20);
-    });
-    return order;
-  `);
-  expect(outcome).toEqual({ type: "completed", value: [20, 40, 60] });
-  expect((await runtime.execution(execution).replay()).type).toBe("identical");
 });
 
 test("timers of an earlier driver fire after what is left of their times, and after their whole times if its clock was ahead", () => {

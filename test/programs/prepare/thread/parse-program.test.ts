@@ -13,17 +13,10 @@ async function read(code: string): Promise<unknown> {
 test.each([
   "",
   "return await tools.a({});",
-  "for await (const x of y) { z(x) }",
-  "const { a, ...b } = c ?? d?.[e]; return a ** b",
-  "function f() { return new.target }",
   "return /[/`'\"]<a>(b)/.test(`${`<a>(`}`)",
   "return a < b && c > (d)",
   "return (a < b) + (c > d)",
-  "f(a <b, c> (d)); return 010",
   "const t = f(a <b, c> (d)) + `\nimport a from 'b'\n`",
-  "class A { #a = 1; static { this.b = 2 } get a() { return this.#a } }",
-  "label: for (;;) break label",
-  "return 'import x from y; export default enum'",
   "// import a from 'b'\n/* export */ return 1",
   "const text = `\nimport a from 'b'\nexport default 1\n`; return text",
 ])("the JavaScript %j is read as it is", async (code) => {
@@ -59,27 +52,10 @@ test.each([
   ["a!.b!()", "a .b ()"],
   ["function f(this: Foo, a?: number): void {}", "function f(           a         )       {}"],
   ["const f = async <T,>(x: T): Promise<T> => x", "const f = async     (x   )             => x"],
-  ["await tools.a<Row[]>({})", "await tools.a       ({})"],
-  ["new Map<string, number[]>()", "new Map                  ()"],
   ["f<{ a: string }>(b)", "f               (b)"],
   ["return f<'a' | \"b\">(c)", "return f           (c)"],
-  [
-    "return rows.reduce<Array<Object>>((a, r) => [...a, r], [])",
-    "return rows.reduce               ((a, r) => [...a, r], [])",
-  ],
-  [
-    "return rows.reduce<Record<string, number>>((a) => a, {})",
-    "return rows.reduce                        ((a) => a, {})",
-  ],
-  ["rows.map<Promise<Date>>(r => r)", "rows.map               (r => r)"],
-  ["rows.map<(Date | null)>(r => null)", "rows.map               (r => null)"],
-  ["new Set<Array<number>>([1])", "new Set               ([1])"],
-  ["tools.crm.list<Array<{ id: number }>>({})", "tools.crm.list                       ({})"],
-  ["x.map<number> (f)", "x.map         (f)"],
   ["x.map<`a${string}`>(f)", "x.map              (f)"],
   ["interface A { b: string }", ""],
-  ["type A = { b: string }", ""],
-  ["declare const a: number", ""],
   ["abstract class A { abstract b(): void }", "         class A {"],
   [
     "const t: string = `\nimport a from 'b'\nexport default 1\n`",
@@ -129,19 +105,13 @@ const NO_EXPORT = "A program cannot export values. Use `return` instead.";
 
 test.each<[string, string, number, number]>([
   ["import fs from 'node:fs'", NO_IMPORT, 1, 1],
-  ["import 'node:fs';", NO_IMPORT, 1, 1],
-  ['import * as fs from "fs"; return fs', NO_IMPORT, 1, 1],
   ["import type { A } from './a'\nreturn 1", NO_IMPORT, 1, 1],
   ["let x: number\nimport { a } from 'b'", NO_IMPORT, 2, 1],
   ["const a = 1;\n  const fs = await import('fs');", NO_IMPORT, 2, 20],
-  ["if (a) { f(() => { import(b) }) }", NO_IMPORT, 1, 20],
   ["let x: number = 1; await import('fs')", NO_IMPORT, 1, 26],
   ["return import.meta.url", "A program is not a module and has no import.meta.", 1, 8],
-  ["export * from 'a'", NO_EXPORT, 1, 1],
   ["const a = 1; export { a } from 'a'", NO_EXPORT, 1, 14],
-  ["if (a) { export const b = 1 }", NO_EXPORT, 1, 10],
   ["export default class {}", NO_EXPORT, 1, 1],
-  ["export default\n1", NO_EXPORT, 1, 1],
 ])("the module %j is refused with what to do instead", async (code, message, line, column) => {
   expect(await read(code)).toEqual(["program_is_module", message, { line, column }]);
 });
@@ -182,30 +152,13 @@ test.each([
   ["function f(): number { return await tools.a() }\nreturn f()", NOT_ASYNC],
   ["def main():\n    return 1", PYTHON],
   ["for row in rows:\n    print(row)", PYTHON],
-  ["import json\nreturn json.dumps(1)", PYTHON],
-  ["from math import sqrt", PYTHON],
   ["rows = await tools.list()\nreturn [row for row in rows if row]", PYTHON],
-  ["if total > 3:  # enough\n    return 1", PYTHON],
   ["I will list all customers first, and then sum up.", PROSE],
   ["Here is the program:\nreturn 1", PROSE],
 ])("%j is told what it is", async (code, message) => {
   expect(await read(code)).toMatchObject([
     message === NOT_ASYNC ? "await_not_async" : "syntax",
     message,
-    expect.anything(),
-  ]);
-});
-
-test.each([
-  "const foo bar baz qux",
-  "const total = rows sum of all",
-  "return f(a b c d)",
-  "a b",
-  "let x = { if: 1 : }",
-])("the syntax error in %j is reported with the parser's message", async (code) => {
-  expect(await read(code)).toMatchObject([
-    "syntax",
-    expect.stringMatching(/^(Unexpected|Missing|Parsing)/),
     expect.anything(),
   ]);
 });
