@@ -76,13 +76,9 @@ test("JSON text stays JSON with the same value", () => {
 
 test.each([
   ["\\u001b[31mred\\u001b[0m", "\u001b[31mred\u001b[0m"],
-  ["a\\u0000b\\u0008", "a\u0000b\u0008"],
   ["one\ntwo\\u000dthree", "one\r\ntwo\rthree"],
-  ["\\u007f\\u009b1m", "\u007f\u009b1m"],
   ["user\\u202egpj.exe", "user\u202egpj.exe"],
-  ["\\u2066a\\u2069\\u061c\\u200e\\u200f", "\u2066a\u2069\u061c\u200e\u200f"],
   ["pass\\u200bword\\ufeff\\u2060", "pass\u200bword\ufeff\u2060"],
-  ["\\u2028\\u2029", "\u2028\u2029"],
   ["\\udb40\\udc41", "\u{e0041}"],
   ["\\ud834\\udd73\\u17b4\\u3164", "\u{1d173}\u17b4\u3164"],
   ["\\ufe00a\ufe0fb\\ufe0f\\ufe0f\ufe0f", "\ufe00a\ufe0fb\ufe0f\ufe0f\ufe0f"],

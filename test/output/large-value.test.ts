@@ -77,41 +77,19 @@ test("a stub is JSON of at most the allowed size, its figures are true, and `fir
   );
 });
 
-test("as many rows, fields and characters are shown as fit", () => {
-  const rows = Array.from({ length: 1000 }, (_, index) => ({ id: index, name: `row ${index}` }));
-  const { stub: made, size } = stub(rows, 2000);
-  const shown = made.first as readonly unknown[];
-  expect(shown).toEqual(rows.slice(0, shown.length));
-  const next = JSON.stringify(rows[shown.length]).length + 1;
-  expect(size + next + 32).toBeGreaterThan(2000);
-});
-
 test.each<[unknown, string]>([
   ["text", "string"],
-  [1, "number"],
-  [true, "boolean"],
   [null, "null"],
   [[], "unknown[]"],
-  [[1, 2], "number[]"],
   [[1, "a", null], "(number | string | null)[]"],
   [[1, "a", null, true, [1]], "(number | string | null | …)[]"],
   [{}, "{  }"],
   [{ a: 1, b: ["x"] }, "{ a: number, b: string[] /* 1 */ }"],
-  [[{ a: ["x"] }, { a: ["x", "y"] }], "{ a: string[] }[]"],
   [{ a: { b: [1, 2, 3] } }, "{ a: { b: number[] /* 3 */ } }"],
-  [[{ a: 1 }, { a: 2 }], "{ a: number }[]"],
   [{ a: { b: { c: { d: { e: 1 } } } } }, "{ a: { b: { c: { d: object } } } }"],
   [{ ["x".repeat(50)]: 1 }, `{ ${"x".repeat(39)}…: number }`],
 ])("the shape of %j is %s", (value, shape) => {
   expect(stub(value, 5000).stub.shape).toBe(shape);
-});
-
-test("of many fields the first are named, and the others are counted", () => {
-  const wide = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`field${index}`, index]));
-  const { stub: made } = stub(wide, 5000);
-  expect(made.shape).toMatch(/^\{ field0: number, .*field23: number, … 76 more \}$/);
-  expect(made.count).toBe(100);
-  expect(Object.keys(made.first as object)).toEqual(Object.keys(wide).slice(0, 24));
 });
 
 test("of what stands in a value with its beginning only, the whole is counted", () => {
@@ -134,12 +112,6 @@ test("of what stands in a value with its beginning only, the whole is counted", 
   });
 });
 
-test("a shape is read off the first twenty rows", () => {
-  const rows = [...Array.from({ length: 20 }, () => 1), "late"];
-  expect(stub(rows, 5000).stub.shape).toBe("number[]");
-  expect(stub(rows.slice(1), 5000).stub.shape).toBe("(number | string)[]");
-});
-
 test("of a long text both ends are shown, as much as fits, with the characters between", () => {
   const { stub: made, size } = stub(`begin${"漢".repeat(10_000)}Error: out of it`, 1000);
   expect(made.first).toMatch(/^begin漢+$/);
@@ -156,17 +128,6 @@ test("no pair is halved where a text is cut, and escaped characters count as the
     expect(size).toBeGreaterThan(600);
     expect(`${String(made.first)}${made.last}`.replaceAll(unit, "")).toBe("x");
   }
-});
-
-test("so are those of a long text within a value", () => {
-  const { stub: made } = stub(
-    { stdout: `begin${"x".repeat(50_000)}`, stderr: `${"y".repeat(50_000)}\nError: out of it`, code: 1 },
-    2000,
-  );
-  const { stdout, stderr, code } = made.first as Record<string, string>;
-  expect(stdout).toMatch(/^beginx+… \d+ characters left out …x+$/);
-  expect(stderr).toMatch(/^y+… \d+ characters left out …y+\nError: out of it$/);
-  expect(code).toBe(1);
 });
 
 test("the end of a text that was cut while it was read is shown too", () => {
@@ -195,13 +156,6 @@ test("each field gets its share, so that long fields do not hide others", () => 
   const first = stub({ ...long, id: 7, rows: [1, 2, 3] }, 2000).stub.first as Record<string, unknown>;
   expect(first).toMatchObject({ id: 7, rows: [1, 2, 3] });
   for (const name of Object.keys(long)) expect((first[name] as string).length).toBeGreaterThan(70);
-});
-
-test("a list that just fits is shown whole", () => {
-  const whole = { rows: [1, 2, 3] };
-  const { size } = stub(whole, 2000);
-  // A byte for the comma that may follow a field.
-  expect(stub(whole, size + 1).stub.first).toEqual(whole);
 });
 
 test("where hardly anything is allowed, a stub still says what kind of value it is, and how large", () => {

@@ -338,7 +338,6 @@ describe("a store", () => {
     ["that others may read", (file) => chmodSync(file, 0o644), "others may read or write it"],
     ["that is no JSON", (file) => writeFileSync(file, "{"), "it is no JSON"],
     ["of another form", (file) => writeFileSync(file, '{"tokens":{}}'), "it is not a file of credentials"],
-    ["that is a list", (file) => writeFileSync(file, "[]"), "it is not a file of credentials"],
     ["that is very large", (file) => writeFileSync(file, " ".repeat(300_000)), "it is not a file of credentials"],
   ])("%s is refused, and says what to do", async (_, spoil, why) => {
     const file = kept();

@@ -4,29 +4,10 @@ import { credentialsOf, ServerText } from "../../../src/sources/mcp/clean-creden
 import { OutputTail } from "../../../src/values/output-tail.ts";
 import { LineReader, type LongLine } from "../../../src/sources/mcp/wire/line-reader.ts";
 import { type ListReader, ToolListBuilder } from "../../../src/sources/mcp/make-tools.ts";
-import { cleanPath } from "../../../src/sources/mcp/tool-path.ts";
-import { toolNameFault } from "../../../src/tools/tool-name.ts";
 import { runs, testOfAll } from "../../support/all-tests.ts";
 import { READ } from "./servers.ts";
-import { anyCharacter } from "../../support/any-character.ts";
 
 // ---- names -------------------------------------------------------------------------------------------------------
-
-test("every name becomes a path that a tool may have, and stays as it is if it is one", () => {
-  const parts = fc.oneof(
-    fc.string({ unit: anyCharacter }),
-    fc.constantFrom("__proto__", "constructor", "then", "", "a.b", "..", "1"),
-  );
-  fc.assert(
-    fc.property(fc.array(parts, { minLength: 1, maxLength: 4 }), (some) => {
-      const name = some.join(".").slice(0, 60);
-      const path = cleanPath(name);
-      expect(toolNameFault(path)).toBeUndefined();
-      if (toolNameFault(name) === undefined) expect(path).toBe(name);
-    }),
-    { numRuns: runs(100) },
-  );
-});
 
 test("whatever a server lists, the rest of the list stands, and every entry is a tool or a problem", async () => {
   const good = { name: "good", inputSchema: { type: "object" } };
@@ -79,16 +60,6 @@ function read(chunks: readonly Buffer[], maxBytes = 1 << 20): readonly (string |
   return lines;
 }
 
-test("of earlier lists no tool is kept that is not in the last one", async () => {
-  const policies = { allowedCallers: ["programmatic"], effect: "read" } as const;
-  const reader = { source: "s", policies, timeoutMs: 1000, call: async () => 1 };
-  const entry = (name: string) => ({ name, inputSchema: { type: "object" } });
-  const first = await listOf(reader, [entry("stays"), entry("goes")]);
-  const second = await listOf({ ...reader, known: first.known }, [entry("stays"), entry("comes")]);
-  expect(second.tools[0]).toBe(first.tools[0]);
-  expect([...second.known.values()].map(({ tool }) => tool)).toEqual(second.tools);
-});
-
 testOfAll("other work has the thread between the entries of a list, however few and large they are", async () => {
   const field = { type: "object", properties: { a: { type: "string" } } };
   const properties = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`f${n}`, field]));
@@ -107,20 +78,6 @@ testOfAll("other work has the thread between the entries of a list, however few 
   isDone = true;
   expect(tools).toHaveLength(40);
   expect(turns).toBeGreaterThanOrEqual(40);
-});
-
-test("lines are the same however they are cut into chunks", () => {
-  const cuts = fc.array(fc.nat(400), { maxLength: 20 });
-  fc.assert(
-    fc.property(fc.array(fc.string({ unit: "grapheme", maxLength: 40 }), { maxLength: 8 }), cuts, (texts, places) => {
-      const lines = texts.map((text) => text.replaceAll("\n", " "));
-      const whole = Buffer.from(lines.map((line) => `${line}\n`).join(""));
-      const at = [0, ...places.toSorted((one, other) => one - other), whole.length];
-      const chunks = at.slice(1).map((end, index) => whole.subarray(at[index], end));
-      expect(read(chunks)).toEqual(lines);
-    }),
-    { numRuns: runs(100) },
-  );
 });
 
 test("of a line that is too long the two ends are kept, and the next line is read", () => {

@@ -10,10 +10,8 @@ const answering = (content: object) => ({ responses: { 200: { content } } });
 describe("an answer of success", () => {
   test.each([
     ["JSON", "application/json; charset=utf-8", '{"a":[1,null]}', { a: [1, null] }],
-    ["JSON of a vendor", "application/vnd.github+json", "[]", []],
     ["text", "text/html; charset=iso-8859-1", Buffer.from("\xe9", "latin1"), "é"],
     ["lines of JSON", "application/x-ndjson", '{"a":1}\n[]\n', '{"a":1}\n[]\n'],
-    ["a sequence", "application/geo+json-seq", "\u001e1\n", "\u001e1\n"],
     ["events", "text/event-stream", "id: 1\ndata: {}\n\n", "id: 1\ndata: {}\n\n"],
     ["nothing", "application/json", "", null],
   ])("is %s", async (_, mediaType, body, value) => {

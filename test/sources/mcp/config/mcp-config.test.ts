@@ -201,13 +201,10 @@ describe("who may call", () => {
 
   test.each([
     [{ allowedCallers: ["programmatic"] }, 'portcullis.effect: expected "read", "idempotent" or "write"'],
-    [{ effect: "read" }, "portcullis.allowedCallers: expected a list"],
     [{ ...POLICY, effect: "reed" }, "portcullis.effect: expected"],
     [{ ...POLICY, allowedCaller: [] }, "did you mean allowedCallers?"],
     [{ ...POLICY, tools: { echoo: { effect: "write" } } }, 'the server has no tool "echoo", did you mean "echo"?'],
-    [{ tools: { echo: { effect: "read" } } }, 'portcullis.tools["echo"].allowedCallers: expected a list'],
     [{ tools: { echo: true } }, "expected a policy, or false"],
-    [{ approval: "always" }, "portcullis.allowedCallers: expected a list"],
     [7, "an object"],
   ])("a policy that is invalid is refused with a sentence: %j", async (portcullis, message) => {
     await expect(fromMcpConfig(await served(portcullis))).rejects.toMatchObject({
@@ -239,11 +236,8 @@ describe("variables", () => {
   test.each([
     ["${SET}", "value"],
     ["a ${SET} b ${env:SET}", "a value b value"],
-    ["${UNSET:-default value}", "default value"],
     ["${EMPTY:-default}", "default"],
-    ["${EMPTY}", ""],
     ["${workspaceFolder}/x", "/project/x"],
-    ["$SET", "$SET"],
     ["${DOLLAR}", "${SET}"],
   ])("%s is %s", (text, value) => {
     expect(expandVariables(text, variables)).toBe(value);
@@ -253,11 +247,8 @@ describe("variables", () => {
     ["${UNSET}", "the variable UNSET is not set"],
     ["${constructor}", "the variable constructor is not set"],
     ["${input:token}", "asks for a value in an editor"],
-    ["${file}", "the variable file is not set"],
     ["${a b}", "is not known here"],
-    ["${}", "is not known here"],
     ["${SET:-${SET}}", "variables are not nested"],
-    ["${SET:-{}}", "variables are not nested"],
     ["a ${SET", "has no end"],
     [`\${SET:-${"x".repeat(300)}}`, "more than 256 characters"],
   ])("%s is refused", (text, message) => {
@@ -275,19 +266,14 @@ describe("variables", () => {
 
 describe("a file that is invalid is one sentence", () => {
   const invalid = [
-    ["", "it is not JSON: "],
     ['{ "mcpServers": {', "it is not JSON: CloseBraceExpected in line 1"],
     ["[]", 'expected an object "mcpServers"'],
-    ['{ "mcpServers": 7 }', 'expected an object "mcpServers"'],
     [
       '{ "mcpServers": { "a": { "command": "x" }, "a": { "command": "y" } } }',
       'the key "a" stands twice, again in line 1, column 44',
     ],
-    ['{ "mcpServers": {}, "mcpServers": {} }', 'the key "mcpServers" stands twice'],
-    ['{ "mcpServers": { "a": { "command": "x", "env": { "B": "1", "B": "2" } } } }', 'the key "B" stands twice'],
     ['{ "mcpServers": { "a": { "__proto__": { "command": "x" } } } }', "expected either command or url"],
     [`{ "mcpServers": ${"[".repeat(500_000)}`, "nested more than 50 levels deep"],
-    [`{ "mcpServers": ${'{"a":'.repeat(60)}1${"}".repeat(61)}`, "nested more than 50 levels deep"],
     [
       JSON.stringify({ mcpServers: Object.fromEntries(Array.from({ length: 101 }, (_, a) => [a, { command: "x" }])) }),
       "it has 101 servers, at most 100 are connected to",
@@ -299,9 +285,7 @@ describe("a file that is invalid is one sentence", () => {
       "another server is named a_b in programs too",
     ],
     ['{ "mcpServers": { "a": 7 } }', 'server "a": it is a number, not an object'],
-    ['{ "mcpServers": { "a": {} } }', "expected either command or url"],
     ['{ "mcpServers": { "a": { "command": 7 } } }', "command is a number, not text"],
-    ['{ "mcpServers": { "a": { "command": "x", "args": "y" } } }', "args is a string of 1 character, not a list"],
     ['{ "mcpServers": { "a": { "command": "x", "envFile": ".env" } } }', "envFile is not read"],
     ['{ "mcpServers": { "a": { "type": "sse", "url": "http://x" } } }', 'the transport "sse" is not supported'],
     ['{ "mcpServers": {}, "portcullis": { "a": {} } }', 'portcullis speaks of "a", and there is no such server'],
