@@ -7,7 +7,6 @@ import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import type { Sandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
-import { manualClock } from "../support/clock.ts";
 import { signal } from "../support/tools.ts";
 import { resultsBefore, talk } from "./talk.ts";
 
@@ -320,15 +319,6 @@ test("a call that misses the provider's deadline is given up, the program gets a
   expect(talked.calls).toHaveLength(1);
 });
 
-test("a deadline that is far away, or was met, has no effect", async () => {
-  const clock = manualClock();
-  const slow = makeTool({ handler: async () => (await clock.advance(1000), "done") });
-  const calls = [{ tool: "t", caller: "programmatic" as const, answerBy: Number.MAX_SAFE_INTEGER }];
-  const talked = await talk([{ calls }, { text: "Done." }], { tools: [slow], programs: "hosted" });
-  expect(resultsBefore(talked, 1)).toMatchObject([{ text: '"done"' }]);
-  expect(clock.timers).toBe(0);
-});
-
 // ---- endings ---------------------------------------------------------------------------------------------------
 
 test("a conversation ends after maxTurns, and the calls of the last turn are not made", async () => {
@@ -449,19 +439,6 @@ test("cancelling a conversation ends its running program", async () => {
   });
   expect(ending).toEqual({ type: "cancelled" });
   expect(events).toContainEqual(expect.objectContaining({ type: "program_ended", outcome: { type: "cancelled" } }));
-});
-
-test("calls over the limit of the whole conversation are refused, in programs too", async () => {
-  const tool = makeTool({ allowedCallers: both });
-  const program = "let n = 0; for (; n < 9; n += 1) try { await tools.t({}) } catch { break }\nreturn n";
-  const talked = await talk([{ calls: [call("t")] }, { programs: [program] }, { calls: [call("t")] }, { text: "4" }], {
-    tools: [tool],
-    limits: { calls: 5 },
-  });
-  expect(resultsBefore(talked, 2)).toMatchObject([{ text: "3" }]);
-  expect(resultsBefore(talked, 3)).toMatchObject([
-    { isError: true, text: expect.stringContaining("may make 5 calls") },
-  ]);
 });
 
 test("programs count as calls: of four hundred in one turn the allowed number run, and the others are refused with the limit", async () => {

@@ -217,9 +217,7 @@ describe("bad input", () => {
   test.each([
     ["an unknown conversation", "nothing", {}, "execution_unknown"],
     ["an unknown call", "", { decisions: { x: { allow: true } } }, "call_unknown"],
-    ["a call of a program that there is not", "", { decisions: { "x/1": { allow: true } } }, "call_unknown"],
     ["a result for a call that is no client's", "", { results: { "pay-1": { value: 1 } } }, "call_unknown"],
-    ["a decision for a client's call", "", { decisions: { "stock-1": { allow: true } } }, "call_unknown"],
     ["done for a call that was not begun", "", { decisions: { "pay-1": { done: { value: 1 } } } }, "call_unknown"],
     ["another tenant", "", { tenant: "acme" }, "execution_unknown"],
     [

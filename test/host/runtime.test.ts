@@ -168,15 +168,6 @@ test("an execution rejects with the cause where the journal cannot be written", 
   await expect(runtime.execute("return 1")).rejects.toBe(gone);
 });
 
-test("an execution rejects with the cause where the sandbox has no guest to give", async () => {
-  const full = new Error("the machine is full");
-  await using runtime = await createRuntime({
-    tools: [],
-    sandbox: { ...createMemorySandbox(), open: () => Promise.reject(full) },
-  });
-  await expect(runtime.execute("return 1")).rejects.toBe(full);
-});
-
 test("a runtime rejects with the cause where its sandbox cannot be warmed", async () => {
   const cold = new Error("it does not start");
   const options = { tools: [], sandbox: { ...createMemorySandbox(), warm: () => Promise.reject(cold) } };

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { checkedMessage, ContentBudget } from "../../src/models/turn/content-parts.ts";
 import type { CallResult, ContentPart, MessagePart, Opening, UserMessage } from "../../src/models/model.ts";
@@ -228,12 +227,6 @@ const sentText = (result: Partial<CallResult>, facts: BlockFacts = MARKED) =>
 const withProvenance = (provenance: Partial<CallResult["provenance"]>, facts?: BlockFacts) =>
   sentText({ provenance: { tool: "f", bytes: 18_002, ...provenance } }, facts);
 
-test("S13: a result of which the provider's block says everything is its text alone", () => {
-  const at = Date.UTC(2026, 10, 22, 9, 30, 1);
-  expect(withProvenance({ at })).toBe("x");
-  expect(withProvenance({ tool: "run_program", at, summary: "completed, 1.2 s, 3 calls, 40 bytes" })).toBe("x");
-});
-
 test("S13: one line says what the block does not: a failure, what was cut and taken out, the source, the approver, the parts", () => {
   expect(sentText({ isError: true })).toBe("x");
   expect(sentText({ isError: true }, { marksFailure: false, told: [] })).toBe("[failed]\nx");
@@ -257,22 +250,4 @@ test("S13: no word of another in a label ends it, hides in it, or makes it long"
   expect(lines).toEqual(["x"]);
   expect(label.length).toBeLessThan(1200 + 2100);
   expect(label).not.toMatch(/[\u0000\u2028\u202e]|\p{Cs}/u);
-});
-
-test("S13: where there is no label, no JSON and no other text begins like one", () => {
-  const labels = [
-    sentText({ isError: true }, { marksFailure: false, told: [] }),
-    ...[{ cut: "c" }, { source: "s" }, { filtered: "f" }, { approvedBy: "a" }].map((one) => withProvenance(one)),
-    withProvenance({}, { marksFailure: true, told: ["with image"] }),
-    withProvenance({}, { marksFailure: true, told: ["without file"] }),
-  ];
-  for (const label of labels) expect(sentText({ text: label, isJson: false })).toBe(`  ${label}`);
-  const looksLikeLabel = (text: string) => labels.some((label) => text.startsWith(label.slice(0, 4)));
-  fc.assert(
-    fc.property(fc.jsonValue(), (value) => {
-      const text = JSON.stringify(value);
-      expect([sentText({ text, isJson: true }), looksLikeLabel(text)]).toEqual([text, false]);
-    }),
-    { examples: [[[false]], [[true]], [["failed"]], [[null]], ["[failed]"]] },
-  );
 });

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { defineTextTool, openaiChat } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/agent/event.ts";
-import { shownInput, textToolsOf, withBareText } from "../../src/models/turn/text-input.ts";
-import { declared } from "./converse.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import type { CallLine } from "../../src/gate/call-line.ts";
@@ -176,8 +174,6 @@ describe.each(ALL)("with %s", (_, wire) => {
 test.each([
   ["a number in place of the text", { inputText: '{"input":5}' }],
   ["another field", { inputText: '{"input":"SELECT a FROM t","more":1}' }],
-  ["an empty object", { inputText: "{}" }],
-  ["a list", { inputText: "[1]" }],
   ["no JSON", { inputText: "{" }],
 ])("as a function, %s is refused with its type, and nothing runs", async (_, call) => {
   const { tool, texts } = query();
@@ -193,20 +189,4 @@ test("a text for a tool that takes fields is refused with its type, and nothing 
   await using served = await serve(responsesWire, [{ raw: { output } }, { text: "No." }]);
   const { calls } = await ask(served, { tools: [f.tool], programs: "none" });
   expect([calls.map(codeOf), f.inputs]).toEqual([["input_invalid"], []]);
-});
-
-test("a text loses the field around it once, and other inputs stay as they were written", () => {
-  const textTools = textToolsOf({ tools: [{ ...declared("q"), textFormat: "text" }, declared("f")] });
-  const call = (tool: string, inputText: string) =>
-    ({ type: "tool_call", id: "1", tool, caller: "direct", inputText }) as const;
-  const bare = (tool: string, inputText: string) => withBareText(textTools, call(tool, inputText));
-  expect(bare("q", '{"input":"a"}')).toEqual(call("q", '"a"'));
-  for (const [tool, text] of [
-    ["q", '"a"'],
-    ["q", "{"],
-    ["q", '{"input":1}'],
-    ["f", '{"input":"a"}'],
-  ] as const)
-    expect(bare(tool, text)).toEqual(call(tool, text));
-  expect([shownInput(textTools, call("q", '"a"')), shownInput(textTools, call("f", '"a"'))]).toEqual(["a", '"a"']);
 });

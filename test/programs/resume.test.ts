@@ -273,14 +273,6 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
       });
   });
 
-  test("another tenant's execution is unknown in the words of one that there is not", async () => {
-    await using runtime = await open(makeJournal(), bank().tools);
-    await runtime.execute("return tools.pay({ n: 1 });", { execution: "one" });
-    const messageOf = (id: string) =>
-      runtime.decide(id, { "1": { allow: true } }, { tenant: "other" }).catch((error: Error) => error.message);
-    expect(await messageOf("one")).toBe((await messageOf("two"))?.replace('"two"', '"one"'));
-  });
-
   test("tools that are gone or changed are named, and the execution stays as it is", async () => {
     const journal = makeJournal();
     const { tools } = bank();

@@ -102,34 +102,6 @@ describe("a call whose host died while its handler ran", () => {
   });
 });
 
-test("an execution cut after any of its records is taken up and comes to the same end", async () => {
-  const journal = createMemoryJournal();
-  const made = makeTool("read");
-  const program = `
-    console.log("begin");
-    const first = await Promise.all([tools.work({}), tools.work({})]);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    const last = await Promise.race([tools.work({}), new Promise((resolve) => setTimeout(resolve, 60_000))]);
-    console.log("end", Math.random(), Date.now() > 0);
-    return [...first, last];
-  `;
-  const { outcome, logs } = await (async () => {
-    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
-    return await runtime.execute(program, { execution: "one" });
-  })();
-  const records = await Array.fromAsync(journal.read("one"));
-  const outcomes = (all: readonly JournalRecord[]) => all.filter(({ type }) => type === "outcome");
-  expect(outcomes(records)).toHaveLength(1);
-  for (let count = 1; count <= records.length; count += 1) {
-    const cut = await cutAfter(journal, "one", count);
-    await using runtime = await createRuntime({ tools: [made.tool], journal: cut, sandbox });
-    const report = await runtime.resume("one");
-    expect(report.outcome, `after ${count}`).toEqual(outcome);
-    if (count > 1) expect(report.logs.text.split(" ")[0]).toBe(logs.text.split(" ")[0]);
-    expect(outcomes(await Array.fromAsync(cut.read("one")))).toHaveLength(1);
-  }
-});
-
 describe("two drivers", () => {
   test("a driver whose execution was taken over starts no further handler, and rejects with head_moved", async () => {
     const journal = createMemoryJournal();
@@ -193,16 +165,6 @@ describe("two drivers", () => {
     expect(await Array.fromAsync(runtime.recover())).toEqual([]);
     expect(made.keys).toHaveLength(1);
     expect(await Array.fromAsync(journal.list())).toEqual([]);
-  });
-
-  test("of runtimes that recover at once, one takes an execution up, and it ends once", async () => {
-    const made = makeTool("read", { hangs: 1 });
-    const journal = await dieInCall(made);
-    const runtimes = await Promise.all([1, 2, 3].map(() => createRuntime({ tools: [made.tool], journal, sandbox })));
-    const reports = (await Promise.all(runtimes.map(recovered))).flat();
-    expect(reports.map(({ outcome }) => outcome)).toEqual([{ type: "completed", value: "done" }]);
-    expect((await Array.fromAsync(journal.read("one"))).filter(({ type }) => type === "outcome")).toHaveLength(1);
-    for (const runtime of runtimes) await runtime[Symbol.asyncDispose]();
   });
 
   test("an execution whose drivers died three times in a row while the program ran ends as crashed", async () => {

@@ -78,15 +78,6 @@ test("calls, refusals by code and bytes are counted by tool, and handlers are ti
   expect(await counts("portcullis.execution.duration")).toEqual([{ ...ended, count: 1 }]);
 });
 
-test("unknown tool names become no attribute, however many a model writes", async () => {
-  await using runtime = await createRuntime({ tools: [echo], sandbox });
-  const calls = Array.from({ length: 50 }, (_, index) => ({ tool: `made.up${index}`, input: {} }));
-  await runtime.agent({ model: scriptedModel([{ calls }, { text: "done" }]), task: "t" });
-  expect(await totals("portcullis.calls")).toEqual([
-    { "error.type": "tool_unknown", "portcullis.outcome": "refused", value: 50 },
-  ]);
-});
-
 test("load is observed once for each meter provider, however many runtimes there are", async () => {
   const { stop, gauges } = counted();
   await using runtime = await createRuntime({ tools: [echo], sandbox });

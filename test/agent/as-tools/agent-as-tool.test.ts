@@ -146,16 +146,6 @@ test("an agent's calls are decided by its caller's approve, and not by the runti
   expect(answer).toContain("approval was denied");
 });
 
-test("without an approve a call of an agent that needs approval is denied", async () => {
-  const paid = makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" });
-  const model = scriptedModel([{ calls: [{ tool: "paid" }] }, ({ results }) => ({ text: results[0]?.text ?? "" })]);
-  const clerk = agentAsTool({ ...describe, model, tools: [paid] });
-  const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "done" }], {
-    tools: [clerk],
-  });
-  expect(resultsBefore(talked, 1)[0]?.text).toMatch(/paid needs approval.*not available/);
-});
-
 test("cancelling its caller cancels an agent", async () => {
   const controller = new AbortController();
   const model = scriptedModel([

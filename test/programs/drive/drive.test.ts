@@ -65,16 +65,6 @@ test("an execution whose guests die without progress ends after three replays", 
   expect(guests.opened()).toBe(4);
 });
 
-test("deaths with progress between them do not end an execution", async () => {
-  const turns = Array.from({ length: 6 }, (_, index) => [CALL(index + 1, "echo"), TURN_END(1)]);
-  const diesAfter = (count: number) => [...turns.slice(0, count), DEATH] as const;
-  const { outcome, usage } = await execute(
-    scripted(diesAfter(1), diesAfter(2), diesAfter(3), diesAfter(4), diesAfter(5), diesAfter(6), [...turns, [SETTLED]]),
-  );
-  expect(outcome).toEqual({ type: "completed", value: "done" });
-  expect(usage.restarts).toBe(6);
-});
-
 test("a guest that differs from the journal in a replay ends the execution", async () => {
   const first = [[CALL(1, "echo"), TURN_END(1)], DEATH] as const;
   const second = [[CALL(1, "other"), TURN_END(1)]];
@@ -186,19 +176,6 @@ test("a program that finds the queue full is stopped at once by the limit queue"
   const { outcome, output } = await runtime.execute("unused");
   expect(outcome).toEqual({ type: "stopped", limit: "queue", allowed: 7, seen: 7 });
   expect(output.text).toContain("Run it again later, unchanged");
-});
-
-test("a program whose guest died and that gets no other in time has crashed, and its calls are reported", async () => {
-  const { sandbox } = scripted([[CALL(1, "echo"), TURN_END(1)], DEATH]);
-  let opened = 0;
-  const open: Sandbox["open"] = (options, abort) => {
-    opened += 1;
-    return opened === 1 ? sandbox.open(options, abort) : Promise.reject(new QueueFull(7));
-  };
-  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
-  const { outcome, calls } = await runtime.execute("unused");
-  expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
-  expect(calls).toHaveLength(1);
 });
 
 test("a guest that settles while other events are outstanding is killed, not released", async () => {

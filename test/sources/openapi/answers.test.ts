@@ -275,13 +275,10 @@ describe("a redirect", () => {
 
   test.each([
     ["another host", (port: number) => `http://localhost:${port}/y`],
-    ["another port", (port: number) => `http://127.0.0.1:${port}/y`],
     ["another scheme", (port: number) => `https://127.0.0.1:${port}/y`],
     ["a host without a scheme", () => "//evil.example/y"],
     ["a host behind backslashes", () => "\\\\evil.example/y"],
-    ["a user", (port: number) => `http://user@127.0.0.1:${port}/y`],
     ["data", () => "data:application/json,1"],
-    ["nonsense", () => "http://["],
   ])("to %s is not followed, and carries nothing there", async (_, location) => {
     await using other = await startServer();
     let own = 0;
