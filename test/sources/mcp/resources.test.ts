@@ -355,14 +355,11 @@ test("an agent that is a tool reads what results of its caller have named", asyn
 
 test.each([
   ["no URI", "{}", "input_invalid"],
-  ["a URI that is no text", "{ uri: 1 }", "input_invalid"],
-  ["an empty URI", '{ uri: "" }', "input_invalid"],
   ["a URI of 3,000 characters that a result names", '{ uri: "doc:" + "x".repeat(3000) }', "input_invalid"],
   ["a URI of 1,500 characters and 3,000 bytes that a result names", '{ uri: "é".repeat(1500) }', "handler_failed"],
   ["a name of objects", '{ uri: "__proto__" }', "handler_failed"],
   ["the digest's own text", '{ uri: "docs\\ndoc:a" }', "handler_failed"],
   ["a path out of a named one", '{ uri: "doc:a/../../etc/passwd" }', "handler_failed"],
-  ["another case", '{ uri: "DOC:a" }', "handler_failed"],
 ])("%s is refused, and the server is not asked", async (_what, input, code) => {
   const links = ["doc:a", `doc:${"x".repeat(3000)}`, "é".repeat(1500)].map(LINK);
   await using server = await serveResources({ results: { links } });
@@ -389,15 +386,12 @@ const BIG = "A".repeat(3 * 1024 * 1024);
 
 test.each<readonly [string, (uri: string) => object, string]>([
   ["contents that are no list", () => ({ contents: "no" }), "source_unavailable: .* breaks the protocol"],
-  ["no contents", () => ({}), "source_unavailable: .* breaks the protocol"],
-  ["a null among them", () => ({ contents: [null] }), "source_unavailable: .* breaks the protocol"],
   [
     "a text that is a number",
     (uri) => ({ contents: [{ uri, text: 1 }] }),
     "source_unavailable: .* breaks the protocol",
   ],
   ["neither text nor bytes", (uri) => ({ contents: [{ uri }] }), "source_unavailable: .* breaks the protocol"],
-  ["no URI", () => ({ contents: [{ text: "x" }] }), "source_unavailable: .* breaks the protocol"],
   ["bytes that are too large", (uri) => ({ contents: [{ uri, blob: BIG }] }), "result_too_large: "],
   ["a text that is too large", (uri) => ({ contents: [{ uri, text: BIG }] }), "result_too_large: "],
 ])("a server that gives %s fails its call in words", async (_what, read, expected) => {
