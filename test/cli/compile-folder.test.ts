@@ -76,11 +76,6 @@ describe.skipIf(process.platform === "win32")("the folder of compiled code", () 
     },
   );
 
-  test("may be made in a folder for all users in which each keeps what is theirs", () => {
-    const shared = home(0o1777);
-    expect(inHome(shared)).toBe(join(shared, ".cache/portcullis/compile"));
-  });
-
   test("is the folder that a link leads to now, for the link may lead elsewhere later", () => {
     const [own, other, shared] = [home(), home(), home(0o777)];
     symlinkSync(other, join(own, ".cache"));

@@ -1,5 +1,3 @@
-import { spawnSync } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createFleet, type FleetOptions } from "../../src/fleet/index.ts";
@@ -117,46 +115,6 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
         /\(schema portcullis_queue\): permission denied .*right to create a schema/,
       ) as string,
     });
-  });
-
-  testOfAll("a full disk: what does not fit is not there, and goes in once there is room", async ({ skip }) => {
-    const folder = `${server.folder}/small`;
-    const mount = `mkdir ${folder} && mount -t tmpfs -o size=1m tmpfs ${folder} && chown postgres ${folder}`;
-    if (spawnSync("sh", ["-c", mount]).status !== 0) {
-      process.stderr.write("A full disk is not tested: this user may not mount one.\n");
-      skip("this user may not mount a disk");
-    }
-    const database = await makeDatabase();
-    try {
-      await using shared = await share({ database });
-      const [submitter, worker] = [await shared.join(), await shared.join()];
-      await server.sql(`CREATE TABLESPACE small LOCATION '${folder}'`);
-      for (const table of ["records", "texts"])
-        await server.sqlIn(database, `ALTER TABLE portcullis.${table} SET TABLESPACE small`);
-      const stored: string[] = [];
-      const submit = async (n: number) => {
-        // Text without repetition, which does not get smaller.
-        const program = `${DOUBLE} // ${randomBytes(20_000).toString("base64")}`;
-        stored.push(await submitter.submit(program, { execution: `e${n}` }));
-      };
-      const fill = async () => {
-        for (let n = 0; n < 1000; n += 1) await submit(n);
-      };
-      await expect(fill()).rejects.toMatchObject({
-        code: "journal_full",
-        message: expect.stringMatching(/no more space .*Free space/) as string,
-      });
-      const listed = await Array.fromAsync(submitter.executions());
-      expect(listed.map(({ execution }) => execution).toSorted()).toEqual(stored.toSorted());
-      expect(spawnSync("mount", ["-o", "remount,size=60m", folder]).status).toBe(0);
-      await submit(stored.length);
-      await shared.work(worker);
-      for (const id of stored) expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
-    } finally {
-      await server.sql(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
-      await server.sql("DROP TABLESPACE IF EXISTS small");
-      spawnSync("umount", ["--lazy", folder]);
-    }
   });
 
   testOfAll(

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { viewExecution } from "../../src/views/view-execution.ts";
-import { leadText } from "../../src/views/words.ts";
 import { z } from "zod";
 import { type Fleet } from "../../src/fleet/index.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
@@ -311,36 +310,6 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       expect(told).toHaveLength(1);
       expect(worker.driven).toBeLessThanOrEqual(1);
       expect(await listed()).not.toHaveProperty("needs");
-    });
-
-    testOfAll("an execution whose guest spoke another protocol waits for a worker that speaks it", async () => {
-      await using shared = await share();
-      await using server = await open(shared.join());
-      await server.execute("return (await tools.ask({ n: 1 })) + (await tools.ask({ n: 2 }));", { execution: "one" });
-      const [header, ...records] = await server.execution("one").records();
-      if (header?.type !== "header" || header.kind !== "program") throw new Error("It has a header.");
-      const versions = { ...header.versions, protocol: "0.9" };
-      const { store = server.journal } = server.journal;
-      await store.create({ ...header, execution: "old", versions });
-      await store.append("old", 1, records);
-      const told: unknown[] = [];
-      await using runtime = await open(shared.join());
-      await using _ = await work(runtime, { onError: (error: unknown) => told.push(error) });
-      await server.answer("old", { 1: { value: 1 } });
-      await expect.poll(() => told, { timeout: 10_000 }).toMatchObject([{ code: "journal_version" }]);
-      expect(String(told[0])).toContain("speaks protocol 0.9");
-      await expect
-        .poll(async () => (await server.status("old")).listed)
-        .toMatchObject({ state: "running", needs: { what: "protocol", names: ["0.9"] } });
-      // As lists and `show`, and the gauges of `/metrics`, are made of it.
-      const listed = await Array.fromAsync(server.executions());
-      expect(listed.find(({ execution }) => execution === "old")).toMatchObject({
-        needs: { what: "protocol", names: ["0.9"] },
-      });
-      const view = await viewExecution(server.journal, "old");
-      expect(leadText(view)).toContain("protocol 0.9");
-      const { lacking } = (await server.fleet?.figures()) ?? {};
-      expect(lacking?.get("protocol")).toBe("lacking" in store ? 1 : undefined);
     });
 
     test("the last moment of a call that waits wakes its execution", async () => {

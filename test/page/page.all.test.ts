@@ -6,16 +6,6 @@ import { startPage, TOKEN } from "./start-page.ts";
 
 const { open } = useBrowser();
 
-withBrowser("what is denied is told to the program, and the page says how it ended", async () => {
-  await using one = await startPage(open);
-  await one.runtime.execute("return tools.bank.pay({ n: 1 });", { execution: "pay" });
-  const { page } = await one.show("pay");
-  await page.waitForSelector('[data-approval="1"]');
-  await page.locator('[data-approval="1"] .deny').click();
-  await page.waitForSelector('main[data-state="ended"]');
-  await untilText(page, '[data-part="output"]', /denied/);
-});
-
 withBrowser("a call of a program of a conversation is decided on the conversation's page", async () => {
   await using one = await startPage(open);
   const model = scriptedModel([{ programs: ["return tools.bank.pay({ n: 9 });"] }, () => ({ text: "Paid." })]);

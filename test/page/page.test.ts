@@ -132,19 +132,6 @@ withBrowser("everything can be done by keyboard alone", async () => {
   expect(problems).toEqual([]);
 });
 
-withBrowser("one grant more than an execution may have is answered by the server's sentence", async () => {
-  await using one = await startPage(open);
-  const program = "return Promise.all(Array.from({ length: 11 }, (_, n) => tools.bank.pay({ n })));";
-  await one.runtime.execute(program, { execution: "eleven" });
-  const ten = Array.from({ length: 10 }, (_, n) => [`${n + 1}`, { allow: true, grant: { sums: { "/n": 0 } } }]);
-  await one.runtime.decide("eleven", Object.fromEntries(ten) as Record<string, { allow: true }>);
-  const { page } = await one.show("eleven");
-  await untilText(page, '[data-approval="11"] .whole', /"n": 10/);
-  await page.locator('[data-approval="11"] input[type="number"]').fill("2");
-  await page.locator('[data-approval="11"] .allow').click();
-  await untilText(page, '[data-approval="11"] [role=alert]', /has 10 grants.*Decide this call without a grant/);
-});
-
 withBrowser("the replay shows after each turn what was known then", async () => {
   await using one = await startPage(open);
   await one.runtime.execute(

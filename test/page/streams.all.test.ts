@@ -18,9 +18,6 @@ const widths = (page: Page) =>
     ),
   );
 
-const isWide = (page: Page) =>
-  page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
-
 /** Notes every element that moves. */
 const watchShifts = (page: Page) =>
   page.evaluate(() => {
@@ -101,31 +98,3 @@ return more;`;
   expect(items).toBeLessThan(1800);
   expect(problems).toEqual([]);
 });
-
-for (const scheme of ["light", "dark"] as const)
-  withBrowser(`the bar and its text fit a width of 320 pixels, in the ${scheme} scheme`, async () => {
-    await using one = await startPage(open);
-    const running = one.runtime.execute(PROGRAM, { execution: "rows" });
-    const { page, problems } = await one.show("rows", { width: 320, height: 640, scheme });
-    await page.waitForSelector('.call-line[data-call="1"][data-items="1000"]');
-    await page.locator('.call-line[data-call="1"]').click();
-    await page.waitForSelector('[data-part="stream"]');
-    expect(await isWide(page)).toBe(false);
-    const shown = await page.evaluate(() =>
-      [
-        '.call-line[data-call="1"] .number:nth-of-type(5)',
-        '[data-part="stream"] .number',
-        '[data-part="stream"] svg',
-      ].map((selector) => {
-        const box = document.querySelector(selector)?.getBoundingClientRect();
-        return box !== undefined && box.width > 30 && box.right <= innerWidth - 8;
-      }),
-    );
-    expect(shown).toEqual([true, true, true]);
-    expect(await page.$eval('[data-part="stream"] .number', (text) => text.scrollWidth <= text.clientWidth)).toBe(true);
-    await page.$eval('[data-part="calls"]', (element) => element.scrollIntoView());
-    await shoot(page, `stream-${scheme}`);
-    one.gate.stayOpen();
-    await running;
-    expect(problems).toEqual([]);
-  });

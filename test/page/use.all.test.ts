@@ -1,9 +1,8 @@
 /// <reference lib="dom" />
 import type { ElementHandle } from "puppeteer-core";
 import { expect } from "vitest";
-import { scriptedModel } from "../../src/testing.ts";
-import { textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
-import { startPage, TOKEN } from "./start-page.ts";
+import { useBrowser, withBrowser } from "./browser.ts";
+import { startPage } from "./start-page.ts";
 
 const { open } = useBrowser();
 
@@ -27,35 +26,6 @@ withBrowser("what is typed into a filter is asked for once it is whole, and the 
   expect(await page.evaluate(() => document.activeElement?.getAttribute("data-filter"))).toBe("text");
 });
 
-withBrowser(
-  "a filter says what it looks in, has states in words, and the bars of all rows have one scale",
-  async () => {
-    await using one = await startPage(open);
-    await one.runtime.execute("return 1;", { execution: "program" });
-    const { execution } = await one.runtime.agent({ model: scriptedModel([{ text: "Hello." }]), task: "Say hello." });
-    const { page } = await open(one.url);
-    await page.waitForSelector(`[data-execution="${execution}"][data-state="ended"]`);
-    expect(
-      await page.$$eval(".filters label", (labels) => labels.map((label) => label.firstChild?.textContent)),
-    ).toEqual(["Task, program or id", "Tool", "State"]);
-    expect(await page.$$eval(".filters option", (options) => options.map((option) => option.textContent))).toEqual([
-      "all",
-      "waiting",
-      "running or interrupted",
-      "ended",
-      "not read, because it is large",
-      "unreadable",
-    ]);
-    const whole = await page.$$eval(
-      ".list-took .bar",
-      (bars) => bars.filter((bar) => Number(bar.getAttribute("width")) === 100).length,
-    );
-    expect(whole).toBe(1);
-    await page.select('[data-filter="state"]', "running");
-    await untilText(page, ".nothing", /^No execution is running or interrupted\./);
-  },
-);
-
 withBrowser("another screen has another title and gets the focus, and the tab key goes on in it", async () => {
   await using one = await startPage(open);
   for (const execution of ["a", "b"]) await one.runtime.execute("// Count\nreturn 1;", { execution });
@@ -73,18 +43,6 @@ withBrowser("another screen has another title and gets the focus, and the tab ke
   await page.keyboard.press("Tab");
   expect(await page.evaluate(() => document.activeElement?.closest("main") !== null)).toBe(true);
   await goTo("nav a", "Executions · Portcullis");
-});
-
-withBrowser("what waits stands first in the list, however old it is", async () => {
-  await using one = await startPage(open);
-  await one.runtime.execute("await tools.bank.pay({ n: 1 });", { execution: "old" });
-  for (const execution of ["b", "c"]) await one.runtime.execute("return 1;", { execution });
-  const { page } = await open(one.url);
-  await page.waitForSelector('[data-execution="c"]');
-  const ids = await page.$$eval("[role=listitem]", (rows) => rows.map((row) => row.getAttribute("data-execution")));
-  expect(ids[0]).toBe("old");
-  expect(ids).toHaveLength(3);
-  await untilText(page, ".list-count", /^3 executions, 1 of them waiting$/);
 });
 
 withBrowser("all that the tab key reaches has a role and a name, also what scrolls", async () => {
@@ -108,23 +66,3 @@ withBrowser("all that the tab key reaches has a role and a name, also what scrol
   expect(reached).toContain("region: Source of the program, with its calls");
   expect(reached.some((one) => one.startsWith("tree: Calls over time"))).toBe(true);
 });
-
-withBrowser(
-  "a page without a key asks for one, says why another one is refused, and goes on with a valid one",
-  async () => {
-    await using one = await startPage(open);
-    await one.runtime.execute("return 1", { execution: "seen" });
-    const { page } = await open(new URL("/", one.url).href);
-    const give = async (key: string) => {
-      await page.waitForSelector("form.problem input");
-      await page.type("form.problem input", key);
-      await Promise.all([page.waitForNavigation(), page.click("form.problem button")]);
-    };
-    await untilText(page, "form.problem", /^This server needs a key\./);
-    expect(await textOf(page, "main")).not.toMatch(/Loading|execution/);
-    await give("none-that-the-server-has");
-    await untilText(page, "form.problem", /^The server refuses the key of this tab\. .*no valid key/);
-    await give(TOKEN);
-    await page.waitForSelector('[data-execution="seen"]');
-  },
-);

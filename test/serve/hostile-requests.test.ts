@@ -43,36 +43,6 @@ test("a body of 20 MB is refused by its length before it is read, and by its siz
   expect(pulled).toBeLessThan(80);
 });
 
-test("a value that is nested as deeply as a body allows is refused, and the call waits on", async () => {
-  await using door = await openServer();
-  const body = { program: "return await tools.desk.ask({})", execution: "deep" };
-  await door.ask("POST", "/v1/executions", { body });
-  const deep = `${"[".repeat(500_000)}${"]".repeat(500_000)}`;
-  for (const sent of [
-    `{"results":{"1":{"value":${deep}}}}`,
-    `{"decisions":{"1":{"done":{"value":${deep}}}}}`,
-    `{"program":${deep}}`,
-    `{"limits":${deep}}`,
-    deep,
-  ])
-    for (const path of ["/v1/executions", "/v1/executions/deep/results", "/v1/executions/deep/decisions"]) {
-      const { status } = await door.ask("POST", path, { body: sent });
-      expect(status).toBeGreaterThanOrEqual(400);
-      expect(status).toBeLessThan(500);
-    }
-  expect((await door.ask("GET", "/v1/executions/deep")).json.state).toBe("waiting");
-});
-
-test("a HEAD of a stream leaves nothing open", async () => {
-  await using door = await openServer();
-  const body = { program: "return await tools.bank.pay({ amount: 1 })", execution: "w" };
-  await door.ask("POST", "/v1/executions", { body });
-  const head = await door.ask("HEAD", "/v1/executions/w/events");
-  expect([head.status, head.text]).toEqual([200, ""]);
-  const { text } = await door.ask("GET", "/metrics", { key: keyOf("ops") });
-  expect(text).toContain("portcullis_event_streams 0");
-});
-
 /** What a server answers to bytes that are sent as they are. */
 async function raw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSqliteJournal } from "portcullis";
 import { afterAll, expect, test } from "vitest";
-import { testOfAll } from "../support/all-tests.ts";
 import { openServerProcess } from "./processes.ts";
 import { keyOf, openServer } from "./servers.ts";
 
@@ -124,45 +123,6 @@ test("a server that is told to end loses nothing that it has accepted, and the n
   }
 });
 
-testOfAll(
-  "a server that is told to end under load loses nothing that it has accepted",
-  { timeout: 120_000 },
-  async () => {
-    const path = join(folder, "load.db");
-    const program = `
-    let sum = 0;
-    for (let turn = 0; turn < 5; turn += 1) {
-      sum += (await tools.shop.list({ n: 3 })).length;
-      await new Promise((resolve) => setTimeout(resolve, 40));
-    }
-    return sum;`;
-    const ids = Array.from({ length: 30 }, (_, index) => `load-${index}`);
-    const accepted: string[] = [];
-    {
-      await using server = await openServerProcess("--journal", path, "--drain", "0");
-      let ended: Promise<number | null> | undefined;
-      const asked = ids.map(async (execution, index) => {
-        const body = { program, execution, wait: index % 2 === 0 };
-        const response = await server.ask("POST", "/v1/executions", body).catch(() => undefined);
-        const { error } = ((await response?.json().catch(() => ({}))) ?? {}) as { readonly error?: { code: string } };
-        if (response?.ok || error?.code === "runtime_suspended") accepted.push(execution);
-        if (accepted.length >= 5) ended ??= server.end("SIGTERM");
-      });
-      await Promise.all(asked);
-      expect(await ended).toBe(0);
-      expect(server.said()).toMatch(/executions are left open in the journal/);
-    }
-    expect(accepted.length).toBeGreaterThanOrEqual(5);
-    await using next = await openServerProcess("--journal", path);
-    for (const id of accepted) {
-      await (await next.ask("GET", `/v1/executions/${id}/events`)).text();
-      const shown = (await (await next.ask("GET", `/v1/executions/${id}`)).json()) as { readonly outcome?: unknown };
-      expect(shown.outcome, id).toEqual({ type: "completed", value: 15 });
-    }
-    await expect.poll(() => next.said()).toMatch(/left open before ha(?:s|ve) ended/);
-  },
-);
-
 test("a server that is closed listens no more, also one that is closed while it begins to", async () => {
   await using closed = await openServer();
   await closed.server.close();
@@ -182,14 +142,4 @@ test("a server that is closed listens no more, also one that is closed while it 
   const port = Number(new URL(url).port);
   await expect(other.server.listen({ port })).rejects.toMatchObject({ code: "door_unavailable" });
   expect((await other.server.listen({ port: 0 })).url).not.toBe(url);
-});
-
-test("what a server of others calls methods has few series of its own", async () => {
-  await using door = await openServer();
-  for (let name = 0; name < 600; name += 1) await door.ask(`X${name}`, "/v1/executions", { key: "" });
-  const { text } = await door.ask("GET", "/metrics", { key: keyOf("ops") });
-  expect(text).toContain(
-    'http_server_request_duration_seconds_count{http_request_method="_OTHER",http_route="/v1/executions",http_response_status_code="401"} 600',
-  );
-  expect(text).not.toContain("X1");
 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { timeScale, withRoom } from "../../src/views/time-scale.ts";
+import { timeScale } from "../../src/views/time-scale.ts";
 import type { CallView } from "../../src/views/view.ts";
 
 const call = (at: number, ms: number | undefined, more: Partial<CallView> = {}) =>
@@ -30,23 +30,10 @@ test("a wait beside which another call runs is drawn as long as it was", () => {
   expect(timeScale({ from: 0, until: 10_000, calls, ticks: 8 }).pauses).toEqual([]);
 });
 
-test("a wait beside which nothing ran at all has the whole width", () => {
-  const scale = timeScale({ from: 0, until: 10_000, calls: [call(0, undefined, { state: "waiting" })], ticks: 8 });
-  expect(scale.pauses).toEqual([]);
-  expect([0, 5000, 10_000].map(scale.place)).toEqual([0, 0.5, 1]);
-});
-
 test("the time in which no host had the execution is drawn shorter", () => {
   const events = [{ type: "claim", text: "", at: 100_000 }];
   const scale = timeScale({ from: 0, until: 101_000, calls: [call(0, 1000), call(100_000, 900)], events, ticks: 8 });
   expect(scale.pauses.map(({ text }) => text)).toEqual(["1 min 39 s"]);
-});
-
-test("of texts on the axis that would overlap, the earlier in the list is shown", () => {
-  const text = (from: number, until: number) => ({ text: `${from}`, from, until });
-  const texts = [text(50, 80), text(0, 10), text(40, 49), text(82, 90), text(90, 99), text(60, 61)];
-  expect(withRoom(texts, 2).map((one) => one.text)).toEqual(["50", "0", "82"]);
-  expect(withRoom(texts, 0).map((one) => one.text)).toEqual(["50", "0", "40", "82", "90"]);
 });
 
 test("whatever the calls, places rise with time from 0 to 1, and the axis has few times", () => {

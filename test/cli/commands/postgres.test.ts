@@ -71,12 +71,6 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
     }
   });
 
-  test("the password may be in the environment alone", async () => {
-    const environment = { PORTCULLIS_JOURNAL: server.url({ password: "" }), PGPASSWORD: "correct-horse-7" };
-    const { code, stdout } = await portcullis(["executions"], "", { environment });
-    expect([code, stdout]).toEqual([0, ""]);
-  });
-
   test("decide wakes a worker of the fleet at once, and makes no queue where there is no fleet", async () => {
     const pay = defineTool({
       name: "pay",

@@ -32,7 +32,6 @@ const run = async (...args: readonly string[]) => portcullis([...args, "--journa
 
 test.each([
   ["show", ["show", "mine"], '"ann"'],
-  ["show --json", ["show", "mine", "--json"], '"tenant":"acme"'],
   ["show --html", ["show", "mine", "--html", html], html],
   ["journal export", ["journal", "export", "mine"], '"tenant":"acme"'],
   ["show --tenant", ["show", "both", "--tenant", "bolt"], '"bob"'],
@@ -48,14 +47,12 @@ test.each([
     ["show", "both"],
     /^portcullis: Several tenants have an execution both: bolt, acme\. Choose one with --tenant/,
   ],
-  ["show --follow", ["show", "both", "--follow"], /^portcullis: Several tenants have an execution both/],
   [
     "decide",
     ["decide", "mine", "1", "--allow"],
     /^portcullis: Tenant default has no execution mine, but another tenant has: choose it with --tenant \(acme\)\.$/m,
   ],
   ["show of none", ["show", "none"], /no execution "none"/],
-  ["show of another tenant", ["show", "mine", "--tenant", "bolt"], /choose it with --tenant \(acme\)/],
 ])("where it is not clear which is meant, %s says what to add", async (_name, args, expected) => {
   const { code, stdout, stderr } = await run(...args);
   expect([code, stdout]).toEqual([2, ""]);

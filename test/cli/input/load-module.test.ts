@@ -22,13 +22,6 @@ test.each(["null", "7", "[] ", "() => 1", "{ toString: () => 'inner' }"])(
   },
 );
 
-test("the places of an error are told of a module that is called as a file of the command line is", async () => {
-  const file = join(folder, "load-module.js");
-  writeFileSync(file, 'throw new Error("outer");\nexport default [];\n');
-  const { stderr } = await portcullis(["tools", "--tools", file]);
-  expect(stderr).toMatch(/Error: outer\n {6}at .*load-module\.js:1:7\n/);
-});
-
 test.each([
   ["a folder", ".", "is a folder. Name the file of a module."],
   [

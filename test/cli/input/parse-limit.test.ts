@@ -3,14 +3,11 @@ import { parseLimit } from "../../../src/cli/input/units.ts";
 
 test.each([
   ["memoryBytes=64MiB", 64 * 1024 ** 2],
-  ["memoryBytes=0.125GiB", 128 * 1024 ** 2],
   ["runningMs=2s", 2000],
   ["runningMs=1.001s", 1001],
-  ["wallMs=3 min", 180_000],
   ["waitMs=3d", 3 * 86_400_000],
   ["calls=10_000", 10_000],
   ["calls=1e3", 1000],
-  ["inputBytes=512", 512],
 ])("%s is accepted", (text, value) => {
   expect(parseLimit(text)).toEqual({ name: text.split("=")[0], value });
 });
@@ -20,14 +17,9 @@ test.each([
   ["memoryBytes=5s", 'There is no unit "s" for memoryBytes: use B, KiB, MiB, GiB, or none.'],
   ["calls=5s", 'calls is a number without a unit, got the unit "s".'],
   [
-    "wallMs=soon",
-    'wallMs takes a whole number from 10 to 2147483647, in milliseconds or with a unit, like 30s, got "soon".',
-  ],
-  [
     "memoryBytes=",
     'memoryBytes takes a whole number from 16777216 to 8589934592, in bytes or with a unit, like 64MiB, got "".',
   ],
-  ["callsAtOnce=5B", 'callsAtOnce is a number without a unit, got the unit "B".'],
 ])("%s is refused with a sentence", (text, sentence) => {
   expect(parseLimit(text)).toBe(sentence);
 });

@@ -1,5 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
@@ -11,7 +10,6 @@ import { fixtures } from "../../cli/command.ts";
 import { describeOfAll } from "../../support/all-tests.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { begin, freePort, temporaryFolder, wordsOf } from "./commands.ts";
-import { takingTurns } from "./turn-about.ts";
 
 interface Service {
   readonly image: string;
@@ -93,23 +91,6 @@ describe("the compose file", () => {
 
 const haproxy = spawnSync("haproxy", ["-v"]).status === 0;
 if (!haproxy) process.stderr.write(`The load balancer of ${path} is not started: there is no haproxy.\n`);
-
-/** HAProxy with the file's settings, and the test's addresses in place of the names of containers. */
-async function startHaproxy(ports: readonly number[]) {
-  const stack = new DisposableStack();
-  const folder = stack.use(temporaryFolder());
-  const port = await freePort();
-  const servers = ports.map((one, index) => `server server${index} 127.0.0.1:${one}`);
-  const own = settings
-    .replace("bind :7332", `bind 127.0.0.1:${port}`)
-    .replace(/server-template .*/, servers.join("\n  "))
-    .replace("nameserver docker 127.0.0.11:53", "nameserver docker 127.0.0.1:53");
-  const file = join(folder.path, "haproxy.cfg");
-  writeFileSync(file, own);
-  const child = spawn("haproxy", ["-db", "-f", file], { stdio: "ignore" });
-  stack.defer(() => void child.kill("SIGKILL"));
-  return { port, [Symbol.asyncDispose]: async () => stack.dispose() };
-}
 
 test.skipIf(!haproxy)("HAProxy finds no fault in its settings", () => {
   using folder = temporaryFolder();
@@ -195,30 +176,7 @@ describeOfAll.skipIf(noPostgres)("its services, started here", () => {
     expect(await ended.answer.json()).toMatchObject({ outcome: { type: "completed", value: { paid: 5 } } });
   }
 
-  test("a client of servers that take turns submits at one, decides at the other, and reads events from either", async () => {
-    await using balancing = await takingTurns(ports);
-    await decides(balancing.port, "turns");
-    const at = (part: string) => balancing.asked.find(({ request }) => request.includes(part))?.server;
-    expect([at("POST /v1/executions"), at("/events"), at("/decisions")]).toEqual([0, 1, 1]);
+  test("a client submits at one server, decides there, and reads what a worker has done", async () => {
+    await decides(ports[0] ?? 0, "one");
   }, 240_000);
-
-  test.skipIf(!haproxy)(
-    "a client of HAProxy does the same, also after a server has died",
-    async () => {
-      await using balancing = await startHaproxy(ports);
-      const health = () =>
-        ask(balancing.port)("GET", "/healthz").then(
-          ({ status }) => status,
-          () => 0,
-        );
-      await expect.poll(health, { timeout: 60_000 }).toBe(200);
-      await decides(balancing.port, "balanced");
-      const { child } = servers[0] as ReturnType<typeof begin>;
-      const ended = once(child, "exit");
-      child.kill("SIGKILL");
-      await ended;
-      await decides(balancing.port, "after");
-    },
-    240_000,
-  );
 });

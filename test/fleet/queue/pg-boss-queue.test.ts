@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { PgBossQueue } from "../../../src/fleet/queue/pg-boss-queue.ts";
 import type { QueueDatabase } from "../../../src/fleet/queue/queue-database.ts";
 import type { Wake } from "../../../src/fleet/queue/wake-queue.ts";
-import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { usePostgres } from "../../postgres-support/use-postgres.ts";
 
@@ -242,54 +242,6 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
   }
 
   const AT_ONCE = 10;
-  const MANY = ALL_TESTS ? 20_000 : 500;
-  /** What a worker may have taken before it sees a wake, and one for each line of the other tenant. */
-  const SOON = 2 * AT_ONCE + 2;
-
-  testOfAll(
-    "a tenant with very many wakes holds up another one by no more than what is under way, and its own decisions by no more",
-    async () => {
-      await using shared = await share();
-      const [one, other] = await Promise.all([shared.join(), shared.join()]);
-      const many = Array.from({ length: MANY }, (_, n) => ({ execution: `a${n}`, tenant: "a", isNew: true }));
-      const parts = Array.from({ length: 3 }, (_, part) => many.filter((__, n) => n % 3 === part));
-      await Promise.all(parts.map((part) => one.queue.wake(part)));
-      const late = [
-        [100, { execution: "b", tenant: "b", isNew: true }],
-        [200, { execution: "decided", tenant: "a" }],
-        [300, { execution: "c", tenant: "c" }],
-        [400, { execution: `a${MANY - 1}`, tenant: "a" }],
-      ] as const;
-      const after = new Map(late.map(([count, wake]) => [count, () => other.queue.wake([wake])]));
-      const order = (await takeAll(one.queue, AT_ONCE, after)).map(({ execution }) => execution);
-      expect(new Set(order).size).toBe(MANY + 3);
-      for (const [count, { execution }] of late) {
-        expect(order.indexOf(execution)).toBeGreaterThanOrEqual(count);
-        expect(order.indexOf(execution)).toBeLessThanOrEqual(count + SOON + AT_ONCE);
-      }
-    },
-    600_000,
-  );
-
-  testOfAll(
-    "tenants with few wakes are served in turn with one that has many, whichever process sent them",
-    async () => {
-      await using shared = await share();
-      const joined = await Promise.all([shared.join(), shared.join()]);
-      const wakes = (tenant: string, count: number) =>
-        Array.from({ length: count }, (_, n) => ({ execution: `${tenant}${n}`, tenant, isNew: true }));
-      await joined[0].queue.wake(wakes("a", 300));
-      const few = ["b", "c", "d", "e"];
-      for (const [n, tenant] of few.entries()) await joined[n % 2 === 0 ? 0 : 1].queue.wake(wakes(tenant, 10));
-      const order = (await takeAll(joined[1].queue, AT_ONCE, new Map())).map(({ execution }) => execution);
-      for (const tenant of few)
-        for (let n = 0; n < 10; n += 1)
-          expect(order.indexOf(`${tenant}${n}`)).toBeLessThan((n + 2) * (few.length + 1) + SOON);
-      expect(order).toHaveLength(340);
-    },
-    120_000,
-  );
-
   testOfAll(
     "a process that was silent for long places its wakes behind none of those that wait, and before none that is first",
     async () => {

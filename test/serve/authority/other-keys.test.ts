@@ -140,27 +140,3 @@ test.each(["program", "conversation"] as const)(
     expect(ran).toEqual([]);
   },
 );
-
-test.each([
-  ["another effect", { effect: "write" }],
-  ["its calls answered by a client", { handler: "client" }],
-  ["fewer callers", { allowedCallers: ["direct"] }],
-])("an execution is not taken up with a tool that has %s now", async (_, change) => {
-  const common = {
-    name: "find",
-    description: "d",
-    input: z.object({}),
-    allowedCallers: ["direct", "programmatic"],
-    effect: "read",
-    approval: "always",
-    handler: () => 1,
-  };
-  await using here = world();
-  const first = await here.open({ tools: [defineTool(common as never)] });
-  await first.execute("return await tools.find({})", { execution: "e" });
-  const other = await here.open({ tools: [defineTool({ ...common, ...change } as never)] });
-  await expect(other.resume("e", { decisions: { 1: { allow: true } } })).rejects.toMatchObject({
-    code: "tools_changed",
-    message: expect.stringContaining("changed: find"),
-  });
-});

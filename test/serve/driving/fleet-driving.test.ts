@@ -86,19 +86,6 @@ test("a decision and the stream of events work at any server, while a worker els
   expect(shared.errors).toEqual([]);
 });
 
-test("a client whose program is too large gets a report of it, and nothing is stored", async () => {
-  await using shared = await share();
-  const server = await shared.serve("elsewhere");
-  const asked = await ask(server, "POST", "/v1/executions", {
-    program: "x".repeat(40_000),
-    execution: "e",
-    wait: true,
-  });
-  expect(json(asked)).toMatchObject({ outcome: { type: "failed", fault: { code: "program_too_large" } } });
-  expect(json(await ask(server, "GET", "/v1/executions"))).toMatchObject({ executions: [] });
-  expect(shared.errors).toEqual([]);
-});
-
 test("a server cancels what another process drives", async () => {
   await using shared = await share();
   const server = await shared.serve("elsewhere");

@@ -20,22 +20,6 @@ const asked = (messages: Anthropic.MessageParam[], more: object = {}) => ({
   ...more,
 });
 
-test("a text is answered", async () => {
-  await using gateway = await openGateway([
-    ({ said }) => ({ text: `heard ${said.at(-1)}`, usage: { inputTokens: 7, outputTokens: 2 } }),
-  ]);
-  const message = await gateway.anthropic().messages.create(asked([{ role: "user", content: "one" }]));
-  expect(message).toMatchObject({
-    type: "message",
-    role: "assistant",
-    model: "m",
-    stop_reason: "end_turn",
-    container: null,
-    content: [{ type: "text", text: "heard one" }],
-    usage: { input_tokens: 7, output_tokens: 2 },
-  });
-});
-
 test("a program pauses at the client's tools, and goes on with its answers", async () => {
   await using gateway = await openGateway([
     { text: "I will add.", programs: [SUM] },
@@ -144,8 +128,6 @@ test("a streamed answer is put together by the client to the same message", asyn
 });
 
 test.each([
-  ["whole", {}],
-  ["streamed", { stream: true }],
   ["without threads", { thread: false }],
   ["eagerly", { stream: true, runToolsEagerly: true }],
 ])(

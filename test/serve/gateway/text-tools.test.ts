@@ -1,6 +1,5 @@
 import type OpenAI from "openai";
-import { createRuntime, defineTextTool, openai } from "portcullis";
-import { createMemorySandbox, type ScriptedStep } from "portcullis/testing";
+import { type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { openGateway } from "./gateways.ts";
 
@@ -70,24 +69,4 @@ test("a text that does not fit never reaches the client, and other grammars are 
       responses.create({ model: "m", input: "x", tools: [{ ...QUERY, allowed_callers: ["direct"], format }] as never }),
     ).rejects.toMatchObject({ status: 400, message: expect.stringContaining("tools[0]") });
   expect(gateway.errors).toEqual([]);
-});
-
-test("this package's own adapter and the surface agree on text tools", async () => {
-  const given: string[] = [];
-  const query = defineTextTool({
-    name: "query",
-    description: "Runs SQL.",
-    effect: "read",
-    allowedCallers: ["direct", "programmatic"],
-    format: { regex: "SELECT .{1,100}" },
-    handler: (text: string) => {
-      given.push(text);
-      return "row";
-    },
-  });
-  await using gateway = await openGateway(SCRIPT);
-  await using runtime = await createRuntime({ tools: [query], sandbox: createMemorySandbox() });
-  const options = { model: "m", apiKey: "con-0123456789abcdef", baseUrl: "http://localhost/v1", fetch: gateway.fetch };
-  const { ending } = await runtime.agent({ model: openai({ ...options, retries: 0 }), task: "x", programs: "hosted" });
-  expect([ending.type, given]).toEqual(["answered", ["SELECT 1", "SELECT 2"]]);
 });

@@ -84,21 +84,6 @@ test("a client reconnects after a restart of the server without losing or repeat
   rmSync(folder, { recursive: true });
 });
 
-test("records that another process appends are seen too", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-events-"));
-  const path = join(folder, "j.db");
-  using journal = createSqliteJournal({ path });
-  using elsewhere = createSqliteJournal({ path });
-  await using door = await openServer(undefined, { journal });
-  await using other = await openServer(undefined, { journal: elsewhere });
-  const program = "await tools.crm.slow({}); return 1";
-  await other.ask("POST", "/v1/executions", { body: { program, execution: "e", wait: false } });
-  const events = door.ask("GET", "/v1/executions/e/events");
-  other.slow.release();
-  expect((await events).text).toContain("execution_ended");
-  rmSync(folder, { recursive: true });
-});
-
 test("a stream reads nothing ahead for a client that reads nothing", async () => {
   const journal = createMemoryJournal();
   let read = 0;

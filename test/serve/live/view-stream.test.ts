@@ -1,4 +1,3 @@
-import { createMemoryJournal } from "portcullis/journal";
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import type { ExecutionView, ViewPatch } from "../../../src/views/view.ts";
@@ -94,45 +93,4 @@ test("what is decided elsewhere, and what a program of a conversation then waits
   expect((await talk.until(({ waiting }) => waiting.length > 0)).waiting).toMatchObject([{ tool: "bank.pay" }]);
   await talk.reader.cancel();
   await talking;
-});
-
-test("another tenant's execution has no stream, and ids are those that the tenant has chosen", async () => {
-  await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution: "own" } });
-  const { json, status } = await door.ask("GET", "/v1/executions/own/view/events", { key: keyOf("bob") });
-  expect([status, json.error.code]).toEqual([404, "execution_unknown"]);
-  expect(await (await follow(door, "own")).toEnd()).toMatchObject({ execution: "own" });
-});
-
-test("a journal that fails is the last event, and says nothing of the host", async () => {
-  const journal = createMemoryJournal();
-  let isGone = false;
-  await using door = await openServer(undefined, {
-    journal: {
-      ...journal,
-      find: (id) => (isGone ? Promise.reject(new Error("/secret/path is gone")) : journal.find(id)),
-    },
-  });
-  const body = { program: "await tools.crm.slow({}); return 1", execution: "e", wait: false };
-  await door.ask("POST", "/v1/executions", { body });
-  const following = await follow(door, "e");
-  await following.until(({ calls }) => calls.length > 0);
-  isGone = true;
-  door.slow.release();
-  await following.toEnd();
-  expect(following.events.at(-1)).toMatchObject({ type: "error", data: { error: { code: "server_failed" } } });
-  expect(JSON.stringify(following.events)).not.toContain("secret");
-  isGone = false;
-});
-
-test("a stream that its client has left is counted no more", async () => {
-  await using door = await openServer({ token: keyOf("tok") });
-  const key = keyOf("tok");
-  await door.runtime.execute("return tools.bank.pay({ amount: 1 })", { execution: "pays" });
-  const metrics = async () => (await door.ask("GET", "/metrics", { key })).text;
-  const following = await follow(door, "pays", key);
-  await following.until(() => true);
-  expect(await metrics()).toContain("portcullis_event_streams 1");
-  await following.reader.cancel();
-  await expect.poll(metrics).toContain("portcullis_event_streams 0");
 });

@@ -7,14 +7,11 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLIENTS } from "./clients.ts";
 import { type OpenDoor, openHttpDoor, openOwnDoor, type OwnDoor } from "./doors.ts";
-import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
 
 const ANN = "key-of-ann-0123456789";
 const BOB = "key-of-bob-0123456789";
 const READER = "key-of-reader-0123456789";
 const SLOW = "key-of-slow-0123456789";
-
-const REQUESTS = ALL_TESTS ? 2000 : 60;
 
 let folder = "";
 let door: OpenDoor;
@@ -137,17 +134,10 @@ describe("a request is refused by its headers", () => {
   test.each([
     ["a foreign Host", { host: "evil.example" }, 421],
     ["a Host that only begins like ours", { host: "127.0.0.1.evil.example:80" }, 421],
-    ["a Host with a user", { host: "127.0.0.1@evil.example" }, 421],
     ["a foreign Origin", { origin: "https://evil.example" }, 403],
-    ["an opaque Origin", { origin: "null" }, 403],
     ["an Origin of another port of this machine", { origin: "http://127.0.0.1:1" }, 403],
-    ["an Origin of this machine without a port", { origin: "http://localhost" }, 403],
-    ["an Origin of another name of this machine", { host: "127.0.0.1:9", origin: "http://localhost:9" }, 403],
-    ["two Origins", { origin: "http://localhost:9, http://localhost:9", host: "localhost:9" }, 403],
-    ["an Origin that only begins like ours", { origin: "http://localhost.evil.example" }, 403],
     ["no key", { authorization: "" }, 401],
     ["an unknown key", { authorization: "Bearer key-of-eve-0123456789" }, 401],
-    ["another scheme", { authorization: `Basic ${ANN}` }, 401],
     ["a key in front of more", { authorization: `Bearer ${ANN} more` }, 401],
     ["another media type", { "content-type": "text/plain" }, 415],
   ] as const)("%s", async (_, headers, status) => {
@@ -172,14 +162,6 @@ describe("a request is refused by its headers", () => {
     ])
       expect((await post('{"jsonrpc":"2.0","id":1,"method":"tools/list"}', headers)).status).toBe(200);
   });
-
-  test("a key over its rate is told how long to wait", async () => {
-    const headers = { authorization: `Bearer ${SLOW}` };
-    const message = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
-    const answers = [await post(message, headers), await post(message, headers), await post(message, headers)];
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
-    expect(Number(answers[2]?.headers["retry-after"])).toBeGreaterThan(0);
-  });
 });
 
 describe("a body", () => {
@@ -192,18 +174,6 @@ describe("a body", () => {
     ["that is no message", "7", 400],
   ] as const)("%s is refused, and the door goes on", async (_, body, status) => {
     expect((await post(body)).status).toBe(status);
-    expect(textOf(await call("shop_list", { n: 0 }))).toBe("[]");
-  });
-
-  test("with arguments that are nested deeply is answered", async () => {
-    const deep = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`;
-    const params = `{"name":"shop_list","arguments":${deep},"_meta":${JSON.stringify(envelope())}}`;
-    const { status } = await post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`, {
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": "tools/call",
-      "mcp-name": "shop_list",
-    });
-    expect(status).toBeLessThan(600);
     expect(textOf(await call("shop_list", { n: 0 }))).toBe("[]");
   });
 
@@ -238,45 +208,6 @@ describe("the memory that a client can take is bounded", () => {
     const session = { "mcp-session-id": String(headers["mcp-session-id"]), "mcp-protocol-version": "2025-03-26" };
     for (const more of [{}, session]) expect((await post(JSON.stringify([list, list]), more)).status).toBe(400);
   });
-
-  testOfAll(
-    "by values that are read and not taken, and they can be read again after that",
-    async () => {
-      const [first] = (await call("shop_list", { n: 300_000 })).content?.filter((one) => "uri" in one) ?? [];
-      const { uri = "" } = (first ?? {}) as { readonly uri?: string };
-      expect(uri).not.toBe("");
-      const read = JSON.stringify({
-        jsonrpc: "2.0",
-        id: 1,
-        method: "resources/read",
-        params: { uri, _meta: envelope() },
-      });
-      const { port } = new URL(door.url);
-      const headers = {
-        authorization: `Bearer ${ANN}`,
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        "mcp-protocol-version": "2026-07-28",
-        "mcp-method": "resources/read",
-        "mcp-name": uri,
-      };
-      // The answers begin, and are not read.
-      const begin = () =>
-        new Promise<{ readonly status: number; readonly end: () => void }>((resolve, reject) => {
-          const sent = request({ host: "127.0.0.1", port, path: "/mcp", method: "POST", headers }, (answer) => {
-            answer.on("error", () => {});
-            resolve({ status: answer.statusCode ?? 0, end: () => answer.destroy() });
-          });
-          sent.on("error", reject);
-          sent.end(read);
-        });
-      const answers = await Promise.all(Array.from({ length: 12 }, begin));
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
-      for (const { end } of answers) end();
-      await expect.poll(async () => (await post(read, headers)).status).toBe(200);
-    },
-    60_000,
-  );
 });
 
 describe("the door goes on for all clients", () => {
@@ -385,92 +316,4 @@ describe("two principals", () => {
     expect((await post("", own, "/mcp", "DELETE")).status).toBe(200);
     expect((await post(list, own)).status).toBe(404);
   });
-
-  test("a key has the tools and callers that it was given, and no others", async () => {
-    await using reader = await CLIENTS[3].connect({ url: door.url, token: READER });
-    expect(await reader.list()).toEqual(["shop_list"]);
-    const refusals = await Promise.all(
-      ["run_program", "result", "bank_statement", "bank.pay", "lost"].map((name) =>
-        reader.call(name).then(
-          () => "answered",
-          (error: Error) => error.message.replace(name, "NAME"),
-        ),
-      ),
-    );
-    expect(new Set(refusals.map((one) => one.split(" Did you")[0]))).toEqual(new Set(['There is no tool "NAME".']));
-  });
-});
-
-describe("cancelling", () => {
-  test("a program that runs, and that was held between two rounds", async () => {
-    const { stopped: before, hanging: hung } = await paidBy();
-    const both =
-      "const held = tools.bank.pay({ cents: 5 }); const hanging = tools.clock.hang({}); await held.catch(() => {}); await Promise.all([hanging, tools.clock.hang({})])";
-    const first = await call("run_program", { code: both });
-    expect(first.resultType).toBe("input_required");
-    // The repeated request leaves while the program goes on.
-    const { port } = new URL(door.url);
-    const params = {
-      name: "run_program",
-      arguments: { code: both },
-      requestState: first.requestState,
-      inputResponses: { "1": { action: "decline" } },
-      _meta: envelope(),
-    };
-    const sent = request({
-      host: "127.0.0.1",
-      port,
-      path: "/mcp",
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${ANN}`,
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        "mcp-protocol-version": "2026-07-28",
-        "mcp-method": "tools/call",
-        "mcp-name": "run_program",
-      },
-    });
-    sent.on("error", () => {});
-    sent.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }));
-    await expect.poll(async () => (await paidBy()).hanging).toBe(hung + 2);
-    sent.destroy();
-    await expect.poll(async () => (await paidBy()).stopped).toBe(before + 2);
-  });
-});
-
-describe("many", () => {
-  testOfAll(
-    "100 clients at once are served, each with its own results",
-    async () => {
-      await using patient = await openHttpDoor();
-      const { url, token } = patient;
-      const served = await Promise.all(
-        Array.from({ length: 100 }, async (_, n) => {
-          const { connect } = CLIENTS[n % CLIENTS.length] ?? CLIENTS[0];
-          await using client = await connect({ url, token });
-          const { text: answer } = await client.call("run_program", {
-            code: `return (await tools.shop.list({ n: ${n} })).length`,
-          });
-          return answer;
-        }),
-      );
-      expect(served).toEqual(Array.from({ length: 100 }, (_, n) => String(n)));
-    },
-    300_000,
-  );
-
-  test(`${REQUESTS} requests with progress tokens, of every size, leave the door as it was`, async () => {
-    const tokens = Array.from({ length: REQUESTS }, (_, n) => (n % 100 === 0 ? "x".repeat(100_000) : `token-${n}`));
-    let answered = 0;
-    const worker = async () => {
-      for (let token = tokens.pop(); token !== undefined; token = tokens.pop()) {
-        const { content } = await call("shop_list", { n: 0 }, { _meta: { ...envelope(), progressToken: token } });
-        expect(content?.[0]?.text).toBe("[]");
-        answered += 1;
-      }
-    };
-    await Promise.all(Array.from({ length: 16 }, worker));
-    expect(answered).toBe(REQUESTS);
-  }, 300_000);
 });

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { portcullis } from "../../cli/command.ts";
-import { isRunning, serverFile } from "../../sources/mcp/servers.ts";
+import { isRunning } from "../../sources/mcp/servers.ts";
 import { cli, doorArgs } from "./doors.ts";
 import { configWith, INITIALIZE, type LineDoor, openLineDoor, programCall } from "./line-door.ts";
 
@@ -44,6 +44,7 @@ describe("the door ends with no process left", () => {
   test.each([
     ["the end of its standard input", (door: LineDoor) => door.child.stdin.end(), 0],
     ["SIGINT", (door: LineDoor) => door.child.kill("SIGINT"), 130],
+    ["SIGTERM", (door: LineDoor) => door.child.kill("SIGTERM"), 143],
   ] as const)("by %s, while a program runs and a server stays", async (name, end, expected) => {
     const { config, mark } = configWith(folder, "stays", join(folder, name.replaceAll(" ", "-")));
     const door = openLineDoor(doorArgs("--mcp", config));
@@ -78,72 +79,6 @@ describe("the door ends with no process left", () => {
     child.kill("SIGTERM");
     await ended;
     child.stdout.destroy();
-  });
-});
-
-describe("real servers behind the door", () => {
-  test("a program joins files and memory through it", async () => {
-    const config = join(folder, "real.json");
-    const notes = join(folder, "notes");
-    mkdirSync(notes);
-    writeFileSync(join(notes, "a.txt"), "Mimas");
-    const read = { allowedCallers: ["direct", "programmatic"], effect: "read" };
-    const memory = { allowedCallers: ["programmatic"], effect: "write" };
-    writeFileSync(
-      config,
-      JSON.stringify({
-        mcpServers: {
-          files: {
-            command: process.execPath,
-            args: [serverFile("server-filesystem"), notes],
-            portcullis: { tools: { read_text_file: read, list_directory: read } },
-          },
-          memory: {
-            command: process.execPath,
-            args: [serverFile("server-memory")],
-            env: { MEMORY_FILE_PATH: join(folder, "memory.jsonl") },
-            portcullis: memory,
-          },
-          portcullis: { command: "npx", args: ["-y", "portcullis", "mcp", "--mcp", ".mcp.json"] },
-        },
-      }),
-    );
-    const door = openLineDoor(["--conditions=portcullis-source", cli, "mcp", "--mcp", config]);
-    await door.send(INITIALIZE);
-    const { result: list } = await door.send({ method: "tools/list" });
-    expect((list as { tools: { name: string }[] }).tools.map(({ name }) => name)).toEqual([
-      "run_program",
-      "result",
-      "files_read_text_file",
-      "files_list_directory",
-    ]);
-    const path = join(notes, "a.txt");
-    const code = `const { content } = await tools.files.read_text_file({ path: ${JSON.stringify(path)} });
-      await tools.memory.create_entities({ entities: [{ name: content, entityType: "moon", observations: ["small"] }] });
-      return (await tools.memory.search_nodes({ query: "Mimas" })).entities[0].entityType;`;
-    expect((await door.send(programCall(code))).result).toEqual({ content: [{ type: "text", text: '"moon"' }] });
-    const direct = await door.send({
-      method: "tools/call",
-      params: { name: "files_read_text_file", arguments: { path } },
-    });
-    expect(JSON.stringify(direct.result)).toContain("Mimas");
-    door.child.stdin.end();
-    expect((await door.ended)[0]).toBe(0);
-
-    const { code: checked, stdout } = await portcullis(["mcp", "--mcp", config, "--check"]);
-    expect(checked).toBe(0);
-    expect(stdout).toMatch(/files +--mcp \S+ +2\n/);
-    expect(stdout).toMatch(/files\.read_text_file +direct, programmatic +read +never +mcp files +\d+/);
-    expect(stdout).toMatch(/[\d,]+ tokens; through Portcullis [\d,]+\./);
-    expect(stdout).toContain('"write_file": { "allowedCallers": ["programmatic"], "effect": ');
-    const { stdout: json } = await portcullis(["mcp", "--mcp", config, "--check", "--json"]);
-    expect(JSON.parse(json)).toMatchObject({
-      sources: [
-        { name: "files", tools: 2 },
-        { name: "memory", tools: 9 },
-      ],
-      served: [{ name: "run_program" }, { name: "result" }, {}, {}],
-    });
   });
 });
 

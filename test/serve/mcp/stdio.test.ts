@@ -5,10 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { portcullis } from "../../cli/command.ts";
-import { isRunning } from "../../sources/mcp/servers.ts";
 import { doorArgs, tools } from "./doors.ts";
 import { configWith, INITIALIZE, openLineDoor, programCall } from "./line-door.ts";
-import { testOfAll } from "../../support/all-tests.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-door-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -34,18 +32,6 @@ test("standard output is messages to the byte, whatever modules, handlers, serve
   for (const noise of ["a module that prints", "a handler that prints", "and writes"]) expect(stderr).toContain(noise);
 });
 
-testOfAll("by SIGTERM the door ends with no process left, while a program runs and a server stays", async () => {
-  const { config, mark } = configWith(folder, "stays");
-  const door = openLineDoor(doorArgs("--mcp", config));
-  await door.send(INITIALIZE);
-  void door.send(programCall("return tools.clock.hang({})")).catch(() => {});
-  await door.send({ method: "ping" });
-  expect(isRunning(mark)).toBe(true);
-  door.child.kill("SIGTERM");
-  expect(await door.ended).toEqual([143, null]);
-  await expect.poll(() => isRunning(mark)).toBe(false);
-});
-
 describe("keys", () => {
   const refusalOf = async (keys: unknown, mode = 0o600) => {
     const file = join(folder, "keys.json");
@@ -66,11 +52,6 @@ describe("keys", () => {
     expect(refused.stderr).not.toContain("secret");
   });
 
-  test.each(["stdio", "token"])("the id %s is reserved", async (id) => {
-    const refused = await refusalOf([{ id, tenant: "acme", key: "0123456789abcdef" }]);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(id) as string });
-  });
-
   test("that other users can read are reported", async () => {
     const key = { id: "ann", tenant: "acme", key: "0123456789abcdef", tools: ["no.such"] };
     expect((await refusalOf([key], 0o644)).stderr).toContain(join(folder, "keys.json"));
@@ -88,21 +69,11 @@ describe("bad input", () => {
 
   test.concurrent.each([
     ["no tools at all", 2, () => [], "expected --tools"],
-    [
-      "a server that is not there",
-      5,
-      () => ["--mcp", keys({ mcpServers: { x: { command: "/no/such" } } })],
-      "is not found",
-    ],
     ["a port that is none", 2, () => ["--tools", tools, "--http", "99999"], "65535"],
     ["--keys without --http", 2, () => ["--tools", tools, "--keys", "k.json"], "--keys goes with --http"],
     ["an open address without keys", 2, () => http("--host", "0.0.0.0"), "add --keys FILE"],
-    ["no file of keys", 2, () => http("--keys", "/no/such"), "/no/such"],
     ["keys that are no JSON", 2, () => http("--keys", keys("{")), "line 1 column 2"],
-    ["no keys", 2, () => http("--keys", keys({ keys: [] })), "one key"],
-    ["a short key", 2, () => http("--keys", keys({ keys: [{ ...key, key: "short" }] })), "5 characters"],
     ["a key twice", 2, () => http("--keys", keys({ keys: [key, { ...key, id: "b" }] })), 'key "b"'],
-    ["an id twice", 2, () => http("--keys", keys({ keys: [key, { ...key, key: "fedcba9876543210" }] })), 'the id "a"'],
     ["a misspelt field", 2, () => http("--keys", keys({ keys: [{ ...key, tool: [] }] })), "tools"],
     [
       "a tool that does not exist",

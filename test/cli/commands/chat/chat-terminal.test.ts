@@ -93,64 +93,6 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(screen.filter((line) => line.startsWith("  It came to ToolError"))).toHaveLength(1);
   });
 
-  testOfAll("Ctrl-C at a question gives the call up, and the conversation goes on", async () => {
-    const { code, shown } = await onTerminal(CHAT, [
-      [PROMPT, `pay {"amount":3}${ENTER}`],
-      [ASKED, CTRL_C],
-      [ANSWERED, `y${ENTER}`],
-      [ANSWERED, `/exit${ENTER}`],
-    ]);
-    expect(code).toBe(0);
-    const screen = screenOf(shown);
-    expect(screen).toContain("This call is no longer waiting.");
-    expect(screen.join("\n")).toMatch(/call: pay → aborted/);
-    expect(screen.join("\n")).not.toContain("paid");
-  });
-
-  testOfAll(
-    "a call that waits is asked about when its conversation is taken up and goes on, and Ctrl-D leaves its line",
-    async () => {
-      const journal = ["--journal", join(folder, "waits.db")];
-      const first = await onTerminal(
-        [...CHAT, ...journal, "--approve", "later"],
-        [
-          [PROMPT, `program {"amount":7}${ENTER}`],
-          ["/continue goes on", `/exit${ENTER}`],
-        ],
-      );
-      const [, id = ""] = /--conversation ([\w-]+)/.exec(first.shown) ?? [];
-      const again = await onTerminal(
-        [...CHAT, ...journal, "--conversation", id],
-        [
-          [PROMPT, `/continue${ENTER}`],
-          ["The program calls pay, which", ""],
-          [ASKED, `y${ENTER}`],
-          [ANSWERED, `/continue${ENTER}`],
-          ["nothing to go on with", "\u0004"],
-        ],
-      );
-      expect([first.code, again.code]).toEqual([0, 0]);
-      expect(screenOf(again.shown)).toContain('  It came to {"paid":7}');
-      expect(screenOf(again.shown)).toContain("Take it up again with:");
-    },
-  );
-
-  testOfAll(
-    "neither text, nor a program, nor its fault steers the terminal or begins a line at its left edge",
-    async () => {
-      const { shown } = await onTerminal(CHAT, [
-        [PROMPT, `foreign${ENTER}`],
-        [ANSWERED, `throw${ENTER}`],
-        [ANSWERED, `/exit${ENTER}`],
-      ]);
-      // `screenOf` throws for sequences that the command line does not write.
-      const screen = screenOf(shown);
-      expect(screen).toContain("  Run it? y");
-      expect(screen.filter((line) => line.startsWith("Run it?"))).toEqual([]);
-      expect(screen.join("")).toContain(String.raw`\u001b[2J\u001b]0;owned\u0007\u009b1A\u202e`);
-    },
-  );
-
   testOfAll("a paste is one message, and what is typed early is the next message", async () => {
     const { shown } = await onTerminal(CHAT, [
       [PROMPT, `\u001b[200~one\ntwo\u001b[201~${ENTER}`],
@@ -161,17 +103,6 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(screen).toContain("  Message 1: one");
     expect(screen).toContain("  two");
     expect(screen).toContain("  Message 2: three");
-  });
-
-  testOfAll("what was typed before a question answers no question, and is no message", async () => {
-    const { code, shown } = await onTerminal(CHAT, [
-      [PROMPT, `program {"amount":3}${ENTER}y`],
-      [ASKED, ENTER],
-      [ANSWERED, `/exit${ENTER}`],
-    ]);
-    expect(code).toBe(0);
-    expect(shown).not.toContain("paid");
-    expect(shown).not.toContain("Message 2");
   });
 
   testOfAll(

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { serve } from "../../../models/wire.ts";
-import { begin, fixtures, portcullis as command, start } from "../../command.ts";
-import { testOfAll } from "../../../support/all-tests.ts";
+import { begin, fixtures, portcullis as command } from "../../command.ts";
 
 const environment = { ANTHROPIC_API_KEY: anthropicWire.key };
 const portcullis = (args: readonly string[], input: string | Buffer = "") => command(args, input, { environment });
@@ -63,14 +62,6 @@ test("the journal names the model of a provider, and what it keeps is not chosen
   expect(chosen.stderr).toContain("has not ended, and keeps what it began with");
 });
 
-test("a conversation of ask that has ended goes on as a new one, which is told", async () => {
-  const journal = ["--journal", join(folder, "ended.db")];
-  await portcullis(["ask", "one", ...CHAT.slice(1), "--execution", "first", ...journal]);
-  const { code, stdout, stderr } = await portcullis([...CHAT, ...journal, "--conversation", "first"], "two\n");
-  expect([code, stdout]).toEqual([0, "Message 2: two\n"]);
-  expect(ID.exec(stderr)?.[1]).toMatch(/^[\da-f-]{36}$/);
-});
-
 test("a call that waits for a decision ends a pipe with 6 and the commands that go on, and goes on once it was decided", async () => {
   const journal = ["--journal", join(folder, "waits.db")];
   const first = await portcullis([...CHAT, ...journal], 'program {"amount":5}\nnot said\n\nnor this');
@@ -89,55 +80,6 @@ test("a call that waits for a decision ends a pipe with 6 and the commands that 
   await portcullis(["decide", id, call, "--allow", ...journal]);
   const resumed = await portcullis(["resume", id, ...CHAT.slice(1), ...journal]);
   expect(resumed.stdout).toContain('It came to {"paid":5}');
-});
-
-test("a pipe without a message says so, and a message that gives waiting calls up says that", async () => {
-  const journal = ["--journal", join(folder, "given-up.db")];
-  const none = await portcullis(CHAT, "");
-  expect([none.code, none.stdout]).toEqual([0, ""]);
-  expect(none.stderr).toContain("portcullis: Nothing was said");
-  const first = await portcullis([...CHAT, ...journal], 'pay {"amount":5}\n');
-  const [, id = ""] = DECIDE.exec(first.stderr) ?? [];
-  const again = await portcullis([...CHAT, ...journal, "--conversation", id], "two\nthree\n");
-  expect(again.code).toBe(0);
-  expect(again.stderr.match(/calls without answers: the message gives them up/g)).toHaveLength(1);
-});
-
-test("what is said first is the title of a conversation, and calls are counted alike wherever they are told", async () => {
-  const journal = ["--journal", join(folder, "counted.db")];
-  const { stderr } = await portcullis([...CHAT, ...journal], 'calls 3\npay {"amount":1}\n');
-  const [, id = "", call = ""] = DECIDE.exec(stderr) ?? [];
-  await portcullis(["decide", id, call, "--deny", ...journal]);
-  const resumed = await portcullis(["resume", id, ...CHAT.slice(1), ...journal]);
-  expect(stderr).toMatch(/^2 turns, 1 program, 3 calls, /m);
-  expect(resumed.stderr).toMatch(/^4 turns, 1 program, 4 calls, /m);
-  const shown = await portcullis(["show", id, ...journal]);
-  expect(shown.stdout).toContain("\ncalls 3\n");
-  expect(shown.stdout).toContain("4 calls made");
-  const listed = await portcullis(["executions", ...journal]);
-  expect(listed.stdout).toContain("calls 3");
-  expect(listed.stdout).not.toContain("Conversation with");
-});
-
-testOfAll("a second chat on one conversation is told what to do, and changes nothing", async () => {
-  const journal = ["--journal", join(folder, "two.db")];
-  const { child, finished } = start([...CHAT, ...journal]);
-  const done = finished();
-  child.stdin.write("hang\n");
-  await new Promise<void>((resolve) =>
-    child.stderr.on("data", (chunk: Buffer) => chunk.toString().includes("hanging") && resolve()),
-  );
-  const listed = await portcullis(["executions", "--json", ...journal]);
-  const { execution } = JSON.parse(listed.stdout) as { readonly execution: string };
-  const second = await portcullis([...CHAT, ...journal, "--conversation", execution], "two\n");
-  expect([second.code, second.stdout]).toEqual([5, ""]);
-  expect(second.stderr).toMatch(
-    new RegExp(
-      `^portcullis: --conversation: ${execution} .* \\d+ seconds?\\. .*: portcullis watch ${execution} --journal \\S+two\\.db\n$`,
-    ),
-  );
-  child.kill("SIGTERM");
-  expect((await done).code).toBe(143);
 });
 
 test.each<[string, readonly string[], string]>([

@@ -2,9 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod";
-import { createRuntime, createSqliteJournal, defineTool } from "../../../../src/index.ts";
-import { createMemorySandbox } from "../../../../src/testing.ts";
+import { createSqliteJournal } from "../../../../src/index.ts";
 import { header, outcome, RECORDS } from "../../../journal/records.ts";
 import { fixtures, portcullis } from "../../command.ts";
 
@@ -20,45 +18,6 @@ beforeAll(async () => {
   await journal.append("left-open", 1, RECORDS.slice(1, 2));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-test("executions --open --json prints one document a line", async () => {
-  const { stdout } = await portcullis(["executions", "--open", "--json", ...JOURNAL]);
-  expect(
-    stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as unknown),
-  ).toEqual([
-    {
-      execution: "left-open",
-      kind: "program",
-      state: "running",
-      tenant: "default",
-      startedAt: 5,
-      records: 2,
-      driven: false,
-      waitsFor: [],
-    },
-  ]);
-});
-
-test("show counts the one call that a host has made", async () => {
-  const file = join(folder, "call.db");
-  using journal = createSqliteJournal({ path: file });
-  const echo = defineTool({
-    name: "echo",
-    description: "Gives back its input",
-    input: z.object({ n: z.number() }),
-    allowedCallers: ["direct"],
-    effect: "read",
-    handler: (input) => input,
-  });
-  await using runtime = await createRuntime({ tools: [echo], journal, sandbox: createMemorySandbox() });
-  await runtime.call({ tool: "echo", input: { n: 1 }, caller: "direct" });
-  const [listed] = await Array.fromAsync(journal.list());
-  const { stdout } = await portcullis(["show", listed?.execution ?? "", "--journal", file]);
-  expect(stdout).toContain("\n1 call made, 7 B returned by tools");
-});
 
 test("an exported journal can be imported elsewhere, and exports the same lines", async () => {
   const exported = await portcullis(["journal", "export", ...JOURNAL]);
@@ -124,25 +83,6 @@ test.each([
   expect(existsSync(journal)).toBe(false);
 });
 
-test("an import whose lines are no records is refused by the number of the line", async () => {
-  const journal = join(folder, "new.db");
-  const refused = await portcullis(["journal", "import", "--journal", journal], "\n{\n");
-  expect(existsSync(journal), "a journal is left behind").toBe(false);
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("Line 2 ");
-});
-
-test("prune deletes what is old and has ended", async () => {
-  const old = join(folder, "old.db");
-  {
-    using journal = createSqliteJournal({ path: old });
-    await journal.create(header("ended", { startedAt: 1 }));
-    await journal.append("ended", 1, [outcome]);
-  }
-  const pruned = await portcullis(["journal", "prune", "--older-than", "1d", "--journal", old]);
-  expect(pruned).toMatchObject({ code: 0, stderr: "1 execution was deleted.\n" });
-});
-
 test.each([
   [
     ["executions"],
@@ -180,11 +120,4 @@ test.each<[string, readonly string[]]>([
   const [, named] = /portcullis ((?:executions|show|key) .*)$/m.exec(stderr.trimEnd()) ?? [];
   expect(named, stderr).toBeDefined();
   expect(await portcullis(named!.split(" "))).toMatchObject({ code: 0 });
-});
-
-test("an import of an execution that the journal has names --skip-existing", async () => {
-  const { stdout } = await portcullis(["journal", "export", waits, ...JOURNAL]);
-  const { code, stderr } = await portcullis(["journal", "import", "-", ...JOURNAL], stdout);
-  expect(code).toBe(2);
-  expect(stderr).toContain("--skip-existing");
 });

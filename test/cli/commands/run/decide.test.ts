@@ -71,31 +71,4 @@ describe("decide --grant", () => {
     expect(decided.stderr).toMatch(/grant/);
     expect((await journal.find(execution)).records).toBe(records);
   });
-
-  test("is refused where the execution has ten grants, with what to do, and the call can be decided without", async () => {
-    const path = join(folder, "eleventh.db");
-    using journal = createSqliteJournal({ path });
-    await using runtime = await createRuntime({ ...common, journal, sandbox: createMemorySandbox() });
-    const program = "return Promise.all(Array.from({ length: 11 }, () => tools.pay({ euros: 1 })));";
-    const { execution } = await runtime.execute(program);
-    const grant = { sums: { "/euros": 0 } };
-    const ten = Array.from({ length: 10 }, (_, n) => [`${n + 1}`, { allow: true, grant }]);
-    await runtime.decide(execution, Object.fromEntries(ten) as Record<string, { allow: true; grant: typeof grant }>);
-    const decide = (...more: string[]) =>
-      portcullis(["decide", execution, "11", "--allow", ...more, "--journal", path]);
-    const refused = await decide("--grant", JSON.stringify(grant));
-    expect(refused.code).not.toBe(0);
-    expect(refused.stderr).toContain("10 grants");
-    expect((await decide()).code).toBe(0);
-  }, 60_000);
-
-  test("with a refusal is refused", async () => {
-    const path = join(folder, "deny.db");
-    using journal = createSqliteJournal({ path });
-    await using runtime = await createRuntime({ ...common, journal, sandbox: createMemorySandbox() });
-    const { execution } = await runtime.execute(PAYS);
-    const decided = await portcullis(["decide", execution, "1", "--deny", "--grant", '{"calls":5}', "--journal", path]);
-    expect(decided.code).not.toBe(0);
-    expect((await runtime.status(execution)).listed).toMatchObject({ state: "waiting" });
-  });
 });

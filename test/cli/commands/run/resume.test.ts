@@ -93,29 +93,6 @@ test("what a conversation waits for, and in which program, is shown; a decision 
   expect(late.stderr).toContain("Call call-1/1 of pay was decided already, by ann: allowed");
 });
 
-test("the printed command of a conversation repeats how its models are asked, and can be pasted; a model that has taken over goes on", async () => {
-  await using served = await serve(anthropicWire, [
-    { fault: "status", status: 403 },
-    { calls: [{ program: "return tools.pay({ n: 3 });" }] },
-    { text: "Paid." },
-  ]);
-  const { url, asked } = served;
-  const [first, second] = ["anthropic:claude-a", "anthropic:claude-b"];
-  const how = ["--base-url", url, "--fallback", second, "--no-stream", "--artifacts", join(folder, "kept")];
-  const journal = ["--journal", join(folder, "fallback.db")];
-  const waits = await portcullis(["ask", "Pay.", ...TOOLS, "--model", first, ...how, ...journal]);
-  expect(waits.code).toBe(6);
-  const [, command = ""] = /^ {2}portcullis (resume .*)$/m.exec(waits.stderr) ?? [];
-  const words = command.split(" ");
-  expect(words).toEqual(["resume", words[1], ...TOOLS, ...how, ...journal]);
-  const [, id = "", call = ""] = /^ {2}portcullis decide (\S+) (\S+) --allow/m.exec(waits.stderr) ?? [];
-  expect((await portcullis(["decide", id, call, "--allow", ...journal])).code).toBe(0);
-  const without = await portcullis(["resume", id, ...TOOLS, "--base-url", url, ...journal]);
-  expect(without).toMatchObject({ code: 0, stdout: "Paid.\n" });
-  expect(await portcullis(words)).toMatchObject({ code: 0, stdout: "Paid.\n" });
-  expect(asked.map(({ body }) => body.model)).toEqual(["claude-b", "claude-b"]);
-});
-
 test("recover takes the models of ask: one that has taken over goes on, and turns are requested as they were", async () => {
   await using served = await serve(anthropicWire, [
     { fault: "status", status: 403 },
@@ -198,8 +175,6 @@ test(
 );
 
 test.each([
-  [["run", "-", ...TOOLS, "--execution", "one"], "--execution needs a journal"],
-  [["run", "-", ...TOOLS, "--approve", "later"], "--approve later needs a program that"],
   [["decide", "none", "1", "--allow", "--journal", join(folder, "one.db")], 'holds no execution "none"'],
   [
     ["decide", "order-1", "1", "--allow", "--deny", "--journal", join(folder, "one.db")],

@@ -161,12 +161,6 @@ test("an answer to a question that was withdrawn does not count for the next one
   expect(await second).toEqual(denied);
 });
 
-test("a call that was cancelled before its turn is not asked about", async () => {
-  const { call, shown } = terminal();
-  expect(await call({ amount: 1 }, AbortSignal.abort())).toEqual({ allow: false });
-  expect(shown()).toBe("");
-});
-
 test("when the terminal's input ends, this call and all later ones are denied", async () => {
   const { call, until, end, shown } = terminal();
   const decision = call({ amount: 1 });

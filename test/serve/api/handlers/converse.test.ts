@@ -150,34 +150,6 @@ test("a conversation of another tenant is unknown, and a program is no conversat
   expect((await door.status("chat")).conversation.said).toBe(1);
 });
 
-test("a key without the scope converses with no model, and learns of none", async () => {
-  await using door = await open();
-  await door.begin({ message: "one", execution: "chat" });
-  for (const [method, path] of [
-    ["GET", "/v1/models"],
-    ["POST", "/v1/conversations"],
-    ["POST", "/v1/conversations/chat"],
-    ["POST", "/v1/conversations/chat/interrupt"],
-    ["POST", "/v1/conversations/chat/end"],
-  ] as const) {
-    const body = method === "GET" ? undefined : {};
-    expect(codeOf(await door.asked(method, path, { key: keyOf("ann"), body })), path).toEqual([403, "scope_missing"]);
-  }
-});
-
-test("a server without a model says so, and continues nothing", async () => {
-  const journal = createMemoryJournal();
-  {
-    await using door = await open({ journal });
-    await door.begin({ message: "one", execution: "chat" });
-  }
-  await using door = await open({ journal, server: {} });
-  expect((await door.asked("GET", "/v1/models")).json.models).toEqual([]);
-  for (const refused of [await door.begin({ message: "x" }), await door.say("chat", { message: "x" })])
-    expect(codeOf(refused)).toEqual([409, "model_unavailable"]);
-  expect((await door.status("chat")).conversation.said).toBe(1);
-});
-
 test("a client asks for no more turns, tokens and limits than the operator and its key allow", async () => {
   const call = { calls: [{ tool: "none", input: {} }] };
   const keys = [
@@ -217,19 +189,6 @@ async function idOf({ runtime }: Awaited<ReturnType<typeof open>>, id: string): 
   for await (const { execution } of runtime.executions()) if (execution.endsWith(`:${id}`)) return execution;
   return id;
 }
-
-test("a message that is too large is refused before it is parsed, and one that is nested too deep", async () => {
-  await using door = await open({ server: { model: echo, maxBodyBytes: 64 * 1024 } });
-  expect(codeOf(await door.begin({ message: "x".repeat(64 * 1024) }))).toEqual([413, "body_too_large"]);
-  const deep = `{"message":${"[".repeat(5000)}${"]".repeat(5000)}}`;
-  const nested = await door.asked("POST", "/v1/conversations", { body: deep });
-  expect(nested.status).toBe(400);
-  expect(codeOf(await door.begin({ message: Array.from({ length: 101 }, () => "x") }))).toEqual([
-    400,
-    "request_invalid",
-  ]);
-  expect((await door.asked("GET", "/v1/executions")).json.executions).toEqual([]);
-});
 
 test("an interrupted message is given up, in the journal too before the answer, and the conversation goes on", async () => {
   const { model, asked } = slowModel();
@@ -403,21 +362,6 @@ test("a key that lacks tools of a conversation cannot continue it, and is not to
   expect(codeOf(refused)).toEqual([403, "scope_missing"]);
   expect(refused.text).not.toContain("bank");
   expect((await door.say("wide", { message: "two" })).json.conversation).toMatchObject({ said: 2 });
-});
-
-test("what a provider says of its failure stays on the server, and the message is tried again without being said again", async () => {
-  const secret = "key sk-17 has no money";
-  const failing = scriptedModel([{ failure: { code: "key_refused", message: secret } }]);
-  const journal = createMemoryJournal();
-  {
-    await using door = await open({ journal, server: { model: failing } });
-    const { text, json } = await door.begin({ message: "one", execution: "chat" });
-    expect([json.conversation.ending.type, text.includes(secret)]).toEqual(["provider_failed", false]);
-  }
-  await using door = await open({ journal });
-  const { json } = await door.say("chat", {});
-  expect(json.conversation).toMatchObject({ said: 1, ending: { answer: "heard one" } });
-  expect(codeOf(await door.say("chat", {}))).toEqual([400, "option_invalid"]);
 });
 
 test("what a conversation was told counts for its key until it rests, also after the answer: a key cannot fill the server", async () => {

@@ -1,5 +1,4 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,36 +49,6 @@ testOfAll(
     const all = await Promise.all(Array.from({ length: 6 }, start));
     expect(new Set(all.map(({ stdout }) => stdout.trim())).size).toBe(1);
     expect(readdirSync(place)).toEqual(["journal.db.secrets"]);
-  },
-  60_000,
-);
-
-testOfAll(
-  "of processes that rotate at once none loses the secret of another",
-  async () => {
-    const place = mkdtempSync(join(folder, "rotated-"));
-    const file = join(place, "journal.db.secrets");
-    const go = join(place, "go");
-    const [first] = readSecrets(file);
-    const module = new URL("../../../../src/serve/gateway/carried/secret-file.ts", import.meta.url);
-    const source = `import { existsSync } from "node:fs";
-import { rotateSecret } from ${JSON.stringify(module.href)};
-console.log("ready");
-while (!existsSync(${JSON.stringify(go)}));
-for (;;) try {
-  rotateSecret(${JSON.stringify(file)});
-  break;
-} catch (error) {
-  if (!error.message.includes("Nothing was changed. Try again")) throw error;
-}`;
-    const children = Array.from({ length: 3 }, () => spawn(process.execPath, ["--input-type=module", "-e", source]));
-    await Promise.all(children.map(({ stdout }) => once(stdout, "data")));
-    writeFileSync(go, "");
-    const ended = await Promise.all(children.map((child) => once(child, "exit")));
-    expect(ended).toEqual(children.map(() => [0, null]));
-    const secrets = readSecrets(file);
-    expect([new Set(secrets).size, secrets[3]]).toEqual([4, first]);
-    expect(readdirSync(place).toSorted()).toEqual(["go", "journal.db.secrets"]);
   },
   60_000,
 );

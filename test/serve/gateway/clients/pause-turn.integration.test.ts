@@ -80,22 +80,3 @@ for (const [name, client, ends] of CLIENTS)
       expect(await pausing(client, isStreamed)).toEqual({ text, errors: [] });
     },
   );
-
-test("what another key was given goes on for nobody else, and an answer without a program goes on by its container", async () => {
-  const model = scriptedModel([{ text: "I ask.", calls: [{ tool: "depot", input: { id: "x" } }] }, { text: "Done." }], {
-    name: "scripted:m",
-  });
-  await using gateway = await openGateway(model, { maxTurns: 1 });
-  const depot = { name: "depot", input_schema: { type: "object" as const, properties: { id: { type: "number" } } } };
-  const body = { model: "m", max_tokens: 100, tools: [...TOOLS, depot] };
-  const question = { role: "user" as const, content: QUESTION };
-  const first = await gateway.anthropic().messages.create({ ...body, messages: [question] });
-  expect([first.stop_reason, first.content]).toMatchObject(["pause_turn", [{ type: "text", text: "I ask." }]]);
-  const messages = [question, { role: "assistant" as const, content: first.content as Anthropic.ContentBlockParam[] }];
-  const going = { ...body, messages, container: first.container?.id ?? "" };
-  for (const key of ["cat", "bea"])
-    await expect(gateway.anthropic(key).messages.create(going)).rejects.toMatchObject({ status: 400 });
-  const last = await gateway.anthropic().messages.create(going);
-  expect([last.stop_reason, last.content]).toMatchObject(["end_turn", [{ type: "text", text: "Done." }]]);
-  expect(gateway.errors).toEqual([]);
-});

@@ -98,23 +98,6 @@ const SLOW = {
   method: "tools/call",
   params: { name: "run_program", arguments: { code: "return await tools.crm.slow({})" } },
 };
-const MODERN = {
-  ...SLOW,
-  params: {
-    ...SLOW.params,
-    _meta: {
-      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientCapabilities": {},
-      "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
-    },
-  },
-};
-const MODERN_HEADERS = {
-  "mcp-protocol-version": "2026-07-28",
-  "mcp-method": "tools/call",
-  "mcp-name": "run_program",
-};
-
 /** Resolves with what a client gets of an answer, to its end. */
 const ofAnswer = async (answer: Promise<Response>) => {
   const response = await answer;
@@ -142,17 +125,6 @@ describe.each([
     expect(await stream).toMatch(/^200/);
     expect(await call).not.toContain('"result"');
     expect([401, 403, 404]).toContain(await status(door, id));
-    await expect
-      .poll(async () => (await Array.fromAsync(door.runtime.executions())).map(({ state }) => state))
-      .toEqual(["ended"]);
-  });
-
-  test("gets no answer to a request of the protocol without sessions that it has made before", async () => {
-    await using door = await open();
-    const call = ofAnswer(send(door, MODERN, { headers: MODERN_HEADERS }));
-    await door.slow.begun();
-    door.server.setKeys(keys());
-    expect(await call).not.toContain('"result"');
     await expect
       .poll(async () => (await Array.fromAsync(door.runtime.executions())).map(({ state }) => state))
       .toEqual(["ended"]);
