@@ -222,7 +222,6 @@ test("sources read the time by `src/clock.ts`, and tests replace that alone: wha
  */
 const TIMED = [
   "test/fleet/documented/compose.test.ts",
-  "test/fleet/fleet.suite.ts",
   "test/gate/session-search.test.ts",
   "test/gate/streams/host-items.test.ts",
   "test/host/approval-time.test.ts",

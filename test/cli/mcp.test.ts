@@ -84,20 +84,6 @@ describe("portcullis tools --mcp", () => {
     expect(stdout).toContain("tools.raw.echo(input: { text?: string }): Promise<unknown>");
   });
 
-  test("a tool that its file leaves to no caller is asked about no more", async () => {
-    const decided = reached({ portcullis: { ...POLICY.portcullis, tools: { echo: false } } });
-    const { stdout } = await portcullis(["tools", "--mcp", decided, "--check", "--json"]);
-    expect(JSON.parse(stdout)).toEqual({
-      tools: ["raw.other"],
-      servers: [{ source: "raw", protocol: "2025-11-25", name: "hand", version: "1" }],
-      unassigned: [],
-      problems: [],
-      secrets: [],
-    });
-    const { stderr } = await portcullis(["tools", "--mcp", decided, "--allow", "raw.echo=read"]);
-    expect(stderr).toContain("--allow raw.echo=read: the configuration file says already who may call these tools.");
-  });
-
   test("--check lists what is of no caller with the line to add, and what was left out", async () => {
     const { code, stdout } = await portcullis(["tools", "--mcp", started("instructions"), "--check"]);
     expect(code).toBe(0);

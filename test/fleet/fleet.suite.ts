@@ -87,41 +87,6 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       expect(made).toHaveLength(1);
     });
 
-    test("a program that corrects one of another worker does nothing again, whichever worker drives it and whichever takes it up", async () => {
-      await using shared = await share();
-      const made: string[] = [];
-      const handled: string[] = [];
-      const tools = (worker: string) => [
-        ...makeTools(made).filter(({ name }) => name !== "double" && name !== "pay"),
-        defineTool({ ...common, name: "double", effect: "read", handler: ({ n }) => (handled.push(worker), n * 2) }),
-        defineTool({ ...common, name: "pay", effect: "write", handler: ({ n }) => (handled.push(worker), n) }),
-      ];
-      await using server = await open(shared.join(), { tools: tools("server") });
-      await using one = await open(shared.join(), { tools: tools("one") });
-      const first = await work(one);
-      const calls = "const paid = await tools.pay({ n: 3 }); const twice = await tools.double({ n: 4 });";
-      const failed = await server.submit(`${calls} throw new Error("wrong");`);
-      expect(valueOf(await server.wait(failed))).toMatchObject({ type: "failed" });
-      await first[Symbol.asyncDispose]();
-      expect(handled).toEqual(["one", "one"]);
-
-      await using two = await open(shared.join(), { tools: tools("two") });
-      const second = await work(two);
-      const fixed = await server.submit(`${calls} const { n } = await tools.ask({ n: 1 }); return [paid, twice, n];`, {
-        after: failed,
-      });
-      expect((await server.wait(fixed)).listed).toMatchObject({ state: "waiting", waitsFor: ["ask"] });
-      await second[Symbol.asyncDispose]();
-      // A third worker takes up what the second one has been given again, by the journal alone.
-      await using three = await open(shared.join(), { tools: tools("three") });
-      await using _ = await work(three);
-      await server.answer(fixed, { 3: { value: { n: 7 } } });
-      const { report } = await server.wait(fixed);
-      expect(report?.outcome).toEqual({ type: "completed", value: [3, 8, 7] });
-      expect(report?.usage.reused).toBe(2);
-      expect(handled).toEqual(["one", "one"]);
-    });
-
     test("a program that is submitted after one of another tenant, an open or an unknown one is refused, and nothing is woken", async () => {
       await using shared = await share();
       await using server = await open(shared.join());
@@ -230,19 +195,6 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
         code: "execution_exists",
       });
       expect(await Array.fromAsync(server.executions())).toHaveLength(1);
-    });
-
-    test("a program that cannot be run has ended when it is submitted, and says why", async () => {
-      await using shared = await share();
-      await using server = await open(shared.join());
-      const id = await server.submit("return (;");
-      const { outcome } = (await server.wait(id)).report ?? {};
-      const executed = await server.execute("return (;");
-      expect(outcome).toEqual(executed.outcome);
-      await using runtime = await open(shared.join());
-      await using _ = await work(runtime);
-      await expect.poll(() => shared.wakes()).toBe(0);
-      expect((await server.journal.find(id)).records).toBe(2);
     });
 
     test("a text that is larger than a program may be is refused as `execute` refuses it, and none of it is stored", async () => {
@@ -419,23 +371,6 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       await first[Symbol.asyncDispose]();
       for (const id of ids) expect((await server.wait(id)).listed).toMatchObject({ outcome: "completed" });
       expect(most).toBe(2);
-    });
-
-    testOfAll("rate of a tool holds over all workers", async () => {
-      await using shared = await share();
-      const began: number[] = [];
-      const handler = () => began.push(performance.now());
-      const slow = defineTool({ ...common, name: "slow", effect: "read", rate: { calls: 4, perMs: 500 }, handler });
-      const tools = [slow];
-      await using server = await open(shared.join(), { tools });
-      const ids = await Promise.all(Array.from({ length: 12 }, () => server.submit("await tools.slow({ n: 1 });")));
-      await using stack = new AsyncDisposableStack();
-      for (let index = 0; index < 2; index += 1)
-        stack.use(await work(stack.use(await open(shared.join(), { tools })), { concurrency: 4 }));
-      for (const id of ids) expect((await server.wait(id)).listed).toMatchObject({ outcome: "completed" });
-      // Four in each half second: the twelfth starts a second after the first, whose handler may have begun late.
-      expect(began).toHaveLength(12);
-      expect((began[11] ?? 0) - (began[0] ?? 0)).toBeGreaterThan(800);
     });
 
     test("many workers drive each execution once", async () => {

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { Page } from "puppeteer-core";
 import { expect } from "vitest";
-import { textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
+import { useBrowser, withBrowser } from "./browser.ts";
 import { startPage } from "./start-page.ts";
 
 const { open } = useBrowser();
@@ -49,26 +49,6 @@ withBrowser(
     expect(await buttons()).toEqual([true, true]);
   },
 );
-
-withBrowser("the page says what ran and what came of it, and shows no part that is empty", async () => {
-  await using one = await startPage(open);
-  await one.runtime.execute("// Count the orders\nreturn 7;", { execution: "bare" });
-  await one.runtime.execute("// Pay Ann\nawait tools.echo({ n: 1 });\nthrow new RangeError('No more.');", {
-    execution: "thrown",
-  });
-  const { page } = await one.show("bare");
-  expect(await textOf(page, "h1")).toBe("Count the orders");
-  expect(await page.title()).toBe("Count the orders · completed");
-  expect(await page.$$eval("main h2", (all) => all.map(({ firstChild }) => firstChild?.textContent))).toEqual([
-    "Given to the model",
-    "Program",
-  ]);
-  await page.evaluate(() => (location.hash = "#/execution/thrown"));
-  await untilText(page, "h1", /^Pay Ann$/);
-  expect(await textOf(page, ".lead")).toMatch(/^RangeError.* 3: No more\.$/);
-  await page.waitForSelector('[data-part="calls"]');
-  expect(await page.$('[data-part="logs"]')).toBeNull();
-});
 
 withBrowser(
   "each of several calls that wait has a way to it in the header, and one that is decided says so",

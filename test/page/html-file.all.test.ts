@@ -9,6 +9,7 @@ import { createMemoryJournal } from "../../src/journal/index.ts";
 import { htmlFile } from "../../src/serve/page/html-file.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { portcullis } from "../cli/command.ts";
+import { tool } from "../support/tools.ts";
 import { shoot, untilText, useBrowser, withBrowser } from "./browser.ts";
 
 const { open } = useBrowser();
@@ -62,14 +63,7 @@ test("the command names programs of a conversation that are not in its file", as
 
 test("programs that would make a conversation's file too long for a text are told, and not in it", async () => {
   const journal = createMemoryJournal();
-  const long = defineTool({
-    name: "long",
-    description: "d",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler: () => "<".repeat(64 * 1024),
-  });
+  const long = tool("long", () => "<".repeat(64 * 1024));
   await using runtime = await createRuntime({ tools: [long], journal, sandbox: createMemorySandbox() });
   const program = "await Promise.all(Array.from({ length: 130 }, () => tools.long({}))); return 1;";
   const { execution } = await runtime.agent({

@@ -51,24 +51,6 @@ withBrowser(
   },
 );
 
-withBrowser("a comparison has what differs first, and what is the same is folded", async () => {
-  await using one = await startPage(open);
-  const program = (n: number) => `const rows = await tools.crm.orders({ n: ${n} });\nreturn rows.length;`;
-  await one.runtime.execute(program(1), { execution: "a" });
-  await one.runtime.execute(program(2), { execution: "b" });
-  const { page, problems } = await one.show("a");
-  await page.evaluate('location.hash = "#/compare/a/b"');
-  await untilText(page, "[data-first-difference]", /^Both make call 1 to crm\.orders, but with different inputs\.$/);
-  await untilText(page, "section", /The first line that differs line 1/);
-  const measures = await page.$$eval('[data-part="differences"] tbody tr', (rows) =>
-    rows.every((row) => row.lastElementChild?.textContent !== ""),
-  );
-  expect(measures).toBe(true);
-  await page.locator("details.same > summary").click();
-  await untilText(page, "details.same tbody tr", /crm\.orders: calls11/);
-  expect(problems).toEqual([]);
-});
-
 withBrowser("an address of an execution that is not there says so, and leads to those that are", async () => {
   await using one = await startPage(open);
   await one.runtime.execute("return 1;", { execution: "here" });

@@ -73,28 +73,3 @@ withBrowser("a stream is a bar that grows with its items, and nothing else moves
   );
   expect(problems).toEqual([]);
 });
-
-withBrowser("the replay has all batches of a stream in one turn, and shows the stream as it was then", async () => {
-  await using one = await startPage(open);
-  const program = `const rows = tools.crm.stream({ n: 600 })[Symbol.asyncIterator]();
-for (let row = 0; row < 500; row += 1) await rows.next();
-await tools.echo({ n: 1 });
-let more = 500;
-while (!(await rows.next()).done) more += 1;
-return more;`;
-  one.gate.stayOpen();
-  await one.runtime.execute(program, { execution: "rows" });
-  const { page, problems } = await one.show("rows");
-  await page.waitForSelector('.call-line[data-call="1"][data-items="1800"][data-state="value"]');
-  const turns = await page.$eval(".replay input", (input) => Number(input.getAttribute("max")) + 1);
-  expect(turns).toBeLessThanOrEqual(6);
-  await page.focus(".replay input");
-  await page.keyboard.press("Home");
-  await page.keyboard.press("ArrowRight");
-  await untilText(page, ".replay-text", /It was handed [\d,]+ items of call 1 of crm\.stream, in \d+ batch/);
-  await page.waitForSelector('.call-line[data-call="1"][data-state="open"]');
-  const items = await page.$eval('.call-line[data-call="1"]', (line) => Number(line.getAttribute("data-items")));
-  expect(items).toBeGreaterThanOrEqual(500);
-  expect(items).toBeLessThan(1800);
-  expect(problems).toEqual([]);
-});

@@ -185,31 +185,6 @@ test("what was said in a conversation is whole up to 16 Ki characters, and its p
   ]);
 });
 
-test("a conversation whose host is to answer a turn's calls waits for them, as its list and its status say", async () => {
-  await using one = await open();
-  const model = scriptedModel([{ calls: [{ tool: "pay", inputText: '{"n":2}' }], programs: ["return 1"] }]);
-  await using talk = await one.runtime.converse({ model, execution: "one" });
-  await talk.step("Go.");
-  const view = await viewExecution(one.journal, "one");
-  const { listed, conversation } = await one.runtime.status("one");
-  const { calls: asked = [] } = conversation?.ending?.type === "waiting" ? conversation.ending : {};
-  expect(view).toMatchObject({
-    kind: "conversation",
-    state: "waiting",
-    rests: true,
-    calls: [{ id: "call-1", state: "waiting" }],
-  });
-  expect(listed.waitsFor).toEqual(["pay", "run_program"]);
-  expect(view.waiting.map(({ id, tool, why, since }) => ({ id, tool, why, since }))).toEqual(
-    asked.map(({ callId: id, tool, since }) => ({ id, tool, why: "result", since })),
-  );
-  expect(view.waiting[0]).toMatchObject({ input: { text: '{"n":2}' }, since: expect.closeTo(Date.now(), -5) });
-  const text = await shownText(one.journal, "one");
-  expect(text).toContain('call call-1: pay with {"n":2} waits for its result');
-  // No command answers them: only the host that holds the conversation does.
-  expect(text).not.toContain("--result");
-});
-
 test("one call of a host has a view too", async () => {
   await using one = await open();
   await one.runtime.call({ tool: "shop.rows", input: { n: 1 }, caller: "direct" });

@@ -57,15 +57,6 @@ describe.skipIf(noPostgres)("with PostgreSQL", () => {
     const old = "UPDATE portcullis_queue.workers SET seen_at = now() - interval '1 hour' WHERE id = $1";
     return { roster: new DatabaseRoster(journal), forget: async (worker) => void (await journal.query(old, [worker])) };
   });
-
-  test("many processes make its table at once", async () => {
-    await server.sql("CREATE DATABASE rosters");
-    const journal = stack.use(createPostgresJournal({ url: server.url({ database: "rosters" }) }));
-    await stack.use(createFleet({ journal })).open();
-    const rosters = Array.from({ length: 8 }, () => new DatabaseRoster(journal));
-    await Promise.all(rosters.map((one, n) => one.tell(`w${n}`, { places: 1, driven: 0, claims: 0, takeovers: 0 })));
-    expect((await rosters[0]?.read())?.workers).toBe(8);
-  });
 });
 
 test("a claim of an execution that its driver lost is a takeover, and one of what was given back or is new is none", async () => {

@@ -210,18 +210,6 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
     expect(worker.taken).toEqual(expect.arrayContaining(wakes.slice(1)));
   });
 
-  test("a role without rights is told what it lacks", async () => {
-    await using shared = await share();
-    const { pool } = await shared.connect();
-    await pool.query("CREATE ROLE weak LOGIN PASSWORD 'correct-horse-7'; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
-    const { database } = await shared.connect("weak");
-    await using queue = new PgBossQueue(database, () => {});
-    await expect(queue.open()).rejects.toMatchObject({
-      code: "queue_unavailable",
-      message: expect.stringMatching(/portcullis_queue.*permission denied.*right to create a schema/),
-    });
-  });
-
   /** Takes wakes until there are none, a few at a time, and calls `after` once so many were taken. */
   async function takeAll(queue: PgBossQueue, atOnce: number, after: ReadonlyMap<number, () => Promise<void>>) {
     await using worker = await taking(queue, { room: atOnce });

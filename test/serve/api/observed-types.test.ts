@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { createRuntime, defineTool } from "../../../src/index.ts";
+import { createRuntime } from "../../../src/index.ts";
 import { createServer } from "../../../src/serve/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
+import { tool } from "../../support/tools.ts";
 
 const keyOf = (tenant: string) => ({
   id: tenant,
@@ -12,15 +12,8 @@ const keyOf = (tenant: string) => ({
 });
 
 test("a client is shown the types that its own tenant has observed, in the list, the search and the declaration of run_program", async () => {
-  const tool = defineTool({
-    name: "desk.list",
-    description: "Lists",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler: () => ({ ofAcme: 1 }),
-  });
-  await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox(), observeResults: true });
+  const list = tool("desk.list", () => ({ ofAcme: 1 }));
+  await using runtime = await createRuntime({ tools: [list], sandbox: createMemorySandbox(), observeResults: true });
   const keys = { keys: ["acme", "bolt"].map(keyOf) } as never;
   const server = await createServer(runtime, { keys });
   const ask = async (tenant: string, path: string, body?: unknown) => {

@@ -1,9 +1,8 @@
-import { defineTool } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { expect, test, vi } from "vitest";
-import { z } from "zod";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { workingClock } from "../../support/clock.ts";
+import { tool } from "../../support/tools.ts";
 import { KEYS, keyOf, type OpenServer, openServer } from "../servers.ts";
 
 const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
@@ -137,18 +136,9 @@ test("a key that is revoked is refused, also where another one cannot be read wi
 });
 
 test("keys can be replaced after a tool of one that stays is gone, and that one has no other tool for it", async () => {
-  const tool = (name: string) =>
-    defineTool({
-      name,
-      description: "gives its name",
-      input: z.object({}),
-      allowedCallers: ["programmatic"],
-      effect: "read",
-      handler: () => name,
-    });
-  let tools = [tool("crm.find"), tool("bank.pay")];
+  let tools = [tool("crm.find", () => 1), tool("bank.pay", () => 1)];
   await using door = await openServer({ keys: KEYS }, { tools: () => tools });
-  tools = [tool("bank.pay")];
+  tools = tools.slice(1);
   door.server.setKeys(without("ann"));
   expect((await door.ask("GET", "/v1/executions")).status).toBe(401);
   const program = "return Object.keys(tools)";

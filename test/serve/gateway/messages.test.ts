@@ -84,49 +84,6 @@ const direct = (name: string) => ({
   input_schema: { type: "object" as const, properties: { id: { type: "number" } }, required: ["id"] },
 });
 
-test("a streamed answer is put together by the client to the same message", async () => {
-  const script: ScriptedStep[] = [
-    { text: "I will add these numbers.", programs: ["return 1 + 2;"] },
-    { text: "Now the depots.", programs: [SUM] },
-    ({ results }) => ({ text: `It is ${results[0]?.text}.` }),
-  ];
-  const tools = [PROGRAMS, DEPOT];
-  const run = async (isStreamed: boolean) => {
-    await using gateway = await openGateway(script);
-    const { messages } = gateway.anthropic();
-    const ask = (body: ReturnType<typeof asked>) =>
-      isStreamed ? messages.stream(body).finalMessage() : messages.create(body);
-    const history: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
-    const paused = await ask(asked(history, { tools }));
-    history.push({ role: "assistant", content: paused.content as Anthropic.ContentBlockParam[] });
-    const calls = paused.content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
-    history.push({
-      role: "user",
-      content: calls.map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: '{"n":4}' })),
-    });
-    const done = await ask(asked(history, { tools, container: paused.container?.id }));
-    expect(gateway.errors).toEqual([]);
-    return [paused, done];
-  };
-  const bare = (value: unknown) =>
-    JSON.parse(
-      JSON.stringify(value, (name, field: unknown) =>
-        ["id", "tool_id", "tool_use_id", "expires_at", "parsed_output", "programs"].includes(name) ? undefined : field,
-      ),
-    ) as unknown;
-  const [whole, streamed] = [await run(false), await run(true)];
-  expect(bare(streamed)).toEqual(bare(whole));
-  expect(whole[0]?.content.map(({ type }) => type)).toEqual([
-    "text",
-    "server_tool_use",
-    "code_execution_tool_result",
-    "text",
-    "server_tool_use",
-    "tool_use",
-    "tool_use",
-  ]);
-});
-
 test.each([
   ["without threads", { thread: false }],
   ["eagerly", { stream: true, runToolsEagerly: true }],

@@ -1,5 +1,4 @@
 import type OpenAI from "openai";
-import { createMemoryJournal } from "portcullis/journal";
 import type { ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { openGateway, type OpenGateway } from "./gateways.ts";
@@ -111,24 +110,6 @@ test("items that the server has are referred to", async () => {
   expect(typesOf(second)).toEqual(["program_output", "message", "function_call"]);
   const unknown = ask({ input: [{ type: "item_reference", id: "prog_nothing" }] });
   await expect(unknown).rejects.toMatchObject({ status: 400, message: expect.stringContaining("not found") as string });
-});
-
-test("a program goes on after a restart, stored and not, and the same outputs twice have one answer", async () => {
-  for (const store of [true, false]) {
-    const journal = createMemoryJournal();
-    const before = await openGateway(SCRIPT, { journal });
-    const first = await asking(before, false)({ input: "How many?", store });
-    await before[Symbol.asyncDispose]();
-    await using gateway = await openGateway(SCRIPT, { journal });
-    const history = [{ role: "user", content: "How many?" }, ...first.output] as Item[];
-    const body: Partial<Body> = store
-      ? { input: outputsFor(first), previous_response_id: first.id }
-      : { input: [...history, ...outputsFor(first)], store };
-    const [second, again] = await Promise.all([asking(gateway, false)(body), asking(gateway, false)(body)]);
-    expect(second.output_text).toBe("It is 30.");
-    expect(again.output).toEqual(second.output);
-    expect(gateway.errors).toEqual([]);
-  }
 });
 
 for (const isStreamed of [false, true])

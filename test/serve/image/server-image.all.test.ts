@@ -1,8 +1,6 @@
-import { spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
@@ -11,7 +9,7 @@ import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { addKey } from "../../../src/serve/http/key-file.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
-import { listIn, makeServerFolder } from "./server-image.ts";
+import { makeServerFolder } from "./server-image.ts";
 
 const CLIENT = readFileSync(new URL("fixtures/client.js", import.meta.url), "utf8");
 const IMAGE = "portcullis-server:test";
@@ -30,34 +28,6 @@ describe.skipIf(!ALL_TESTS)("the folder of the image", { timeout: BUILDING_MS },
     // The user of the image reads it. It has hashes alone.
     chmodSync(keys, 0o444);
   }, BUILDING_MS);
-
-  test("has all that the command of the image needs", async () => {
-    const [, ...entry] = listIn("ENTRYPOINT");
-    const node = join(server, "node_modules/node/bin/node");
-    const args = [...entry, "serve", "--tools", "tools.js", "--port", "0", "--keys", "keys.json"];
-    const child = spawn(node, args, {
-      cwd: server,
-      env: { PATH: "/usr/bin:/bin" },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    const ended = new Promise<number | null>((resolve) => child.on("exit", (code) => resolve(code)));
-    const lines: string[] = [];
-    for await (const line of createInterface({ input: child.stderr })) {
-      lines.push(line);
-      if (line.includes("serving at ")) break;
-    }
-    const url = lines.at(-1)?.split("serving at ")[1];
-    expect(lines.join("\n")).toContain("serving at http://127.0.0.1:");
-    const response = await fetch(`${url}/v1/executions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ program: "return await tools.double({ n: 21 });" }),
-    });
-    expect(await response.json()).toMatchObject({ outcome: { type: "completed", value: 42 } });
-    child.stderr.resume();
-    child.kill("SIGTERM");
-    expect(await ended).toBe(0);
-  });
 
   const skipped = needDockerEngine() !== undefined;
 

@@ -6,17 +6,13 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLIENTS } from "./clients.ts";
-import { type OpenDoor, openHttpDoor, openOwnDoor, type OwnDoor } from "./doors.ts";
+import { type OpenDoor, openHttpDoor } from "./doors.ts";
 
 const ANN = "key-of-ann-0123456789";
 const BOB = "key-of-bob-0123456789";
-const READER = "key-of-reader-0123456789";
-const SLOW = "key-of-slow-0123456789";
 
 let folder = "";
 let door: OpenDoor;
-/** Another door, of this process, whose requests wait for a moment alone. */
-let impatient: OwnDoor;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "portcullis-hostile-"));
   const keys = join(folder, "keys.json");
@@ -24,17 +20,13 @@ beforeAll(async () => {
     keys: [
       { id: "ann", key: ANN, tenant: "acme" },
       { id: "bob", hash: createHash("sha256").update(BOB).digest("hex"), tenant: "acme" },
-      { id: "reader", key: READER, tenant: "other", tools: ["shop.*"], callers: ["direct"], limits: { calls: 3 } },
-      { id: "slow", key: SLOW, tenant: "other", rate: { calls: 2, perMs: 60_000 } },
     ],
   };
   writeFileSync(keys, JSON.stringify(content));
   door = await openHttpDoor("--keys", keys);
-  impatient = await openOwnDoor({ keys: content, patienceMs: 20 });
 });
 afterAll(async () => {
   await door[Symbol.asyncDispose]();
-  await impatient[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true });
 });
 
@@ -50,9 +42,8 @@ function post(
   headers: Record<string, string> = {},
   path = "/mcp",
   method = "POST",
-  url = door.url,
 ): Promise<Answered> {
-  const { port } = new URL(url);
+  const { port } = new URL(door.url);
   return new Promise((resolve, reject) => {
     const sent = request(
       {
@@ -79,11 +70,11 @@ function post(
   });
 }
 
-const envelope = (capabilities: object = { elicitation: {} }) => ({
+const ENVELOPE = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientCapabilities": capabilities,
+  "io.modelcontextprotocol/clientCapabilities": { elicitation: {} },
   "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
-});
+};
 
 let id = 0;
 
@@ -92,7 +83,6 @@ interface CallAnswer {
   readonly isError?: boolean;
   readonly resultType?: string;
   readonly requestState?: string;
-  readonly inputRequests?: Readonly<Record<string, unknown>>;
 }
 
 /** One `tools/call` of protocol 2026-07-28, as it stands on the wire. */
@@ -100,14 +90,10 @@ async function call(
   name: string,
   args: object,
   more: object = {},
-  {
-    key = ANN,
-    capabilities,
-    url,
-  }: { readonly key?: string; readonly capabilities?: object; readonly url?: string | undefined } = {},
+  { key = ANN }: { readonly key?: string } = {},
 ): Promise<CallAnswer> {
   id += 1;
-  const params = { name, arguments: args, _meta: envelope(capabilities), ...more };
+  const params = { name, arguments: args, _meta: ENVELOPE, ...more };
   const headers = {
     authorization: `Bearer ${key}`,
     "mcp-protocol-version": "2026-07-28",
@@ -115,7 +101,7 @@ async function call(
     "mcp-name": name,
   };
   const message = JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
-  const { body } = await post(message, headers, "/mcp", "POST", url);
+  const { body } = await post(message, headers);
   const json = body.startsWith("{") ? body : (/^data: (\{.*"(?:result|error)".*)$/m.exec(body)?.[1] ?? "{}");
   const { result, error } = JSON.parse(json) as { result?: CallAnswer; error?: { message: string } };
   return result ?? { isError: true, content: [{ text: error?.message ?? body }] };
@@ -123,12 +109,8 @@ async function call(
 
 const textOf = ({ content = [] }: CallAnswer) => content.map((block) => block.text).join("");
 const yes = { action: "accept", content: { allow: true } };
-const paidBy = async (key = ANN) =>
-  JSON.parse(textOf(await call("bank_statement", {}, {}, { key }))) as {
-    readonly paid: readonly number[];
-    readonly hanging: number;
-    readonly stopped: number;
-  };
+const paid = async () =>
+  (JSON.parse(textOf(await call("bank_statement", {}))) as { readonly paid: readonly number[] }).paid.length;
 
 describe("a request is refused by its headers", () => {
   test.each([
@@ -239,7 +221,7 @@ describe("a requestState", () => {
     call("run_program", args, { requestState: state, inputResponses: { "1": yes } }, { key });
 
   test("that is forged, changed, of another request or another principal runs nothing; the right one runs its call once", async () => {
-    const before = (await paidBy()).paid.length;
+    const before = await paid();
     const state = await asked();
     const changed = state.slice(0, 30) + (state[30] === "A" ? "B" : "A") + state.slice(31);
     for (const hostile of ["", "x", "constructor", changed, state.slice(0, -4), `${state}AAAA`, "A".repeat(100_000)]) {
@@ -249,19 +231,19 @@ describe("a requestState", () => {
     }
     expect((await repeat(state, { code: "return tools.bank.pay({ cents: 1000 })" })).isError).toBe(true);
     expect((await repeat(state, { code }, BOB)).isError).toBe(true);
-    expect((await paidBy()).paid.length).toBe(before);
+    expect(await paid()).toBe(before);
     expect(textOf(await repeat(state))).toBe('"paid 1"');
     // Repeated after it was used: the report of the program that has ended, which does not run again.
     expect(textOf(await repeat(state))).toBe('"paid 1"');
-    expect((await paidBy()).paid.length).toBe(before + 1);
+    expect(await paid()).toBe(before + 1);
   });
 
   test("that is repeated many times at once runs nothing twice", async () => {
-    const before = (await paidBy()).paid.length;
+    const before = await paid();
     const state = await asked();
     const answers = await Promise.all(Array.from({ length: 20 }, () => repeat(state)));
     expect(new Set(answers.map(textOf))).toEqual(new Set(['"paid 1"']));
-    expect((await paidBy()).paid.length).toBe(before + 1);
+    expect(await paid()).toBe(before + 1);
   });
 
   test("cannot be read", async () => {
@@ -271,23 +253,6 @@ describe("a requestState", () => {
 });
 
 describe("two principals", () => {
-  test("see nothing of each other: executions, results, values, sessions", async () => {
-    const code = 'await tools.clock.wait({ name: "ann" }); return "of ann"';
-    const { url } = impatient;
-    const late = textOf(await call("run_program", { code }, {}, { url }));
-    const execution = /\{"execution":"([^"]+)"\}/.exec(late)?.[1];
-    const foreign = await call("result", { execution }, {}, { key: BOB, url });
-    const unknown = await call("result", { execution: `${execution}x`.slice(1) }, {}, { key: BOB, url });
-    expect([foreign.isError, textOf(foreign).replace(execution ?? "", "ID")]).toEqual([
-      true,
-      textOf(unknown).replace(`${execution}x`.slice(1), "ID"),
-    ]);
-    expect((await call("result", { execution, cancel: true }, {}, { key: BOB, url })).isError).toBe(true);
-    await call("clock_go", { name: "ann" }, {}, { url });
-    await expect.poll(async () => textOf(await call("result", { execution }, {}, { url }))).toBe('"of ann"');
-    expect(textOf(await call("result", {}, {}, { key: BOB, url }))).not.toContain(execution);
-  });
-
   test("read none of each other's values, by either version of the protocol", async () => {
     for (const { connect } of CLIENTS) {
       await using ann = await connect({ url: door.url, token: ANN });

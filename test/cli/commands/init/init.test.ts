@@ -66,10 +66,3 @@ test("its program gives the answer of its task, by the calls that its README nam
     `${calls} calls, which return ${Math.round(bytesIn / 1000)} kB, and returns ${bytesOut} bytes`,
   );
 });
-
-test("its task can be measured", async () => {
-  const start = "examples/start";
-  const { code, stdout } = await portcullis(["bench", "--tools", `${start}/tools.ts`, "--task", `${start}/task.json`]);
-  expect(code).toBe(0);
-  expect(stdout).toContain("start");
-});

@@ -21,39 +21,14 @@ const found = async (changes: object) =>
   (await declaredSecrets([toolWith(changes)], redactSecrets())).map(({ pointer, what }) => [pointer, what]);
 const KEY = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
 
-/** Fields within fields, the innermost with this schema. */
-function nested(levels: number, schema: object): object {
-  let properties: object = { a: schema };
-  for (let level = 1; level < levels; level += 1) properties = { a: { properties } };
-  return properties;
-}
-
 test.each<[string, object, string, string]>([
   ["a description", { description: "Ask 10.1.2.3 first." }, "/description", "an internal address (10.1.2.3)"],
-  [
-    "a host of a network of one's own",
-    { description: "See https://wiki.corp/x." },
-    "/description",
-    "an internal address (wiki.corp)",
-  ],
   ["an address of IPv6", { description: "At fd00::1, that is." }, "/description", "an internal address (fd00::1)"],
   [
     "a default",
     input({ host: { type: "string", default: "db.internal" } }),
     "/input/properties/host/default",
     "an internal address (db.internal)",
-  ],
-  [
-    "an enum",
-    input({ host: { enum: ["a", "192.168.0.9"] } }),
-    "/input/properties/host/enum/1",
-    "an internal address (192.168.0.9)",
-  ],
-  [
-    "an example of a secret",
-    input({ apiKey: { type: "string", examples: ["hunter2"] } }),
-    "/input/properties/apiKey/examples/0",
-    "a secret (a value under a secret's name)",
   ],
   [
     "a name of a field",
@@ -78,12 +53,6 @@ test.each<[string, object, string, string]>([
     "the end of a long text",
     { description: `${"word ".repeat(10_000)}10.0.0.1` },
     "/description",
-    "an internal address (10.0.0.1)",
-  ],
-  [
-    "the 100th level",
-    input(nested(100, { const: "10.0.0.1" })),
-    `/input/properties/a${"/properties/a".repeat(99)}/const`,
     "an internal address (10.0.0.1)",
   ],
   ["instructions", { instructions: "Use 172.16.0.1." }, "/instructions", "an internal address (172.16.0.1)"],

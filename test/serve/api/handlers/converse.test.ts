@@ -5,7 +5,7 @@ import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portculli
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { ALL_TESTS } from "../../../support/all-tests.ts";
-import { payTool } from "../../../support/tools.ts";
+import { payTool, tool } from "../../../support/tools.ts";
 import { type Answer, type AskOptions, ask, KEYS as ALL, keyOf } from "../../servers.ts";
 
 /** Conversations that are begun at once, and how many of them may wait for a place. */
@@ -346,16 +346,7 @@ test("a key that lacks tools of a conversation cannot continue it, and is not to
       { id: "crm", key: keyOf("crm"), tenant: "acme", scopes: ["converse", "read"], tools: ["crm.*"] },
     ],
   };
-  const tools = ["crm.find", "bank.pay"].map((name) =>
-    defineTool({
-      name,
-      description: "d",
-      input: z.object({}),
-      allowedCallers: ["programmatic"],
-      effect: "read",
-      handler: () => 1,
-    }),
-  );
+  const tools = ["crm.find", "bank.pay"].map((name) => tool(name, () => 1));
   await using door = await open({ server: { keys, model: echo }, runtime: { tools } });
   await door.begin({ message: "one", execution: "wide" });
   const refused = await door.say("wide", { message: "two" }, keyOf("crm"));
