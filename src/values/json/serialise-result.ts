@@ -1,5 +1,5 @@
 import { type HeldOverdraft, memoryOf, type Share } from "../held-bytes.ts";
-import { isUnusual, jsonForm, stringifyUnusual } from "./json-form.ts";
+import { isNumbers, isUnusual, jsonForm, stringifyUnusual } from "./json-form.ts";
 import { JsonText } from "./json-text.ts";
 import { measure } from "./plain-data.ts";
 import type { SlicedWork } from "../slice-scheduler.ts";
@@ -113,7 +113,7 @@ interface Tally {
 function* weighInParts(value: unknown, enough: number, depth: number, tally: Tally): SlicedWork<number> {
   const scale = newScale(PART_BYTES, 1);
   const weight = weighOn(scale, value);
-  const isLeaf = weight <= PART_BYTES || typeof value !== "object" || value === null || ArrayBuffer.isView(value);
+  const isLeaf = weight <= PART_BYTES || typeof value !== "object" || value === null || isNumbers(value);
   tally.values += isLeaf ? scale.values : 1;
   tally.isCounted &&= scale.isCounted;
   if (isLeaf) return weight;
@@ -189,14 +189,19 @@ interface Making {
  */
 function* partsOf(returned: unknown, name: string, making: Making): Generator<string | number> {
   const { within, allowedBytes } = making;
-  if (ArrayBuffer.isView(returned)) yield returned.byteLength * 2;
-  const json = hasJson(returned) ? returned.toJSON(name) : returned;
+  // What the `toJSON` of a Buffer gives, without a list.
+  const json = Buffer.isBuffer(returned)
+    ? { type: "Buffer", data: new Uint8Array(returned.buffer, returned.byteOffset, returned.length) }
+    : hasJson(returned)
+      ? returned.toJSON(name)
+      : returned;
   const isRecord = typeof json === "object" && json !== null;
   if (isRecord && within.has(json)) throw new TypeError("The result contains itself.");
-  const value = isRecord && isUnusual(json) ? jsonForm(json, allowedBytes) : json;
-  if (typeof value === "string" || Array.isArray(value)) yield value.length;
+  const value = isRecord && isUnusual(json) && !isNumbers(json) ? jsonForm(json, allowedBytes) : json;
+  const isList = Array.isArray(value) || isNumbers(value);
+  if (typeof value === "string" || isList) yield value.length;
   // Holes of a list are values too, and take no memory.
-  if (Array.isArray(value) && making.values + value.length > making.allowedValues) {
+  if (isList && making.values + value.length > making.allowedValues) {
     making.values += value.length;
     return;
   }
@@ -212,7 +217,7 @@ function* partsOf(returned: unknown, name: string, making: Making): Generator<st
   }
   making.values += 1;
   if (isRecord) within.add(json);
-  if (Array.isArray(value)) yield* rowsOf(value, making);
+  if (isList) yield* rowsOf(value, making);
   else yield* fieldsOf(value as Record<string, unknown>, making);
   if (isRecord) within.delete(json);
 }
@@ -264,7 +269,7 @@ class Part {
   }
 }
 
-function* rowsOf(rows: readonly unknown[], making: Making): Generator<string | number> {
+function* rowsOf(rows: ArrayLike<unknown>, making: Making): Generator<string | number> {
   const part = new Part(making);
   yield "[";
   let from = 0;
@@ -279,7 +284,7 @@ function* rowsOf(rows: readonly unknown[], making: Making): Generator<string | n
         lookAt = isLong ? Number.POSITIVE_INFINITY : passed * 2;
         if (isLong) yield* lookAhead(rows, index);
       }
-      if (index > from) yield part.innerTextOf(rows.slice(from, index), from > 0);
+      if (index > from) yield part.innerTextOf(rowsBetween(rows, from, index), from > 0);
       from = index;
     }
     if (weight <= PART_BYTES) part.take(weight);
@@ -289,12 +294,16 @@ function* rowsOf(rows: readonly unknown[], making: Making): Generator<string | n
       from = index + 1;
     }
   }
-  if (rows.length > from) yield part.innerTextOf(rows.slice(from), from > 0);
+  if (rows.length > from) yield part.innerTextOf(rowsBetween(rows, from, rows.length), from > 0);
   yield "]";
 }
 
+function rowsBetween(rows: ArrayLike<unknown>, from: number, to: number): unknown[] {
+  return Array.prototype.slice.call(rows, from, to) as unknown[];
+}
+
 /** Weighs the remaining rows, so that a list that is far too large is refused before half of it has become text. */
-function* lookAhead(rows: readonly unknown[], from: number): Generator<number> {
+function* lookAhead(rows: ArrayLike<unknown>, from: number): Generator<number> {
   let minBytes = 0;
   for (let index = from, nextReport = PART_BYTES; index < rows.length; index += 1) {
     minBytes += weigh(rows[index], PART_BYTES, 1) + 1;

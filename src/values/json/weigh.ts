@@ -1,4 +1,4 @@
-import { isUnusual } from "./json-form.ts";
+import { isNumbers, isUnusual } from "./json-form.ts";
 
 /** Maximum depth that is weighed. Deeper values weigh nothing; the serialiser handles them. */
 export const MAX_DEPTH = 1000;
@@ -44,10 +44,10 @@ function add(bytes: number, value: unknown, scale: Scale, depth: number): number
   }
   // Nearly every object is plain, and each of the questions below takes as long as a field.
   if (depth < MAX_DEPTH && isPlain(value) && !hasJson(value)) return addPlainFields(bytes, value, scale, depth);
-  if (ArrayBuffer.isView(value)) {
+  if (isNumbers(value)) {
     scale.unusual = true;
     scale.isCounted = false;
-    return bytes + value.byteLength * 2;
+    return bytes + value.length * 2;
   }
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) scale.unusual = true;

@@ -162,6 +162,26 @@ test("a value weighs much by one long text, by many rows, by many fields or by b
     expect(weigh(value, enough)).toBeGreaterThan(enough);
 });
 
+test("large arrays of numbers are written, counted and weighed without a list of their elements", async () => {
+  class Unlisted extends Uint8Array {
+    override [Symbol.iterator](): never {
+      throw new Error("All elements are read at once.");
+    }
+  }
+  const bytes = 100_000;
+  const zeros = `[${"0,".repeat(bytes - 1)}0]`;
+  expect(await resultText(new Unlisted(bytes), 1_000_000)).toMatchObject({ type: "text", text: zeros });
+  const buffer = Object.defineProperty(Buffer.alloc(bytes), "toJSON", {
+    value: () => {
+      throw new Error("A list of all bytes is made.");
+    },
+  });
+  const text = `{"type":"Buffer","data":${zeros}}`;
+  expect(await resultText(buffer, 1_000_000)).toMatchObject({ type: "text", text });
+  // An element of eight bytes may be one digit.
+  expect(await resultText(new Float64Array(bytes), zeros.length)).toMatchObject({ type: "text", text: zeros });
+});
+
 /** A list of so many rows that notes how many of them were looked at. */
 function watchedRows(length: number) {
   const seen = { rows: 0 };
@@ -400,6 +420,7 @@ test.each([
   ["a map", (count: number) => new Map(Array.from({ length: count }, (_, n) => [String(n), 0] as const))],
   ["a set", (count: number) => new Set(Array.from({ length: count }, (_, n) => n))],
   ["a typed array", (count: number) => new Uint8Array(count)],
+  ["a buffer", (count: number) => Buffer.alloc(count)],
   ["an iterator", (count: number) => Array.from({ length: count }, () => 0).values()],
 ])("%s counts by what it is in JSON", async (_, make) => {
   for (const count of [50, 200_000])
