@@ -28,9 +28,9 @@ export function isUnusual(value: object): boolean {
 /**
  * What replaces an unusual object in JSON: an object or pairs for a Map, an array for a Set, a typed array or an
  * iterator, a text for URL parameters. Returns other objects as they are. Throws for an object of which JSON keeps
- * nothing, and for an iterator with more than `maxItems` values.
+ * nothing, and for an iterator with more values than there is room for.
  */
-export function jsonForm(value: object, maxItems: number): unknown {
+export function jsonForm(value: object, room: IteratorRoom): unknown {
   if (value instanceof Map) {
     const entries = [...value] as [unknown, unknown][];
     return entries.every(([key]) => typeof key === "string" || typeof key === "number")
@@ -40,7 +40,7 @@ export function jsonForm(value: object, maxItems: number): unknown {
   if (value instanceof Set) return [...(value as Set<unknown>)];
   if (isNumbers(value)) return Array.from(value);
   if (value instanceof URLSearchParams) return value.toString();
-  if (isIterator(value)) return readIterator(value, maxItems);
+  if (isIterator(value)) return readIterator(value, room);
   if (value instanceof Promise) throw new NoJsonForm("a Promise, which the handler has to await");
   if (value instanceof Error) throw new NoJsonForm("an Error, which the handler has to throw");
   if (isUnusual(value) && Object.keys(value).length === 0)
@@ -59,15 +59,26 @@ export function isNumbers(value: unknown): value is ArrayLike<unknown> {
   return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 
-/** Values of an iterator that are read at once, while nothing else has the thread. */
+/** Values of iterators that are read at once, while nothing else has the thread. */
 const ITERATED = 256 * 1024;
 
-/** Leaving the loop closes an iterator with too many values, so that the handler frees what it holds for the iterator. */
-function readIterator(iterator: IteratorObject<unknown>, maxItems: number): unknown[] {
-  const items: unknown[] = [];
+/** The values that all iterators of what becomes text at once may have together. */
+export interface IteratorRoom {
+  readonly most: number;
+  left: number;
+}
+
+export function iteratorRoom(maxItems: number): IteratorRoom {
   const most = Math.min(maxItems, ITERATED);
+  return { most, left: most };
+}
+
+/** Leaving the loop closes an iterator with too many values, so that the handler frees what it holds for the iterator. */
+function readIterator(iterator: IteratorObject<unknown>, room: IteratorRoom): unknown[] {
+  const items: unknown[] = [];
   for (const item of iterator) {
-    if (items.length === most) throw new NoJsonForm(`an iterator of more than ${most} values`);
+    if (room.left === 0) throw new NoJsonForm(`an iterator, with which iterators have more than ${room.most} values`);
+    room.left -= 1;
     items.push(item);
   }
   return items;
@@ -82,6 +93,7 @@ export function stringifyUnusual(
   maxItems: number,
   instead?: (thing: string) => unknown,
 ): string | undefined {
+  const room = iteratorRoom(maxItems);
   const places: { readonly holder: unknown; readonly key: string }[] = [];
   return JSON.stringify(root, function replace(this: unknown, key, value: unknown) {
     while (places.length > 0 && places.at(-1)?.holder !== this) places.pop();
@@ -89,7 +101,7 @@ export function stringifyUnusual(
       // JSON.stringify has asked a date for its text already.
       if (value === null && (this as Record<string, unknown>)[key] instanceof Date)
         throw new NoJsonForm("an invalid date");
-      const form = formOf(value, maxItems);
+      const form = formOf(value, room);
       if (typeof form === "object" && form !== null) places.push({ holder: form, key });
       return form;
     } catch (error) {
@@ -103,9 +115,9 @@ export function stringifyUnusual(
   });
 }
 
-function formOf(value: unknown, maxItems: number): unknown {
+function formOf(value: unknown, room: IteratorRoom): unknown {
   if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint")
     throw new NoJsonForm(`a ${typeof value}`);
   if (typeof value === "number" && !Number.isFinite(value)) throw new NoJsonForm(String(value));
-  return typeof value === "object" && value !== null ? jsonForm(value, maxItems) : value;
+  return typeof value === "object" && value !== null ? jsonForm(value, room) : value;
 }

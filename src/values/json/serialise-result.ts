@@ -1,5 +1,5 @@
 import { type HeldOverdraft, memoryOf, type Share } from "../held-bytes.ts";
-import { isNumbers, isUnusual, jsonForm, stringifyUnusual } from "./json-form.ts";
+import { isNumbers, isUnusual, iteratorRoom, jsonForm, stringifyUnusual } from "./json-form.ts";
 import { JsonText } from "./json-text.ts";
 import { measure } from "./plain-data.ts";
 import type { SlicedWork } from "../slice-scheduler.ts";
@@ -197,7 +197,7 @@ function* partsOf(returned: unknown, name: string, making: Making): Generator<st
       : returned;
   const isRecord = typeof json === "object" && json !== null;
   if (isRecord && within.has(json)) throw new TypeError("The result contains itself.");
-  const value = isRecord && isUnusual(json) && !isNumbers(json) ? jsonForm(json, allowedBytes) : json;
+  const value = isRecord && isUnusual(json) && !isNumbers(json) ? jsonForm(json, iteratorRoom(allowedBytes)) : json;
   const isList = Array.isArray(value) || isNumbers(value);
   if (typeof value === "string" || isList) yield value.length;
   // Holes of a list are values too, and take no memory.

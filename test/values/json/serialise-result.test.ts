@@ -82,7 +82,7 @@ test.each<[string, unknown, string]>([
         for (;;) yield 1;
       })(),
     },
-    "an iterator of more than 1000 values at a",
+    "an iterator, with which iterators have more than 1000 values at a",
   ],
 ])("%s is refused with its path", async (name, value, words) => {
   const made = await resultText(value, name === "NaN behind much else" ? 100_000 : 1000);
@@ -103,13 +103,17 @@ test("an iterator with too many values is closed", async () => {
   expect(isClosed).toBe(true);
 });
 
-test("an endless iterator is read no further than its values are read at once, however large a result may be", async () => {
+test("iterators are read no further than values are read at once, however many there are and however large a result may be", async () => {
   let read = 0;
-  const rows = (function* () {
-    for (;;) yield (read += 1);
-  })();
-  expect(await resultText([rows], 1_000_000_000)).toMatchObject({ type: "not_json" });
-  expect(read).toBeLessThan(300_000);
+  const rows = function* (most: number) {
+    for (let row = 0; row < most; row += 1) yield (read += 1);
+  };
+  const lists = Array.from({ length: 10 }, () => rows(100_000));
+  for (const value of [[rows(Number.POSITIVE_INFINITY)], lists]) {
+    read = 0;
+    expect(await resultText(value, 1_000_000_000)).toMatchObject({ type: "not_json" });
+    expect(read).toBeLessThan(300_000);
+  }
 });
 
 test("a list of more holes than values are allowed is refused by its length", async () => {
