@@ -101,7 +101,7 @@ function plainSchema<Value>(
 }
 
 /** Schemas that `lazySchema` made. */
-const lazySchemas = new WeakMap<Schema, Required<Omit<LazyOptions, "maxSteps">>>();
+const lazySchemas = new WeakMap<Schema, Required<LazyOptions>>();
 
 /**
  * A plain JSON Schema that is made when it is first needed, for sources with thousands of tools. `make` must return the
@@ -116,7 +116,7 @@ export function lazySchema(
   let key: string | undefined;
   const compiled = () => compiledBy((key ??= identify()), () => compileSchema(make()));
   const schema = plainSchema(make, compiled, { checks, maxSteps });
-  lazySchemas.set(schema, { identify, checks });
+  lazySchemas.set(schema, { identify, checks, maxSteps });
   return schema;
 }
 
@@ -211,6 +211,11 @@ export function isPlain(schema: Schema): boolean {
 /** Whether a schema was made by `lazySchema`, so that asking for its JSON Schema would make it. */
 export function isLazy(schema: Schema): boolean {
   return lazySchemas.has(schema);
+}
+
+/** Steps of one check of a value, and of one reading of its fields. */
+export function stepsOf(schema: Schema): number {
+  return lazySchemas.get(schema)?.maxSteps ?? MAX_STEPS;
 }
 
 /** A text that tells the contents of a lazy schema from the contents of others; undefined for any other schema. */

@@ -54,7 +54,7 @@ export class FieldReader {
   #expandReading(reading: Reading, value: object, depth: number): Reading {
     if (reading.type === "silent") return SILENT;
     if (reading.type === "part") return this.#expandNode(reading.node, value, depth);
-    return join(
+    return this.#join(
       reading.type,
       reading.of.map((one) => this.#expandReading(one, value, depth + 1)),
     );
@@ -73,16 +73,16 @@ export class FieldReader {
     if (ref) parts.push(below(ref));
     for (const other of lists.allOf ?? []) parts.push(below(other));
     for (const word of ["anyOf", "oneOf"] as const)
-      if (lists[word]) parts.push(join("any", this.#applicable(lists[word], value).map(below)));
+      if (lists[word]) parts.push(this.#join("any", this.#applicable(lists[word], value).map(below)));
     // These parts may know fields. A field that they do not know may still be known to others.
     for (const word of ["if", "then", "else"] as const)
-      if (one[word]) parts.push(join("any", [SILENT, below(one[word])]));
+      if (one[word]) parts.push(this.#join("any", [SILENT, below(one[word])]));
     for (const word of ["dependentSchemas", "dependencies"] as const) {
       this.#steps.spend(maps[word]?.length ?? 0);
       for (const [key, dependent] of maps[word] ?? [])
-        if (Object.hasOwn(value, key)) parts.push(join("any", [SILENT, below(dependent)]));
+        if (Object.hasOwn(value, key)) parts.push(this.#join("any", [SILENT, below(dependent)]));
     }
-    const expanded = join("all", parts);
+    const expanded = this.#join("all", parts);
     if (node.shared) this.#expanded.set(node, expanded);
     return expanded;
   }
@@ -114,8 +114,8 @@ export class FieldReader {
     const fields = reading.of.map((one) => this.fieldOf(one, key));
     const known = fields.filter((field) => field !== undefined && field !== "unknown");
     if (reading.type === "all")
-      return known.length > 0 ? join("all", known) : fields.includes("unknown") ? "unknown" : undefined;
-    if (known.length > 0) return join("any", fields.includes(undefined) ? [SILENT, ...known] : known);
+      return known.length > 0 ? this.#join("all", known) : fields.includes("unknown") ? "unknown" : undefined;
+    if (known.length > 0) return this.#join("any", fields.includes(undefined) ? [SILENT, ...known] : known);
     return fields.includes(undefined) ? undefined : "unknown";
   }
 
@@ -127,7 +127,7 @@ export class FieldReader {
     if (property) found.push({ type: "part", node: property });
     for (const [index, [, matching]] of (maps.patternProperties ?? []).entries())
       if (patterns[index]?.test(key, this.#steps) !== false) found.push({ type: "part", node: matching });
-    if (found.length > 0) return join("all", found);
+    if (found.length > 0) return this.#join("all", found);
     const others = one.additionalProperties ?? one.unevaluatedProperties;
     if (others) return others.schema === false ? "unknown" : { type: "part", node: others };
     return maps.properties && takesType(schema as JsonSchema, "object") ? "unknown" : undefined;
@@ -193,7 +193,7 @@ export class FieldReader {
     this.#steps.spend(1);
     if (reading.type === "silent") return SILENT;
     if (reading.type !== "part")
-      return join(
+      return this.#join(
         reading.type,
         reading.of.map((one) => this.elementOf(one, index)),
       );
@@ -205,8 +205,23 @@ export class FieldReader {
       (lists.items ? one.additionalItems : undefined) ??
       one.unevaluatedItems;
     const parts: Reading[] = node ? [{ type: "part", node }] : [];
-    if (one.contains) parts.push(join("any", [SILENT, { type: "part", node: one.contains }]));
-    return join("all", parts);
+    if (one.contains) parts.push(this.#join("any", [SILENT, { type: "part", node: one.contains }]));
+    return this.#join("all", parts);
+  }
+
+  /** Readings as one, without repetitions. To `all`, a silent reading adds nothing. */
+  #join(type: "all" | "any", readings: readonly Reading[]): Reading {
+    const [only] = readings;
+    if (only && readings.length === 1) return only;
+    const different = new Map<SchemaNode | Reading, Reading>();
+    for (const reading of readings) {
+      const parts = reading.type === type ? reading.of : [reading];
+      this.#steps.spend(parts.length);
+      for (const part of parts)
+        if (part.type !== "silent" || type === "any") different.set(part.type === "part" ? part.node : part, part);
+    }
+    const of = [...different.values()];
+    return of.length > 1 ? { type, of } : (of[0] ?? SILENT);
   }
 
   #collectNames(reading: Reading, names: Set<string>): void {
@@ -218,18 +233,6 @@ export class FieldReader {
       if (name.length <= NAME_LENGTH) names.add(name);
     }
   }
-}
-
-/** Readings as one, without repetitions. To `all`, a silent reading adds nothing. */
-function join(type: "all" | "any", readings: readonly Reading[]): Reading {
-  const [only] = readings;
-  if (only && readings.length === 1) return only;
-  const different = new Map<SchemaNode | Reading, Reading>();
-  for (const reading of readings.flatMap((one) => (one.type === type ? one.of : [one])))
-    if (reading.type !== "silent" || type === "any")
-      different.set(reading.type === "part" ? reading.node : reading, reading);
-  const of = [...different.values()];
-  return of.length > 1 ? { type, of } : (of[0] ?? SILENT);
 }
 
 function takesType({ type }: JsonSchema, wanted: string): boolean {

@@ -1,5 +1,4 @@
 import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
-import { MAX_STEPS } from "./evaluate.ts";
 import { FieldReader, type Reading } from "./field-reader.ts";
 import { SchemaLookups } from "./schema-lookups.ts";
 import { Steps } from "./steps.ts";
@@ -41,7 +40,7 @@ export class InputFields {
    * if the schema lets it be absent and does not let it be null. Takes a step per field and applicable part of the
    * schema. Throws `StepsSpent` if that exceeds `maxSteps`, or if too many parts of the schema refer to each other.
    */
-  read(value: unknown, unknownFields: "refuse" | "allow", maxSteps = MAX_STEPS): FieldsRead {
+  read(value: unknown, unknownFields: "refuse" | "allow", maxSteps: number): FieldsRead {
     const walk = new Walk(new Steps(maxSteps), this.#lookups, unknownFields);
     walk.enter(value, { type: "part", node: this.#root }, undefined);
     return { unknown: walk.unknown, total: walk.total, dropped: walk.dropped };

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { readInput } from "../../../src/gate/admit/read-input.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
-import { jsonSchema, type Schema } from "../../../src/tools/schema.ts";
+import { jsonSchema, type Schema, storedSchema } from "../../../src/tools/schema.ts";
 import { INTEGRATIONS } from "../../support/integrations.ts";
 
 const Effect = INTEGRATIONS ? (await import("effect")).Schema : undefined;
@@ -270,6 +270,20 @@ test("a schema whose alternatives refer to each other in every combination ends 
   expect(await read(schema, { at: { x: "1" } })).toBe(
     "it takes too long to be checked against the tool's schema: pass less",
   );
+});
+
+test("fields are read with the steps that the schema's owner has, and parts that are joined again count each time", async () => {
+  const tooLong = "it takes too long to be checked against the tool's schema: pass less";
+  const alternatives = Array.from({ length: 200 }, (_, index) => ({ properties: { [`p${index}`]: {} } }));
+  const json = (word: "anyOf" | "allOf", references: number): JsonSchema => ({
+    type: "object",
+    properties: { a: { items: { allOf: Array.from({ length: references }, () => ({ $ref: "#/$defs/x" })) } } },
+    $defs: { x: { [word]: alternatives } },
+  });
+  const list = (count: number) => ({ a: Array.from({ length: count }, () => ({ p0: 1 })) });
+  expect(await read(jsonSchema(json("anyOf", 1)), list(300))).toEqual(list(300));
+  expect(await read(storedSchema(json("anyOf", 1)), list(300))).toBe(tooLong);
+  expect(await read(jsonSchema(json("allOf", 1000)), list(100))).toBe(tooLong);
 });
 
 test("an input whose fields cannot be told from its JSON Schema is refused when the tool is defined, or passes all on", async () => {
