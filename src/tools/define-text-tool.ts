@@ -1,3 +1,4 @@
+import { MAX_STEPS } from "./json-schema/evaluate.ts";
 import { PortcullisError } from "../errors.ts";
 import { type OptionsOf, readOptions } from "../option-rules/options.ts";
 import { isFields } from "../values/fields.ts";
@@ -26,7 +27,14 @@ export function defineTextTool<
   Context = unknown,
   const Stream extends boolean = false,
 >(options: TextToolOptions<Output, Context, Stream>): Tool<Context> {
-  const given: unknown = options;
+  return textTool<Context>(options, MAX_STEPS);
+}
+
+/** Steps of the check of one text by the expression of a client: some hundredths of a second. A character takes about three. */
+export const CLIENT_TEXT_STEPS = 2_000_000;
+
+/** Like `defineTextTool`, with so many steps for the check of a text. */
+export function textTool<Context>(given: unknown, maxSteps: number): Tool<Context> {
   const { name, format: written, ...others } = isFields(given) ? given : {};
   const place = placeOf(name, MAKER);
   for (const option of ["input", "unknownFields"])
@@ -38,7 +46,7 @@ export function defineTextTool<
   try {
     const { format: read } = readOptions(place, written === undefined ? {} : { format: written }, FORMAT_RULES);
     const format = read === "text" ? read : Object.freeze({ regex: read.regex });
-    const input = textSchema(place, format);
+    const input = textSchema(place, format, maxSteps);
     const tool = isFields(given) ? { name, ...others, input, unknownFields: "allow" } : given;
     return makeTool<Context>(tool, { maker: MAKER, textFormat: format });
   } catch (error) {

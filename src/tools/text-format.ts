@@ -3,7 +3,6 @@ import { advised, option, type OptionPlace, withDefault } from "../option-rules/
 import { isFields } from "../values/fields.ts";
 import { compileSchema } from "./json-schema/compile-schema.ts";
 import { compiledBy } from "./json-schema/compiled-schemas.ts";
-import { MAX_STEPS } from "./json-schema/evaluate.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { LinearPattern } from "./json-schema/patterns/linear-pattern.ts";
 import { parsePattern, PatternRefused } from "./json-schema/patterns/parse-pattern.ts";
@@ -38,7 +37,7 @@ function adviceFor(format: unknown): string | undefined {
 }
 
 /** The schema of a text tool's input. Throws `option_invalid` for a regular expression that cannot be checked in linear time. */
-export function textSchema(place: OptionPlace, format: TextFormat): Schema<string, string> {
+export function textSchema(place: OptionPlace, format: TextFormat, maxSteps: number): Schema<string, string> {
   if (format !== "text") refuseUnmatched(place, format.regex);
   const json = () => textJson(format);
   const text = JSON.stringify(json());
@@ -51,7 +50,7 @@ export function textSchema(place: OptionPlace, format: TextFormat): Schema<strin
         const text = textIn(value);
         if (text === undefined) return { issues: [{ message: "expected one text" }] };
         const { pattern } = compiled().root;
-        const fault = pattern && faultOf(pattern, text);
+        const fault = pattern && faultOf(pattern, text, new Steps(maxSteps));
         return fault === undefined ? { value: text } : { issues: [{ message: fault }] };
       },
       jsonSchema: { input: json, output: json },
@@ -104,8 +103,7 @@ function refuseUnmatched({ at }: OptionPlace, regex: string): void {
 }
 
 /** Why a text does not match, with its line and column; undefined if it does. */
-function faultOf(pattern: LinearPattern, text: string): string | undefined {
-  const steps = new Steps(MAX_STEPS);
+function faultOf(pattern: LinearPattern, text: string, steps: Steps): string | undefined {
   if (pattern.test(text, steps)) return undefined;
   const { line, column, next } = placeIn(text, pattern.reach(text, steps));
   const what = next === undefined ? "the text ends too early" : `${JSON.stringify(next)} does not fit`;

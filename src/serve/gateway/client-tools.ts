@@ -1,6 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import { type AskedTool, groupedName, refused } from "../../models/surface/surface.ts";
-import { defineTextTool } from "../../tools/define-text-tool.ts";
+import { CLIENT_TEXT_STEPS, textTool } from "../../tools/define-text-tool.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { PatternStates } from "../../tools/json-schema/compile-schema.ts";
 import { compiledForm, storedSchema } from "../../tools/schema.ts";
@@ -98,7 +98,7 @@ function toolOf(name: string, asked: AskedTool, states: PatternStates): Tool {
     };
     if (textFormat === undefined)
       return defineTool({ ...about, input: storedSchema(input, { states }), unknownFields: "allow" });
-    const tool = defineTextTool({ ...about, format: textFormat });
+    const tool = textTool({ ...about, format: textFormat }, CLIENT_TEXT_STEPS);
     const unfit = states.take(compiledForm(tool.input)?.states ?? 0);
     if (unfit !== undefined) throw refused(place, `its format ${unfit}.`);
     return tool;

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { defineTextTool } from "../../../src/index.ts";
 import { type AskedTool, groupedName, RefusedAsk } from "../../../src/models/surface/surface.ts";
 import { ClientTools } from "../../../src/serve/gateway/client-tools.ts";
 import { toolNameFault } from "../../../src/tools/tool-name.ts";
@@ -74,4 +75,21 @@ test("the thread is free after each tool of a request", () => {
   const work = ClientTools.made(MANY.map((index) => tool(`t${index}`)));
   const pauses = MANY.map(() => work.next().done);
   expect([pauses.includes(true), work.next().done]).toEqual([false, true]);
+});
+
+test("the check of a text against a client's expression has fewer steps than one against the host's own", () => {
+  const textFormat = { regex: "[^;]*" };
+  const text = "x".repeat(1_000_000);
+  const [asked] = made([tool("t", { textFormat })]).all;
+  expect(() => asked?.input["~standard"].validate(text)).toThrow();
+  expect(asked?.input["~standard"].validate(text.slice(0, 100_000))).not.toHaveProperty("issues");
+  const own = defineTextTool({
+    name: "t",
+    description: "Takes a text.",
+    format: textFormat,
+    effect: "read",
+    allowedCallers: ["direct"],
+    handler: () => null,
+  });
+  expect(own.input["~standard"].validate(text)).not.toHaveProperty("issues");
 });
