@@ -12,6 +12,8 @@ export interface ExecutionSummary {
   readonly startedAt: number;
   readonly records: Head;
   readonly ended: boolean;
+  /** Characters of its texts, and of what it has started and is open, if this process's memory holds them. */
+  readonly heldLength?: number;
   /** Missing if the execution was created without a lease and was never claimed. */
   readonly lease?: Lease;
   /** What it needs of a worker, if workers that looked at it did not have that (`lack`) and none has claimed it since. */

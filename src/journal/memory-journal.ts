@@ -21,6 +21,8 @@ interface Entry {
   readonly header: Header;
   readonly records: JournalRecord[];
   length: number;
+  /** What it has started, and is open. */
+  readonly below: Set<Entry>;
   ended: boolean;
   lease: Lease | undefined;
   /** Until when it rests, in milliseconds since 1970. */
@@ -43,6 +45,8 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
     return entry;
   };
 
+  const aboveOf = ({ header: { parent } }: Entry) => (parent ? entries.get(parent.execution) : undefined);
+
   const deleteOldest = () => {
     for (const [execution, entry] of ended) {
       if (endedLength <= keepLength) return;
@@ -56,15 +60,9 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
     async create(header, lease, options): Promise<Head> {
       refuseWithin(STORE, options);
       if (entries.has(header.execution)) throw executionExists(header.execution);
-      entries.set(header.execution, {
-        header,
-        records: [header],
-        length: textLengthOf(header),
-        ended: false,
-        lease,
-        restsUntil: 0,
-        needs: undefined,
-      });
+      const entry = newEntry(header, lease);
+      entries.set(header.execution, entry);
+      aboveOf(entry)?.below.add(entry);
       listeners.tell({ execution: header.execution, head: 1 });
       return 1;
     },
@@ -81,6 +79,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
         entry.ended = true;
         entry.needs = undefined;
         ended.set(execution, entry);
+        aboveOf(entry)?.below.delete(entry);
       }
       const claim = records.findLast(({ type }) => type === "claim");
       if (claim?.type === "claim") {
@@ -129,6 +128,12 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   };
 }
 
+function newEntry(header: Header, lease: Lease | undefined): Entry {
+  const below = new Set<Entry>();
+  const length = textLengthOf(header);
+  return { header, records: [header], length, below, ended: false, lease, restsUntil: 0, needs: undefined };
+}
+
 function textLengthOf(header: Header): number {
   switch (header.kind) {
     case "program":
@@ -174,15 +179,23 @@ function dueOf(entry: Entry): ListOptions["due"] {
   return entry.lease ? "left" : "submitted";
 }
 
-function summaryOf({ header, records, ended, lease, needs }: Entry): ExecutionSummary {
+function summaryOf(entry: Entry): ExecutionSummary {
+  const { header, records, ended, lease, needs } = entry;
   const { execution, kind, tenant, startedAt } = header;
-  return { execution, kind, tenant, startedAt, records: records.length, ended, ...given({ lease, needs }) };
+  const heldLength = heldLengthOf(entry);
+  return { execution, kind, tenant, startedAt, records: records.length, ended, heldLength, ...given({ lease, needs }) };
+}
+
+function heldLengthOf({ length, below }: Entry): number {
+  return below.values().reduce((sum, entry) => sum + heldLengthOf(entry), length);
 }
 
 function lengthOf(record: JournalRecord): number {
   if (record.type === "turn")
     return record.event.length + record.commands.reduce((sum, command) => sum + command.length, 0);
-  if (record.type === "message") return record.message.length;
+  if (record.type === "message") return record.message.length + (record.opaque?.length ?? 0);
+  if (record.type === "result") return 128 + (record.value ?? record.error ?? "").length;
+  if (record.type === "decision") return 128 + (record.done?.length ?? 0);
   if (record.type === "compact") return record.history.length;
   if (record.type === "artifact") return record.value.length;
   if (record.type === "earlier") return 128 + (record.value?.length ?? 0);

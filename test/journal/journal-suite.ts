@@ -101,7 +101,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     await journal.create(header("three", { startedAt: 3 }));
     await journal.append("one", 1, [turn("event")]);
     await journal.append("two", 1, [turn("event"), outcome]);
-    expect(await listed(journal)).toEqual([
+    expect(await listed(journal)).toMatchObject([
       { execution: "three", kind: "program", tenant: "default", startedAt: 3, records: 1, ended: false },
       { execution: "two", kind: "program", tenant: "b", startedAt: 2, records: 3, ended: true },
       { execution: "one", kind: "program", tenant: "a", startedAt: 1, records: 2, ended: false },

@@ -102,13 +102,11 @@ export class Gateway {
 
   /** Answers a request on a path of this surface. Throws what `refuse` of its route writes. */
   async answer(surface: Surface, request: Request, key: Key): Promise<Response> {
-    const { value, bytes, held } = await this.#read(request, key);
+    const { value, held } = await this.#read(request, key);
     try {
       const ids = new ClientIds(this.#parts.seals, key, surface.ids);
-      let requestBytes = bytes;
       const hold = (more: number) => {
         held.push(this.#parts.open.hold(key.id, more, WHAT));
-        requestBytes += more;
       };
       const { readings } = this.#parts;
       const stored = await readings.run(key.id, request.signal, () =>
@@ -139,12 +137,7 @@ export class Gateway {
       const plan = await readings.run(key.id, request.signal, () => planOf(exchange, asked, exchange.tools));
       const place = plan.type === "begin" ? { execution: newExecution(asked.isStored === true), reply: 0 } : plan;
       if (place.execution !== execution) held.push(await this.#turns.take(place.execution));
-      this.#resting.note(
-        place.execution,
-        key.tenant,
-        requestBytes,
-        asked.previous === undefined ? undefined : execution,
-      );
+      held.push(() => void this.#resting.note(place.execution, key.tenant));
       const history =
         plan.type === "begin"
           ? (plan.history ?? (await lane.run(() => historyAsked(asked, exchange.tools, model.name))))
@@ -176,10 +169,7 @@ export class Gateway {
   }
 
   /** Reads a body. What it holds is released at the end of the answer. */
-  async #read(
-    request: Request,
-    key: Key,
-  ): Promise<{ readonly value: unknown; readonly bytes: number; readonly held: (() => void)[] }> {
+  async #read(request: Request, key: Key): Promise<{ readonly value: unknown; readonly held: (() => void)[] }> {
     const { maxBodyBytes, open, isReady } = this.#parts;
     if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
     const reading = open.hold(key.id, declaredBytes(request, maxBodyBytes), WHAT);
@@ -191,7 +181,7 @@ export class Gateway {
     const held = [open.hold(key.id, bytes, WHAT)];
     try {
       held.push(takePlace(this.#parts, key));
-      return { value, bytes, held };
+      return { value, held };
     } catch (error) {
       release(held);
       throw error;

@@ -1,5 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
+import { findIfKnown } from "../../journal/find-if-known.ts";
 import { isDriven } from "../../programs/driven.ts";
 import { Counts } from "../../places/counts.ts";
 import { defaultHeldBytes } from "../../values/held-bytes.ts";
@@ -7,8 +8,8 @@ import { endConversation } from "./end-conversation.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import type { Turns } from "./turns.ts";
 
-/** A text takes as many bytes of memory for each of its own, in the journal and as it is read. */
-const MEMORY_OF_BYTE = 2;
+/** A character of a text takes as many bytes of memory. */
+const MEMORY_OF_CHARACTER = 2;
 /** Bytes of a conversation beside its texts. */
 const EACH_BYTES = 16 * 1024;
 /** Bytes of memory that the conversations of all clients may take in a journal in memory. */
@@ -29,23 +30,31 @@ export class RestingConversations {
     this.#turns = turns;
   }
 
-  /** Notes that a request of so many bytes uses a conversation, and that it follows the texts of another one, or its own. */
-  note(execution: ExecutionId, tenant: string, requestBytes: number, follows: ExecutionId | undefined): void {
-    if (this.#parts.runtime.journal.isDurable) return;
-    const own = this.#byTenant.get(tenant) ?? new Map<ExecutionId, number>();
-    this.#byTenant.set(tenant, own);
-    const before = own.get(execution) ?? 0;
-    const taken = EACH_BYTES + MEMORY_OF_BYTE * requestBytes;
-    const bytes = follows === undefined ? Math.max(before, taken) : (own.get(follows) ?? 0) + taken;
-    own.delete(execution);
-    own.set(execution, bytes);
-    this.#bytes.add(tenant, bytes - before);
-    void this.#makeRoom();
+  /** Notes that a request has used a conversation, as far as it has begun. Never rejects. */
+  async note(execution: ExecutionId, tenant: string): Promise<void> {
+    const { runtime, onError } = this.#parts;
+    if (runtime.journal.isDurable) return;
+    try {
+      const found = await findIfKnown(runtime.journal, execution);
+      this.#forget(execution, tenant);
+      if (!found || found.ended) return;
+      const own = this.#byTenant.get(tenant) ?? new Map<ExecutionId, number>();
+      const bytes = EACH_BYTES + MEMORY_OF_CHARACTER * (found.heldLength ?? 0);
+      this.#byTenant.set(tenant, own.set(execution, bytes));
+      this.#bytes.add(tenant, bytes);
+    } catch (error) {
+      onError(error);
+    }
+    await this.#makeRoom();
   }
 
   /** Ends a conversation that nothing drives. Rejects as `endConversation` does. */
   async end(execution: ExecutionId, tenant: string): Promise<void> {
     await endConversation(this.#parts.runtime.journal, execution, tenant);
+    this.#forget(execution, tenant);
+  }
+
+  #forget(execution: ExecutionId, tenant: string): void {
     const own = this.#byTenant.get(tenant);
     this.#bytes.add(tenant, -(own?.get(execution) ?? 0));
     own?.delete(execution);
@@ -59,10 +68,9 @@ export class RestingConversations {
     const passed = new Set<ExecutionId>();
     while (this.#bytes.all > MOST_BYTES) {
       const [tenant] = [...this.#bytes.byKey].reduce((one, other) => (other[1] > one[1] ? other : one));
-      const oldest = this.#byTenant
-        .get(tenant)
-        ?.keys()
-        .find((execution) => !passed.has(execution));
+      const own = this.#byTenant.get(tenant);
+      // The one that was just used is for its client to go on with, however large it is.
+      const oldest = own && own.size > 1 ? own.keys().find((execution) => !passed.has(execution)) : undefined;
       if (oldest === undefined) break;
       passed.add(oldest);
       await this.#endIfLeft(oldest, tenant);
@@ -75,7 +83,9 @@ export class RestingConversations {
     if (this.#turns.isTaken(execution)) return;
     const release = await this.#turns.take(execution);
     try {
-      if (isDriven(runtime.journal, await runtime.journal.find(execution))) return;
+      const found = await findIfKnown(runtime.journal, execution);
+      if (!found || found.ended) return this.#forget(execution, tenant);
+      if (isDriven(runtime.journal, found)) return;
       await this.end(execution, tenant);
       if (!this.#hasTold) onError(FULL);
       this.#hasTold = true;
