@@ -42,6 +42,23 @@ export function insetLines(text: string, columns: number): readonly string[] {
     });
 }
 
+/** How much deeper than foreign text the rest of a line is. */
+const FOLD = "    ";
+
+/**
+ * Lines of which a terminal breaks none. It would put the rest of a longer line at its left edge, where foreign text in it could
+ * imitate a line of the command line: the rest is indented deeper than any of its lines.
+ */
+export function foldLines(lines: readonly string[], columns: number): readonly string[] {
+  return lines.flatMap((line) =>
+    cellsOf(line) < columns
+      ? [line]
+      : insetLines(line, columns - FOLD.length).map((part, index) =>
+          index === 0 ? part.slice(INSET.length) : FOLD + part,
+        ),
+  );
+}
+
 /** Cells that a text takes at most: terminals disagree about characters that are not Latin. */
 function cellsOf(text: string): number {
   let cells = 0;

@@ -1,8 +1,14 @@
-import { writeStdout } from "./standard-streams.ts";
-import { oneLine } from "./one-line.ts";
+import { standardStreams, writeInTime, writeStdout } from "./standard-streams.ts";
+import { foldLines, oneLine } from "./one-line.ts";
 
 export function printJson(value: unknown): void {
   writeStdout(`${JSON.stringify(value)}\n`);
+}
+
+/** Prints lines that have foreign text in them, in time for the next ones. */
+export async function printLines(lines: readonly string[]): Promise<void> {
+  const columns = standardStreams().stdout.columns || Number.POSITIVE_INFINITY;
+  await writeInTime(`${foldLines(lines, columns).join("\n")}\n`);
 }
 
 export function printTable(...of: Parameters<typeof table>): void {

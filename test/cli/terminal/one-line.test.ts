@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { oneLine } from "../../../src/cli/terminal/one-line.ts";
+import { foldLines, oneLine } from "../../../src/cli/terminal/one-line.ts";
 import { table } from "../../../src/cli/terminal/print.ts";
 
 const hostile = fc
@@ -32,6 +32,20 @@ test("any text becomes one line without control characters", () => {
     }),
   );
   expect(oneLine("pay\n✓ call: read → object, 3 ms")).toBe("pay ✓ call: read → object, 3 ms");
+});
+
+test("the rest of a line that a terminal would break is deeper than any line of the command line, and nothing of it is lost", () => {
+  const imitation = "  portcullis decide other 1 --allow";
+  for (const columns of [20, 40, 80]) {
+    const line = `call 1: pay with ${"x".repeat(columns)} ${imitation.repeat(3)} 支付 waits`;
+    const [first, ...rest] = foldLines([line, "short"], columns);
+    expect(line.startsWith(String(first))).toBe(true);
+    expect(rest.pop()).toBe("short");
+    for (const part of rest) expect(part).toMatch(/^ {6}/);
+    const words = [first, ...rest].join("").replaceAll(/\s/g, "");
+    expect(words).toBe(line.replaceAll(/\s/g, ""));
+  }
+  expect(foldLines(["x".repeat(500)], Number.POSITIVE_INFINITY)).toEqual(["x".repeat(500)]);
 });
 
 test("no cell of a table can add a row", () => {

@@ -10,8 +10,8 @@ import { given } from "../../../option-rules/given.ts";
 import { EXIT } from "../../exit-code.ts";
 import { existingJournal } from "../../input/open-journal.ts";
 import { listLine } from "../../terminal/executions/execution-text.ts";
-import { printJson } from "../../terminal/print.ts";
-import { writeInTime, writeStderr } from "../../terminal/standard-streams.ts";
+import { printJson, printLines } from "../../terminal/print.ts";
+import { writeStderr } from "../../terminal/standard-streams.ts";
 import { followList } from "./follow.ts";
 
 /** `portcullis executions`: lists what the journal holds, the latest first. With `--json`, one document a line. */
@@ -30,7 +30,7 @@ export async function executions(options: CommandOptions<typeof EXECUTIONS>): Pr
   for await (const row of listed) {
     isEmpty = false;
     if (options.json) printJson(row);
-    else await writeInTime(`${listLine({ ...row, ...given({ title: await titleFor(journal, row) }) })}\n`);
+    else await printLines([listLine({ ...row, ...given({ title: await titleFor(journal, row) }) })]);
   }
   if (isEmpty) writeStderr("The journal holds no such execution.\n");
   return EXIT.completed;

@@ -9,7 +9,8 @@ import { existingJournal } from "../../input/open-journal.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { executionLines, listLine, newLines } from "../../terminal/executions/execution-text.ts";
 import { sameAs } from "../../terminal/executions/waiting-hints.ts";
-import { standardStreams, writeInTime } from "../../terminal/standard-streams.ts";
+import { printLines } from "../../terminal/print.ts";
+import { standardStreams } from "../../terminal/standard-streams.ts";
 
 /** How often the journal is looked at, in milliseconds. */
 const LOOK_MS = 250;
@@ -59,7 +60,7 @@ async function follow(look: () => Promise<Seen>): Promise<number> {
     const since = monotonic();
     const { lines, isLast } = await look();
     const fresh = newLines(lines, before);
-    if (fresh.length > 0) await writeInTime(`${fresh.join("\n")}\n`);
+    if (fresh.length > 0) await printLines(fresh);
     // The reader of the output may have gone.
     if (isLast || standardStreams().stdout.destroyed) return EXIT.completed;
     before = lines;

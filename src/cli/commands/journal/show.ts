@@ -12,7 +12,7 @@ import { findExecution, readResumedHeader } from "../../input/find-execution.ts"
 import { existingJournal } from "../../input/open-journal.ts";
 import { executionLines } from "../../terminal/executions/execution-text.ts";
 import { sameAs, shown } from "../../terminal/executions/waiting-hints.ts";
-import { printJson } from "../../terminal/print.ts";
+import { printJson, printLines } from "../../terminal/print.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { writePrivate } from "../../write-out.ts";
 import { followExecution } from "./follow.ts";
@@ -29,7 +29,7 @@ export async function show(named: string, options: CommandOptions<typeof SHOW>):
     for await (const record of readRecords(journal, id, HOST)) printJson(record);
     return EXIT.completed;
   }
-  writeStdout(`${await shownText(journal, id, options.journal)}\n`);
+  await printLines((await shownText(journal, id, options.journal)).split("\n"));
   return EXIT.completed;
 }
 
