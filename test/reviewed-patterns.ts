@@ -6,6 +6,8 @@
 export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
   "tried at one place only, and what repeats there ends where the next part begins": [
     String.raw`/[.+]/`,
+    String.raw`/^\w+$/`,
+    String.raw`/^(?:application|text)\/(?:x-)?(?:[\w.+-]*json-seq|ndjson|jsonl|json-?lines|event-stream)\b/i`,
     String.raw`/\((?:\?(?:<?[=!]|<([^=!>][^>]*)>|([a-z-]*):))?/uy`,
     String.raw`/\\(?:([1-9]\d*)|k<([^>]*)>)/uy`,
     String.raw`/\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|c([a-zA-Z])|(0(?!\d)|[fnrtv^$\\.*+?()[\]{}|/]))/uy`,
@@ -34,7 +36,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^(?:[0-9]+|0x[0-9a-f]*)$/`,
     String.raw`/^(\S+) (\d+)([!-]?) (.*)$/s`,
     String.raw`/^(\w+:\/\/[^/:@]*):.*@/`,
-    String.raw`/^(?:json)?\s*\n/`,
     String.raw`/^(?:\/\/+|#+)/`,
     String.raw`/^([A-Za-z]{1,40})=(.*)$/`,
     String.raw`/^(.*?)[\\/](?:dist[\\/])?src[\\/]cli\.[jt]s$/s`,
@@ -94,7 +95,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/\s+/`,
     String.raw`/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\s]+/gu`,
     String.raw`/ \(\d+:\d+\)$/`,
-    String.raw`/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-f]{0,3})?$/`,
     String.raw`/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu`,
     String.raw`/[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/`,
     String.raw`/\p{Lu}+s?(?!\p{Ll})|\p{Lu}?\p{Ll}+\d*|\p{Lo}+|\d+/gu`,
@@ -108,7 +108,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/[!'()*]/g`,
     String.raw`/[-\s]+/`,
     String.raw`/[\w.]+/g`,
-    String.raw`/(?:'[^']*'|\\.|[^' ]|')+/g`,
   ],
   "reads a text of bounded length": [
     String.raw`/[0-9]+/`,
@@ -127,7 +126,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/(?<!await\s+)\btools\.\w/`,
     String.raw`/^[^]*(?:\S(?=[^\S\r\n])|\p{L}(?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{N}](?=\p{N})|[\r\n](?=[^\s/]))/u`,
     String.raw`/[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+/gu`,
-    String.raw`/'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+$|\s*[\r\n]|\s+(?!\S)|\s/gu`,
     String.raw`/unknown.*runtime|runtime.*not found/i`,
   ],
   "the host's own options": [
