@@ -10,6 +10,7 @@ const labelled = (labels: object) => ({ status: 200, body: { Config: { Labels: l
 const FITTING: Answers = {
   [IMAGE]: labelled(imageLabels()),
   "GET /containers/json": { status: 200, body: [] },
+  "GET /info": { status: 200, body: { Name: "elsewhere" } },
   "DELETE /containers/*": { status: 404, body: { message: "No such container" } },
 };
 const create = (message: string) => ({ ...FITTING, "POST /containers/create": { status: 500, body: { message } } });

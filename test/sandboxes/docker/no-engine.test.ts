@@ -20,6 +20,7 @@ const image = (labels: Readonly<Record<string, string>>) => ({ status: 200, body
 const FITTING: Answers = {
   "GET /images/portcullis-sandbox/json": image(imageLabels()),
   "GET /containers/json": { status: 200, body: [] },
+  "GET /info": { status: 200, body: { Name: "elsewhere" } },
   "DELETE /containers/*": { status: 404, body: { message: "No such container" } },
 };
 
