@@ -101,8 +101,10 @@ test("no more engines than allowed, and no more waiting programs than the queue 
 testOfAll("an engine that is ended during its start is replaced, and the program that waits for it is served", () =>
   withSandbox({ warm: 0, engines: 1 }, async (sandbox) => {
     const opening = openGuest(sandbox);
-    const [starting] = enginesOf();
-    process.kill(starting ?? 0, "SIGKILL");
+    // It is started by a launcher.
+    await expect.poll(() => enginesOf()).toHaveLength(1);
+    const [starting = Number.NaN] = enginesOf();
+    process.kill(starting, "SIGKILL");
     await using guest = await opening;
     expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
     expect(enginesOf()).not.toContain(starting);
