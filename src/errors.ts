@@ -23,7 +23,7 @@ export const ERROR_CODES = {
   sandbox_unavailable: "The sandbox cannot run on this machine. The message says what is missing.",
   queue_full:
     "Too many programs wait for an engine, or one has waited for too long. `execute` reports it as an ending; `replay` rejects with it, and so does `resume`, which leaves the execution as it is.",
-  busy: "As many executions run as the runtime allows, and as many wait (`createRuntime({ executions })`). Nothing was started: try again later.",
+  busy: "As many executions run as the runtime allows, and as many wait (`createRuntime({ executions })`), or those that are open fill a journal in memory. Nothing was started: try again later.",
   program_too_large: "The text that was submitted is larger than a program may be. Nothing was stored.",
   program_failed:
     "A program that another package's loop ran with `run_program` did not complete. The message is what the model is told, and `cause` the outcome.",

@@ -1,4 +1,7 @@
 import { now } from "../clock.ts";
+import { PortcullisError } from "../errors.ts";
+import { Counts } from "../places/counts.ts";
+import { defaultHeldBytes } from "../values/held-bytes.ts";
 import { isGivenBack } from "./given-back.ts";
 import { AppendListeners } from "./append-listeners.ts";
 import { given } from "../option-rules/given.ts";
@@ -11,6 +14,9 @@ export const MEMORY_JOURNAL_RULES = {
   /** Amount of text of ended executions to keep, in UTF-16 code units; the oldest are deleted first. 24 Mi by default. */
   keepLength: wholeNumberOrInfinity({ min: 0, default: 24 * 1024 * 1024 }),
 };
+
+/** A character of a text takes as many bytes of memory. */
+const MEMORY_OF_CHARACTER = 2;
 
 /** How errors name the store. */
 const STORE = "in memory";
@@ -30,13 +36,17 @@ interface Entry {
   needs: WorkerNeeds | undefined;
 }
 
-/** A journal in this process's memory. Running executions are always kept; ended ones within `keepLength`. */
+/**
+ * A journal in this process's memory. Open executions are always kept. A tenant begins no further one (`busy`) while its own hold
+ * more than all of them leave of a quarter of the memory of this process; ended ones are kept within `keepLength`.
+ */
 export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal {
   const { keepLength } = readOptions("createMemoryJournal", options, MEMORY_JOURNAL_RULES);
   const entries = new Map<string, Entry>();
   /** Executions that have ended, in the order of their ends. In `entries`, thousands that wait may come before them. */
   const ended = new Map<string, Entry>();
   let endedLength = 0;
+  const open = new OpenTexts();
   const listeners = new AppendListeners();
 
   const find = (execution: string): Entry => {
@@ -61,6 +71,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       refuseWithin(STORE, options);
       if (entries.has(header.execution)) throw executionExists(header.execution);
       const entry = newEntry(header, lease);
+      open.begin(entry);
       entries.set(header.execution, entry);
       aboveOf(entry)?.below.add(entry);
       listeners.tell({ execution: header.execution, head: 1 });
@@ -73,10 +84,12 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       const length = records.reduce((sum, record) => sum + lengthOf(record), 0);
       for (const record of records) entry.records.push(record);
       entry.length += length;
+      if (!entry.ended) open.add(entry, length);
       entry.restsUntil = 0;
       const ends = !entry.ended && records.some(({ type }) => type === "outcome");
       if (ends) {
         entry.ended = true;
+        open.add(entry, -entry.length);
         entry.needs = undefined;
         ended.set(execution, entry);
         aboveOf(entry)?.below.delete(entry);
@@ -126,6 +139,27 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       [...programs].every(([program, known]) => (entries.get(program)?.records.length ?? known) === known) &&
       rest(find(execution), head, until),
   };
+}
+
+/** What executions that are open hold, by tenant. */
+class OpenTexts {
+  readonly #bytes = defaultHeldBytes();
+  readonly #lengths = new Counts();
+
+  add({ header }: Entry, length: number): void {
+    this.#lengths.add(header.tenant, length);
+  }
+
+  /** A tenant may hold as much as it leaves to others. What an execution that is open has started belongs to that. */
+  begin(entry: Entry): void {
+    const { tenant, parent } = entry.header;
+    const free = this.#bytes / MEMORY_OF_CHARACTER - this.#lengths.all;
+    if (parent || this.#lengths.of(tenant) <= free) return this.add(entry, entry.length);
+    throw new PortcullisError(
+      "busy",
+      `A journal in memory has room for ${Math.floor(this.#bytes / 2 ** 20)} MiB of executions that are open, and this tenant holds as much as is left. Nothing was started: decide about, answer or end some of them, or keep the journal in a file (createSqliteJournal).`,
+    );
+  }
 }
 
 function newEntry(header: Header, lease: Lease | undefined): Entry {

@@ -80,3 +80,25 @@ test("the error for a deleted execution says why it may be gone", async () => {
     message: expect.stringMatching(/"gone".*keepLength/) as string,
   });
 });
+
+test("a tenant whose open executions hold as much as it leaves to others begins no further one until one has ended; others do", async () => {
+  const journal = createMemoryJournal();
+  const texts = Array.from({ length: 16 }, () => turn("x".repeat(2 ** 20)));
+  const begin = (execution: string, tenant: string) => journal.create(header(execution, { tenant }));
+  let begun = 0;
+  for (; begun < 10_000; begun += 1) {
+    const execution = `a${begun}`;
+    try {
+      await begin(execution, "a");
+    } catch (error) {
+      expect(error).toMatchObject({ code: "busy", message: expect.stringContaining("A journal in memory") as string });
+      break;
+    }
+    await journal.append(execution, 1, texts);
+  }
+  expect(begun).toBeLessThan(10_000);
+  await begin("b", "b");
+  await journal.create(header("part", { tenant: "a", parent: { execution: "a0", call: "1" } }));
+  await journal.append("a0", 1 + texts.length, [outcome]);
+  await begin("again", "a");
+});

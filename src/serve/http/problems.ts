@@ -65,7 +65,7 @@ const SENTENCES: Partial<Record<ProblemCode, string>> = {
   execution_unknown: "There is no execution or conversation of this id. GET /v1/executions lists those that there are.",
   tools_changed:
     "This key does not have the tools that the execution began with, as they were then. Go on with a key that has them, or begin another one.",
-  busy: "The server already runs and queues as many executions as it may. Nothing was started. Try again later.",
+  busy: "The server already runs, queues or holds as many executions as it may. Nothing was started. Try again later, or end some that wait.",
   queue_full: "Too many programs wait for an engine. Nothing was started. Try again later.",
   sandbox_unavailable: "The server cannot run this program: its sandbox is missing, or does not run the language.",
   runtime_closed: "The server is closing. Nothing was started. Try again later.",
