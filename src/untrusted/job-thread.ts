@@ -8,7 +8,8 @@ const START_MS = 20_000;
 
 export interface JobThreadOptions {
   /** The file that the thread runs. */
-  readonly entry: URL;
+  /** A bundle of CommonJS has no addresses of modules, and says so once a program runs. */
+  readonly entry: () => URL;
   /** Maximum processor time of one job, in milliseconds. */
   readonly jobMs: number;
   /** Maximum of the thread's heap, in MiB. */
@@ -79,7 +80,7 @@ export class JobThread<Request, Read> {
   start(): void {
     if (this.#thread) return;
     const { entry, heapMebibytes } = this.#options;
-    const thread = new Worker(entry, {
+    const thread = new Worker(entry(), {
       execArgv: [],
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: heapMebibytes },

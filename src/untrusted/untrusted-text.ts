@@ -41,7 +41,7 @@ export const AT_ONCE = 64 * 1024;
 
 /** Reads larger texts. A text of 4 MiB takes 0.2 s, and three times its memory at most. */
 const thread = new JobThread<unknown, unknown>({
-  entry: new URL("./thread/thread.js", import.meta.url),
+  entry: () => new URL("./thread/thread.js", import.meta.url),
   jobMs: 2000,
   heapMebibytes: 256,
   purpose: "reads large texts",

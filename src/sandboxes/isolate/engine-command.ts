@@ -106,7 +106,7 @@ function* kernelCommands(): Generator<EngineCommand, undefined> {
       "KILL",
       ...(parts.includes("capless") ? ["--bounding-set=-all", "--inh-caps=-all"] : []),
       ...(parts.includes("landlock") ? landlockOptions(launcher[0]) : []),
-      ...(parts.includes("noSockets") ? ["--seccomp-filter", NO_SOCKETS] : []),
+      ...(parts.includes("noSockets") ? ["--seccomp-filter", noSockets()] : []),
       "--",
       ...launcher,
       ...(launcher.length > 0 ? ["--"] : []),
@@ -126,7 +126,7 @@ function allParts(): readonly (readonly WallPart[])[] {
 }
 
 /** A filter of system calls that refuses sockets, as the kernel reads it; a test has its instructions. */
-const NO_SOCKETS = fileURLToPath(new URL("./no-sockets.bin", import.meta.url));
+const noSockets = () => fileURLToPath(new URL("./no-sockets.bin", import.meta.url));
 
 /** The user has no id there: the process has no capability, and cannot get one in a further namespace. */
 const NAMESPACES = ["--user", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child=KILL"];
