@@ -527,9 +527,9 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
     });
 
     testOfAll.runIf(!stream && !sameReplies)(
-      "a hundred thousand calls with one id are read and answered in linear time",
+      "as many calls as a reply may hold have ids of their own, though they came with one",
       async () => {
-        const calls = Array.from({ length: 100_000 }, () => ({ id: "a", tool: "f" }));
+        const calls = Array.from({ length: 5000 }, () => ({ id: "a", tool: "f" }));
         await using served = await serve({ ...wire, refuse: () => undefined }, [{ calls }, { text: "4" }]);
         const declaration = { name: "f", description: "f", input: { type: "object" }, callers: direct };
         const conversation = await served
@@ -539,7 +539,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
         conversation.say("Do it.");
         const reply = await conversation.turn(request);
         const ids = reply.type === "turn" ? reply.calls.map(({ id }) => id) : [];
-        expect(new Set(ids).size).toBe(100_000);
+        expect(new Set(ids).size).toBe(5000);
         const result = { text: "1", isJson: true, isError: false, provenance: { tool: "f", bytes: 1 } };
         conversation.answer(ids.map((callId) => ({ ...result, callId })));
         expect(await conversation.turn(request)).toMatchObject({ type: "turn", text: "4" });
