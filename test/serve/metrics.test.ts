@@ -14,9 +14,10 @@ const telemetry = new TelemetrySwitch({ captures: undefined, redactor: undefined
 
 test("a server that is refused leaves no metrics behind, to which each runtime of the process would tell its figures", async () => {
   await using runtime = await createRuntime({ tools: [echo], sandbox: createMemorySandbox() });
-  expect(telemetry.now).toBeUndefined();
+  // Other files of the process may have metrics of their own.
+  const before = telemetry.now;
   await expect(createServer(runtime, { keys: '{ "keys": [] }' })).rejects.toMatchObject({ code: "option_invalid" });
-  expect(telemetry.now).toBeUndefined();
+  expect(telemetry.now).toBe(before);
 });
 
 const ENDED = 'portcullis_executions_total{portcullis_kind="run_program",portcullis_outcome="completed"}';
