@@ -1,7 +1,7 @@
 import { now } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
 import { Counts } from "../places/counts.ts";
-import { defaultHeldBytes } from "../values/held-bytes.ts";
+import { defaultHeldBytes, UNIT_BYTES } from "../values/held-bytes.ts";
 import { isGivenBack } from "./given-back.ts";
 import { AppendListeners } from "./append-listeners.ts";
 import { given } from "../option-rules/given.ts";
@@ -14,9 +14,6 @@ export const MEMORY_JOURNAL_RULES = {
   /** Amount of text of ended executions to keep, in UTF-16 code units; the oldest are deleted first. 24 Mi by default. */
   keepLength: wholeNumberOrInfinity({ min: 0, default: 24 * 1024 * 1024 }),
 };
-
-/** A character of a text takes as many bytes of memory. */
-const MEMORY_OF_CHARACTER = 2;
 
 /** How errors name the store. */
 const STORE = "in memory";
@@ -153,7 +150,7 @@ class OpenTexts {
   /** A tenant may hold as much as it leaves to others. What an execution that is open has started belongs to that. */
   begin(entry: Entry): void {
     const { tenant, parent } = entry.header;
-    const free = this.#bytes / MEMORY_OF_CHARACTER - this.#lengths.all;
+    const free = this.#bytes / UNIT_BYTES - this.#lengths.all;
     if (parent || this.#lengths.of(tenant) <= free) return this.add(entry, entry.length);
     throw new PortcullisError(
       "busy",

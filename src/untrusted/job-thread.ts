@@ -7,8 +7,7 @@ import { afterComputing } from "./after-computing.ts";
 const START_MS = 20_000;
 
 export interface JobThreadOptions {
-  /** The file that the thread runs. */
-  /** A bundle of CommonJS has no addresses of modules, and says so once a program runs. */
+  /** The file that the thread runs, asked for when it starts: a bundle of CommonJS has no addresses of modules. */
   readonly entry: () => URL;
   /** Maximum processor time of one job, in milliseconds. */
   readonly jobMs: number;

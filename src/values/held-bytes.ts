@@ -19,9 +19,12 @@ export function defaultHeldBytes(): number {
   return Math.floor(Math.min(memory, getHeapStatistics().heap_size_limit) / 4);
 }
 
+/** Bytes that a UTF-16 unit of a text takes in memory at most. */
+export const UNIT_BYTES = 2;
+
 /** Bytes of a text in memory: as many as its characters if it is ASCII, else two for each UTF-16 unit. */
 export function memoryOf(text: string, utf8Bytes = Buffer.byteLength(text)): number {
-  return utf8Bytes === text.length ? utf8Bytes : text.length * 2;
+  return utf8Bytes === text.length ? utf8Bytes : text.length * UNIT_BYTES;
 }
 
 /** Bytes that an execution may hold however small its limits: a parsed input takes more memory than its text. */

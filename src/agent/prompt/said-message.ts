@@ -27,11 +27,6 @@ export function saidByUser(messages: readonly UserMessage[]): readonly SaidMessa
   return messages.map((message) => ({ by: "user", message }));
 }
 
-/** Whether the user, and not the host, has said it. */
-export function isUsers({ by }: SaidMessage): boolean {
-  return by === "user";
-}
-
 export function isSame(one: readonly SaidMessage[], other: readonly SaidMessage[]): boolean {
   return one.length === other.length && one.every((message, place) => message === other[place]);
 }

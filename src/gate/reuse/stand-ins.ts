@@ -18,7 +18,6 @@ export interface StandInParts {
   readonly runner: CallRunner;
   readonly share: Share;
   readonly redactor: Redactor | undefined;
-  /** Asks the call's tool what the call changes. */
   /** Whether the tool's rule or a policy may have a say about the call. */
   readonly mayBeHeld: (call: OpenCall) => boolean;
   /** What they say. */

@@ -3,13 +3,11 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import { isDriven } from "../../programs/driven.ts";
 import { Counts } from "../../places/counts.ts";
-import { defaultHeldBytes } from "../../values/held-bytes.ts";
+import { defaultHeldBytes, UNIT_BYTES } from "../../values/held-bytes.ts";
 import { endConversation } from "./end-conversation.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import type { Turns } from "./turns.ts";
 
-/** A character of a text takes as many bytes of memory. */
-const MEMORY_OF_CHARACTER = 2;
 /** Bytes of a conversation beside its texts. */
 const EACH_BYTES = 16 * 1024;
 /** Bytes of memory that the conversations of all clients may take in a journal in memory. */
@@ -39,7 +37,7 @@ export class RestingConversations {
       this.#forget(execution, tenant);
       if (!found || found.ended) return;
       const own = this.#byTenant.get(tenant) ?? new Map<ExecutionId, number>();
-      const bytes = EACH_BYTES + MEMORY_OF_CHARACTER * (found.heldLength ?? 0);
+      const bytes = EACH_BYTES + UNIT_BYTES * (found.heldLength ?? 0);
       this.#byTenant.set(tenant, own.set(execution, bytes));
       this.#bytes.add(tenant, bytes);
     } catch (error) {

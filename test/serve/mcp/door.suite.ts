@@ -8,6 +8,14 @@ export interface SuiteOptions {
   readonly address: () => Address;
 }
 
+/** What the tools of the client's door have done so far. */
+const statementTo = async (client: Pick<TestClient, "call">) =>
+  JSON.parse((await client.call("bank_statement")).text) as {
+    readonly paid: readonly number[];
+    readonly hanging: number;
+    readonly stopped: number;
+  };
+
 /** What every client gets of the door, whatever its version and its transport. */
 export function describeDoor({ connect, version, address }: SuiteOptions): void {
   let client: TestClient;
@@ -22,11 +30,7 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
   afterAll(() => client[Symbol.asyncDispose]());
   const run = (code: string, options?: Parameters<TestClient["call"]>[2]) =>
     client.call("run_program", { code }, options);
-  const statement = async () =>
-    JSON.parse((await client.call("bank_statement")).text) as {
-      readonly paid: readonly number[];
-      readonly stopped: number;
-    };
+  const statement = () => statementTo(client);
 
   test("its instructions describe programs, results, and the tools that it may call", async () => {
     expect(client.version).toBe(version);
@@ -162,8 +166,7 @@ export function describeImpatientDoor({ connect, address }: Pick<SuiteOptions, "
     const listed = JSON.parse((await client.call("result")).text) as readonly object[];
     expect(listed).toContainEqual(expect.objectContaining({ execution, state: "ended" }));
 
-    const statement = async () =>
-      JSON.parse((await client.call("bank_statement")).text) as { readonly hanging: number; readonly stopped: number };
+    const statement = () => statementTo(client);
     const before = await statement();
     const hanging = executionOf(await run("return tools.clock.hang({})"));
     await expect.poll(async () => (await statement()).hanging).toBe(before.hanging + 1);
