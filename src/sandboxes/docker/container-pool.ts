@@ -156,12 +156,26 @@ export class ContainerPool {
 
   #nextEviction(): ContainerGuest | undefined {
     if (this.#evictions.size === 0 || this.#closing.isOver) return undefined;
-    const held = this.#held;
-    for (const tenant of this.#waiting.wanting(held)) {
+    const { held, coming } = this.#afterRemovals();
+    for (const tenant of this.#waiting.wanting(held, coming)) {
       const guest = this.#evictions.next(tenant, (other) => this.#waiting.losable(tenant, other, held));
       if (guest) return guest;
     }
     return undefined;
+  }
+
+  /** What each tenant has once the containers that are being removed have made room for the programs that are next. */
+  #afterRemovals(): { readonly held: ReadonlyMap<string, number>; readonly coming: ReadonlyMap<string, number> } {
+    const isEnding = (place: ContainerGuest | Promise<ContainerGuest>) => "ended" in place && place.ended;
+    const held = new Map(countNames([...this.#tenants].map(([place, of]) => (isEnding(place) ? undefined : of))));
+    const coming = new Map<string, number>();
+    for (const guest of this.#all) {
+      if (!guest.ended) continue;
+      const tenant = this.#waiting.next(held, coming);
+      if (tenant === undefined) break;
+      for (const counts of [held, coming]) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
+    }
+    return { held, coming };
   }
 
   async #startAhead(plan: ContainerPlan, key: string): Promise<void> {

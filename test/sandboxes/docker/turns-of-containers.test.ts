@@ -52,6 +52,8 @@ class FakeGuest {
     if (this.ended) return;
     this.ended = true;
     this.how = how;
+    // As the container does it: what has ended offers nothing.
+    this.onOffer(undefined);
     this.#exit.resolve({ type: how });
     queueMicrotask(() => this.#removed.resolve(true));
   }
@@ -67,7 +69,7 @@ function poolOf(containers: number) {
     (await pool.acquire(
       { ...plan, limits },
       { tenant, hasBegun },
-      AbortSignal.timeout(60_000),
+      new AbortController().signal,
     )) as unknown as FakeGuest;
   return { pool, acquire, started: () => start.mock.calls.length };
 }
