@@ -158,11 +158,11 @@ describe.each([
     await using runtime = await start();
     const stepsOf = (promise: string) => `
       const promise = ${promise};
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await promise;
       const steps = [];
       for (const wait of [async () => { await promise; }, async () => promise, () => Promise.all([promise]), () => promise.then(() => {})]) {
         let done = false, count = 0;
-        const counter = (async () => { for (; !done; count += 1) await null; })();
+        const counter = (async () => { for (; !done && count < 100; count += 1) await null; })();
         await wait();
         done = true;
         await counter;
