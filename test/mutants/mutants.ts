@@ -54,7 +54,8 @@ const state: State = existsSync(statePath)
 /** Of what decides about results: those of other sources and tests do not count. */
 function digest(): string {
   const hash = createHash("sha256").update(JSON.stringify(drawn.map(nameOf)));
-  for (const file of globSync("{src,bridge,test,examples}/**/*.{ts,js,cjs,py,json}", { cwd: tree }).toSorted())
+  const sources = { cwd: tree, exclude: ["**/node_modules/**"] };
+  for (const file of globSync("{src,bridge,test,examples}/**/*.{ts,js,cjs,py,json}", sources).toSorted())
     if (!file.startsWith("test/mutants/")) hash.update(file).update(readFileSync(join(tree, file)));
   return hash.digest("hex").slice(0, 16);
 }
