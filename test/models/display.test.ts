@@ -9,7 +9,7 @@ import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
 import { WIRES } from "./wires.ts";
-import { runs } from "../support/all-tests.ts";
+import { runs, testOfAll } from "../support/all-tests.ts";
 import { anyCharacter } from "../support/any-character.ts";
 
 const SOURCE = 'const a = "ü😀\\n";\nreturn `${a}`;';
@@ -51,6 +51,8 @@ const EITHER = WIRES.flatMap(([name, wire]) => [
 
 describe.each(EITHER)("with %s", (_, wire, stream) => {
   const hasSummaries = wire !== chatWire;
+  // One place holds the bounds for all of them.
+  const ofLimits = stream && wire === anthropicWire ? test : testOfAll;
 
   test("S6: what the model writes is shown while it writes: its reasoning, its words, inputs, and programs as plain source", async () => {
     const calls = [{ tool: "a_b", input: { k: 1 } }, { program: SOURCE }, { tool: "f", input: { k: 2 } }];
@@ -65,7 +67,7 @@ describe.each(EITHER)("with %s", (_, wire, stream) => {
     if (stream && wire === anthropicWire) expect(shown.pieces.length).toBeGreaterThan(5);
   });
 
-  test("S7: of a flood of input the beginning is shown, and that there is more; the call is whole", async () => {
+  ofLimits("S7: of a flood of input the beginning is shown, and that there is more; the call is whole", async () => {
     const flood = "x".repeat(300_000);
     const shown = await show(wire, stream, {
       calls: [
@@ -80,12 +82,15 @@ describe.each(EITHER)("with %s", (_, wire, stream) => {
     expect(first?.type === "tool_call" && first.inputText === JSON.stringify({ flood })).toBe(true);
   });
 
-  test("S7: inputs of thousands of calls are shown for the first thousand, and then it is said once that the rest is not", async () => {
-    const calls = Array.from({ length: 1500 }, (_, k) => ({ tool: "f", input: { k } }));
-    const shown = await show(wire, stream, { calls });
-    expect(shown.inputs).toHaveLength(1001);
-    expect(shown.inputs.at(-1)).toContain("not shown");
-  });
+  ofLimits(
+    "S7: inputs of thousands of calls are shown for the first thousand, and then it is said once that the rest is not",
+    async () => {
+      const calls = Array.from({ length: 1500 }, (_, k) => ({ tool: "f", input: { k } }));
+      const shown = await show(wire, stream, { calls });
+      expect(shown.inputs).toHaveLength(1001);
+      expect(shown.inputs.at(-1)).toContain("not shown");
+    },
+  );
 
   test("S7: of a turn that is cut off in the midst of a call no call comes, whatever was shown", async () => {
     const shown = await show(wire, stream, { calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" });
