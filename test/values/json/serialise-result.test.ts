@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { HeldBytes } from "../../../src/values/held-bytes.ts";
 import { isLarge, serialiseResult as serialise, resultType } from "../../../src/values/json/serialise-result.ts";
 import { weigh } from "../../../src/values/json/weigh.ts";
-import { runs, testOfAll } from "../../support/all-tests.ts";
+import { ALL_TESTS, runs, testOfAll } from "../../support/all-tests.ts";
 
 const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
 const resultText = (value: unknown, resultBytes: number, resultValues = 4_000_000) =>
@@ -427,7 +427,7 @@ test.each([
   ["a buffer", (count: number) => Buffer.alloc(count)],
   ["an iterator", (count: number) => Array.from({ length: count }, () => 0).values()],
 ])("%s counts by what it is in JSON", async (_, make) => {
-  for (const count of [50, 200_000])
+  for (const count of [50, ALL_TESTS ? 200_000 : 20_000])
     for (const padding of ["", "-".repeat(70_000)]) {
       const value = () => [make(count), padding];
       expect(await resultText(value(), 10_000_000, count * 2 + 10)).toMatchObject({ type: "text" });
