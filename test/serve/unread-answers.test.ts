@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 const MOST = 80 * MIB;
 const EACH = 4 * MIB;
 /** Together more than may be held. */
-const ASKED = 30;
+const ASKED = 22;
 
 /** Made once: to check its text takes as long as to send it. */
 const DRAWN = content({ value: 1, parts: [{ type: "image", mediaType: "image/png", data: "A".repeat(EACH) }] });

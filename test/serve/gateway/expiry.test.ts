@@ -8,6 +8,7 @@ import type OpenAI from "openai";
 import { beforeEach, expect, test } from "vitest";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import type { ScriptedStep } from "portcullis/testing";
+import { testOfAll } from "../../support/all-tests.ts";
 import { type ManualClock, manualClock } from "../../support/clock.ts";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 
@@ -195,30 +196,33 @@ test("in a journal in memory the oldest conversations of the tenant with most te
   expect(gateway.errors).toMatchObject([{ code: "conversation_ended", message: expect.stringContaining("--journal") }]);
 });
 
-test("what programs hold that wait for a client counts as what it sent does, and a refused request counts nothing", async () => {
-  const source = `await Promise.all([1, 2, 3, 4].map((n) => tools.store({ text: n + "x".repeat(900_000) })));`;
-  const programs = Array.from({ length: 20 }, () => ({ programs: [source] }));
-  await using gateway = await openGateway([...programs, { text: "said" }, { text: "said" }]);
-  const tools = [
-    { type: "programmatic_tool_calling" },
-    { type: "function", name: "store", parameters: { type: "object" }, allowed_callers: ["programmatic"] },
-  ] as unknown as OpenAI.Responses.Tool[];
-  for (let count = 0; count < 20; count += 1)
-    await gateway.openai().responses.create({ model: "m", input: "go", tools, store: count % 2 === 0 });
-  expect((await outcomesIn(gateway.journal)).filter((one) => one === "open").length).toBeLessThan(20);
-  expect(gateway.errors).toMatchObject([{ code: "conversation_ended" }]);
-  const first = await gateway.openai("bea").responses.create({ model: "m", input: "short" });
-  const call = { type: "function_call", name: "f", arguments: "{}" } as const;
-  const calls = Array.from({ length: 1001 }, (_, id) => ({ ...call, call_id: String(id) }));
-  const outputs = calls.map(({ call_id }) => ({ type: "function_call_output", call_id, output: "" }) as const);
-  const said = (content: string) => ({ role: "user", content }) as const;
-  const input = [said("x".repeat(3_900_000)), ...calls, ...outputs, said("more")];
-  for (let count = 0; count < 10; count += 1)
-    await expect(gateway.openai("bea").responses.create({ model: "m", input })).rejects.toThrow("1000 calls");
-  const after = { model: "m", input: "more", previous_response_id: first.id };
-  expect((await gateway.openai("bea").responses.create(after)).output_text).toBe("said");
-  expect(gateway.errors).toHaveLength(1);
-});
+testOfAll(
+  "what programs hold that wait for a client counts as what it sent does, and a refused request counts nothing",
+  async () => {
+    const source = `await Promise.all([1, 2, 3, 4].map((n) => tools.store({ text: n + "x".repeat(900_000) })));`;
+    const programs = Array.from({ length: 20 }, () => ({ programs: [source] }));
+    await using gateway = await openGateway([...programs, { text: "said" }, { text: "said" }]);
+    const tools = [
+      { type: "programmatic_tool_calling" },
+      { type: "function", name: "store", parameters: { type: "object" }, allowed_callers: ["programmatic"] },
+    ] as unknown as OpenAI.Responses.Tool[];
+    for (let count = 0; count < 20; count += 1)
+      await gateway.openai().responses.create({ model: "m", input: "go", tools, store: count % 2 === 0 });
+    expect((await outcomesIn(gateway.journal)).filter((one) => one === "open").length).toBeLessThan(20);
+    expect(gateway.errors).toMatchObject([{ code: "conversation_ended" }]);
+    const first = await gateway.openai("bea").responses.create({ model: "m", input: "short" });
+    const call = { type: "function_call", name: "f", arguments: "{}" } as const;
+    const calls = Array.from({ length: 1001 }, (_, id) => ({ ...call, call_id: String(id) }));
+    const outputs = calls.map(({ call_id }) => ({ type: "function_call_output", call_id, output: "" }) as const);
+    const said = (content: string) => ({ role: "user", content }) as const;
+    const input = [said("x".repeat(3_900_000)), ...calls, ...outputs, said("more")];
+    for (let count = 0; count < 10; count += 1)
+      await expect(gateway.openai("bea").responses.create({ model: "m", input })).rejects.toThrow("1000 calls");
+    const after = { model: "m", input: "more", previous_response_id: first.id };
+    expect((await gateway.openai("bea").responses.create(after)).output_text).toBe("said");
+    expect(gateway.errors).toHaveLength(1);
+  },
+);
 
 test("a conversation whose journal was redacted ends as the others do", async () => {
   const redact = ({ text }: { readonly text: string }) =>
