@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -159,7 +159,19 @@ export class PostgresServer implements AsyncDisposable {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** The first server of this version makes the folder of its data, and those after it copy that. */
   #initialise(): void {
+    const kept = `node_modules/.cache/initdb-${this.#binaries.folder.replaceAll(/\W/g, "-")}`;
+    const copy = (from: string, to: string) => spawnSync("cp", ["-a", from, to]);
+    if (existsSync(kept) && copy(kept, join(this.folder, "data")).status === 0) return;
+    this.#initdb();
+    // Servers may be made at once: one of them gives the folder its name.
+    copy(join(this.folder, "data"), `${kept}-${process.pid}`);
+    if (existsSync(kept)) rmSync(`${kept}-${process.pid}`, { recursive: true });
+    else renameSync(`${kept}-${process.pid}`, kept);
+  }
+
+  #initdb(): void {
     const passwordFile = join(this.folder, "password");
     writeFileSync(passwordFile, PASSWORD);
     const { status, stderr } = spawnSync(
