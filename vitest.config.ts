@@ -44,6 +44,9 @@ if (!INTEGRATIONS) process.stderr.write("No tests of integrations: make packages
 
 const NOT_TESTS = ["**/node_modules/**", ...OF_INTEGRATIONS, ...(RUN === "machine" ? [] : OF_OTHER_RUNS)];
 
+// Processes of tests load the same packages, and start the command line a hundred times: node keeps what it compiled.
+process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/node-compile", import.meta.url));
+
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Files of tests that are run in one way. */
@@ -73,8 +76,6 @@ export default defineConfig({
     globalSetup: ["test/docker-support/stop-engine.ts", "test/support/tell-started.ts"],
     setupFiles: ["test/support/count-started.ts"],
     pool: "forks",
-    // Tests start the command line from its sources about a hundred times: node keeps what it compiled, which halves a start.
-    env: { NODE_COMPILE_CACHE: source("node_modules/.cache/node-compile") },
     // Bounds for what never comes: on a busy machine all else takes a part of them. A test may wait more than once.
     testTimeout: 180_000,
     hookTimeout: 180_000,
