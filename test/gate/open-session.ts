@@ -143,16 +143,6 @@ export function holdCalls() {
   };
 }
 
-/** A schema that takes anything, once it is released. */
-export function heldSchema(): { readonly schema: Schema; readonly release: () => void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const validate = async (value: unknown) => {
-    await promise;
-    return { value };
-  };
-  return { schema: { "~standard": { ...z.looseObject({})["~standard"], validate } }, release: resolve };
-}
-
 /** Resolves when everything that could happen without new input has happened. */
 export function idle(): Promise<void> {
   return new Promise((resolve) => {

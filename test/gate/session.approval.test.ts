@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
-import { heldSchema, holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
+import { holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
 const never = (): never => {
   throw new Error("read");
@@ -119,22 +119,6 @@ test("a long note is shortened before it is journalled, and the caller's message
   expect(JSON.stringify(records).length).toBeLessThan(20_000);
 });
 
-test("an approver is asked about a call only once the journal holds that it waits", async () => {
-  const journalled = Promise.withResolvers<void>();
-  const asked: ApprovalRequest[] = [];
-  const { call, records } = openSession({
-    tools: [makeTool({ approval: "always" })],
-    approve: (request) => asked.push(request) > 0,
-    append: () => journalled.promise,
-  });
-  const answer = call();
-  await idle();
-  expect([asked.length, records.length]).toEqual([0, 1]);
-  expect(records).toMatchObject([{ decision: "held", inputDigest: expect.any(String) as string }]);
-  journalled.resolve();
-  expect(await answer).toMatchObject({ ok: true });
-});
-
 test("without an approver a call that needs approval is refused at once, and one that needs none is made", async () => {
   const input = z.object({ amount: z.number() });
   const held = makeTool<typeof input>({ input, approval: ({ amount }) => amount > 10 });
@@ -197,69 +181,6 @@ test("the handler gets the validated input, even if the approver changes its cop
   };
   await openSession({ tools: [tool], approve }).call({ to: "alice" });
   expect(got).toEqual([{ to: "ALICE", limit: 5 }]);
-});
-
-test("if a session closes while an approval predicate runs, no approver is asked and the call ends", async () => {
-  const thinking = Promise.withResolvers<boolean>();
-  const asked: ApprovalRequest[] = [];
-  const held = holdCalls();
-  const approve = (request: ApprovalRequest) => {
-    asked.push(request);
-    return new Promise<boolean>(() => {});
-  };
-  const tools = [makeTool({ approval: () => thinking.promise, handler: held.handler })];
-  const { session, call, records } = openSession({ tools, approve });
-  const answer = call();
-  await idle();
-  session.close();
-  thinking.resolve(true);
-  expect(await answer).toBeUndefined();
-  await idle();
-  expect(asked).toEqual([]);
-  expect(held.counts.started).toBe(0);
-  expect(records).toMatchObject([{ decision: "dropped" }]);
-});
-
-test("if a session closes while an input is checked, no approver is asked", async () => {
-  const { schema, release } = heldSchema();
-  const asked: ApprovalRequest[] = [];
-  const tools = [makeTool({ input: schema, approval: "always" })];
-  const { session, call, records } = openSession({ tools, approve: (request) => asked.push(request) > 0 });
-  const answer = call();
-  session.close();
-  release();
-  expect(await answer).toBeUndefined();
-  await session.ended;
-  expect(asked).toEqual([]);
-  expect(records).toMatchObject([{ decision: "dropped" }]);
-});
-
-test("a call that is held when the session closes is dropped, and its approver's signal is aborted", async () => {
-  const held = holdCalls();
-  const asked = Promise.withResolvers<ApprovalRequest>();
-  const decision = Promise.withResolvers<boolean>();
-  const approve = (request: ApprovalRequest) => {
-    asked.resolve(request);
-    return decision.promise;
-  };
-  const tools = [makeTool({ approval: "always", handler: held.handler })];
-  const { session, call, records } = openSession({ tools, approve });
-  const answer = call();
-  const { signal } = await asked.promise;
-  expect([signal.aborted, session.usage.open]).toEqual([false, 1]);
-  session.close();
-  expect(await answer).toBeUndefined();
-  expect(signal.reason).toEqual(new Error("The execution has ended."));
-  const dropped = [
-    ["1", "held"],
-    ["1", "dropped"],
-  ];
-  expect(stepsOf(records)).toEqual(dropped);
-  expect(session.lines).toMatchObject([{ outcome: { type: "aborted" }, started: false }]);
-  decision.resolve(true);
-  await idle();
-  expect(held.counts.started).toBe(0);
-  expect(stepsOf(records)).toEqual(dropped);
 });
 
 test("of 3,000 calls that need approval callsAtOnce are asked about at once, and in the end all", async () => {

@@ -6,8 +6,7 @@ import { Gate } from "../../src/gate/gate.ts";
 import type { CallContext } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
 import { HeldBytes } from "../../src/values/held-bytes.ts";
-import { manualClock } from "../support/clock.ts";
-import { heldSchema, holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
+import { holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
 test("a tool's fields are read from its schema once, however many calls are refused", async () => {
   const schema = z.strictObject({ a: z.number() });
@@ -120,10 +119,6 @@ async function contextOf(execution: string, input: unknown, callId: string): Pro
   return contexts[0] as CallContext;
 }
 
-test("a handler receives the execution, the call id and the caller", async () => {
-  expect(await contextOf("e1", {}, "7")).toMatchObject({ execution: "e1", callId: "7", caller: "programmatic" });
-});
-
 test("the idempotency key is made of execution, call id and the digest of the input's text, and does not change", async () => {
   const digest = createHash("sha256").update('{"a":"ü"}').digest("hex");
   const { idempotencyKey } = await contextOf("e1", { a: "ü" }, "7");
@@ -178,84 +173,6 @@ test("what a late handler returns or throws changes no answer and causes no even
   expect(events.map(({ type }) => type)).toEqual(["call_started", "call_ended"]);
 });
 
-test("closing a session aborts running calls, starts no waiting ones, and answers neither", async () => {
-  const held = holdCalls();
-  const reasons: unknown[] = [];
-  const tool = makeTool({
-    handler: (_, { signal }) => {
-      signal.addEventListener("abort", () => reasons.push(signal.reason));
-      return held.handler();
-    },
-  });
-  const { session, call, records } = openSession({ tools: [tool], limits: { callsAtOnce: 1 } });
-  const answers = [call(), call()];
-  await held.untilStarted(1);
-  expect(session.usage).toMatchObject({ calls: 2, open: 2 });
-  session.close();
-  session.close();
-  expect(await Promise.all(answers)).toEqual([undefined, undefined]);
-  expect(reasons).toEqual([new Error("The execution has ended.")]);
-  held.release();
-  await idle();
-  expect(held.counts.started).toBe(1);
-  expect(session.usage.open).toBe(0);
-  expect(session.lines).toMatchObject([
-    { callId: "1", outcome: { type: "aborted" }, started: true },
-    { callId: "2", outcome: { type: "aborted" }, started: false },
-  ]);
-  expect(stepsOf(records)).toEqual([
-    ["1", "allowed"],
-    ["2", "dropped"],
-  ]);
-});
-
-test("a signal that is first read after the session has closed is aborted", async () => {
-  const contexts: CallContext[] = [];
-  const held = holdCalls();
-  const tool = makeTool({
-    handler: (_, context) => {
-      contexts.push(context);
-      return held.handler();
-    },
-  });
-  const { session, call } = openSession({ tools: [tool] });
-  const answer = call();
-  await held.untilStarted(1);
-  session.close();
-  await answer;
-  expect(contexts[0]?.signal.reason).toEqual(new Error("The execution has ended."));
-});
-
-test("a call that waits for its tool's concurrency when its session closes never starts", async () => {
-  const held = holdCalls();
-  const gate = new Gate(new ToolSet([makeTool({ concurrency: 1, handler: held.handler })]));
-  const [other, own] = [openSession({ gate, execution: "other" }), openSession({ gate, execution: "own" })];
-  const first = other.call();
-  await held.untilStarted(1);
-  const waiting = own.call();
-  await idle();
-  own.session.close();
-  expect(await waiting).toBeUndefined();
-  held.release();
-  expect(await first).toMatchObject({ ok: true });
-  await idle();
-  expect(held.counts.started).toBe(1);
-  expect(own.session.lines).toMatchObject([{ outcome: { type: "aborted" }, started: false }]);
-});
-
-test("a call whose input is still being checked when the session closes is dropped, not allowed", async () => {
-  const { schema, release } = heldSchema();
-  const held = holdCalls();
-  const { session, call, records } = openSession({ tools: [makeTool({ input: schema, handler: held.handler })] });
-  const answer = call();
-  session.close();
-  release();
-  expect(await answer).toBeUndefined();
-  await session.ended;
-  expect(records).toMatchObject([{ decision: "dropped" }]);
-  expect(held.counts.started).toBe(0);
-});
-
 test("calls that arrive after the session has closed are journalled as dropped and do not run", async () => {
   const held = holdCalls();
   const { session, call, records, events } = openSession({ tools: [makeTool({ handler: held.handler })] });
@@ -269,28 +186,6 @@ test("calls that arrive after the session has closed are journalled as dropped a
 
 // ---- the journal -------------------------------------------------------------------------------------------------
 
-test("a handler runs only when its `allowed` is in the journal", async () => {
-  const held = holdCalls();
-  const journalled = Promise.withResolvers<void>();
-  const records: unknown[] = [];
-  const { call } = openSession({
-    tools: [makeTool({ handler: held.handler })],
-    append: (record) => {
-      records.push(record);
-      return journalled.promise;
-    },
-  });
-  const answer = call({ a: 1 });
-  await idle();
-  const inputDigest = createHash("sha256").update('{"a":1}').digest("hex");
-  expect(records).toMatchObject([{ type: "call", call: "1", tool: "t", decision: "allowed", inputDigest }]);
-  expect(held.counts.started).toBe(0);
-  journalled.resolve();
-  await held.untilStarted(1);
-  held.release();
-  expect(await answer).toMatchObject({ ok: true });
-});
-
 test("where the journal cannot be written, no handler runs and the call rejects with the cause", async () => {
   const held = holdCalls();
   const gone = new Error("the store is gone");
@@ -301,24 +196,6 @@ test("where the journal cannot be written, no handler runs and the call rejects 
 });
 
 // ---- who calls ---------------------------------------------------------------------------------------------------
-
-test("a session refuses callers that it does not act as, and names no tool to them", async () => {
-  const held = holdCalls();
-  const tools = [
-    makeTool({ name: "crm.find", allowedCallers: ["direct", "programmatic"], handler: held.handler }),
-    makeTool({ name: "crm.finds", allowedCallers: ["direct"] }),
-  ];
-  const { call, records } = openSession({ tools, callers: ["programmatic"] });
-  for (const tool of ["crm.find", "crm.finds", "crm.fin"])
-    expect(await call({}, { caller: "direct", tool })).toMatchObject({
-      ok: false,
-      code: "tool_unknown",
-      tool,
-      message: expect.not.stringContaining("Did you mean") as string,
-    });
-  expect(held.counts.started).toBe(0);
-  expect(records).toMatchObject([{ decision: "refused" }, { decision: "refused" }, { decision: "refused" }]);
-});
 
 test("a large input is checked against its schema in a later turn of the event loop than it is parsed in", async () => {
   let turn = 0;
@@ -343,22 +220,6 @@ test("a large input is checked against its schema in a later turn of the event l
 });
 
 // ---- what is told ------------------------------------------------------------------------------------------------
-
-test("each call becomes a line with its outcome, and usage counts them all", async () => {
-  const { call, session } = openSession({ tools: [makeTool({ handler: () => [1, 2] })], limits: { calls: 2 } });
-  await call();
-  await call({}, { tool: "unknown" });
-  await call();
-  const common = { caller: "programmatic", ms: expect.any(Number) as number };
-  const refused = { ...common, bytes: 0, started: false };
-  expect(session.lines).toEqual([
-    { ...common, callId: "1", tool: "t", bytes: 5, outcome: { type: "value", shape: "array of 2" }, started: true },
-    { ...refused, callId: "2", tool: "unknown", outcome: { type: "refused", code: "tool_unknown" } },
-    { ...refused, callId: "3", tool: "t", outcome: { type: "refused", code: "budget_spent" } },
-  ]);
-  expect(session.usage).toEqual({ calls: 3, open: 0, resultBytes: 5 });
-  expect(session.overdraft).toEqual({ limit: "calls", allowed: 2, seen: 3 });
-});
 
 test("a call whose result exceeds totalBytes has run, and its line says so", async () => {
   const { call, session } = openSession({
@@ -386,23 +247,6 @@ test("onEvent receives the start of a handler and its end, with the error for th
       error: cause,
     },
   ]);
-});
-
-test("the operator is told why an output does not fit", async () => {
-  const { call, events } = openSession({
-    tools: [makeTool({ output: z.number(), handler: () => "1" as unknown as number })],
-  });
-  await call();
-  expect(events.at(-1)).toMatchObject({
-    error: { message: expect.stringContaining("expected number, received string") as string },
-  });
-});
-
-test("a program gets the result as the output schema returns it", async () => {
-  const output = z.object({ shown: z.string().default("yes") });
-  const handler = () => ({ hidden: 1 }) as object;
-  const { call } = openSession({ tools: [makeTool<z.ZodObject, typeof output>({ output, handler })] });
-  expect(await call()).toEqual({ ok: true, text: '{"shown":"yes"}', bytes: 15 });
 });
 
 // ---- given up --------------------------------------------------------------------------------------------------
@@ -436,22 +280,6 @@ test("a call that is given up is aborted, journalled as dropped and has no answe
     { callId: "good", outcome: { type: "value" } },
   ]);
   expect(events.filter(({ type }) => type === "call_ended")).toHaveLength(2);
-});
-
-test("a call that is given up while its input is checked, or its approval is asked, never starts", async () => {
-  const { schema, release } = heldSchema();
-  const held = holdCalls();
-  const tools = [
-    makeTool({ name: "checked", input: schema, handler: held.handler }),
-    makeTool({ name: "asked", approval: "always", handler: held.handler }),
-  ];
-  const { session, call } = openSession({ tools, approve: () => new Promise(() => {}) });
-  const answers = [call({}, { callId: "a", tool: "checked" }), call({}, { callId: "b", tool: "asked" })];
-  await idle();
-  await Promise.all(["a", "b"].map((callId) => session.giveUp(callId, "Nobody waits any more.")));
-  release();
-  expect(await Promise.all(answers)).toEqual([undefined, undefined]);
-  expect(held.counts.started).toBe(0);
 });
 
 test("gates beside each other share the concurrency of a tool that both have", async () => {
@@ -549,23 +377,4 @@ test("if heldBytes is spent, a call is refused and calls of other executions con
   greedy.session.close();
   modest.session.close();
   expect(held.held).toBe(0);
-});
-
-test("a call that is being journalled as allowed when its session closes does not start, also while the host's thread is busy", async () => {
-  const journalled = Promise.withResolvers<void>();
-  const held = holdCalls();
-  const { call, session } = openSession({
-    tools: [makeTool({ handler: held.handler })],
-    append: () => journalled.promise,
-  });
-  const answer = call();
-  await idle();
-  // The scheduler's time in this turn of the event loop is spent, so the calls of the session are ended in the next one.
-  const clock = manualClock();
-  void session.share.lane.run(() => clock.block(50));
-  session.close();
-  journalled.resolve();
-  expect(await answer).toBeUndefined();
-  await idle();
-  expect(held.counts.started).toBe(0);
 });
