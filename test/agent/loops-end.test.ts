@@ -11,6 +11,7 @@ import {
   type ScriptedStep,
   type ScriptedTurn,
 } from "../../src/testing.ts";
+import { someOf } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -147,13 +148,16 @@ describe("a model that repeats itself", () => {
     expect(saidIn(report)).toEqual(["", "", "", "stuck"]);
   });
 
-  test.each([2, 3, 4])("in %i turns that it takes again and again is told after three times", async (length) => {
-    const cycle = Array.from({ length }, (_, at) => call(at));
-    const { report } = await run([...cycle, ...cycle, ...cycle, ...cycle, { text: "No." }]);
-    expect(report.ending).toEqual({ type: "stuck", tool: "look", times: 3, cycle: length });
-    expect(report.transcript.turns).toHaveLength(3 * length + 1);
-    expect(saidIn(report).at(-1)).toBe("stuck");
-  });
+  test.each(someOf([3, 2, 4], 1))(
+    "in %i turns that it takes again and again is told after three times",
+    async (length) => {
+      const cycle = Array.from({ length }, (_, at) => call(at));
+      const { report } = await run([...cycle, ...cycle, ...cycle, ...cycle, { text: "No." }]);
+      expect(report.ending).toEqual({ type: "stuck", tool: "look", times: 3, cycle: length });
+      expect(report.transcript.turns).toHaveLength(3 * length + 1);
+      expect(saidIn(report).at(-1)).toBe("stuck");
+    },
+  );
 
   test("in five turns is not found, and neither is a cycle that was broken", async () => {
     const five = Array.from({ length: 5 }, (_, at) => call(at));

@@ -20,7 +20,7 @@ describeOfAll("with a journal in memory", () =>
 const makeJournal = () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) });
 
 describe("with a journal in a file", () =>
-  streamsTakenUpSuite({ makeJournal, sandbox: createMemorySandbox(), step: ALL_TESTS ? 1 : 8 }));
+  streamsTakenUpSuite({ makeJournal, sandbox: createMemorySandbox(), step: ALL_TESTS ? 1 : 20 }));
 
 describeOfAll("with a journal in a file, in isolates", () =>
   streamsTakenUpSuite({ makeJournal, sandbox: createIsolateSandbox(), step: 1 }),

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { expect, test, vi } from "vitest";
 import { ROUTES } from "../../../src/serve/api/routes.ts";
-import { ALL_TESTS } from "../../support/all-tests.ts";
+import { ALL_TESTS, someOf } from "../../support/all-tests.ts";
 import { keyOf, openServer } from "../servers.ts";
 
 const wide = (value: unknown) => Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`f${n}`, value]));
@@ -13,7 +13,7 @@ const BODIES = {
 
 test.each(
   ROUTES.filter(({ body }) => body !== undefined).flatMap(({ path, body }) =>
-    Object.entries(BODIES).map(([which, fields]) => ({ path, body, which, fields })),
+    someOf(Object.entries(BODIES), 1).map(([which, fields]) => ({ path, body, which, fields })),
   ),
 )("a body of $path with 10,000 fields $which is refused before they are checked", async ({ path, body, fields }) => {
   await using door = await openServer();
@@ -40,7 +40,7 @@ const LISTS = {
 test.each(
   CONVERSATIONS.flatMap(({ path, body }) =>
     Object.entries(LISTS).flatMap(([which, list]) =>
-      ["message", "tools", "model"].map((name) => ({ path, body, which, list, name })),
+      someOf(["message", "tools", "model"], 1).map((name) => ({ path, body, which, list, name })),
     ),
   ),
 )("a $name with too many $which is refused at $path before it is checked", async ({ path, body, list, name }) => {

@@ -149,7 +149,7 @@ test.each([
         const right = await post(gateway, wire.path, pauses[1]);
         expect([right.status, right.text]).toEqual([200, expect.stringContaining("Done.")]);
       }),
-      { numRuns: ALL_TESTS ? 5000 : 60 },
+      { numRuns: ALL_TESTS ? 5000 : 30 },
     );
     process.stdout.write(`taken ${taken}, refused ${refused}\n`);
     expect(gateway.errors).toEqual([]);

@@ -32,12 +32,12 @@ test.each(
     [
       ["same-cursor", 1, "The list of tools is cut off where the server gave the same cursor again."],
       ["endless-cursors", 100, "The list of tools is cut off after 100 pages."],
+      ["many-tools", 10_000, "The list of tools is cut off after 10000 tools."],
       ["many-pages", 10_000, "The list of tools is cut off after 10000 tools."],
       ["heavy-pages", 2, "The list of tools is cut off after 32 MB."],
-      ["many-tools", 10_000, "The list of tools is cut off after 10000 tools."],
       ["long-cursors", 2, "The list of tools is cut off after 32 MB."],
     ],
-    4,
+    3,
   ),
 )("a list that has no end is cut off with a sentence: %s", async (mode, count, problem) => {
   await using source = await fromMcp(await servedRaw(mode), READ);

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { convertDocument } from "../../../src/sources/openapi/convert-document.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
+import { someOf } from "../../support/all-tests.ts";
 import { callTool, operationOf, sourceOf, specOf, startServer } from "./api-server.ts";
 
 const body = (schema: unknown) => ({ requestBody: { required: true, content: { "application/json": { schema } } } });
@@ -28,7 +29,7 @@ describe("a hostile document ends with one typed sentence", () => {
   let shared: object = { type: "string" };
   for (let level = 0; level < 40; level += 1) shared = { a: shared, b: shared };
 
-  test.each<[string, () => unknown, string]>([
+  const CASES: readonly (readonly [string, () => unknown, string])[] = [
     [
       "nested 100,000 levels deep in JSON",
       () => text(`${"[".repeat(100_000)}${"]".repeat(100_000)}`),
@@ -43,13 +44,15 @@ describe("a hostile document ends with one typed sentence", () => {
       () => `openapi: 3.1.0\npaths: ${"[".repeat(20_000)}${"]".repeat(20_000)}`,
       "the text is no YAML",
     ],
+    ["of 70 million characters", () => " ".repeat(70_000_000), "at most 67108864 are read"],
     [
       "with 100,000 operations",
       () => specOf(Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`/p${n}`, { get: {} }]))),
       "more than 50000 operations",
     ],
-    ["of 70 million characters", () => " ".repeat(70_000_000), "at most 67108864 are read"],
-  ])("%s", async (_, make, message) => {
+  ];
+  // Those at the end take most of the time.
+  test.each(someOf(CASES, CASES.length - 1))("%s", async (_, make, message) => {
     const rejected = await sourceOf(make() as object).then(
       () => expect.fail(),
       (error: unknown) => error,
