@@ -224,7 +224,6 @@ const TIMED = [
   "test/fleet/documented/compose.test.ts",
   "test/gate/session-search.test.ts",
   "test/gate/streams/host-items.test.ts",
-  "test/host/approval-time.test.ts",
   "test/programs/streams-taken-up.suite.ts",
   "test/sandboxes/docker/egress/egress-containers.test.ts",
   "test/sandboxes/docker/egress/egress-proxy.test.ts",

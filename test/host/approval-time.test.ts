@@ -1,19 +1,31 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { agentAsTool, createRuntime } from "../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
+import { type ManualClock, manualClock } from "../support/clock.ts";
 
 const sandbox = createMemorySandbox();
-/** Far more than the programs below need, and far less than their approvers take. */
 const WALL_MS = 500;
+/** What approvers and a tool take, on a clock that they move. */
 const THINKING_MS = 900;
 const limits = { wallMs: WALL_MS };
 
-const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+let clock: ManualClock;
+beforeEach(() => {
+  clock = manualClock();
+});
+
+/** Time passes, until the program has ended, in steps in which what waits can go on. */
+async function passUntil<Ended>(ended: Promise<Ended>): Promise<Ended> {
+  const state = { isOver: false };
+  void ended.finally(() => (state.isOver = true));
+  while (!state.isOver) await clock.advance(10);
+  return await ended;
+}
 
 /** An approver that takes its time. */
 const approve = async () => {
-  await later(THINKING_MS);
+  await clock.advance(THINKING_MS);
   return true;
 };
 
@@ -24,7 +36,7 @@ const pay = makeTool({
   allowedCallers: ["direct", "programmatic"],
   handler: () => "paid",
 });
-const slow = makeTool({ name: "slow", handler: () => later(THINKING_MS) });
+const slow = makeTool({ name: "slow", handler: () => clock.advance(THINKING_MS) });
 
 /** A tool for programs: an agent that pays, by a call of its own or by a program, and asks another agent first. */
 function clerk(timeoutMs: number) {
@@ -59,7 +71,7 @@ describe("waiting for approvals alone", () => {
     await using runtime = await createRuntime({ tools: [pay], sandbox, approve, limits });
     const { outcome, usage } = await runtime.execute(program);
     expect(outcome).toEqual({ type: "completed", value });
-    expect(usage.approvalMs).toBeGreaterThan(0);
+    expect(usage.approvalMs).toBeGreaterThan(WALL_MS);
   });
 
   test("spends neither wallMs nor the timeouts of agents, where agents and their programs wait", async () => {
@@ -101,7 +113,7 @@ test.each<[string, string]>([
     limits,
     approve: () => new Promise(() => {}),
   });
-  const { outcome } = await runtime.execute(program);
+  const { outcome } = await passUntil(runtime.execute(program));
   expect(outcome).toMatchObject({ type: "stopped", limit: "wallMs" });
 });
 
@@ -122,6 +134,6 @@ test("an agent that asks its model while another of its calls is held still has 
     limits: { wallMs: 5000 },
     logger: { error: () => {} },
   });
-  const { outcome } = await runtime.execute('void tools.pay({}); return await tools.stuck({ task: "x" })');
+  const { outcome } = await passUntil(runtime.execute('void tools.pay({}); return await tools.stuck({ task: "x" })'));
   expect(outcome).toMatchObject({ type: "failed", fault: { code: "handler_timed_out" } });
 });
