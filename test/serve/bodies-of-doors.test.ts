@@ -31,6 +31,23 @@ const triedAt = (path: string) =>
   ALL_TESTS || ["/mcp", "/v1/executions"].includes(path) ? HOSTILE : HOSTILE.slice(0, 1);
 
 describe.each(PATHS)("a body of %s", (path) => {
+  test.each(["gzip", "BR", "identity, deflate", "x".repeat(9000)])(
+    "in the coding %.20s is refused by the coding",
+    async (coding) => {
+      await using door = await openServer({ keys: KEYS });
+      const answer = await door.ask("POST", path, {
+        key: keyOf("con"),
+        body: "\u001f\u008b",
+        headers: { accept: "application/json, text/event-stream", "content-encoding": coding },
+      });
+      expect([answer.status, answer.text]).toEqual([
+        415,
+        expect.stringContaining(JSON.stringify(JSON.stringify(coding.toLowerCase().slice(0, 40))).slice(1, -1)),
+      ]);
+      expect(answer.text.length).toBeLessThan(300);
+    },
+  );
+
   test.each(triedAt(path))(
     "that is made of %s is refused before it is parsed, and told the bound",
     async (_, body, status, said) => {

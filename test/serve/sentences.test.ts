@@ -32,6 +32,7 @@ const REFUSED: readonly (readonly [method: string, path: string, asked: AskOptio
   ["PUT", "/v1/executions", {}],
   ["POST", "/v1/executions", { body: "{" }],
   ["POST", "/v1/executions", { body: "{}", headers: { "content-type": "text/plain" } }],
+  ["POST", "/v1/executions", { body: "{}", headers: { "content-encoding": "gzip" } }],
   ["POST", "/v1/executions", { body: "{}", headers: { "content-length": "99999999" } }],
   ["GET", "/v1/executions", { headers: { host: "evil.example" } }],
   ["GET", "/v1/executions", { headers: { origin: "http://evil.example" } }],

@@ -13,7 +13,7 @@ const OF_KEYS: readonly ProblemCode[] = [
   "rate_exceeded",
   "too_many_at_once",
 ];
-const OF_BODIES: readonly ProblemCode[] = ["body_too_large", "body_not_json"];
+const OF_BODIES: readonly ProblemCode[] = ["body_too_large", "body_not_json", "body_coded"];
 
 /** Statuses of a route, with the codes of each refusal. */
 export function problemsOf({ scope, body, problems }: Route): ReadonlyMap<number, readonly ProblemCode[]> {

@@ -15,6 +15,7 @@ const DOOR_STATUS = {
   body_too_large: 413,
   answer_too_large: 413,
   body_not_json: 415,
+  body_coded: 415,
   host_unknown: 421,
   rate_exceeded: 429,
   too_many_at_once: 429,

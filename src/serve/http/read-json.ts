@@ -10,6 +10,9 @@ export interface BodyOptions {
   readonly what?: string;
 }
 
+/** Characters of a body's coding that its client is told. */
+const CODING_LENGTH = 40;
+
 const CODES = {
   depth: "request_invalid",
   values: "body_too_large",
@@ -27,6 +30,13 @@ export function declaredBytes({ headers }: Request, most: number): number {
 export async function readJson(request: Request, { most, reader, what = "body" }: BodyOptions) {
   if (!isJson(request.headers.get("content-type")))
     throw new RequestProblem("body_not_json", `Send the ${what} as application/json.`);
+  const coding = request.headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  if (coding !== "" && coding !== "identity")
+    throw new RequestProblem(
+      "body_coded",
+      `Send the ${what} without a coding, as plain JSON in UTF-8: this server does not read ${JSON.stringify(coding.slice(0, CODING_LENGTH))}.`,
+      { "accept-encoding": "identity" },
+    );
   const tooLarge = () => new RequestProblem("body_too_large", `A ${what} may have at most ${most} bytes.`);
   if (Number(request.headers.get("content-length") ?? 0) > most) throw tooLarge();
   const bytes = await readBytes(request, most, tooLarge);
