@@ -49,8 +49,11 @@ async function serve(
   if (outgoing.destroyed) return void response.body?.cancel().catch(() => {});
   outgoing.writeHead(response.status, [...response.headers].flat());
   if (response.body) await pass(response.body, outgoing, { left: left.signal, idleMs });
+  if (incoming.complete) return void outgoing.end();
+  const discarded = discard(incoming);
+  // With its end, a connection that is not kept is reset while the client still sends, and the answer is lost.
+  if (!outgoing.shouldKeepAlive) await discarded;
   outgoing.end();
-  if (!incoming.complete) discard(incoming);
 }
 
 /** A body that was read before would arrive here as an empty body, which its client did not send. */
@@ -70,10 +73,11 @@ const READ_BEFORE =
   "The body of a request was read before Portcullis had it: mount it before what reads bodies, like express.json().";
 
 /** Reads the rest of a refused body: many clients read the answer only after they have sent all. */
-function discard(incoming: IncomingMessage): void {
+async function discard(incoming: IncomingMessage): Promise<void> {
   const timer = after(DISCARD_MS, () => incoming.destroy()).unref();
-  incoming.once("close", () => cancel(timer));
   incoming.resume();
+  await Promise.race([once(incoming, "end"), once(incoming, "close")]).catch(() => {});
+  cancel(timer);
 }
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
@@ -84,8 +88,11 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   // The client's name for this host is in the headers, and is checked there.
   const address = new URL("http://localhost");
   const query = url.indexOf("?");
-  address.pathname = query < 0 ? url : url.slice(0, query);
-  address.search = query < 0 ? "" : url.slice(query);
+  // Clients that think of this server as a proxy send the whole address, whose host then counts.
+  const whole = /^https?:\/\//i.test(url) ? URL.parse(url) : null;
+  if (whole) headers.set("host", whole.host);
+  address.pathname = whole?.pathname ?? (query < 0 ? url : url.slice(0, query));
+  address.search = whole?.search ?? (query < 0 ? "" : url.slice(query));
   const request = new Request(address, {
     method,
     headers,

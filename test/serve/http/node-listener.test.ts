@@ -58,6 +58,38 @@ test.each(["PROPFIND", "TRACE", "PUT"])("%s is refused with a code, by node's pa
   ]);
 });
 
+/** Sends a request as it is, and resolves with what comes back once all of it was sent. */
+async function say(url: string, head: string, body = ""): Promise<string> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1").pause();
+  socket.write(`${head}\r\nconnection: close\r\nauthorization: Bearer ${keyOf("ann")}\r\n\r\n`);
+  await new Promise((sent) => void socket.write(body, sent));
+  return text(socket);
+}
+
+test("the whole address as a target is its path, under the host that it names", async () => {
+  await using door = await openServer();
+  const url = await serve(door.server.listener);
+  const ask = async (target: string) =>
+    (await say(url, `GET ${target} HTTP/1.1\r\nhost: localhost`)).split("\r\n", 1)[0];
+  const { host } = new URL(url);
+  const answers = [
+    await ask(`http://${host}/v1/executions?limit=0`),
+    await ask(`HTTP://${host}/healthz`),
+    await ask(`http://${host}`),
+    await ask("http://evil.example/v1/executions"),
+    await ask("http://[/v1/executions"),
+  ].map((line) => line?.slice(9, 12));
+  expect(answers).toEqual(["400", "200", "200", "421", "404"]);
+});
+
+test("a body over the limit is answered also on a connection that is not kept", async () => {
+  await using door = await openServer();
+  const url = await serve(door.server.listener);
+  const head = "POST /v1/executions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json";
+  const body = `"${"x".repeat(30_000_000)}"`;
+  expect(await say(url, `${head}\r\ncontent-length: ${body.length}`, body)).toMatch(/ 413 [^]*body_too_large/);
+});
+
 test("a client that leaves aborts the signal of its request, also when the request itself is garbage by then", async () => {
   const asked = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
