@@ -4,17 +4,20 @@ import { createRuntime, type Runtime, type RuntimeOptions } from "../../../runti
 import type { ServedOptions } from "../../command-options.ts";
 import { reasonOf } from "../../failure.ts";
 import { type OpenJournal, optionalJournal } from "../../input/open-journal.ts";
-import { openTools, tellUnassigned } from "../../input/open-tools.ts";
+import { openAnyTools, openTools, tellUnassigned } from "../../input/open-tools.ts";
 import { writeStderr } from "../../terminal/standard-streams.ts";
 import { printFailures } from "../../terminal/executions/operator-log.ts";
 
-/** Opens the tools, the journal and a runtime with both. All of them close with the stack. */
+/**
+ * Opens the tools, the journal and a runtime with both. All of them close with the stack. Where models are served, the
+ * clients may bring all the tools.
+ */
 export async function openServed(
   stack: AsyncDisposableStack,
-  options: ServedOptions,
+  options: ServedOptions & { readonly model?: readonly string[] },
   more: (journal: Journal | undefined) => Partial<RuntimeOptions>,
 ): Promise<Runtime> {
-  const open = stack.use(await openTools(options));
+  const open = stack.use(await (options.model?.length ? openAnyTools : openTools)(options));
   tellUnassigned(open, options);
   const journal = stack.use(optionalJournal(options.journal));
   const { limit: limits, policy } = options;

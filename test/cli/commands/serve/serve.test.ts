@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { tools } from "../../../serve/mcp/doors.ts";
 import { openServerProcess } from "../../../serve/processes.ts";
-import { portcullis } from "../../command.ts";
+import { begin, portcullis, root } from "../../command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-keys-"));
 const keys = join(folder, "keys.json");
@@ -26,6 +26,18 @@ test.each(["--port", "--drain", "--at-once", "--per-tenant", "--queue"])(
     expect(stderr).toContain(name);
   },
 );
+
+test("a gateway, whose clients bring their tools, starts by the first command of its document", async () => {
+  const document = readFileSync(join(root, "docs/gateway.md"), "utf8");
+  const args = /^portcullis (serve .*)$/m.exec(document)?.[1]?.split(" ") ?? [];
+  const { until, hear, finished } = begin([...args, "--port", "0"], "", {
+    cwd: folder,
+    environment: { OPENAI_API_KEY: "key" },
+  });
+  await until("serving at");
+  hear("SIGTERM");
+  expect((await finished).code).toBe(0);
+});
 
 test("a key is shown once, stored as a hash for its owner alone, opens the server, is named in its log, and is refused once it is revoked", async () => {
   const added = await run("key", "add", "ann", "--keys", keys, "--tenant", "acme");
