@@ -17,6 +17,7 @@ export type Asking =
 
 /** The parts of a request by which version 2 of the SDK asks the user. */
 export interface AskingV2 {
+  readonly id: string | number;
   /** Present from protocol 2026-07-28 on, in which servers send no requests to clients. */
   readonly envelope?: Readonly<Record<string, unknown>>;
   readonly inputResponses?: Readonly<Record<string, unknown>>;
@@ -34,15 +35,25 @@ const CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 /** A person answers when they can. A client that does not want to wait cancels its call. */
 const TIMEOUT_MS = 2 ** 31 - 1;
 
-/** `capabilities` are what a client of a protocol before 2026 has declared, if the server knows that. */
-export function askingOf(mcpReq: AskingV2, capabilities: object | undefined): Asking {
-  const { envelope, inputResponses = {} } = mcpReq;
+/**
+ * `capabilities` are what a client of a protocol before 2026 has declared, if the server knows that. `left`: the client no
+ * longer reads the answer, in whose stream the question would be.
+ */
+export function askingOf(
+  mcpReq: AskingV2,
+  capabilities: object | undefined,
+  left: AbortSignal = new AbortController().signal,
+): Asking {
+  const { id: relatedRequestId, envelope, inputResponses = {} } = mcpReq;
   if (!envelope && capabilities && !canFillForms(capabilities)) return { type: "none" };
   // The SDK refuses what the client did not declare; an approval that cannot be asked for is denied.
   if (!envelope)
     return {
       type: "push",
-      ask: (elicitation, signal) => mcpReq.elicitInput(elicitation, { signal, timeout: TIMEOUT_MS }),
+      ask: (elicitation, over) => {
+        const signal = AbortSignal.any([over, left]);
+        return mcpReq.elicitInput(elicitation, { signal, timeout: TIMEOUT_MS, relatedRequestId });
+      },
     };
   return canFillForms(envelope[CLIENT_CAPABILITIES])
     ? { type: "rounds", state: mcpReq.requestState(), responses: inputResponses }

@@ -22,6 +22,7 @@ interface Meta {
 
 /** Of `@modelcontextprotocol/server`, version 2. */
 interface ContextV2 {
+  readonly http?: { readonly req?: Pick<Request, "signal"> };
   readonly mcpReq: AskingV2 & {
     readonly _meta?: Meta;
     readonly signal: AbortSignal;
@@ -41,11 +42,11 @@ const TOKEN_LENGTH = 1024;
 /** `capabilities` are what a client of a protocol before 2026 has declared, if the server knows that. */
 export function readRequest(context: object, capabilities?: object): McpRequest {
   if ("mcpReq" in context) {
-    const { mcpReq } = context as ContextV2;
+    const { mcpReq, http } = context as ContextV2;
     const { _meta: meta } = mcpReq;
     return {
       signal: mcpReq.signal,
-      asking: askingOf(mcpReq, capabilities),
+      asking: askingOf(mcpReq, capabilities, http?.req?.signal),
       notify: notifier(meta, (notification) => mcpReq.notify(notification)),
       idempotencyKey: keyOf(meta),
     };

@@ -168,7 +168,9 @@ export class McpRuns {
         (error: unknown) => {
           question.isAsked = false;
           // The next request about the run asks again.
-          if (!over.aborted) question.fail(error);
+          if (over.aborted) return;
+          if (this.#options.canWait) question.answer("later");
+          else question.fail(error);
         },
       );
     }

@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { keyOf, openServer, KEYS } from "../../servers.ts";
+
+/** A client that opens no stream of its own, and asks its user in the protocol's forms. */
+async function openClient({ server }: Awaited<ReturnType<typeof openServer>>, version: string) {
+  let session: Record<string, string> = {};
+  const post = (message: object, signal = new AbortController().signal) => {
+    const headers = { authorization: `Bearer ${keyOf("con")}`, accept: "application/json, text/event-stream" };
+    const body = JSON.stringify({ jsonrpc: "2.0", ...message });
+    return server.fetch(
+      new Request("http://localhost/mcp", {
+        method: "POST",
+        body,
+        signal,
+        headers: { "content-type": "application/json", ...headers, ...session },
+      }),
+    );
+  };
+  const clientInfo = { name: "c", version: "1" };
+  const params = { protocolVersion: version, capabilities: { elicitation: {} }, clientInfo };
+  const opened = await post({ id: 1, method: "initialize", params });
+  session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "", "mcp-protocol-version": version };
+  await opened.text();
+  await post({ method: "notifications/initialized" });
+  return post;
+}
+
+const PAY = { name: "run_program", arguments: { code: "return await tools.bank.pay({ amount: 1 })" } };
+const questionIn = (text: string) =>
+  /"method":"elicitation\/create".*"id":(\d+)|"id":(\d+).*"elicitation\/create"/.exec(text);
+
+test.each(["2025-06-18", "2025-11-25"])(
+  "the question of a call comes on its own stream, protocol %s",
+  async (version) => {
+    await using door = await openServer({ keys: KEYS });
+    const post = await openClient(door, version);
+    const answer = await post({ id: 2, method: "tools/call", params: PAY });
+    let came = "";
+    for await (const part of answer.body ?? []) {
+      const isNew = !questionIn(came);
+      came += Buffer.from(part).toString();
+      const asked = questionIn(came);
+      if (isNew && asked)
+        await post({ id: Number(asked[1] ?? asked[2]), result: { action: "accept", content: { allow: true } } });
+    }
+    expect(came).toContain('\\"paid\\":1');
+  },
+);
+
+test.each([
+  ["has left", async (_: unknown, leave: () => void) => leave()],
+  [
+    "cannot show it",
+    async (post: (message: object) => Promise<Response>, _: unknown, id: number) =>
+      post({ id, error: { code: -32601, message: "no forms" } }),
+  ],
+])("a question of a client that %s waits in the journal", async (_what, end) => {
+  const decideCommand = () => "portcullis decide";
+  await using door = await openServer({ keys: KEYS, decideCommand });
+  const post = await openClient(door, "2025-06-18");
+  const left = new AbortController();
+  const answer = await post({ id: 2, method: "tools/call", params: PAY }, left.signal);
+  let came = "";
+  const reading = (async () => {
+    for await (const part of answer.body ?? []) {
+      const isNew = !questionIn(came);
+      came += Buffer.from(part).toString();
+      const asked = questionIn(came);
+      if (isNew && asked) await end(post, () => left.abort(), Number(asked[1] ?? asked[2]));
+    }
+  })().catch(() => {});
+  const waiting = async () => (await door.ask("GET", "/v1/executions?state=waiting")).text;
+  await expect.poll(waiting).toContain('"waiting"');
+  left.abort();
+  await reading;
+});
