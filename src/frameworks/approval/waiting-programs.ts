@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { pause } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
@@ -9,6 +10,9 @@ import type { WaitingApproval } from "../../programs/outcome.ts";
 import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";
 import type { ProgramHost } from "../program-tool.ts";
 import { gateRuleOf, type LoopRule } from "./loop-rule.ts";
+
+/** How often a program is looked at that another driver has, in milliseconds. */
+const ELSEWHERE_MS = 100;
 
 export interface WaitingParts {
   readonly host: Pick<ProgramHost, "execute" | "resume" | "records">;
@@ -55,12 +59,12 @@ export class WaitingPrograms {
 
   /** Runs a program until it ends or waits. If it was run before, gives what it has come to. */
   run(id: ExecutionId, code: string, going: Going): Promise<Report> {
-    return this.#parts.host.execute(code, { execution: id, ...this.#options(going) });
+    return joined(going, () => this.#parts.host.execute(code, { execution: id, ...this.#options(going) }));
   }
 
   /** Goes on with a program after these decisions, until it ends or waits. Without decisions it only tells what it has come to. */
   goOn(id: ExecutionId, going: Going, decisions: Readonly<Record<string, Decision>> = {}): Promise<Report> {
-    return this.#parts.host.resume(id, { ...this.#options(going), decisions });
+    return joined(going, () => this.#parts.host.resume(id, { ...this.#options(going), decisions }));
   }
 
   /** Like `goOn`, also if another person has decided one of these calls at the same time: what was decided first holds. */
@@ -105,6 +109,22 @@ export class WaitingPrograms {
       }),
     };
   }
+}
+
+/**
+ * What a program has come to, also if a request that came twice has another driver go on with it at the same time: in this
+ * process it is joined, in another one it is waited for.
+ */
+async function joined({ signal }: Going, attempt: () => Promise<Report>): Promise<Report> {
+  for (;;)
+    try {
+      return await attempt();
+    } catch (error) {
+      const { code } = PortcullisError.is(error) ? error : {};
+      if (code !== "head_moved" && code !== "execution_driven") throw error;
+      await pause(ELSEWHERE_MS, signal ? { signal } : {});
+      signal?.throwIfAborted();
+    }
 }
 
 /** The calls that a program waits for, as one text for a person: each with its input. */

@@ -152,6 +152,32 @@ test("a request in another process finds the program that waits, and runs nothin
   for (const runtime of opened) await runtime[Symbol.asyncDispose]();
 });
 
+test.each(["one process", "two processes"])(
+  "the same approval twice at once, in %s, ends both with what happened",
+  async (where) => {
+    const journal = journalOf();
+    const [one, other] = [await openRefunds({ journal }), await openRefunds({ journal })];
+    const toolsOf = ({ runtime }: typeof one) =>
+      runtime.asTool("ai-sdk", { toolApproval: { refund: "user-approval" }, conversation: "chat" });
+    const input = { code: "return await tools.refund({ n: 1 })" };
+    const { model } = modelOf({ toolName: "run_program", input });
+    const messages: ModelMessage[] = [{ role: "user", content: "refund" }];
+    const first = await generateText({ model, messages, tools: toolsOf(one) });
+    const request = first.content.find((part) => part.type === "tool-approval-request");
+    const approvalId = request?.approvalId ?? "";
+    const answer = [{ type: "tool-approval-response" as const, approvalId, approved: true }];
+    messages.push(...first.responseMessages, { role: "tool", content: answer });
+    const texts = [one, where === "one process" ? one : other].map(async (refunds) => {
+      const { model: next } = modelOf({ toolName: "run_program", input });
+      return (await generateText({ model: next, messages, tools: toolsOf(refunds) })).text;
+    });
+    expect(await Promise.all(texts)).toEqual(['"paid 1"', '"paid 1"']);
+    expect([...one.paid, ...other.paid]).toEqual([1]);
+    await one.runtime[Symbol.asyncDispose]();
+    await other.runtime[Symbol.asyncDispose]();
+  },
+);
+
 test("a denied call ends the program: nothing is paid, the model reads the loop's own words, and the journal has the denial", async () => {
   const { runtime, paid } = await openRefunds();
   await using _ = runtime;
