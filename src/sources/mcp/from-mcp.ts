@@ -262,6 +262,8 @@ export class McpSource implements AsyncDisposable {
           });
         const mayRepeat = effect !== "write" && attempt === 1 && !dialogue.hasBegun;
         if (mayRepeat && error instanceof ConnectionLost) continue;
+        const refused = error instanceof ProtocolFailure ? method.refused?.(error.code, called) : undefined;
+        if (refused) throw refused;
         throw this.#callFailed(name, effect !== "read" && !(error instanceof ProtocolFailure), error);
       }
     }

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { PortcullisError } from "../../errors.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import { IDEMPOTENCY_META } from "../../values/idempotency-meta.ts";
 import type { ServerText } from "./clean-credentials.ts";
@@ -26,6 +27,8 @@ export interface ProtocolMethod {
   readonly request: (call: ServerCall) => ServerRequest;
   /** Throws as `resultValue` does. */
   readonly value: (result: Message, call: ServerCall, text: ServerText) => unknown;
+  /** What an error of the protocol with this code says of the call; by default that the server refused it. */
+  readonly refused?: (code: number, call: ServerCall) => PortcullisError | undefined;
 }
 
 /** Calls a tool of the server. */

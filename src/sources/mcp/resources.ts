@@ -47,7 +47,9 @@ export const READER = {
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
 } as const;
 
-const UNNAMED_LENGTH = 200;
+const SHOWN_LENGTH = 200;
+/** Codes by which servers of the old and of the new version say that there is no such resource. */
+const NOT_FOUND: ReadonlySet<number> = new Set([-32002, -32602]);
 
 /** Reads a resource, if a result has named it. */
 export const readingResource: ProtocolMethod = {
@@ -72,6 +74,11 @@ export const readingResource: ProtocolMethod = {
     const made = withParts({ value: isText ? only.text : { contents: resources }, parts, source: uri });
     return naming(made, urisOf(contents));
   },
+  refused(code, { name, input }) {
+    if (!NOT_FOUND.has(code)) return undefined;
+    const { uri } = input as { readonly uri: string };
+    return new PortcullisError("tool_failed", `${name}: the server has not found ${shownUri(uri)}.`);
+  },
 };
 
 /** Makes calls of a tool whose results name the resources that they link or embed. */
@@ -82,11 +89,14 @@ export function namingResources(calls: ProtocolMethod): ProtocolMethod {
   };
 }
 
+function shownUri(uri: string): string {
+  return JSON.stringify(uri.length > SHOWN_LENGTH ? `${uri.slice(0, SHOWN_LENGTH)}…` : uri);
+}
+
 function unnamed(name: string, source: string, uri: string): PortcullisError {
-  const shown = JSON.stringify(uri.length > UNNAMED_LENGTH ? `${uri.slice(0, UNNAMED_LENGTH)}…` : uri);
   return new PortcullisError(
     "tool_failed",
-    `${name} reads only resources that a result of ${source} has named here, and none has named ${shown}. Call a tool of ${source} that names it first, and give the uri as its result has it. Of one result the first 500 count.`,
+    `${name} reads only resources that a result of ${source} has named here, and none has named ${shownUri(uri)}. Call a tool of ${source} that names it first, and give the uri as its result has it. Of one result the first 500 count.`,
   );
 }
 

@@ -51,9 +51,10 @@ async function serveResources({
       "resources/read": () => read(params?.uri ?? ""),
     };
     const result = answers[method]?.();
+    const failure = result && "failure" in result ? { result: undefined, error: result.failure } : {};
     const error = { code: -32601, message: "Method not found" };
     response.writeHead(200, { "content-type": "application/json" });
-    return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(result ? { result } : { error }) }));
+    return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(result ? { result } : { error }), ...failure }));
   });
   return Object.assign(server, { asked });
 }
@@ -392,6 +393,21 @@ test.each<readonly [string, (uri: string) => object, string]>([
     "source_unavailable: .* breaks the protocol",
   ],
   ["neither text nor bytes", (uri) => ({ contents: [{ uri }] }), "source_unavailable: .* breaks the protocol"],
+  [
+    "the code of the new version for a resource that is not there",
+    () => ({ failure: { code: -32602, message: "Invalid params" } }),
+    'handler_failed: docs.read_resource: the server has not found "doc:a"',
+  ],
+  [
+    "the code of the old version for it",
+    () => ({ failure: { code: -32002, message: "no" } }),
+    "handler_failed: .* has not found",
+  ],
+  [
+    "another error",
+    () => ({ failure: { code: -32603, message: "no" } }),
+    "source_unavailable: .* refused the request",
+  ],
   ["bytes that are too large", (uri) => ({ contents: [{ uri, blob: BIG }] }), "result_too_large: "],
   ["a text that is too large", (uri) => ({ contents: [{ uri, text: BIG }] }), "result_too_large: "],
 ])("a server that gives %s fails its call in words", async (_what, read, expected) => {
