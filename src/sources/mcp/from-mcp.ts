@@ -6,6 +6,7 @@ import { ProtocolFailure } from "./wire/channel.ts";
 import { credentialsOf, ServerText } from "./clean-credentials.ts";
 import { Dialogue } from "./wire/dialogue.ts";
 import { readOAuth } from "./auth/auth-option.ts";
+import { NeedsPerson, NoAccess } from "./auth/no-access.ts";
 import { OAuthClient } from "./auth/oauth-client.ts";
 import { tokenAccess } from "./auth/token-access.ts";
 import { type Access, HttpRefusal, SessionEnded } from "./wire/http-wire.ts";
@@ -26,6 +27,8 @@ const RECONNECTS = { most: 3, withinMs: 60_000 } as const;
 /** Bytes of a server's output that are kept for the operator, and how many of them an error quotes. */
 const LOG_BYTES = 8 * 1024;
 const QUOTED_LOG_BYTES = 1024;
+/** Bytes of a server's words that an error quotes. */
+const QUOTED_BYTES = 512;
 /** Characters of what a server says of the progress of a call. */
 const PROGRESS_LENGTH = 1024;
 
@@ -86,7 +89,10 @@ export class McpSource implements AsyncDisposable {
     const { auth, name, url = "" } = this.#server;
     const onToken = (token: string) => this.#text.hide(token);
     if (typeof auth === "function") this.#access = tokenAccess(auth, onToken);
-    else if (auth) this.#access = this.#oauth = await OAuthClient.open(name, url, readOAuth(auth), onToken);
+    else if (auth) {
+      const parts = { mcp: this.#mcp, source: name, serverUrl: url, options: readOAuth(auth), onToken };
+      this.#access = this.#oauth = await OAuthClient.open(parts);
+    }
   }
 
   get name(): string {
@@ -177,9 +183,8 @@ export class McpSource implements AsyncDisposable {
     try {
       return await this.#connectNow();
     } catch (error) {
-      const { url } = this.#server;
-      if (!this.#oauth?.needsPerson || url === undefined) throw error;
-      await this.#oauth.askPerson(this.#mcp, url, this.#closing.signal);
+      if (!(error instanceof NeedsPerson)) throw error;
+      await this.#oauth?.askPerson(this.#closing.signal);
       return await this.#connectNow();
     }
   }
@@ -238,6 +243,7 @@ export class McpSource implements AsyncDisposable {
     const called = { name, original: listed.original, source: this.name, input, caller, isNamed, idempotencyKey };
     const request = method.request(called);
     const dialogue = new Dialogue(ask, () => declined(name, effect));
+    let isAsked = false;
     for (let attempt = 1; ; attempt += 1) {
       const session = await this.#connectedFor(name, signal);
       this.#renew();
@@ -256,6 +262,12 @@ export class McpSource implements AsyncDisposable {
         signal.throwIfAborted();
         this.#closing.signal.throwIfAborted();
         if (PortcullisError.is(error)) throw error;
+        // The server has refused the request before it did anything.
+        if (error instanceof NeedsPerson && !isAsked) {
+          isAsked = true;
+          await this.#accessGiven(name, signal);
+          continue;
+        }
         if (error instanceof MessageTooLarge)
           throw new PortcullisError("result_too_large", `The result of ${name} has more than ${resultBytes} bytes.`, {
             cause: error,
@@ -264,8 +276,18 @@ export class McpSource implements AsyncDisposable {
         if (mayRepeat && error instanceof ConnectionLost) continue;
         const refused = error instanceof ProtocolFailure ? method.refused?.(error.code, called) : undefined;
         if (refused) throw refused;
-        throw this.#callFailed(name, effect !== "read" && !(error instanceof ProtocolFailure), error);
+        const isDone = effect !== "read" && !(error instanceof ProtocolFailure || error instanceof NoAccess);
+        throw this.#callFailed(name, isDone, error);
       }
+    }
+  }
+
+  async #accessGiven(name: string, signal: AbortSignal): Promise<void> {
+    try {
+      await untilAborted(this.#oauth?.askPerson(this.#closing.signal) ?? Promise.resolve(), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#callFailed(name, false, error);
     }
   }
 
@@ -297,7 +319,13 @@ export class McpSource implements AsyncDisposable {
     const what = whatFailed(cause, this.#text);
     const log = this.#text.quote(this.log.trim(), QUOTED_LOG_BYTES).replaceAll(/\s+/g, " ");
     const said = log === "" ? "" : ` It wrote: ${log}`;
-    const how = cause instanceof ConnectionLost && this.#server.command !== undefined ? ` (${cause.message})` : "";
+    const detail =
+      cause instanceof NoAccess
+        ? cause.detail
+        : cause instanceof ConnectionLost || cause instanceof MalformedMessage
+          ? cause.message
+          : undefined;
+    const how = detail === undefined ? "" : ` (${this.#text.quote(detail, QUOTED_BYTES)})`;
     return new PortcullisError("source_unavailable", `MCP server "${this.name}": it ${what}${how}.${said}`, { cause });
   }
 
@@ -328,10 +356,16 @@ function whatFailed(error: unknown, text: ServerText): string {
   if (error instanceof NoList) return error.message;
   if (PortcullisError.is(error)) return "cannot be started, or its tools cannot be taken over";
   if (error instanceof ProtocolFailure) return `refused the request: ${JSON.stringify(text.quote(error.message))}`;
-  if (error instanceof HttpRefusal) return `answered with the status ${error.status}`;
+  if (error instanceof HttpRefusal) return `answered with the status ${error.status}${saidBy(error, text)}`;
+  if (error instanceof NoAccess) return `gives no access: ${error.message}${saidBy(error, text)}`;
   if (error instanceof MessageTooLarge) return "sent a message that is too large";
   if (error instanceof MalformedMessage) return "sent an answer that breaks the protocol";
   if (error instanceof ConnectionLost) return "cannot be reached, or broke off";
   const { message } = isFields(error) || error instanceof Error ? (error as { readonly message?: unknown }) : {};
   return `does not speak the protocol: ${JSON.stringify(text.quote(typeof message === "string" ? message : String(error)))}`;
+}
+
+/** The server's own words, as such. */
+function saidBy({ said }: HttpRefusal | NoAccess, text: ServerText): string {
+  return said === undefined ? "" : `, and says: ${JSON.stringify(text.quote(said, QUOTED_BYTES))}`;
 }

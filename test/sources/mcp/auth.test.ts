@@ -11,7 +11,7 @@ import { OAuthClient } from "../../../src/sources/mcp/auth/oauth-client.ts";
 import { tokenAccess } from "../../../src/sources/mcp/auth/token-access.ts";
 import { TokenStore } from "../../../src/sources/mcp/auth/token-store.ts";
 import { type HttpServer, serve } from "./http-servers.ts";
-import { call, READ } from "./servers.ts";
+import { call, READ, run } from "./servers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-auth-"));
 let files = 0;
@@ -79,7 +79,42 @@ describe("a function of tokens", () => {
       () => given as never,
       () => {},
     );
-    await expect(access.token()).rejects.toMatchObject({ code: "source_unavailable" });
+    await expect(access.token()).rejects.toThrow("gave no token");
+  });
+
+  test.each<[string, () => string, string, string]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no vault at /srv/x");
+      },
+      "gives no access: its `auth` gave no token (The function `auth` failed: no vault at /srv/x).",
+      "gives no access: its `auth` gave no token.",
+    ],
+    ["gives no token", () => "a b", "its `auth` gave no token: a text", "its `auth` gave no token: a text"],
+  ])("that %s is told to the developer, and without details to the program", async (_what, fail, told, toProgram) => {
+    await using server = await guarded(() => true);
+    await expect(sourceOf(server, fail)).rejects.toMatchObject({
+      code: "source_unavailable",
+      message: expect.stringContaining(told) as string,
+    });
+    let fails = false;
+    await using source = await sourceOf(server, () => (fails ? fail() : "token-one-1"));
+    fails = true;
+    expect(await call(source.tools, "web.echo({})")).toMatchObject({
+      code: "source_unavailable",
+      message: expect.stringContaining(toProgram) as string,
+    });
+  });
+
+  test("whose token the server refuses is told in the server's words", async () => {
+    const challenge = 'Bearer error="invalid_token", error_description="The token was revoked"';
+    await using server = await serve((_, __, response) =>
+      response.writeHead(401, { "www-authenticate": challenge }).end(),
+    );
+    await expect(sourceOf(server, () => "token-bad-1")).rejects.toThrow(
+      'answered with the status 401, and says: "invalid_token: The token was revoked"',
+    );
   });
 
   test.each<[object, string]>([
@@ -98,15 +133,32 @@ describe("a function of tokens", () => {
   });
 });
 
-/** An authorization server and the MCP server that it guards. */
+interface Authorizing {
+  /** What the person brings back. */
+  readonly back?: Readonly<Record<string, string>>;
+  readonly hostile?: Readonly<Record<string, (response: ServerResponse) => unknown>>;
+  /** Fields of its answers beside the usual ones. */
+  readonly token?: object;
+  readonly metadata?: object;
+  readonly client?: object;
+  /** A scope without which calls are refused. */
+  readonly scope?: string;
+}
+
+/** An authorization server, whose refresh tokens are good for one use, and the MCP server that it guards. */
 async function authorized({
-  denies = false,
+  back: brought = { code: "code-1" },
   hostile = {},
-}: { denies?: boolean; hostile?: Readonly<Record<string, (response: ServerResponse) => unknown>> } = {}) {
+  token = {},
+  metadata = {},
+  client: registration = {},
+  scope,
+}: Authorizing = {}) {
   const registered: { redirect_uris: string[] }[] = [];
   const grants: URLSearchParams[] = [];
   let challenge = "";
   let given = 0;
+  let [refresh, isEnded] = ["", false];
   const server = await serve((request, body, response) => {
     const { pathname, searchParams, origin } = new URL(request.url ?? "/", server.url);
     const answer = hostile[pathname];
@@ -121,17 +173,18 @@ async function authorized({
         registration_endpoint: `${origin}/register`,
         response_types_supported: ["code"],
         code_challenge_methods_supported: ["S256"],
+        ...metadata,
       });
     if (pathname === "/register") {
       const client = JSON.parse(body.toString()) as { redirect_uris: string[] };
       registered.push(client);
-      return json(response, 201, { ...client, client_id: `client-${registered.length}` });
+      return json(response, 201, { ...client, client_id: `client-${registered.length}`, ...registration });
     }
     if (pathname === "/authorize") {
       challenge = searchParams.get("code_challenge") ?? "";
       const back = new URL(searchParams.get("redirect_uri") ?? "");
       back.searchParams.set("state", searchParams.get("state") ?? "");
-      back.searchParams.set(denies ? "error" : "code", denies ? "access_denied" : "code-1");
+      for (const [name, value] of Object.entries(brought)) back.searchParams.set(name, value);
       return response.writeHead(302, { location: back.href }).end();
     }
     if (pathname === "/token") {
@@ -143,17 +196,28 @@ async function authorized({
           .digest("base64url") === challenge;
       if (grant.get("grant_type") === "authorization_code" && !verified)
         return json(response, 400, { error: "invalid_grant" });
+      if (grant.get("grant_type") === "refresh_token" && (isEnded || grant.get("refresh_token") !== refresh))
+        return json(response, 400, { error: "invalid_grant" });
       given += 1;
+      refresh = `refresh-${given}-secret`;
       return json(response, 200, {
         access_token: `access-${given}-secret`,
         token_type: "Bearer",
-        refresh_token: "refresh-secret",
+        refresh_token: refresh,
+        ...token,
       });
     }
     if (request.method !== "POST") return response.writeHead(405).end();
+    const isNarrow = scope !== undefined && body.includes("tools/call");
+    if (isNarrow && bearerOf(request) === `access-${given}-secret`)
+      return response
+        .writeHead(403, {
+          "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}", error_description="Writes need more"`,
+        })
+        .end();
     if (bearerOf(request) === `access-${given}-secret`) return answerMcp(body, response, bearerOf(request));
-    const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`;
-    return response.writeHead(401, { "www-authenticate": `Bearer resource_metadata="${metadata}"` }).end();
+    const resource = `${origin}/.well-known/oauth-protected-resource/mcp`;
+    return response.writeHead(401, { "www-authenticate": `Bearer resource_metadata="${resource}"` }).end();
   });
   return {
     server,
@@ -161,6 +225,10 @@ async function authorized({
     grants,
     expire: () => {
       given += 1;
+    },
+    end: () => {
+      given += 1;
+      isEnded = true;
     },
   };
 }
@@ -210,8 +278,135 @@ describe("OAuth", () => {
     ]);
   });
 
+  test("calls of two sources at the expiry of one store refresh once, and all are made", async () => {
+    const { server, grants, expire } = await authorized();
+    await using _ = server;
+    const { opened, onAddress } = person();
+    const store = newStore();
+    await using one = await sourceOf(server, { store, onAddress });
+    await using other = await sourceOf(server, { store, onAddress });
+    const ask = async ({ tools }: typeof one) =>
+      (
+        await run(
+          tools,
+          "return Promise.all([1, 2, 3, 4].map(() => tools.web.echo({}).catch(({ message }) => message)))",
+        )
+      ).outcome;
+    for (let times = 1; times <= 2; times += 1) {
+      expire();
+      for (const outcome of await Promise.all([ask(one), ask(other)]))
+        expect(outcome).toMatchObject({ value: Array.from({ length: 4 }, () => expect.stringContaining("given")) });
+      expect([opened.length, grants.length]).toEqual([1, 1 + times]);
+    }
+  });
+
+  test.each<[string, Authorizing]>([
+    ["with a refresh token", {}],
+    ["without a refresh token", { token: { refresh_token: undefined } }],
+  ])("a grant %s that has ended is asked for again, once for calls at once", async (_what, how) => {
+    const { server, end } = await authorized(how);
+    await using _ = server;
+    const { opened, onAddress } = person();
+    await using source = await sourceOf(server, { store: newStore(), onAddress });
+    end();
+    const { outcome } = await run(
+      source.tools,
+      "return Promise.all([1, 2, 3].map(() => tools.web.echo({}).catch(({ message }) => message)))",
+    );
+    expect(outcome).toMatchObject({ value: Array.from({ length: 3 }, () => expect.stringContaining("given")) });
+    expect(opened).toHaveLength(2);
+  });
+
+  test.each<[string, (to: ServerResponse) => unknown, RegExp]>([
+    ["answers 503", (to) => json(to, 503, { error: "down" }), /gave no tokens, and says: "down"/],
+    ["answers with a page", (to) => to.writeHead(502).end("<html>"), /does not refresh tokens at the moment/],
+    ["breaks off", (to) => to.destroy(), /does not refresh tokens at the moment/],
+  ])("a token endpoint that %s for a moment asks no person, and loses no token", async (_what, fail, told) => {
+    const hostile: NonNullable<Authorizing["hostile"]> & { "/token"?: (to: ServerResponse) => unknown } = {};
+    const { server, expire } = await authorized({ hostile });
+    await using _ = server;
+    const { opened, onAddress } = person();
+    await using source = await sourceOf(server, { store: newStore(), onAddress });
+    expire();
+    hostile["/token"] = fail;
+    expect(await call(source.tools, "web.echo({})")).toMatchObject({
+      message: expect.stringMatching(told) as string,
+    });
+    delete hostile["/token"];
+    expect(await call(source.tools, "web.echo({})")).toMatchObject({ code: "handler_failed" });
+    expect(opened).toHaveLength(1);
+  });
+
+  test.each<[string, Authorizing]>([
+    ["a token", { token: { scope: null, id_token: null, refresh_token: "", expires_in: null } }],
+    ["a registration", { client: { client_uri: "", logo_uri: null, client_secret: null, jwks_uri: "" } }],
+    ["metadata", { metadata: { revocation_endpoint: null, scopes_supported: null, service_documentation: "" } }],
+  ])("null and empty texts in %s are absent", async (_what, how) => {
+    const { server } = await authorized(how);
+    await using _ = server;
+    await using source = await sourceOf(server, { store: newStore(), onAddress: person().onAddress });
+    expect(await call(source.tools, "web.echo({})")).toMatchObject({ code: "handler_failed" });
+  });
+
+  test.each<[string, Authorizing, RegExp]>([
+    ["registers nobody", { metadata: { registration_endpoint: null } }, /registers no clients by itself: .*`clientId`/],
+    [
+      "refuses to register",
+      { hostile: { "/register": (to) => json(to, 403, { error: "x", error_description: "Only partners" }) } },
+      /has not registered this client: .*`clientId`.*, and says: "x: Only partners"/,
+    ],
+    [
+      "sends the person back with an error",
+      { back: { error: "invalid_scope", error_description: "No such scope" } },
+      /not allowed by the person, or by its server, and says: "invalid_scope: No such scope"/,
+    ],
+    [
+      "gives no tokens",
+      { hostile: { "/token": (to) => json(to, 400, { error: "odd", error_description: "x".repeat(9000) }) } },
+      /gave no tokens, and says: "odd: x/,
+    ],
+    ["has another issuer", { metadata: { issuer: "https://other.example" } }, /gives no access: .*other\.example/],
+  ])("an authorization server that %s is told in its own words, within bounds", async (_what, how, told) => {
+    const { server } = await authorized(how);
+    await using _ = server;
+    const failed = sourceOf(server, { store: newStore(), onAddress: person().onAddress });
+    const { code, message } = (await failed.catch((error: unknown) => error)) as { code: string; message: string };
+    expect([code, message]).toEqual(["source_unavailable", expect.stringMatching(told)]);
+    expect(message).not.toContain("cannot be reached");
+    expect(message.length).toBeLessThan(1500);
+  });
+
+  test("a call that needs a wider scope asks the person for it once, and then says what its server wants", async () => {
+    const { server } = await authorized({ scope: "write:x" });
+    await using _ = server;
+    const { opened, onAddress } = person();
+    await using source = await sourceOf(server, { store: newStore(), onAddress });
+    const said = 'is not enough, and says: "insufficient_scope: Writes need more: write:x".';
+    for (let times = 0; times < 2; times += 1)
+      expect(await call(source.tools, "web.echo({})")).toMatchObject({
+        message: expect.stringContaining(said) as string,
+      });
+    expect(opened.map((address) => new URL(address).searchParams.get("scope"))).toEqual([null, "write:x"]);
+  });
+
+  test("a process that does nothing else stays alive while a person signs in, and no longer", async () => {
+    const { server } = await authorized();
+    await using _ = server;
+    const listening = () => process.getActiveResourcesInfo().filter((one) => one === "TCPServerWrap").length;
+    let meanwhile = 0;
+    const { onAddress } = person();
+    await using source = await sourceOf(server, {
+      store: newStore(),
+      onAddress: (address) => {
+        meanwhile = listening();
+        onAddress(address);
+      },
+    });
+    expect([meanwhile, source.tools.length]).toEqual([listening() + 1, 1]);
+  });
+
   test("a person who declines, and one who never comes, are told in one sentence", async () => {
-    const { server } = await authorized({ denies: true });
+    const { server } = await authorized({ back: { error: "access_denied" } });
     await using _ = server;
     const { onAddress } = person();
     const message = expect.stringContaining("was not allowed") as string;
@@ -290,7 +485,13 @@ describe("OAuth", () => {
 
 test("a port that is taken is refused if it was asked for, and another is taken and kept if not", async () => {
   const open = (more: object) =>
-    OAuthClient.open("web", URL_OF_SERVER, readOAuth({ store: newStore(), ...more }), () => {});
+    OAuthClient.open({
+      mcp: {} as never,
+      source: "web",
+      serverUrl: URL_OF_SERVER,
+      options: readOAuth({ store: newStore(), ...more }),
+      onToken: () => {},
+    });
   const one = await open({});
   const port = Number(new URL(one.redirectUrl).port);
   await expect(open({ port })).rejects.toMatchObject({

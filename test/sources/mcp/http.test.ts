@@ -279,6 +279,21 @@ testOfAll(
   },
 );
 
+test.each([
+  ["a host that is not there", "http://nothing.invalid/mcp", /its host is not known here \(E\w+: .*nothing\.invalid/],
+  ["a port on which nothing listens", "closed", /nothing listens at its address \(ECONNREFUSED/],
+  ["https of a server without TLS", "https", /does not speak TLS there.*http:\/\/.*wrong version/],
+])("why %s was not reached is told to the developer", async (_what, address, told) => {
+  await using server = await serve(() => {});
+  const closed = await serve(() => {});
+  await closed[Symbol.asyncDispose]();
+  const url = { https: server.url.replace("http:", "https:"), closed: closed.url }[address] ?? address;
+  await expect(fromMcp({ name: "web", url }, READ)).rejects.toMatchObject({
+    code: "source_unavailable",
+    message: expect.stringMatching(told),
+  });
+});
+
 test("a server that does not answer is given up after connectTimeoutMs", async () => {
   await using server = await serve(() => {});
   await expect(sourceOf(server, { connectTimeoutMs: 200 })).rejects.toMatchObject({

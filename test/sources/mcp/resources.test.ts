@@ -403,11 +403,7 @@ test.each<readonly [string, (uri: string) => object, string]>([
     () => ({ failure: { code: -32002, message: "no" } }),
     "handler_failed: .* has not found",
   ],
-  [
-    "another error",
-    () => ({ failure: { code: -32603, message: "no" } }),
-    "source_unavailable: .* refused the request",
-  ],
+  ["another error", () => ({ failure: { code: -32603, message: "no" } }), "source_unavailable: .* refused the request"],
   ["bytes that are too large", (uri) => ({ contents: [{ uri, blob: BIG }] }), "result_too_large: "],
   ["a text that is too large", (uri) => ({ contents: [{ uri, text: BIG }] }), "result_too_large: "],
 ])("a server that gives %s fails its call in words", async (_what, read, expected) => {

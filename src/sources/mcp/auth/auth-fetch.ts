@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { deadline } from "../../../clock.ts";
 import { isPublicAddress } from "../../../untrusted/public-address.ts";
 import { ByteList } from "../../../values/byte-list.ts";
+import { isFields } from "../../../values/fields.ts";
 import { MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
 
 /** Maximum bytes of an answer. Metadata and tokens have some kilobytes. */
@@ -44,7 +45,18 @@ async function wholeAnswer(response: Response, url: URL): Promise<Response> {
   }
   const { status, statusText, headers } = response;
   const hasBody = status !== 204 && status !== 205 && status !== 304;
-  const whole = new Response(hasBody ? new Uint8Array(read.take()) : null, { status, statusText, headers });
+  const whole = new Response(hasBody ? withoutEmpty(read.take().toString()) : null, { status, statusText, headers });
   Object.defineProperty(whole, "url", { value: url.href });
   return whole;
+}
+
+/** Many servers write null, or an empty text, for a field that an answer does not have. */
+function withoutEmpty(body: string): string {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (!isFields(value)) return body;
+    return JSON.stringify(Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== "")));
+  } catch {
+    return body;
+  }
 }

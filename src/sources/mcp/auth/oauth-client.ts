@@ -5,11 +5,15 @@ import type { AddressInfo } from "node:net";
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { deadline } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
+import { reasonOf } from "../wire/reason.ts";
 import { type Fields, isFields, textOf } from "../../../values/fields.ts";
 import type { McpPackage } from "../wire/load-client.ts";
+import type { Access } from "../wire/http-wire.ts";
+import { MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
 import { authFetch } from "./auth-fetch.ts";
 import type { ReadOAuth } from "./auth-option.ts";
-import { TokenStore } from "./token-store.ts";
+import { NeedsPerson, NoAccess, wordsIn, wordsOf } from "./no-access.ts";
+import { ALONE_MS, TokenStore } from "./token-store.ts";
 
 const PATH = "/callback";
 const DONE = "You may close this page.\n";
@@ -22,7 +26,9 @@ type Registered = ReturnType<OAuthClientProvider["clientInformation"]>;
  * This package as an OAuth client of one server: PKCE, registration and refreshing are the MCP package's. A person opens
  * an address, allows it there, and is sent back to a port of this machine.
  */
-export class OAuthClient implements OAuthClientProvider {
+export class OAuthClient implements OAuthClientProvider, Access {
+  readonly #mcp: McpPackage;
+  readonly #serverUrl: string;
   readonly #options: ReadOAuth;
   readonly #source: string;
   readonly #file: TokenStore;
@@ -32,11 +38,20 @@ export class OAuthClient implements OAuthClientProvider {
   #server: Server | undefined;
   #port = 0;
   #verifier = "";
+  /** What a person has to open before the server takes a request. */
   #address: URL | undefined;
+  #asking: Promise<void> | undefined;
+  /** Scopes that a person was asked for beyond those of the tokens. */
+  readonly #widened = new Set<string>();
+  #last: Promise<unknown> = Promise.resolve();
+  /** Of the latest request for tokens or a registration: why it failed, in the words of who answered, and whether it may be made again. */
+  #failure: { readonly said?: string | undefined; readonly isPassing: boolean } | undefined;
   #discovered: Discovered | undefined;
   #onCallback: ((params: URLSearchParams) => void) | undefined;
 
-  private constructor(source: string, serverUrl: string, options: ReadOAuth, onToken: (token: string) => void) {
+  private constructor({ mcp, source, serverUrl, options, onToken }: OAuthParts) {
+    this.#mcp = mcp;
+    this.#serverUrl = serverUrl;
     this.#source = source;
     this.#onToken = onToken;
     this.#options = options;
@@ -44,13 +59,8 @@ export class OAuthClient implements OAuthClientProvider {
   }
 
   /** Rejects with `option_invalid` for a store that cannot be used, and for a port that is taken. */
-  static async open(
-    source: string,
-    serverUrl: string,
-    options: ReadOAuth,
-    onToken: (token: string) => void,
-  ): Promise<OAuthClient> {
-    const client = new OAuthClient(source, serverUrl, options, onToken);
+  static async open(parts: OAuthParts): Promise<OAuthClient> {
+    const client = new OAuthClient(parts);
     await client.#listen();
     return client;
   }
@@ -91,40 +101,108 @@ export class OAuthClient implements OAuthClientProvider {
     return true;
   }
 
-  /** Whether a person must open an address before the server takes a request. */
-  get needsPerson(): boolean {
-    return this.#address !== undefined;
+  token(): string | undefined {
+    return textOf(this.tokens(), "access_token");
   }
 
-  /** Shows the address, waits until the person is back, and gets the tokens. Rejects with `source_unavailable`. */
-  async askPerson(mcp: McpPackage, serverUrl: string, signal: AbortSignal): Promise<void> {
-    const address = String(this.#address);
-    this.#address = undefined;
+  /**
+   * Another token after the server has refused one, or one with too few scopes: refreshed by one call and one process at a
+   * time, because a refresh token may be good for one use. Rejects with `NeedsPerson`, or with why there is none.
+   */
+  refused(token: string | undefined, response: Response, signal: AbortSignal): Promise<string | undefined> {
+    const renewed = this.#last.then(() => this.#file.alone(() => this.#renew(token, response), signal));
+    this.#last = renewed.catch(() => {});
+    return renewed;
+  }
+
+  async #renew(token: string | undefined, response: Response): Promise<string | undefined> {
+    const { resourceMetadataUrl, scope, error, errorDescription } = this.#mcp.extractWWWAuthenticateParams(response);
+    const isTooNarrow = response.status === 403;
+    const kept = this.token();
+    if (kept !== token && kept !== undefined) return kept;
+    const wanted = isTooNarrow ? this.#mcp.computeScopeUnion(textOf(this.tokens(), "scope"), scope) : scope;
+    if (this.#address) throw new NeedsPerson("a person has to allow it");
+    if (isTooNarrow && this.#widened.has(wanted ?? "")) {
+      const said = wordsOf({ error, error_description: errorDescription, scope });
+      throw new NoAccess("what a person has allowed is not enough", { said });
+    }
+    if (isTooNarrow) this.#widened.add(wanted ?? "");
+    const options = { resourceMetadataUrl, scope: wanted, forceReauthorization: isTooNarrow };
+    if ((await this.#auth(options, deadline(ALONE_MS))) === "AUTHORIZED") return this.token();
+    if (!isTooNarrow && this.#failure?.isPassing) {
+      this.#address = undefined;
+      throw new NoAccess("its authorization server does not refresh tokens at the moment", this.#words);
+    }
+    throw new NeedsPerson("a person has to allow it");
+  }
+
+  async #auth(options: object, signal: AbortSignal): Promise<string> {
+    this.#failure = undefined;
+    const server = new URL(this.#serverUrl);
+    const fetchFn = async (input: string | URL, init: RequestInit = {}) => {
+      const isAsking = init.method === "POST";
+      if (isAsking) this.#failure = { isPassing: true };
+      const response = await authFetch(server, input, { ...init, signal });
+      if (isAsking && !response.ok)
+        this.#failure = { said: wordsIn(await response.clone().text()), isPassing: response.status >= 500 };
+      else if (isAsking) this.#failure = undefined;
+      return response;
+    };
+    try {
+      return await this.#mcp.auth(this, { ...options, serverUrl: this.#serverUrl, fetchFn });
+    } catch (error) {
+      if (error instanceof MessageTooLarge || error instanceof MalformedMessage || PortcullisError.is(error))
+        throw error;
+      const detail = error instanceof Error ? reasonOf(error) : undefined;
+      throw new NoAccess(this.#why(), { ...this.#words, detail, cause: error });
+    }
+  }
+
+  get #words(): { readonly said?: string | undefined } {
+    return { said: this.#failure?.said };
+  }
+
+  #why(): string {
+    if (this.clientInformation()) return "its authorization server gave no tokens";
+    const metadata = this.#discovered?.authorizationServerMetadata;
+    const isOffered = !metadata || metadata.registration_endpoint !== undefined;
+    return `its authorization server ${isOffered ? "has not registered this client" : "registers no clients by itself"}: register one there, and give its \`clientId\` in \`auth\``;
+  }
+
+  /** Shows the address, waits until the person is back, and gets the tokens. Rejects with `NoAccess`. One person is asked at a time. */
+  askPerson(signal: AbortSignal): Promise<void> {
+    this.#asking ??= this.#askPerson(signal).finally(() => {
+      this.#asking = undefined;
+      this.#address = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #askPerson(signal: AbortSignal): Promise<void> {
+    if (!this.#address) return;
     const { waitMs, onAddress = printAddress(this.#source) } = this.#options;
     const back = Promise.withResolvers<URLSearchParams>();
     this.#onCallback = back.resolve;
     const over = AbortSignal.any([signal, deadline(waitMs)]);
-    const onOver = () => back.reject(this.#failed(`was not allowed within ${waitMs} ms`));
+    const onOver = () => back.reject(new NoAccess(`it was not allowed within ${waitMs} ms`));
     over.addEventListener("abort", onOver, { once: true });
+    // A process that does nothing else waits for the person.
+    this.#server?.ref();
     try {
-      onAddress(address);
+      onAddress(this.#address.href);
       const params = await back.promise;
       const authorizationCode = params.get("code");
-      if (!authorizationCode) throw this.#failed("was not allowed by the person, or by its server");
+      if (!authorizationCode)
+        throw new NoAccess("it was not allowed by the person, or by its server", {
+          said: wordsOf(Object.fromEntries(params)),
+        });
       const iss = params.get("iss");
-      const fetchFn = (input: string | URL, init?: RequestInit) =>
-        authFetch(new URL(serverUrl), input, { ...init, signal: over });
-      await mcp.auth(this, { serverUrl, authorizationCode, fetchFn, ...(iss === null ? {} : { iss }) });
-    } catch (error) {
-      throw PortcullisError.is(error) ? error : this.#failed("gave no tokens for the code", error);
+      await this.#auth({ authorizationCode, ...(iss === null ? {} : { iss }) }, over);
     } finally {
+      this.#server?.unref();
       over.removeEventListener("abort", onOver);
       this.#onCallback = undefined;
     }
-  }
-
-  #failed(why: string, cause?: unknown): PortcullisError {
-    return new PortcullisError("source_unavailable", `MCP server "${this.#source}": access to it ${why}.`, { cause });
   }
 
   // ---- what the MCP package asks ---------------------------------------------------------------------------------
@@ -206,6 +284,14 @@ export class OAuthClient implements OAuthClientProvider {
   #keep(changed: Fields): void {
     this.#file.write({ ...this.#file.read(), ...changed });
   }
+}
+
+export interface OAuthParts {
+  readonly mcp: McpPackage;
+  readonly source: string;
+  readonly serverUrl: string;
+  readonly options: ReadOAuth;
+  readonly onToken: (token: string) => void;
 }
 
 function keptIn(kept: Fields, name: string): Fields | undefined {

@@ -1,11 +1,18 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
+import { now, pause } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { type Fields, isFields } from "../../../values/fields.ts";
 
 /** Bytes of the file that are read. */
 const MOST_BYTES = 256 * 1024;
+
+/** How long one process may have the credentials of a server for itself, in milliseconds. */
+export const ALONE_MS = 20_000;
+/** After this time the process that had them is gone. */
+const GONE_MS = ALONE_MS + 5000;
+const LOOK_MS = 50;
 
 /** The credentials of one server, in a file that its owner alone may read. The file may have those of other servers too. */
 export class TokenStore {
@@ -53,7 +60,33 @@ export class TokenStore {
     renameSync(beside, this.#file);
   }
 
+  /** Changes what is kept of the server while no other process does: `change` takes at most `ALONE_MS`. */
+  async alone<Value>(change: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    const lock = `${this.#file}.${hash("sha256", this.#server).slice(0, 16)}.lock`;
+    mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
+    for (; !taken(lock); await pause(LOOK_MS, { signal })) {
+      signal.throwIfAborted();
+      const at = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      if (at > 0 && now() - at > GONE_MS) rmSync(lock, { force: true });
+    }
+    try {
+      return await change();
+    } finally {
+      rmSync(lock, { force: true });
+    }
+  }
+
   #refused(why: string): PortcullisError {
     return new PortcullisError("option_invalid", `fromMcp({ auth: { store } }): ${this.#file}: ${why}.`);
+  }
+}
+
+function taken(lock: string): boolean {
+  try {
+    writeFileSync(lock, "", { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
   }
 }

@@ -68,6 +68,10 @@ export class Channel implements Transport {
     return this.#wire.hasExchanges;
   }
 
+  get hasSession(): boolean {
+    return this.#wire.hasSession === true;
+  }
+
   get isOpen(): boolean {
     return this.#closed === undefined;
   }

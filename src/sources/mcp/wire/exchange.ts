@@ -5,12 +5,22 @@ export const RESUME_MS = { least: 100, most: 60_000 } as const;
 /** How often the stream of one call is resumed: in all, and one time after the other without any event. */
 const RESUMES = { most: 1000, quiet: 5 } as const;
 
+/** What a response with an error's status says of itself. */
+export interface Refusal {
+  /** Why, in the server's own words. */
+  readonly said?: string | undefined;
+  /** Whether the server asks for other credentials. */
+  readonly isChallenge?: boolean;
+}
+
 /** One request over HTTP and its reply, which may come in several streams. */
 export class Exchange {
   /** Undefined for a message that is no request. */
   readonly id: MessageId | undefined;
   /** Whether the reply is a document, which holds the answer if there is any. */
   isDocument = false;
+  /** Of its latest request, if that was refused. */
+  refusal: Refusal | undefined;
   /** Events of its streams so far. */
   news = 0;
   /** Id of the event after which its stream was resumed last. */

@@ -1,11 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { StreamableHTTPClientTransport, StreamableHTTPClientTransportOptions } from "@modelcontextprotocol/client";
+import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { after, cancel, monotonic, pause, type Timer } from "../../../clock.ts";
 import { ByteList } from "../../../values/byte-list.ts";
 import { EventCutter } from "../../../values/event-cutter.ts";
-import { authFetch } from "../auth/auth-fetch.ts";
-import { Exchange, RESUME_MS } from "./exchange.ts";
+import { PortcullisError } from "../../../errors.ts";
+import { NoAccess, wordsIn, wordsOf } from "../auth/no-access.ts";
+import { Exchange, type Refusal, RESUME_MS } from "./exchange.ts";
 import type { McpPackage } from "./load-client.ts";
+import { reasonOf } from "./reason.ts";
 import {
   ConnectionLost,
   MalformedMessage,
@@ -40,7 +42,12 @@ const RESUMING = {
 const EVENT_ID_LENGTH = 4096;
 
 /** How requests get their tokens: of a function, or of OAuth. */
-export type Access = NonNullable<StreamableHTTPClientTransportOptions["authProvider"]>;
+export interface Access {
+  /** Of the next request; undefined for none. */
+  token(): string | undefined | Promise<string | undefined>;
+  /** Another token after the server has refused one by this response, to send the request once more with; undefined for none. */
+  refused(token: string | undefined, response: Response, signal: AbortSignal): Promise<string | undefined>;
+}
 
 export interface HttpAddress {
   readonly url: string;
@@ -71,6 +78,10 @@ export class HttpWire implements Wire {
     this.#access = access;
   }
 
+  get hasSession(): boolean {
+    return this.#transport?.sessionId !== undefined;
+  }
+
   async start(events: WireEvents): Promise<void> {
     this.#events = events;
     const transport = new this.#mcp.StreamableHTTPClientTransport(this.#url, {
@@ -78,7 +89,6 @@ export class HttpWire implements Wire {
       redirectPolicy: "same-origin",
       reconnectionOptions: RESUMING,
       reconnectionScheduler: (reconnect, delayMs) => this.#resumeLater(reconnect, delayMs),
-      ...(this.#access && { authProvider: this.#access }),
     });
     this.#transport = transport;
     Object.assign(transport, {
@@ -109,7 +119,7 @@ export class HttpWire implements Wire {
         }),
       );
     } catch (error) {
-      throw exchange.ended ?? error;
+      throw exchange.ended ?? this.#explained(error, exchange.refusal);
     }
     if (id !== undefined && exchange.isDocument)
       events.onFailed(id, new MalformedMessage("The reply does not answer the request."));
@@ -126,7 +136,7 @@ export class HttpWire implements Wire {
     for (const timer of this.#resuming) cancel(timer);
     if (!transport) return;
     // The server is told that its session is over; a server that does not answer will find out.
-    if (transport.sessionId !== undefined) {
+    if (this.hasSession) {
       const told = transport.terminateSession().catch(() => {});
       await Promise.race([told, pause(GOODBYE_MS, { ref: false })]);
     }
@@ -139,13 +149,7 @@ export class HttpWire implements Wire {
 
   async #fetch(input: string | URL, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
-    // Redirects are followed within the origin only. This check does not rely on that.
-    if (new URL(input).origin === this.#url.origin)
-      for (const [name, value] of Object.entries(this.#headers)) headers.set(name, value);
-    // The package also asks for what OAuth needs.
     const isGoodbye = init.method === "DELETE";
-    if (!isGoodbye && !headers.get("accept")?.includes("text/event-stream"))
-      return authFetch(this.#url, input, { ...init, headers });
     const exchange = isGoodbye ? undefined : this.#exchanges.getStore();
     const isStreamAsked = init.method === "GET";
     const isResume = isStreamAsked && exchange?.id !== undefined;
@@ -158,12 +162,44 @@ export class HttpWire implements Wire {
       const tooLong = new MalformedMessage("The id of an event is too long to resume its stream.");
       throw exchange?.end(tooLong) ?? tooLong;
     }
-    const response = await fetch(input, { ...init, headers });
+    const response = await this.#ask(new URL(input), { ...init, headers }, !isGoodbye);
+    if (exchange && !response.ok)
+      exchange.refusal = {
+        said: this.#challengeOf(response),
+        isChallenge: response.headers.has("www-authenticate"),
+      };
     if (isResume && FINAL.has(response.status)) exchange.end(this.#refusal(response.status));
     const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
     if (exchange && response.ok && !isStream) exchange.isDocument = true;
     if (exchange?.id !== undefined && UNANSWERED.has(response.status)) exchange.isDocument = true;
     return this.#bounded(response, isStream, exchange);
+  }
+
+  /** Sends a request, once more with another token if the server does not take the first. */
+  async #ask(url: URL, init: RequestInit & { readonly headers: Headers }, renews: boolean): Promise<Response> {
+    // Redirects are followed within the origin only. This check does not rely on that.
+    const isOwn = url.origin === this.#url.origin;
+    const access = isOwn ? this.#access : undefined;
+    const send = (token: string | undefined) => {
+      if (token !== undefined) init.headers.set("authorization", `Bearer ${token}`);
+      if (isOwn) for (const [name, value] of Object.entries(this.#headers)) init.headers.set(name, value);
+      return fetch(url, init);
+    };
+    const token = await access?.token();
+    const response = await send(token);
+    const isRefused = response.status === 401 || this.#challengeOf(response)?.startsWith("insufficient_scope");
+    if (!access || !renews || !isRefused) return response;
+    const signal = init.signal ?? new AbortController().signal;
+    const next = await access.refused(token, response, signal);
+    if (next === undefined) return response;
+    await response.body?.cancel();
+    return send(next);
+  }
+
+  /** What a response says in its header of why it refuses the request. */
+  #challengeOf(response: Response): string | undefined {
+    const { error, errorDescription, scope } = this.#mcp.extractWWWAuthenticateParams(response);
+    return error === undefined ? undefined : wordsOf({ error, error_description: errorDescription, scope });
   }
 
   /** Has the package ask for the rest of a broken stream by the id of its last event, and bounds how often and when it does. */
@@ -223,32 +259,32 @@ export class HttpWire implements Wire {
     return bounded;
   }
 
-  #refusal(status: number): SessionEnded | HttpRefusal {
-    if (status === 404 && this.#transport?.sessionId !== undefined)
-      return new SessionEnded("The server has ended the session.");
-    return new HttpRefusal(status);
+  #refusal(status: number, about?: Refusal): SessionEnded | HttpRefusal {
+    if (status === 404 && this.hasSession) return new SessionEnded("The server has ended the session.");
+    return new HttpRefusal(status, about);
   }
 
   explain(error: unknown): unknown {
-    const { SdkHttpError, SdkErrorCode, SdkError, UnauthorizedError } = this.#mcp;
-    if (error instanceof MessageTooLarge || error instanceof ConnectionLost || error instanceof MalformedMessage)
-      return error;
-    if (error instanceof UnauthorizedError) return new HttpRefusal(401);
+    return this.#explained(error);
+  }
+
+  #explained(error: unknown, about: Refusal = {}): unknown {
+    const { SdkHttpError, SdkErrorCode, SdkError, InsufficientScopeError } = this.#mcp;
+    if (KNOWN.some((known) => error instanceof known) || PortcullisError.is(error)) return error;
+    if (error instanceof InsufficientScopeError) return new HttpRefusal(403, about);
     if (error instanceof SdkHttpError) {
-      return this.#refusal(error.data.status);
+      const { status, text } = error.data;
+      const { said = typeof text === "string" ? wordsIn(text) : undefined } = about;
+      return this.#refusal(status, { ...about, said });
     }
     if (isUnreadable(error)) return unreadable(error);
     if (error instanceof SdkError) {
-      if (error.cause !== undefined) return this.explain(error.cause);
+      if (error.cause !== undefined) return this.#explained(error.cause, about);
       return error.code === SdkErrorCode.ClientHttpUnexpectedContent
         ? new MalformedMessage("The reply has an unexpected type.", { cause: error })
         : error;
     }
-    // What `fetch` throws has the reason in its cause.
-    const { cause } = error as { readonly cause?: { readonly code?: unknown } };
-    return new ConnectionLost(typeof cause?.code === "string" ? cause.code : "The connection broke off.", {
-      cause: error,
-    });
+    return new ConnectionLost(error instanceof Error ? reasonOf(error) : "The connection broke off.", { cause: error });
   }
 }
 
@@ -272,9 +308,17 @@ export class SessionEnded extends ConnectionLost {}
 export class HttpRefusal extends Error {
   override readonly name = "HttpRefusal";
   readonly status: number;
+  readonly said: string | undefined;
+  /** Whether it may be the session, and not the request or the access, that the server does not take. */
+  readonly mayBeSession: boolean;
 
-  constructor(status: number) {
+  constructor(status: number, { said, isChallenge = false }: Refusal = {}) {
     super(`The server answered with the status ${status}.`);
     this.status = status;
+    this.said = said;
+    this.mayBeSession = status >= 400 && status < 500 && status !== 408 && status !== 429 && !isChallenge;
   }
 }
+
+/** Errors that say already what has become of a request. */
+const KNOWN = [MessageTooLarge, ConnectionLost, MalformedMessage, NoAccess, HttpRefusal] as const;

@@ -22,6 +22,8 @@ export interface WireEvents {
 export interface Wire {
   /** Whether each request has an exchange of its own, which is ended by its signal. */
   readonly hasExchanges: boolean;
+  /** Whether the server has given a session, which it may forget. */
+  readonly hasSession?: boolean;
   start(events: WireEvents): Promise<void>;
   send(message: Message, options: SendOptions): Promise<void>;
   setProtocolVersion?(version: string): void;

@@ -1,0 +1,46 @@
+import { fieldOf, textOf } from "../../../values/fields.ts";
+
+export interface NoAccessParts {
+  /** What the server, or its authorization server, answered: text of others. */
+  readonly said?: string | undefined;
+  /** For the developer alone: it may name hosts and what happened on this machine. */
+  readonly detail?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** There is no access to a server, for a reason that is not the connection's. */
+export class NoAccess extends Error {
+  /** The MCP package passes an error of this name on as it is. */
+  override readonly name = "UnauthorizedError";
+  readonly said: string | undefined;
+  readonly detail: string | undefined;
+
+  constructor(why: string, { said, detail, cause }: NoAccessParts = {}) {
+    super(why, { cause });
+    this.said = said;
+    this.detail = detail;
+  }
+}
+
+/** A person has to allow access before the server takes a request. */
+export class NeedsPerson extends NoAccess {}
+
+/** What a body or a header says of a refusal, by the fields that OAuth and JSON-RPC have for it; undefined if it says nothing. */
+export function wordsOf(refusal: unknown): string | undefined {
+  const error = fieldOf(refusal, "error");
+  const words = [
+    typeof error === "string" ? error : textOf(error, "message"),
+    textOf(refusal, "error_description"),
+    textOf(refusal, "scope"),
+  ].filter((one) => one);
+  return words.length === 0 ? undefined : words.join(": ");
+}
+
+/** `wordsOf` what may be JSON. */
+export function wordsIn(body: string): string | undefined {
+  try {
+    return wordsOf(JSON.parse(body));
+  } catch {
+    return undefined;
+  }
+}
