@@ -9,7 +9,7 @@ import { readOAuth } from "./auth/auth-option.ts";
 import { NeedsPerson, NoAccess } from "./auth/no-access.ts";
 import { OAuthClient } from "./auth/oauth-client.ts";
 import { tokenAccess } from "./auth/token-access.ts";
-import { type Access, HttpRefusal, SessionEnded } from "./wire/http-wire.ts";
+import { type Access, HttpRefusal } from "./wire/http-wire.ts";
 import { loadMcp, type McpPackage } from "./wire/load-client.ts";
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
@@ -258,7 +258,6 @@ export class McpSource implements AsyncDisposable {
         });
         return method.value(result, called, this.#text);
       } catch (error) {
-        if (error instanceof SessionEnded && this.#session === session) void session.close();
         signal.throwIfAborted();
         this.#closing.signal.throwIfAborted();
         if (PortcullisError.is(error)) throw error;

@@ -1,9 +1,9 @@
 import type { Client } from "@modelcontextprotocol/client";
 import type { OutputTail } from "../../values/output-tail.ts";
-import { Channel } from "./wire/channel.ts";
+import { Channel, ProtocolFailure, type RequestOptions } from "./wire/channel.ts";
 import type { Dialogue } from "./wire/dialogue.ts";
 import { readAnswers, type Reply } from "./elicitation.ts";
-import { type Access, HttpWire } from "./wire/http-wire.ts";
+import { type Access, HttpRefusal, HttpWire, SessionEnded } from "./wire/http-wire.ts";
 import type { McpPackage } from "./wire/load-client.ts";
 import type { ReadServer } from "./mcp-options.ts";
 import { shorterSpan } from "./list-again.ts";
@@ -156,15 +156,11 @@ export class Session {
     const cut = (how: string) => ({ problem: `The list of tools is cut off ${how}.`, holdsMs });
     let room = LIST.megabytes * 1024 * 1024;
     for (let pages = 0; pages < LIST.pages; pages += 1) {
-      const { tools, nextCursor, ttlMs } = await this.#channel.request(
-        "tools/list",
-        cursor === undefined ? {} : { cursor },
-        {
-          signal,
-          maxBytes: LIST.pageBytes,
-          envelope: this.#envelope,
-        },
-      );
+      const { tools, nextCursor, ttlMs } = await this.#request("tools/list", cursor === undefined ? {} : { cursor }, {
+        signal,
+        maxBytes: LIST.pageBytes,
+        envelope: this.#envelope,
+      });
       // Older versions of the protocol know no such field.
       if (this.#envelope) holdsMs = shorterSpan(holdsMs, ttlMs);
       if (!Array.isArray(tools)) throw new MalformedMessage("Its list of tools is no list.");
@@ -199,7 +195,7 @@ export class Session {
     const signal = AbortSignal.any([options.signal, dialogue.ended]);
     let params = asked;
     for (;;) {
-      const result = await this.#channel.request(method, params, {
+      const result = await this.#request(method, params, {
         signal,
         maxBytes: COPIES * resultBytes + ENVELOPE_BYTES,
         headers,
@@ -213,6 +209,31 @@ export class Session {
         throw new MalformedMessage("The server gave a result of an unknown type.");
       dialogue.countRound();
       params = { ...asked, ...(await readAnswers(result, ask)) };
+    }
+  }
+
+  /** A request whose session the server may have forgotten: then the connection is closed, and it rejects with `SessionEnded`. */
+  async #request(method: string, params: Message, options: RequestOptions): Promise<Message> {
+    try {
+      return await this.#channel.request(method, params, options);
+    } catch (error) {
+      const isEnded = error instanceof SessionEnded;
+      if (!isEnded && !(mayBeSession(error) && (await this.#isForgotten(options.signal)))) throw error;
+      void this.close();
+      throw isEnded ? error : new SessionEnded("The server does not know the session.", { cause: error });
+    }
+  }
+
+  /** Servers refuse a session that they do not know in many ways. In a session that they know they answer this request. */
+  async #isForgotten(signal: AbortSignal): Promise<boolean> {
+    if (!this.#channel.hasSession) return false;
+    if (!this.isOpen) return true;
+    try {
+      await this.#channel.request("ping", {}, { signal, maxBytes: ENVELOPE_BYTES, envelope: undefined });
+      return false;
+    } catch (error) {
+      signal.throwIfAborted();
+      return !this.isOpen || error instanceof SessionEnded || mayBeSession(error);
     }
   }
 
@@ -241,4 +262,13 @@ export class Session {
     );
     return (inputResponses as { readonly asked: Reply }).asked;
   }
+}
+
+/** JSON-RPC's codes for a method and for parameters that a server does not take: it has read the request. */
+const OF_REQUEST: ReadonlySet<number> = new Set([-32601, -32602]);
+
+/** Whether a request may have failed because the server does not know its session. */
+function mayBeSession(error: unknown): boolean {
+  if (error instanceof HttpRefusal) return error.mayBeSession;
+  return error instanceof ProtocolFailure ? !OF_REQUEST.has(error.code) : error instanceof MalformedMessage;
 }

@@ -256,6 +256,69 @@ test("a session that the server has ended is made anew, and a call that writes i
   expect(await call(writing.tools, "web.echo({})")).toBe("fresh");
 });
 
+const NO_SESSION = { code: -32000, message: "Bad Request: No valid session ID provided" };
+
+test.each<[string, number, (id: unknown) => object | string]>([
+  ["400 and an error without an id", 400, () => ({ jsonrpc: "2.0", id: null, error: NO_SESSION })],
+  ["401", 401, () => ({})],
+  ["403 and a page", 403, () => "<html>"],
+  ["410", 410, () => ""],
+  ["422", 422, () => ({ detail: "no session" })],
+  ["an error of the protocol", 200, (id) => ({ jsonrpc: "2.0", id, error: NO_SESSION })],
+  ["an error without an id", 200, () => ({ jsonrpc: "2.0", id: null, error: NO_SESSION })],
+])("a session that a server has forgotten, and refuses by %s, is opened again", async (_what, status, body) => {
+  let [opened, known, made] = [0, "s1", 0];
+  await using server = await serve((request, read, response) => {
+    if (request.method !== "POST") return response.writeHead(405).end();
+    const { id, method } = JSON.parse(read.toString()) as { readonly id?: number; readonly method: string };
+    const document = (code: number, value: unknown, headers = {}) =>
+      response
+        .writeHead(code, { "content-type": "application/json", ...headers })
+        .end(typeof value === "string" ? value : JSON.stringify(value));
+    const given = request.headers["mcp-session-id"];
+    if (given !== undefined && given !== known) return document(status, body(id));
+    if (id === undefined) return response.writeHead(202).end();
+    if (method === "initialize") known = `s${(opened += 1)}`;
+    const results: Record<string, () => object> = {
+      initialize: () => ({
+        protocolVersion: "2025-11-25",
+        capabilities: { tools: {} },
+        serverInfo: { name: "t", version: "1" },
+      }),
+      "tools/list": () => ({ tools: [{ name: "echo", inputSchema: { type: "object" } }] }),
+      "tools/call": () => text(`made ${(made += 1)}`),
+    };
+    const session = method === "initialize" ? { "mcp-session-id": known } : {};
+    return document(200, { jsonrpc: "2.0", id, result: results[method]?.() ?? {} }, session);
+  });
+  const protocol = "2025-11-25";
+  await using reading = await sourceOf(server, { protocol });
+  known = "of another process";
+  const answers = "return Promise.all([1, 2, 3].map(() => tools.web.echo({})))";
+  expect((await run(reading.tools, answers)).outcome).toMatchObject({ type: "completed" });
+  expect([opened, made]).toEqual([2, 3]);
+  await using writing = await fromMcp({ name: "web", url: server.url, protocol }, WRITE);
+  known = "of another process";
+  expect(await call(writing.tools, "web.echo({})")).toMatchObject({ code: "source_unavailable" });
+  expect(made).toBe(3);
+  expect(await call(writing.tools, "web.echo({})")).toBe("made 4");
+});
+
+test("a call that is refused in a session which the server knows leaves the session open, and is told in its words", async () => {
+  let sessions = 0;
+  const error = { message: "city: unknown" };
+  await using server = await serveByHand(
+    ({ response }) => response.writeHead(400).end(JSON.stringify({ error })),
+    () => `s${(sessions += 1)}`,
+  );
+  await using source = await sourceOf(server, { protocol: "2025-11-25" });
+  for (let n = 0; n < 5; n += 1)
+    expect(await call(source.tools, "web.echo({})")).toMatchObject({
+      message: 'The server of web.echo answered with the status 400, and says: "city: unknown".',
+    });
+  expect(sessions).toBe(1);
+});
+
 testOfAll(
   "a server that ends its stream of notifications, and asks for another at once, gets one in a second",
   async () => {
