@@ -31,6 +31,23 @@ export class ServedModels {
     return { models: this.#listed.map(({ name }) => name), maxTurns, maxTokens };
   }
 
+  /** The offer, which is also the list of the models, without their providers, as the vendors' clients read it. */
+  get list() {
+    const data = this.#listed.map(({ name }) => {
+      const id = name.slice(name.indexOf(":") + 1);
+      const ofOpenAi = { object: "model", created: 0, owned_by: "portcullis" };
+      return { id, ...ofOpenAi, type: "model", display_name: id, created_at: new Date(0).toISOString() };
+    });
+    const page = {
+      object: "list",
+      data,
+      has_more: false,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+    };
+    return { ...this.offer, ...page };
+  }
+
   /** The model that a client has chosen, or the default. Throws a `RequestProblem`. */
   choose(name: string | undefined): Model {
     const [first] = this.#listed;

@@ -73,6 +73,9 @@ export const MODELS = z.object({
   models: z.array(z.string()).meta({ description: "names of models, the default first; none if there are none" }),
   maxTurns: z.number(),
   maxTokens: z.number(),
+  data: z
+    .array(z.looseObject({ id: z.string() }))
+    .meta({ description: "the same models without their providers, as clients of OpenAI and Anthropic list them" }),
 });
 
 export const ACCEPTED = ABOUT.pick({ execution: true, state: true });

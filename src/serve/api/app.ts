@@ -6,7 +6,7 @@ import { untilAborted } from "../../values/until-aborted.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
 import { apiExtras, mcpRoute, type OtherRoute } from "../other-routes.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { gatewayRoutes } from "../gateway/gateway-routes.ts";
+import { gatewayRoutes, vendorsForm } from "../gateway/gateway-routes.ts";
 import { given } from "../../option-rules/given.ts";
 import { type AdmitParts, admit } from "../http/admit.ts";
 import type { Key, RouteScope } from "../http/keys.ts";
@@ -69,7 +69,10 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
   for (const line of routes)
     app.on(line.method, line.path, (context) => {
       const named: PathParameters = context.req.param();
-      const asked: Asked = { request: context.req.raw, path: line.path, execution: named.id };
+      const request = context.req.raw;
+      // The list of models is the vendors' too.
+      const form = line.path === "/v1/models" ? vendorsForm(request) : {};
+      const asked: Asked = { request, path: line.path, execution: named.id, ...form };
       return answered(parts, asked, async () => {
         const key = keyOf(parts, line.scope, asked);
         return whileHeld(asked, () => serve(parts, line, { asked, key }, named));
@@ -91,18 +94,25 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
     });
   const methods = Map.groupBy(
     [
-      ...routes.map(({ path, method }) => ({ path, method })),
-      ...others.flatMap(({ path, methods: all }) => all.map((method) => ({ path, method }))),
+      ...routes.map(({ path, method }) => ({ path, method, form: {} })),
+      ...others.flatMap(({ path, methods: all, refuse: own, keyHeader }) =>
+        all.map((method) => ({ path, method, form: given({ refuse: own, keyHeader }) })),
+      ),
     ],
     ({ path }) => path,
   );
   for (const [path, all] of methods) {
     const allow = all.map(({ method }) => method).join(", ");
     const problem = () => new RequestProblem("method_unknown", `This path takes ${allow}.`, { allow });
-    app.all(path, (context) => refuse(parts, { request: context.req.raw, path }, problem));
+    const form = all[0]?.form;
+    app.all(path, (context) => refuse(parts, { request: context.req.raw, path, ...form }, problem));
   }
   const nothingHere = () => new RequestProblem("path_unknown", `There is no such path. ${PATHS_AT[which]}`);
-  app.notFound((context) => refuse(parts, { request: context.req.raw, path: UNKNOWN }, nothingHere));
+  app.notFound((context) => {
+    const request = context.req.raw;
+    const form = which === "all" ? vendorsForm(request) : {};
+    return refuse(parts, { request, path: UNKNOWN, ...form }, nothingHere);
+  });
   return async (request) => {
     try {
       if (request.method !== "HEAD") return await app.fetch(request);

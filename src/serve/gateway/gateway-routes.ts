@@ -8,7 +8,7 @@ import { refusalOfProblem, refusalResponse } from "./refusals.ts";
 
 /** The vendors' own paths. */
 export function gatewayRoutes(gateway: Gateway): readonly OtherRoute[] {
-  const messages = routesOf(messagesSurface, "x-api-key");
+  const messages = routesOf(messagesSurface, KEY_HEADER);
   const responses = routesOf(responsesSurface);
   return [
     messages("/v1/messages", ["POST"], (request, key) => gateway.answer(messagesSurface, request, key)),
@@ -19,6 +19,19 @@ export function gatewayRoutes(gateway: Gateway): readonly OtherRoute[] {
       gateway.stored.remove(responsesSurface, idIn(url), { key, signal }),
     ),
   ];
+}
+
+const KEY_HEADER = "x-api-key";
+/** Paths of OpenAI, beside those that are served. Those of Anthropic are known by a header that its clients send. */
+const OF_OPENAI =
+  /^\/v1\/(responses|chat|completions|embeddings|files|batches|images|audio|moderations|uploads|vector_stores|fine_tuning|assistants|threads)(\/|$)/;
+
+/** How a request of the vendors' clients is refused on a path that is none of the gateway; nothing for other requests. */
+export function vendorsForm(request: Request): Pick<OtherRoute, "refuse" | "keyHeader"> {
+  const isMessages = request.headers.has("anthropic-version");
+  if (!isMessages && !OF_OPENAI.test(new URL(request.url).pathname)) return {};
+  const surface = isMessages ? messagesSurface : responsesSurface;
+  return { keyHeader: KEY_HEADER, refuse: (problem) => refusalResponse(surface, refusalOfProblem(problem)) };
 }
 
 /** The id in the path of a response. */

@@ -9,6 +9,7 @@ const KIND_OF_STATUS: Readonly<Record<number, RefusalKind>> = {
   401: "unauthorized",
   403: "forbidden",
   404: "not_found",
+  405: "not_found",
   413: "too_large",
   429: "rate_limited",
   500: "failed",

@@ -119,6 +119,40 @@ test.each<[string, unknown, Sent, number, string]>([
   expect(got.headers.get("request-id")).toMatch(/^req_[0-9a-f]{32}$/);
 });
 
+test("the official clients list the models", async () => {
+  await using gateway = await openGateway([{ text: "asked" }]);
+  const [openai, anthropic] = [gateway.openai(), gateway.anthropic()];
+  expect((await Array.fromAsync(await openai.models.list())).map(({ id }) => id)).toEqual(["m"]);
+  expect((await Array.fromAsync(await anthropic.models.list())).map(({ id }) => id)).toEqual(["m"]);
+});
+
+test.each<[string, string, boolean]>([
+  ["POST", "/v1/chat/completions", false],
+  ["POST", "/v1/embeddings", false],
+  ["GET", "/v1/responses/resp_1", false],
+  ["POST", "/v1/responses/resp_1/cancel", false],
+  ["GET", "/v1/files?purpose=x", false],
+  ["GET", "/v1/messages", true],
+  ["POST", "/v1/messages/batches", true],
+  ["GET", "/v1/files", true],
+  ["POST", "/v1/complete", true],
+])("%s %s, which is not served, is refused in its vendor's form", async (method, path, isAnthropics) => {
+  await using gateway = await openGateway([{ text: "asked" }]);
+  const ask = async (key: string) => {
+    const headers: Record<string, string> = isAnthropics
+      ? { "x-api-key": key, "anthropic-version": "2023-06-01" }
+      : { authorization: `Bearer ${key}` };
+    const response = await gateway.server.fetch(new Request(`http://localhost${path}`, { method, headers }));
+    return [response.status, await response.json()];
+  };
+  const body = (type: string, message: string) =>
+    isAnthropics
+      ? { type: "error", error: { type, message: expect.stringContaining(message) as string } }
+      : { error: { message: expect.stringContaining(message) as string, param: null } };
+  expect(await ask("con-0123456789abcdef")).toMatchObject([404, body("not_found_error", "path")]);
+  expect(await ask("who-0123456789abcdef")).toMatchObject([401, body("authentication_error", "key")]);
+});
+
 test("a key is taken as Authorization too, and a body of count_tokens is counted and not asked", async () => {
   await using gateway = await openGateway([{ text: "asked" }]);
   const headers = { "x-api-key": "", authorization: "Bearer con-0123456789abcdef" };

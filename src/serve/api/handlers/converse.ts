@@ -28,7 +28,7 @@ type SayRequest = ApiRequest<z.output<typeof SAY_BODY>, unknown>;
 
 /** `GET /v1/models`: what conversations may be begun with. */
 export function models({ served }: ApiParts): Response {
-  return Response.json(served.offer);
+  return Response.json(served.list);
 }
 
 /** `POST /v1/conversations`: begins a conversation. What has begun goes on, whatever becomes of the request. */
