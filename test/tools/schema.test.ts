@@ -140,6 +140,44 @@ test.each<[JsonSchema, unknown]>([
   expect(await read(jsonSchema(schema), value)).toEqual({ value });
 });
 
+/** As documents and servers send them. Of those that are not read, one would have the wrong meaning. */
+const PATTERNS: readonly (readonly [pattern: string, fits: string, fitsNot: string])[] = [
+  [String.raw`^https\:\/\/`, "https://a", "http://a"],
+  [String.raw`^\d{4}\-\d{2}$`, "2026-01", "202601"],
+  [String.raw`^[\w-.]+@[\w\-\.]+$`, "a.b-c@d", "a+b@d"],
+  [String.raw`^[\p{L}\_\ ]+$`, "ä_ ß", "1"],
+  ["^{[a-z]+}$", "{ab}", "ab"],
+  ["^[a]]$", "a]", "a"],
+];
+const NOT_READ = [
+  ..."(?i)^a$ \\A[a-z]+\\z (?P<x>a) (?>a) a++ [[:alpha:]]+ []a]+ [a[bc]] a{,5} [a-z]{1-70} \\h (?=a)* \\01 \\1".split(
+    " ",
+  ),
+  "[a-z&&[^b]]",
+  "a\\",
+];
+
+test.each(PATTERNS)("the pattern %j, which is none with the flag u, is checked as it is without it", async (...one) => {
+  const [pattern, fits, fitsNot] = one;
+  for (const schema of [{ pattern }, { propertyNames: { pattern } }, { patternProperties: { [pattern]: false } }]) {
+    const takes = async (text: string) => {
+      const value = "pattern" in schema ? text : { [text]: 1 };
+      return typeof (await read(jsonSchema(schema), value)) !== "string";
+    };
+    expect([await takes(fits), await takes(fitsNot)]).toEqual(
+      "patternProperties" in schema ? [false, true] : [true, false],
+    );
+  }
+});
+
+test.each(NOT_READ)("the pattern %j of another notation is not read as if it were JavaScript's", (pattern) => {
+  expect(() => jsonSchema({ pattern })).toThrow("/pattern is not an ECMAScript regular expression");
+});
+
+test("a pattern between slashes, which no text fits, is told", () => {
+  expect(() => jsonSchema({ pattern: "/^[a-z]+$/i" })).toThrow("/pattern is written between slashes");
+});
+
 test("a fault deep in a value that refers to its own schema is told with its whole path", async () => {
   expect(await read(jsonSchema(tree), { name: "a", children: [{ name: "b", children: [{ name: 7 }] }] })).toBe(
     "children[0].children[0].name: expected string, got 7",

@@ -60,7 +60,7 @@ interface Text {
 
 /**
  * A regular expression that tests a text in a number of steps bounded by about the text's length times the pattern's. Same
- * meaning as in ECMAScript with the flag `u`. Throws a `PatternRefused` for a pattern that cannot be matched at that cost.
+ * meaning as in ECMAScript with the flag `u`; a pattern that is none with it is read without it. Throws a `PatternRefused` for a pattern that cannot be matched at that cost.
  */
 export class LinearPattern {
   readonly #machine: Machine;
@@ -70,7 +70,7 @@ export class LinearPattern {
   readonly states: number;
 
   constructor(source: string, maxStates = MAX_STATES) {
-    const { pattern, states } = parsePattern(source);
+    const { pattern, states } = parsePattern(source, "lenient");
     this.states = 1 + states + statesOf(pattern);
     if (this.states > MAX_STATES)
       throw new PatternRefused(`has more than ${MAX_STATES} states, those of its repeated groups included`);

@@ -34,6 +34,8 @@ const FLAGS = /^(?:[ims]+(?:-[ims]*)?|-[ims]+)$/;
 const CHARACTER =
   /\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|c([a-zA-Z])|(0(?!\d)|[fnrtv^$\\.*+?()[\]{}|/]))/uy;
 const NAMED_CHARACTERS: Readonly<Record<string, string>> = { 0: "\0", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v" };
+/** An escape of what is no letter or digit, for itself. Escaped letters mean different things in different notations. */
+const OWN = /\\([^A-Za-z0-9])/uy;
 const SHORTHAND = /\\([dDsSwW])/uy;
 const SHORTHANDS: Readonly<Record<string, readonly Range[]>> = { d: DIGITS, s: SPACES, w: WORD };
 const PROPERTY = /\\([pP])\{([^}]*)\}/uy;
@@ -42,11 +44,22 @@ const REFERENCE = /\\(?:([1-9]\d*)|k<([^>]*)>)/uy;
 const SYNTAX = new Set("^$\\.*+?()[]{}|");
 const NOT_LINE_END = new CharacterSet(LINE_ENDS, [], true);
 
-/** Parses a pattern as ECMAScript does with the flag `u`, and counts its groups and the members of its classes as states. Throws a `PatternRefused`. */
-export function parsePattern(source: string): { readonly pattern: Pattern; readonly states: number } {
+type Reading = "strict" | "lenient";
+
+/**
+ * Parses a pattern as ECMAScript does with the flag `u`, and counts its groups and the members of its classes as states.
+ * A `lenient` reading also takes what is one without that flag, as far as other notations mean the same by it: `\-`, `[\w-.]`,
+ * and brackets that stand for themselves. Throws a `PatternRefused`.
+ */
+export function parsePattern(
+  source: string,
+  reading: Reading = "strict",
+): { readonly pattern: Pattern; readonly states: number } {
   if (source.length > MAX_LENGTH)
     throw new PatternRefused(`has ${source.length} characters, and a pattern may have ${MAX_LENGTH}`);
-  const parser = new PatternParser(source);
+  if (reading === "lenient" && source.startsWith("/^"))
+    throw new PatternRefused("is written between slashes, and so fits no text");
+  const parser = new PatternParser(source, reading);
   const pattern = parser.parse();
   if (parser.refusal !== undefined) throw new PatternRefused(parser.refusal);
   return { pattern, states: parser.states };
@@ -55,7 +68,7 @@ export function parsePattern(source: string): { readonly pattern: Pattern; reado
 /** Whether a text is a regular expression, be it one that cannot be matched in linear time. */
 export function isPattern(source: string): boolean {
   try {
-    new PatternParser(source).parse();
+    new PatternParser(source, "strict").parse();
     return true;
   } catch (error) {
     if (error instanceof PatternRefused) return false;
@@ -72,6 +85,9 @@ interface Named {
 
 class PatternParser {
   readonly #source: string;
+  readonly #isLenient: boolean;
+  /** Whether a class was empty or had a `[`: in other notations it goes on behind its first `]`. */
+  #hasOddClass = false;
   #at = 0;
   /** Of groups, members of classes, and sets that take more than a state. */
   states = 0;
@@ -83,8 +99,9 @@ class PatternParser {
   readonly #names = new Set<string>();
   readonly #references: (number | string)[] = [];
 
-  constructor(source: string) {
+  constructor(source: string, reading: Reading) {
     this.#source = source;
+    this.#isLenient = reading === "lenient";
   }
 
   parse(): Pattern {
@@ -171,11 +188,17 @@ class PatternParser {
       this.#at += 1;
       return NOT_LINE_END;
     }
-    if (next !== "\\" && SYNTAX.has(next)) throw notPattern();
+    if (next !== "\\" && SYNTAX.has(next) && !this.#standsForItself(next)) throw notPattern();
     const part = this.#character();
     return "point" in part
       ? new CharacterSet([[part.point, part.point]])
       : new CharacterSet(part.ranges, part.properties);
+  }
+
+  #standsForItself(next: string): boolean {
+    // Before a digit it was meant to count: `{,5}` in other notations, or `{1-5}` by mistake.
+    if (next === "{") return this.#isLenient && !/[\d,]/.test(this.#source[this.#at + 1] ?? "");
+    return this.#isLenient && (next === "}" || (next === "]" && !this.#hasOddClass));
   }
 
   #reference(): Pattern {
@@ -192,19 +215,28 @@ class PatternParser {
     if (isNegated) this.#at += 1;
     const ranges: Range[] = [];
     const properties: Named["properties"][number][] = [];
+    const add = (part: ClassPart) => {
+      ranges.push(...("point" in part ? [[part.point, part.point] as const] : part.ranges));
+      if ("properties" in part) properties.push(...part.properties);
+    };
+    this.#hasOddClass ||= this.#next === "]";
     while (this.#next !== "]") {
       this.states += 1;
+      this.#hasOddClass ||= this.#next === "[";
       const first = this.#classPart();
       if (this.#next === "-" && this.#source[this.#at + 1] !== "]") {
         this.#at += 1;
         const last = this.#classPart();
-        if (!("point" in first && "point" in last) || first.point > last.point) throw notPattern();
-        ranges.push([first.point, last.point]);
-      } else if ("point" in first) ranges.push([first.point, first.point]);
-      else {
-        ranges.push(...first.ranges);
-        properties.push(...first.properties);
-      }
+        if ("point" in first && "point" in last) {
+          if (first.point > last.point) throw notPattern();
+          ranges.push([first.point, last.point]);
+          continue;
+        }
+        if (!this.#isLenient) throw notPattern();
+        add(first);
+        add({ point: HYPHEN });
+        add(last);
+      } else add(first);
     }
     this.#at += 1;
     return new CharacterSet(ranges, properties, isNegated);
@@ -214,7 +246,7 @@ class PatternParser {
     const escape = this.#source.slice(this.#at, this.#at + 2);
     if (escape !== "\\b" && escape !== "\\-") return this.#character();
     this.#at += 2;
-    return { point: escape === "\\b" ? 0x08 : 0x2d };
+    return { point: escape === "\\b" ? 0x08 : HYPHEN };
   }
 
   /** A character as it is, or an escape. */
@@ -236,6 +268,8 @@ class PatternParser {
       if (!property) throw notPattern();
       return { ranges: [], properties: [property] };
     }
+    const [, own] = (this.#isLenient ? this.#take(OWN) : undefined) ?? [];
+    if (own !== undefined) return { point: own.codePointAt(0) ?? 0 };
     const [, high, low, code, unit, byte, control, named] = this.#take(CHARACTER) ?? [];
     if (high !== undefined) return { point: String.fromCharCode(hex(high), hex(low)).codePointAt(0) ?? 0 };
     if (control !== undefined) return { point: control.charCodeAt(0) % 32 };
@@ -273,6 +307,7 @@ class PatternParser {
   }
 }
 
+const HYPHEN = 0x2d;
 const QUANTIFYING = new Set("*+?{");
 const ASSERTIONS: Readonly<Record<string, "start" | "end" | "boundary" | "noBoundary">> = {
   "^": "start",
@@ -287,5 +322,5 @@ function hex(digits: string | undefined): number {
 }
 
 function notPattern(): PatternRefused {
-  return new PatternRefused("is not an ECMAScript regular expression with the flag u");
+  return new PatternRefused("is not an ECMAScript regular expression");
 }
