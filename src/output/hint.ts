@@ -72,11 +72,12 @@ export function hintFor(
 }
 
 /** V8's sentence for a name that is no function, also where its result was to be iterated. */
-const NOT_FUNCTION = /^tools\.([\w.]{1,256}) is not a function( or its return value is not (?:async )?iterable)?$/;
+const NOT_FUNCTION =
+  /^tools\.([\p{ID_Continue}.]{1,256}) is not a function( or its return value is not (?:async )?iterable)?$/u;
 
 /** The tool that gives a stream and is named in the line of the fault, if it is the only tool there. */
 function usedStream({ excerpt = "" }: Fault, tools: ToolSet): string | undefined {
-  const named = [...new Set(excerpt.match(/\btools\.[\w.]{1,256}/g))];
+  const named = [...new Set(excerpt.match(/\btools\.[\p{ID_Continue}.]{1,256}/gu))];
   const [only] = named;
   return named.length === 1 && only !== undefined && tools.get(only.slice("tools.".length))?.stream ? only : undefined;
 }
@@ -94,18 +95,22 @@ function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
   if (notFunction !== undefined && orItsResult !== undefined && tools.get(notFunction))
     return `tools.${notFunction} gives one result and no stream. Await it: const result = await tools.${notFunction}(…).`;
   if (notFunction !== undefined) return meantTool(notFunction, tools) ?? listTools(tools);
-  const notCalled = /^tools\.([\w.]{1,256}) is not (?:async )?iterable$/.exec(fault.message)?.[1];
+  const notCalled = /^tools\.([\p{ID_Continue}.]{1,256}) is not (?:async )?iterable$/u.exec(fault.message)?.[1];
   if (notCalled !== undefined && tools.get(notCalled)) return `Call it: tools.${notCalled}({ … }).`;
   const used = usedStream(fault, tools);
   if (used !== undefined && / is not (a function|iterable|async iterable)/.test(fault.message))
     return `A stream is read item by item: for await (const item of ${used}(…)).`;
-  const onPromise = /^(tools\.[\w.]+\(\.\.\.\))\.(\w+) is not a function$/.exec(fault.message);
+  const onPromise = /^(tools\.[\p{ID_Continue}.]+\(\.\.\.\))\.(\w+) is not a function$/u.exec(fault.message);
   if (onPromise) return `A call returns a promise: (await ${onPromise[1]}).${onPromise[2]}.`;
-  const undefinedPart = /^Cannot read properties of undefined \(reading '(\w+)'\)$/.exec(fault.message)?.[1];
+  const undefinedPart = /^Cannot read properties of undefined \(reading '(\p{ID_Continue}+)'\)$/u.exec(
+    fault.message,
+  )?.[1];
   const path =
     undefinedPart === undefined || !fault.excerpt?.includes(undefinedPart)
       ? undefined
-      : new RegExp(`tools\\.((?:\\w+\\.)+${undefinedPart})\\b`).exec(fault.excerpt)?.[1];
+      : new RegExp(`tools\\.((?:\\p{ID_Continue}+\\.)+${undefinedPart})(?!\\p{ID_Continue})`, "u").exec(
+          fault.excerpt,
+        )?.[1];
   if (path !== undefined) return meantTool(path, tools) ?? listTools(tools);
   if (/ is not (a function|iterable)/.test(fault.message) && /(?<!await\s+)\btools\.\w/.test(fault.excerpt ?? ""))
     return "A call returns a promise: await it before using its result.";
@@ -150,7 +155,7 @@ const MESSAGE_LENGTH = 512;
 
 function hintForPython(fault: Fault, tools: ToolSet): string | undefined {
   const { message } = fault;
-  const noTool = /^tools(?:\.([\w.]+))? has no tool '(\w+)'$/.exec(message);
+  const noTool = /^tools(?:\.([\p{ID_Continue}.]+))? has no tool '(\p{ID_Continue}+)'$/u.exec(message);
   if (noTool) {
     const name = noTool[1] === undefined ? `${noTool[2]}` : `${noTool[1]}.${noTool[2]}`;
     return meantTool(name, tools) ?? listTools(tools);

@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 /** Maximum length of a tool name. Adapters shorten names further if a provider allows less. */
 const LONGEST = 128;
 
@@ -60,6 +62,31 @@ export function pathOfTool(name: string): string {
 }
 
 /**
+ * What JavaScript and Python both read as one name, of letters in any script. It has one form only: Python compares names in
+ * NFKC, and characters that are not shown would tell names apart that look alike.
+ */
+const IDENTIFIER =
+  /^[[\p{XID_Start}_]--\p{Default_Ignorable_Code_Point}][\p{XID_Continue}--\p{Default_Ignorable_Code_Point}]*$/v;
+const NOT_IN_IDENTIFIER = /[^\p{XID_Continue}]|\p{Default_Ignorable_Code_Point}/gu;
+
+export function isIdentifier(text: string): boolean {
+  return IDENTIFIER.test(text) && text.normalize("NFKC") === text;
+}
+
+/**
+ * A text as a part of a tool's name: `_` replaces other characters, and ends reserved parts, like `constructor`. Where it
+ * replaces more than signs of ASCII, as of emoji, a digest tells the name from others.
+ */
+export function identifierOf(text: string): string {
+  const plain = text.normalize("NFKC");
+  const cleaned = plain.replaceAll(NOT_IN_IDENTIFIER, "_").replace(/^(?!\p{XID_Start}|_)/u, "_");
+  const told = plain.match(NOT_IN_IDENTIFIER)?.some((one) => one > "\x7f")
+    ? `${cleaned.slice(0, LONGEST / 2)}_${hash("sha256", text).slice(0, 8)}`
+    : cleaned;
+  return RESERVED.has(told) || RESERVED_FOR.has(told) ? `${told}_` : told;
+}
+
+/**
  * Why a name is invalid for a tool, or undefined if it is valid. Programs call a tool as `tools.` and its name, so the
  * name is one or more identifiers with dots between.
  */
@@ -68,7 +95,7 @@ export function toolNameFault(name: string): string | undefined {
   const reserved = RESERVED_FOR.get(name);
   if (reserved !== undefined) return `it is reserved for ${reserved}`;
   for (const part of name.split(".")) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(part))
+    if (!isIdentifier(part))
       return `${JSON.stringify(part)} is not an identifier: programs reach a tool as tools.${name}, so every part between dots is letters, digits and _, and does not begin with a digit`;
     if (RESERVED.has(part)) return `${JSON.stringify(part)} is reserved`;
   }

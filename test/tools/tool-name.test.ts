@@ -1,12 +1,22 @@
 import { expect, test } from "vitest";
 import { toolNameFault } from "../../src/tools/tool-name.ts";
 
-test.each(["a", "listInvoices", "billing.listInvoices", "a.b.c.d", "_private", "A1_", "new", "x".repeat(128), "tools"])(
-  "a tool may be called %s",
-  (name) => {
-    expect(toolNameFault(name)).toBeUndefined();
-  },
-);
+test.each([
+  "a",
+  "listInvoices",
+  "billing.listInvoices",
+  "a.b.c.d",
+  "_private",
+  "A1_",
+  "new",
+  "x".repeat(128),
+  "tools",
+  "größe",
+  "查询天气",
+  "календарь.найти",
+])("a tool may be called %s", (name) => {
+  expect(toolNameFault(name)).toBeUndefined();
+});
 
 test.each([
   ["", ""],
@@ -19,7 +29,10 @@ test.each([
   ["a b", "a b"],
   ["a\n", "a\n"],
   ["$", "$"],
-  ["größe", "größe"],
+  ["gro\u0308\u00dfe", "gro\u0308\u00dfe"],
+  ["ﬁnd", "ﬁnd"],
+  ["a\u3164", "a\u3164"],
+  ["a🔥", "a🔥"],
   ["a/b", "a/b"],
   ["a[0]", "a[0]"],
 ])("the name %j is no path of identifiers", (name, part) => {
@@ -37,7 +50,7 @@ test.each(["__proto__", "constructor", "prototype", "then", "toJSON", "toString"
 );
 
 test("a name with a character that hides or turns is no path of identifiers", () => {
-  for (const character of ["\u202e", "\u200b", "\u0000", "\u001b"]) {
+  for (const character of ["\u202e", "\u200b", "\u0000", "\u001b", "\u034f", "\ufe0f"]) {
     expect(toolNameFault(`a${character}`)).toContain("is not an identifier");
     expect(toolNameFault(`${character}a`)).toContain("is not an identifier");
   }

@@ -91,7 +91,8 @@ export function nextMention(source: string, name: string, { line, column }: Posi
 
 /** The column of the first word `name` in a line, from a column on. */
 export function mentionIn(line: string, name: string, from: number): number | undefined {
-  const isWord = (at: number) => !/[\w$.]/.test(line[at - 1] ?? "") && !/[\w$]/.test(line[at + name.length] ?? "");
+  const isWord = (at: number) =>
+    !/[\p{ID_Continue}$.]/u.test(line[at - 1] ?? "") && !/[\p{ID_Continue}$]/u.test(line[at + name.length] ?? "");
   const found = occurrences(line, name, from - 1).find(isWord);
   return found === undefined ? undefined : found + 1;
 }

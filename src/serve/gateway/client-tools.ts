@@ -4,7 +4,7 @@ import { CLIENT_TEXT_STEPS, textTool } from "../../tools/define-text-tool.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { PatternStates } from "../../tools/json-schema/compile-schema.ts";
 import { compiledForm, storedSchema } from "../../tools/schema.ts";
-import { RUN_PROGRAM, toolNameFault } from "../../tools/tool-name.ts";
+import { identifierOf, RUN_PROGRAM, toolNameFault } from "../../tools/tool-name.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 
@@ -78,9 +78,7 @@ function keyOf({ name, namespace }: Pick<AskedTool, "name" | "namespace">): stri
 
 /** A part of a name that is valid, and stays so with more characters after it. */
 function identifier(name: string): string {
-  const plain = name.slice(0, LONGEST).replaceAll(/[^A-Za-z0-9_]/g, "_");
-  const begun = /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`;
-  return toolNameFault(begun) === undefined ? begun : `${begun}_`;
+  return identifierOf(name.slice(0, LONGEST));
 }
 
 function toolOf(name: string, asked: AskedTool, states: PatternStates): Tool {

@@ -1,12 +1,8 @@
-import { toolNameFault } from "../../tools/tool-name.ts";
+import { identifierOf } from "../../tools/tool-name.ts";
 
-/** A name as a path of identifiers: `_` replaces other characters, and ends reserved parts, like `constructor`. */
+/** A name as a path of identifiers. */
 export function cleanPath(name: string): string {
-  const parts = name.split(".").map((part) => {
-    const cleaned = part.replaceAll(/[^A-Za-z0-9_]/g, "_").replace(/^(?=\d|$)/, "_");
-    return toolNameFault(cleaned) === undefined ? cleaned : `${cleaned}_`;
-  });
-  return parts.join(".");
+  return name.split(".").map(identifierOf).join(".");
 }
 
 /** The name of a server's tool in a program: the source's name, a dot, and the tool's own name as a path. */

@@ -1,4 +1,4 @@
-import { toolNameFault } from "../../tools/tool-name.ts";
+import { identifierOf } from "../../tools/tool-name.ts";
 
 /** Maximum length of a name's part. Longer parts are cut; names that are equal then are refused. */
 const PART_LENGTH = 100;
@@ -31,13 +31,11 @@ function nameOfPath(method: string, path: string): string {
   return identifier([method, ...words].join("-"));
 }
 
-/** Words joined like `listForRepo`. What cannot stand in a name becomes `_`, and a reserved name gets `_` behind it. */
+/** Words joined like `listForRepo`. */
 function identifier(text: string): string {
   const words = text.split(/[-\s]+/).filter((word) => word !== "");
   const joined = words
     .map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
     .join("");
-  const safe = joined.slice(0, PART_LENGTH).replaceAll(/[^A-Za-z0-9_]/g, "_");
-  const named = /^\d/.test(safe) ? `_${safe}` : safe;
-  return named === "" || toolNameFault(named) === undefined ? named : `${named}_`;
+  return joined === "" ? "" : identifierOf(joined.slice(0, PART_LENGTH));
 }

@@ -3,6 +3,7 @@ import { hasAtMostTokens } from "../count-tokens.ts";
 import { oneLine } from "./one-line.ts";
 import { observedText, schemaInText, shownOutput } from "../observed/shown-output.ts";
 import { needsApprovalAlways, type Tool } from "../tool.ts";
+import { isIdentifier } from "../tool-name.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
 import { PYTHON, type TypeNotation, TYPESCRIPT } from "./type-notation.ts";
 import { fieldsOf, typeText, type TypeTextOptions } from "./type-text.ts";
@@ -163,7 +164,7 @@ const PYTHON_KEYWORDS = new Set(
 );
 
 export function isPythonName(name: string): boolean {
-  return /^[A-Za-z_]\w*$/.test(name) && !PYTHON_KEYWORDS.has(name);
+  return isIdentifier(name) && !PYTHON_KEYWORDS.has(name);
 }
 
 function pythonPath(name: string): string {

@@ -3,8 +3,8 @@ import type { ToolPlaces } from "../view.ts";
 
 /** `tools.` and names, or a function that makes calls. No part of it matches in two ways. */
 const PATH = new RegExp(
-  String.raw`(?<![\w$])(?:tools((?:\.[\w$]+)+)|(${[...CALLING_FUNCTIONS.keys()].join("|")})(?![\w$]))`,
-  "g",
+  String.raw`(?<![\w$])(?:tools((?:\.[\p{ID_Continue}$]+)+)|(${[...CALLING_FUNCTIONS.keys()].join("|")})(?![\w$]))`,
+  "gu",
 );
 /** Longest name of a call. */
 const NAME_LENGTH = 256;

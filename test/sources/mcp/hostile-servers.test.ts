@@ -71,6 +71,11 @@ test("names become paths, and names that clash or are too long are refused by na
     "raw.a.b",
     "raw.x_y____z",
     "raw.tools_list",
+    "raw.查询天气",
+    "raw.发送邮件",
+    "raw.café",
+    "raw.__ed8d8305",
+    "raw.__0f54038f",
   ]);
   expect(source.problems).toEqual([
     expect.stringContaining('"" is left out: its name is ""'),
@@ -85,6 +90,7 @@ test("names become paths, and names that clash or are too long are refused by na
     expect.stringContaining('"space.inner" is left out: its name raw.space.inner clashes with raw.space of "space"'),
   ]);
   expect(await call(source.tools, 'raw.get_weather({ text: "mild" })')).toBe("mild");
+  expect(await call(source.tools, 'raw.查询天气({ text: "mild" })')).toBe("mild");
 });
 
 test("a name in a policy resolves a clash, and the server is called by its own name", async () => {

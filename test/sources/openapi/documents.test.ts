@@ -27,7 +27,9 @@ describe("names", () => {
     ["a/b/c-d", "api.a.b.cD"],
     ["2fa/get", "api._2fa.get"],
     ["constructor/__proto__", "api.constructor_.__proto___"],
-    ["größe", "api.gr__e"],
+    ["größe/查询-天气", "api.größe.查询天气"],
+    ["ｇｅｔ①", "api.get1"],
+    ["🔥", "api.__ed8d8305"],
     [undefined, "api.getP0"],
   ])("of %j is %s", async (operationId, name) => {
     const { tools, problems } = await sourceOf(ids(operationId));
