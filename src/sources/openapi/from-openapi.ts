@@ -100,13 +100,14 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   };
   const styles = await loadStyles();
   const document = await readDocument(name, spec);
-  const found = findOperations(document);
-  if (found.length === 0 || found.length > MAX_OPERATIONS)
+  const { operations, unread } = findOperations(document);
+  const problems = unread.map(({ path, fault }) => leftOut(`the path ${path}`, fault.message));
+  if (operations.length === 0 || operations.length > MAX_OPERATIONS)
     throw new PortcullisError(
       "source_invalid",
-      `fromOpenApi({ name: ${JSON.stringify(name)}, spec }): the document describes ${found.length === 0 ? "no operations" : `more than ${MAX_OPERATIONS} operations. Take those out that are not needed`}.`,
+      `fromOpenApi({ name: ${JSON.stringify(name)}, spec }): the document describes ${operations.length === 0 ? ["no operations.", ...problems.slice(0, 1)].join(" ") : `more than ${MAX_OPERATIONS} operations. Take those out that are not needed.`}`,
     );
-  return new SourceMaker(sender, styles, document, checkResults).make(found, policies);
+  return new SourceMaker(sender, styles, document, checkResults).make(operations, problems, policies);
 }
 
 /** The fields of a document are checked when they are read. */
@@ -162,7 +163,11 @@ class SourceMaker {
   }
 
   /** Releases the thread between slices: a document may be written to take long. */
-  async make(found: readonly FoundOperation[], policies: OpenApiPolicies | undefined): Promise<OpenApiSource> {
+  async make(
+    found: readonly FoundOperation[],
+    problems: string[],
+    policies: OpenApiPolicies | undefined,
+  ): Promise<OpenApiSource> {
     const { source } = this.#sender;
     const named = found.map((operation) => this.#nameOf(operation, policies));
     const read = named.flatMap(({ parts }) => (parts instanceof PartFault ? [] : parts));
@@ -170,7 +175,6 @@ class SourceMaker {
     const clashing = nameClashes(named.filter(({ policy }) => policy));
     const tools: Tool[] = [];
     const unassigned: UnassignedOperation[] = [];
-    const problems: string[] = [];
     for (const [place, one] of named.entries()) {
       if (place % AT_ONCE === AT_ONCE - 1) await nextTurn();
       const { name, operation, policy } = one;

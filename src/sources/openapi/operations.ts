@@ -1,4 +1,4 @@
-import { follow, type OpenApiDocument, PartFault } from "./document.ts";
+import { follow, type OpenApiDocument, orFault, PartFault } from "./document.ts";
 import { fieldOf, isFields, listOf, type Fields, textOf } from "../../values/fields.ts";
 import { operationName } from "./operation-name.ts";
 
@@ -60,8 +60,15 @@ export interface Operation {
 export interface FoundOperation extends Operation {
   /** Name below the source's. */
   readonly name: string;
-  readonly part: Fields;
+  /** What its reference leads to, or why it leads nowhere. */
+  readonly part: Fields | PartFault;
   readonly pathItem: Fields;
+}
+
+interface FoundOperations {
+  readonly operations: readonly FoundOperation[];
+  /** Paths whose operations are not known, each with the reason. */
+  readonly unread: readonly { readonly path: string; readonly fault: PartFault }[];
 }
 
 export interface OperationParts {
@@ -70,17 +77,22 @@ export interface OperationParts {
   readonly responses: Fields;
 }
 
-/** All operations of a document, at most `MAX_OPERATIONS` and another. A path that cannot be read has no operations. */
-export function findOperations(document: OpenApiDocument): readonly FoundOperation[] {
-  const found: FoundOperation[] = [];
+/** All operations of a document, at most `MAX_OPERATIONS` and another. */
+export function findOperations(document: OpenApiDocument): FoundOperations {
+  const operations: FoundOperation[] = [];
+  const unread: FoundOperations["unread"][number][] = [];
   const paths = fieldOf(document.root, "paths");
   for (const [path, item] of Object.entries(isFields(paths) ? paths : {})) {
-    const pathItem = pathItemOf(document, item);
-    for (const method of pathItem ? METHODS : []) {
-      const part = fieldOf(pathItem, method);
-      if (!pathItem || !isFields(part)) continue;
+    const followed = orFault(() => follow(document, item));
+    if (followed instanceof PartFault) unread.push({ path, fault: followed });
+    // What stands beside a reference counts too.
+    const led = isFields(followed) && !(followed instanceof PartFault) ? followed : {};
+    const pathItem = { ...led, ...(isFields(item) ? item : {}) };
+    for (const method of METHODS) {
+      const part = orFault(() => follow(document, fieldOf(pathItem, method)));
+      if (!isFields(part)) continue;
       const operationId = textOf(part, "operationId");
-      found.push({
+      operations.push({
         name: operationName(operationId, method, path),
         operationId,
         method: method.toUpperCase(),
@@ -89,19 +101,10 @@ export function findOperations(document: OpenApiDocument): readonly FoundOperati
         part,
         pathItem,
       });
-      if (found.length > MAX_OPERATIONS) return found;
+      if (operations.length > MAX_OPERATIONS) return { operations, unread };
     }
   }
-  return found;
-}
-
-function pathItemOf(document: OpenApiDocument, item: unknown): Fields | undefined {
-  try {
-    const followed = follow(document, item);
-    return isFields(followed) ? followed : undefined;
-  } catch {
-    return undefined;
-  }
+  return { operations, unread };
 }
 
 /** Reads the parts of an operation. Throws a `PartFault` for an operation that cannot be called. */
@@ -109,6 +112,7 @@ export function readOperation(
   document: OpenApiDocument,
   { part, pathItem, method, path }: FoundOperation,
 ): OperationParts {
+  if (part instanceof PartFault) throw part;
   if (method === "TRACE") throw new PartFault("its method is TRACE, which no request can be sent with");
   const parameters = readParameters(document, [...listOf(pathItem, "parameters"), ...listOf(part, "parameters")]);
   const inPath = variablesOf(path);

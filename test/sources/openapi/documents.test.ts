@@ -254,6 +254,28 @@ test.each([
   expect(declareTools(tools)).not.toContain("<x>");
 });
 
+test("an operation behind a reference in the document is read, and one in another file is left out, each by its reason", async () => {
+  const tag = { name: "tag", in: "query", schema: { type: "string" } };
+  const paths = {
+    "/a": { get: { $ref: "a.yml" }, post: { $ref: "#/x-operations/make" } },
+    "/b": { $ref: "b.yml" },
+    "/c": { $ref: "#/x-items/c", post: { operationId: "beside" } },
+    "/d": { put: { $ref: "#/x-operations/none" } },
+  };
+  const more = { "x-operations": { make: { operationId: "make", parameters: [tag] } }, "x-items": { c: { get: {} } } };
+  const { tools, problems } = await sourceOf(specOf(paths, more));
+  expect(tools.map(({ name }) => name)).toEqual(["api.make", "api.getC", "api.beside"]);
+  expect(declareTools(tools)).toContain("make(input: { tag?: string })");
+  expect(problems).toEqual([
+    'the path /b is left out: it refers to "b.yml", outside of the document; put its files into one, as bundlers do.',
+    'api.getA (GET /a) is left out: it refers to "a.yml", outside of the document; put its files into one, as bundlers do.',
+    'api.putD (PUT /d) is left out: it refers to "#/x-operations/none", which the document does not have.',
+  ]);
+  await expect(sourceOf(specOf({ "/b": paths["/b"] }))).rejects.toThrow(
+    'describes no operations. the path /b is left out: it refers to "b.yml"',
+  );
+});
+
 describe("operations that cannot be called are left out with a reason", () => {
   test.each<[string, object, string?, string?]>([
     [

@@ -51,7 +51,7 @@ test("whatever a program passes, a request goes to its host and its path, and ea
   ];
   const path = "/one/{a}/two/{b}/three";
   const document = { root: operationOf({ parameters: places }, path) as Record<string, unknown>, hasOldSchemas: false };
-  const [operation = expect.fail()] = findOperations(document);
+  const [operation = expect.fail()] = findOperations(document).operations;
   const { parameters } = readOperation(document, operation);
   const input = toolInput(new Schemas(document, "input"), parameters, undefined, "flat");
   await assert(
