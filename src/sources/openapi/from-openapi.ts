@@ -216,9 +216,9 @@ class SourceMaker {
     const fault = toolNameFault(name);
     if (fault !== undefined) throw new PartFault(`its name cannot be that of a tool: ${fault}`);
     if (parts instanceof PartFault) throw parts;
-    const { method, path } = operation;
-    const template = pathParts(path);
-    checkPath(this.#sender.baseUrl, template);
+    const { method } = operation;
+    const template = { path: pathParts(parts.address.path), query: pathParts(parts.address.query) };
+    checkPath(this.#sender.baseUrl, template.path);
     const given = givenParameters(parts.parameters, (parameter) => this.#isHosts(parameter));
     const input = toolInput(this.#schemas.input, given, parts.body, layout);
     const answers = { responses: parts.responses, method };

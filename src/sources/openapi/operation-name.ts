@@ -1,4 +1,5 @@
-import { identifierOf } from "../../tools/tool-name.ts";
+import { hash } from "node:crypto";
+import { identifierOf, namespacesOf } from "../../tools/tool-name.ts";
 
 /** Maximum length of a name's part. Longer parts are cut; names that are equal then are refused. */
 const PART_LENGTH = 100;
@@ -8,9 +9,46 @@ const PART_LENGTH = 100;
  * number signs part namespaces, hyphens and spaces part words. Without an id it is made from method and path:
  * `getReposByOwnerByRepo` for `GET /repos/{owner}/{repo}`.
  */
-export function operationName(operationId: string | undefined, method: string, path: string): string {
+function operationName({ operationId, method, path }: Named): string {
   const id = operationId === undefined ? "" : nameOfId(operationId);
   return id === "" ? nameOfPath(method, path) : id;
+}
+
+interface Named {
+  readonly operationId: string | undefined;
+  readonly method: string;
+  readonly path: string;
+}
+
+/**
+ * The names of all operations of a document. Of those that would share one, only an id that is written like it keeps it, and the
+ * others are named by method and path. An operation does not stand in the namespace of another: `levels.append` beside
+ * `levels` is `levels_append`.
+ */
+export function operationNames(operations: readonly Named[]): readonly string[] {
+  const rivals = [
+    nameOfPath,
+    (method: string, path: string) => `${nameOfPath(method, path)}_${digestOf(method, path)}`,
+  ];
+  let names = operations.map(operationName);
+  for (const other of rivals) {
+    const sharing = Map.groupBy(names.keys(), (index) => names[index] ?? "");
+    const keeping = new Set<number>();
+    for (const [name, shared] of sharing) {
+      const asWritten = shared.filter((index) => operations[index]?.operationId === name);
+      const [keeper] = shared.length === 1 ? shared : asWritten.length === 1 ? asWritten : [];
+      if (keeper !== undefined) keeping.add(keeper);
+    }
+    names = operations.map(({ method, path }, index) =>
+      keeping.has(index) ? (names[index] ?? "") : other(method, path),
+    );
+  }
+  const all = new Set(names);
+  return names.map((name) => (namespacesOf(name).some((outer) => all.has(outer)) ? name.replaceAll(".", "_") : name));
+}
+
+function digestOf(method: string, path: string): string {
+  return hash("sha256", `${method} ${path}`).slice(0, 8);
 }
 
 function nameOfId(id: string): string {
@@ -28,7 +66,7 @@ function nameOfPath(method: string, path: string): string {
     .split("/")
     .flatMap((part) => part.split(/(?=\{)|(?<=\})/))
     .map((part) => (part.startsWith("{") ? `by-${part.slice(1, -1)}` : part));
-  return identifier([method, ...words].join("-"));
+  return identifier([method.toLowerCase(), ...words].join("-"));
 }
 
 /** Words joined like `listForRepo`. */

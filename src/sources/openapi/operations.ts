@@ -1,6 +1,6 @@
 import { follow, type OpenApiDocument, orFault, PartFault } from "./document.ts";
 import { fieldOf, isFields, listOf, type Fields, textOf } from "../../values/fields.ts";
-import { operationName } from "./operation-name.ts";
+import { operationNames } from "./operation-name.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"] as const;
 
@@ -72,14 +72,21 @@ interface FoundOperations {
 }
 
 export interface OperationParts {
+  readonly address: Address;
   readonly parameters: readonly Parameter[];
   readonly body: Body | undefined;
   readonly responses: Fields;
 }
 
+/** A path without what documents tell the operations of one path apart by, and the query that is part of it. */
+interface Address {
+  readonly path: string;
+  readonly query: string;
+}
+
 /** All operations of a document, at most `MAX_OPERATIONS` and another. */
 export function findOperations(document: OpenApiDocument): FoundOperations {
-  const operations: FoundOperation[] = [];
+  const operations: Omit<FoundOperation, "name">[] = [];
   const unread: FoundOperations["unread"][number][] = [];
   const paths = fieldOf(document.root, "paths");
   for (const [path, item] of Object.entries(isFields(paths) ? paths : {})) {
@@ -91,20 +98,19 @@ export function findOperations(document: OpenApiDocument): FoundOperations {
     for (const method of METHODS) {
       const part = orFault(() => follow(document, fieldOf(pathItem, method)));
       if (!isFields(part)) continue;
-      const operationId = textOf(part, "operationId");
       operations.push({
-        name: operationName(operationId, method, path),
-        operationId,
+        operationId: textOf(part, "operationId"),
         method: method.toUpperCase(),
         path,
         tags: listOf(part, "tags").filter((tag) => typeof tag === "string"),
         part,
         pathItem,
       });
-      if (operations.length > MAX_OPERATIONS) return { operations, unread };
     }
+    if (operations.length > MAX_OPERATIONS) break;
   }
-  return { operations, unread };
+  const names = operationNames(operations);
+  return { operations: operations.map((one, index) => ({ name: names[index] ?? "", ...one })), unread };
 }
 
 /** Reads the parts of an operation. Throws a `PartFault` for an operation that cannot be called. */
@@ -114,11 +120,13 @@ export function readOperation(
 ): OperationParts {
   if (part instanceof PartFault) throw part;
   if (method === "TRACE") throw new PartFault("its method is TRACE, which no request can be sent with");
-  const parameters = readParameters(document, [...listOf(pathItem, "parameters"), ...listOf(part, "parameters")]);
-  const inPath = variablesOf(path);
+  const read = readParameters(document, [...listOf(pathItem, "parameters"), ...listOf(part, "parameters")]);
+  const { address, parameters } = addressOf(path, read);
+  const inPath = variablesOf(address);
   const described = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
   const responses = fieldOf(part, "responses");
   return {
+    address,
     parameters: [
       ...parameters.filter(({ name, place }) => place !== "path" || inPath.has(name)),
       ...[...inPath].filter((name) => !described.has(name)).map((name) => parameterOf(UNDESCRIBED, name, "path")),
@@ -131,13 +139,29 @@ export function readOperation(
 /** A variable of a path that the document does not describe. */
 const UNDESCRIBED: Fields = { schema: { type: "string" } };
 
-/** Names of the variables in a path. Throws a `PartFault` for an invalid path. */
-function variablesOf(path: string): ReadonlySet<string> {
-  if (!path.startsWith("/") || /[?#\\]/.test(path))
+/**
+ * Where a request goes: a fragment stays away, and a query is sent as it is. Of a parameter that it gives a value, it is the only
+ * one; where it only names a parameter (`q={q}`, `{?q}`), the parameter is sent by itself. Throws a `PartFault` for an invalid path.
+ */
+function addressOf(written: string, given: readonly Parameter[]) {
+  const [plain = ""] = written.replaceAll(/\{[?&#][^{}]*\}/g, "").split("#", 1);
+  const [path = "", ...query] = plain.split("?");
+  if (!path.startsWith("/") || path.includes("\\"))
     throw new PartFault(
-      `its path ${JSON.stringify(path.slice(0, 200))} is not one: a path begins with / and has no ?, # or \\`,
+      `its path ${JSON.stringify(written.slice(0, 200))} is not one: a path begins with / and has no \\`,
     );
-  return new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name));
+  const nameOf = (one: string) => one.split("=", 1)[0] ?? "";
+  const described = new Set(given.filter(({ place }) => place === "query").map(({ name }) => name));
+  const parts = query.join("?").split("&");
+  const fixed = parts.filter((one) => one !== "" && !(one.includes("{") && described.has(nameOf(one))));
+  const names = new Set(fixed.map(nameOf));
+  const parameters = given.filter(({ place, name }) => place !== "query" || !names.has(name));
+  return { address: { path, query: fixed.join("&") }, parameters };
+}
+
+/** Names of the variables in an address. */
+function variablesOf({ path, query }: Address): ReadonlySet<string> {
+  return new Set([...`${path}?${query}`.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name));
 }
 
 /** A parameter of the operation replaces the parameter of its path with the same name and place. */

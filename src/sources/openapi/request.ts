@@ -60,7 +60,7 @@ export function basePath({ pathname }: URL): string {
 /** Writes the request of a call. Throws a `PortcullisError` (`tool_failed`) for values that no request can carry. */
 export function requestParts(
   styles: Styles,
-  path: PathParts,
+  address: { readonly path: PathParts; readonly query: PathParts },
   { parameters, body }: ToolInput,
   input: Fields,
 ): RequestParts {
@@ -72,12 +72,12 @@ export function requestParts(
   const variables = new Map(
     at("path").map(({ parameter, value }) => [parameter.name, variable(styles, parameter, value)]),
   );
+  const filled = (parts: PathParts) =>
+    parts.map(({ text, isVariable }) => (isVariable ? (variables.get(text) ?? "") : text)).join("");
+  const asked = at("query").map(({ parameter, value }) => written(styles, parameter, value, queryEncoder(parameter)));
   return {
-    path: path.map(({ text, isVariable }) => (isVariable ? (variables.get(text) ?? "") : text)).join(""),
-    query: at("query")
-      .map(({ parameter, value }) => written(styles, parameter, value, queryEncoder(parameter)))
-      .filter((text) => text !== "")
-      .join("&"),
+    path: filled(address.path),
+    query: [filled(address.query), ...asked].filter((text) => text !== "").join("&"),
     headers: at("header").map(
       ({ parameter, value }) => [parameter.name, headerText(styles, parameter, value)] as const,
     ),

@@ -58,7 +58,7 @@ test("whatever a program passes, a request goes to its host and its path, and ea
     asyncProperty(record({ a: text(), b: value(), q: text(), d: value(), r: text() }), async (given) => {
       let parts;
       try {
-        parts = requestParts(styles, pathParts(path), input, given);
+        parts = requestParts(styles, { path: pathParts(path), query: [] }, input, given);
       } catch (error) {
         expect(error).toMatchObject({ code: "tool_failed", message: expect.stringMatching(/^[ab] must not /) });
         expect(PortcullisError.is(error)).toBe(true);

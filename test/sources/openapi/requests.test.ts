@@ -44,6 +44,27 @@ describe("a request", () => {
     expect(JSON.parse(body.toString())).toEqual({ title: "hello" });
   });
 
+  test.each<[path: string, parameters: readonly object[], input: object, sent: string]>([
+    ["/files/{id}#shared", [], { id: "a" }, "/files/a"],
+    [
+      "/#Action=List",
+      [parameter("Action", "query", { schema: { enum: ["List"] } })],
+      { Action: "List" },
+      "/?Action=List",
+    ],
+    ["/x?beta=true", [parameter("n", "query")], { n: 1 }, "/x?beta=true&n=1"],
+    ["/x?beta=true&v", [parameter("beta", "query")], {}, "/x?beta=true&v"],
+    ["/x?q={q}&to=a+b", [parameter("q", "query", { required: true })], { q: "a&b" }, "/x?to=a+b&q=a%26b"],
+    ["/x?id={id}", [parameter("id", "path", { required: true })], { id: "a&b=c" }, "/x?id=a%26b%3Dc"],
+    ["/x{?page,size}", [parameter("page", "query")], { page: 2 }, "/x?page=2"],
+    ["/x?", [], {}, "/x"],
+  ])("to the path %s of a document goes where its server has it", async (path, parameters, input, sent) => {
+    await using server = await startServer();
+    const { tools, problems } = await sourceOf(operationOf({ parameters }, path), { baseUrl: server.baseUrl });
+    expect([problems, await callTool(tools, "api.call", input)]).toMatchObject([[], { ok: true }]);
+    expect(server.arrived.map(({ url }) => url)).toEqual([sent]);
+  });
+
   test("stands behind baseUrl, whatever servers the document names", async () => {
     await using server = await startServer();
     await using other = await startServer();
