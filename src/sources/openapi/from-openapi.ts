@@ -188,6 +188,8 @@ class SourceMaker {
       if (made instanceof PartFault)
         problems.push(leftOut(`${name} (${operation.method} ${operation.path})`, made.message));
       else tools.push(made);
+      const odd = Object.values(this.#schemas).flatMap((schemas) => schemas.takeOdd());
+      if (odd.length > 0 && !(made instanceof PartFault)) problems.push(uncheckedPart(name, odd));
     }
     for (const why of [...this.#schemas.input.unchecked, ...this.#schemas.output.unchecked])
       problems.push(uncheckedPart(source, [why]));

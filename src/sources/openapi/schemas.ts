@@ -25,6 +25,8 @@ export interface Converted {
   readonly inPlace: readonly string[];
 }
 
+const ANYTHING: Converted = Object.freeze({ schema: true, values: 1, states: 0, references: [], inPlace: [] });
+
 /** What a schema says about the shape of a value. Of a result's schema nothing else is kept. */
 const SHAPE: ReadonlySet<string> = new Set(["description", "type", "enum", "const"]);
 /** What an input's schema says besides patterns and other schemas. */
@@ -59,6 +61,8 @@ export class Schemas {
   readonly #states = new PatternStates(SOURCE_STATES);
   /** What is not checked of the document's schemas, and why. */
   readonly unchecked = new Set<string>();
+  /** The same of the operation that is being read. */
+  #odd: string[] = [];
   readonly #read = new Map<string, number | PartFault>();
   /** Definitions that were searched for circles, and whether each leads to a circle. */
   readonly #searched = new Map<string, boolean>();
@@ -72,9 +76,35 @@ export class Schemas {
   convert(schema: unknown): Converted {
     const known = this.#converted.get(schema);
     if (known) return known;
-    const converted = new Conversion(this).convert(schema);
+    const made = orFault(() => new Conversion(this).convert(schema));
+    if (made instanceof PartFault && this.side === "input") throw made;
+    const converted = made instanceof PartFault ? this.#anything(made) : made;
     if (isFields(schema)) this.#converted.set(schema, converted);
     return converted;
+  }
+
+  /** What a part of an answer leads to. Undefined if it leads nowhere. */
+  followed(part: unknown): unknown {
+    const led = orFault(() => follow(this.document, part));
+    if (!(led instanceof PartFault)) return led;
+    this.addOdd(led);
+    return undefined;
+  }
+
+  addOdd({ message }: PartFault): void {
+    this.#odd.push(`a part of its ${this.side === "input" ? "input" : "result"} may be anything, because ${message}`);
+  }
+
+  /** What was not checked since this was last asked, and why. */
+  takeOdd(): readonly string[] {
+    const odd = this.#odd;
+    this.#odd = [];
+    return odd;
+  }
+
+  #anything(fault: PartFault): Converted {
+    this.addOdd(fault);
+    return ANYTHING;
   }
 
   /**
@@ -145,7 +175,13 @@ export class Schemas {
   }
 
   #definition(pointer: string): Converted {
-    return remembered(this.#definitions, pointer, () => this.convert(target(this.document.root, pointer)));
+    return remembered(this.#definitions, pointer, () => {
+      const found = orFault(() => target(this.document.root, pointer));
+      if (!(found instanceof PartFault)) return this.convert(found);
+      // What an input lacks for want of another file, its server would miss.
+      if (this.side === "input" && !pointer.startsWith("#")) throw found;
+      return this.#anything(found);
+    });
   }
 
   /** Definitions of large documents are in hundreds of schemas, and each is read once for all. */
@@ -216,8 +252,18 @@ class Conversion {
     };
   }
 
+  /** What only describes a result may be odd: that part is unknown then. */
   #schema(schema: unknown, inPlace: boolean): JsonSchema | boolean {
     this.#count(1);
+    if (this.#schemas.side === "input") return this.#readSchema(schema, inPlace);
+    const read = orFault(() => this.#readSchema(schema, inPlace));
+    if (!(read instanceof PartFault)) return read;
+    if (this.#values > MAX_OWN_VALUES) throw read;
+    this.#schemas.addOdd(read);
+    return true;
+  }
+
+  #readSchema(schema: unknown, inPlace: boolean): JsonSchema | boolean {
     if (typeof schema === "boolean") return schema;
     if (!isFields(schema)) throw new PartFault("its schema holds something else where a schema belongs");
     const words = new Map<string, unknown>();
@@ -241,6 +287,7 @@ class Conversion {
     const kept = this.#schemas.side === "input" ? BOUNDS : SHAPE;
     for (const [word, value] of Object.entries(schema)) {
       if (kept.has(word)) this.#copyValue(word, value, words);
+      else if (word === "items" && Array.isArray(value)) words.set("prefixItems", this.#list(word, value, false));
       else if (SCHEMA_WORDS[this.#schemas.side].has(word)) this.#copySchema(word, value, words, inPlace);
       else if (word === "allOf") addAll(words, this.#list(word, value, inPlace));
       else if (word === "prefixItems") words.set(word, this.#list(word, value, false));

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { Schema } from "../../tools/schema.ts";
-import { follow, type OpenApiDocument, orFault, PartFault } from "./document.ts";
-import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
+import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
+import { fieldOf, isFields, type Fields, textOf } from "../../values/fields.ts";
 import type { Body, OperationParts, Parameter } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
@@ -92,6 +92,11 @@ export function toolInput(
   layout: Layout,
 ): ToolInput {
   const parameters = fieldsOf(given, body !== undefined && layout === "nested");
+  // Within them a reference that leads nowhere costs its part alone.
+  for (const { schema } of [...given, ...(body ? [body] : [])]) {
+    const reference = textOf(schema, "$ref");
+    if (reference !== undefined) target(schemas.document.root, reference);
+  }
   const converted = parameters.map(({ parameter }) => schemas.convert(parameter.schema));
   const fields = parameters.map(({ field, parameter }, index) => [
     field,

@@ -1,6 +1,5 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { lazySchema } from "../../tools/schema.ts";
-import { follow } from "./document.ts";
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import { formOf } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
@@ -29,13 +28,12 @@ function isMediaType(text: string): boolean {
 
 /**
  * The schema of an operation's result, by its answers of success, and the header `accept`. Without `checks` the schema is
- * shown and any value fits. It is undefined if the document does not describe the result. Throws a `PartFault` if a schema
- * cannot be used.
+ * shown and any value fits. It is undefined if the document does not describe the result.
  */
 export function toolOutput(schemas: Schemas, { responses, method }: Answers, checks: boolean) {
   const successes = successesOf(responses).map(({ status, response }) => ({
     status,
-    content: fieldOf(follow(schemas.document, response), "content"),
+    content: fieldOf(schemas.followed(response), "content"),
   }));
   const mediaTypes = [
     ...new Set(successes.flatMap(({ content }) => (isFields(content) ? bestOf(Object.keys(content)) : []))),
@@ -50,7 +48,7 @@ export function toolOutput(schemas: Schemas, { responses, method }: Answers, che
     if (mediaType === undefined) return isEmpty ? NULL : undefined;
     const form = formOf(mediaType);
     if (form !== "json") return form === "bytes" ? BYTES_SCHEMA : TEXT;
-    const schema = fieldOf(follow(schemas.document, fieldOf(content, mediaType)), "schema");
+    const schema = fieldOf(schemas.followed(fieldOf(content, mediaType)), "schema");
     if (schema === undefined) return undefined;
     const converted = schemas.convert(schema);
     parts.push(converted);

@@ -278,6 +278,62 @@ test("an operation behind a reference in the document is read, and one in anothe
   );
 });
 
+const answer = (schema: unknown) => ({ responses: { 200: { content: { "application/json": { schema } } } } });
+
+describe("what only describes an answer costs the check of that part", () => {
+  test.each<[string, object, string, string]>([
+    [
+      "no schema",
+      answer(named({ a: "string", b: { type: "integer" } })),
+      "{ a?: unknown, b?: number }",
+      "else where a schema",
+    ],
+    ["an unknown type", answer(named({ a: { type: "any" }, b: {} })), "{ a?: unknown, b?: unknown }", 'unknown "type"'],
+    ["no list", answer({ anyOf: { type: "string" } }), "unknown", '"anyOf" that is no list'],
+    [
+      "no object",
+      answer({ type: "array", items: { properties: ["a"] } }),
+      "unknown[]",
+      '"properties" that is no object',
+    ],
+    ["a definition that is missing", answer(named({ a: { $ref: "#/none" } })), "{ a?: unknown }", 'refers to "#/none"'],
+    ["another document", answer(named({ a: { $ref: "b.yml" } })), "{ a?: unknown }", 'refers to "b.yml"'],
+    ["an answer that is missing", { responses: { 200: { $ref: "#/none" } } }, "unknown", 'refers to "#/none"'],
+    [
+      "too many parts",
+      answer({ type: "array", items: { enum: Array.from({ length: 30_000 }, (_, index) => index) } }),
+      "unknown",
+      "more than 20000 values",
+    ],
+  ])("%s", async (_, operation, type, why) => {
+    for (const checkResults of [true, false]) {
+      const { tools, problems } = await sourceOf(operationOf(operation), { checkResults });
+      expect(declareTools(tools)).toContain(`api.call(input: {}): Promise<${type}>`);
+      expect(problems).toEqual([
+        expect.stringMatching(
+          /^api\.call is not checked as a whole: a part of its result may be anything, because its? /,
+        ),
+      ]);
+      expect(problems[0]).toContain(why);
+    }
+  });
+
+  test("and a definition that an input's field lacks, that field's", async () => {
+    const spec = operationOf(body(named({ a: { $ref: "#/none" }, b: { type: "string" } })), "/x", "post");
+    const { tools, problems } = await sourceOf(spec);
+    expect(declareTools(tools)).toContain("call(input: { a?: unknown, b?: string })");
+    expect(problems).toEqual([expect.stringContaining('its input may be anything, because it refers to "#/none"')]);
+  });
+});
+
+test("a list of schemas as items is a tuple, as in older drafts", async () => {
+  const items = [{ type: "number" }, { type: "string" }];
+  const spec = operationOf(body(named({ at: { type: "array", items } })), "/x", "post");
+  const { tools } = await sourceOf(spec);
+  expect(declareTools(tools)).toContain("at?: [number, string]");
+  expect(await validate(tools[0]!.input, { at: [1, 2] })).toMatchObject({ ok: false });
+});
+
 describe("operations that cannot be called are left out with a reason", () => {
   test.each<[string, object, string?, string?]>([
     [
@@ -285,6 +341,7 @@ describe("operations that cannot be called are left out with a reason", () => {
       body({ $ref: "https://evil.example/schema.json" }),
       "post",
     ],
+    ['refers to "b.yml", outside', body(named({ a: { items: { $ref: "b.yml" } } })), "post"],
     ['refers to "#/components/none", which the document does not have', body({ $ref: "#/components/none" }), "post"],
     ["in no place that a request has", { parameters: [{ name: "a", in: "matrix" }] }],
     ["a parameter without a name", { parameters: [{ in: "query" }] }],
