@@ -120,6 +120,27 @@ function written(styles: Styles, { name, serialisation }: Named, value: unknown,
     : severalText(styles, key, serialisation, value as object, { encodeName: encodedStrictly, encode });
 }
 
+/** Maximum length of an object in brackets, in characters: each of its values has the names of all that it is in. */
+const BRACKETS_LENGTH = 4 * 1024 * 1024;
+
+/** `items[0][price]=p`, as servers read it that ask for `deepObject`. The standard leaves open what is within an object. */
+function inBrackets(key: string, value: object, encode: Encode): string {
+  const pairs: string[] = [];
+  let length = 0;
+  const write = (name: string, part: unknown): void => {
+    if (typeof part === "object" && part !== null) {
+      for (const [field, inner] of Object.entries(part)) write(`${name}[${encodedStrictly(field)}]`, inner);
+      return;
+    }
+    const pair = `${name}=${encode(scalarText(part))}`;
+    length += pair.length;
+    if (length > BRACKETS_LENGTH) throw refused(`${key} is too large to be sent with each value under its whole name.`);
+    pairs.push(pair);
+  };
+  write(key, value);
+  return pairs.join("&");
+}
+
 /** A list or an object in its style. The names of fields are encoded too: like the values, they are a program's text. */
 function severalText(
   { serializeArrayParam, serializeObjectParam }: Styles,
@@ -128,10 +149,11 @@ function severalText(
   value: object,
   { encodeName, encode }: { readonly encodeName: Encode; readonly encode: Encode },
 ): string {
+  if (style === "deepObject") return inBrackets(key, value, encode);
   const written = { explode, allowReserved: true };
   if (Array.isArray(value)) {
     const items = value.map((item) => encode(scalarText(item)));
-    return serializeArrayParam(key, items, { ...written, style: style === "deepObject" ? "form" : style });
+    return serializeArrayParam(key, items, { ...written, style });
   }
   const fields = Object.entries(value).map(([name, field]) => [encodeName(name), encode(scalarText(field))] as const);
   if (style === "spaceDelimited" || style === "pipeDelimited")

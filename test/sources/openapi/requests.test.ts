@@ -145,6 +145,35 @@ describe("a request", () => {
     );
   });
 
+  test.each([
+    [{ a: { $eq: "x y" }, b: [1, { c: [true] }] }, "d[a][%24eq]=x%20y&d[b][0]=1&d[b][1][c][0]=true"],
+    [["a", "b"], "d[0]=a&d[1]=b"],
+    [{ a: null, b: {}, c: [] }, "d[a]="],
+    [{ "]=&x[": { y: "&" } }, "d[%5D%3D%26x%5B][y]=%26"],
+  ])("writes %j in brackets, in a query and in a form", async (d, sent) => {
+    await using server = await startServer();
+    const style = { style: "deepObject", explode: true };
+    const schema = { type: "object", properties: { d: {} } };
+    const content = { "application/x-www-form-urlencoded": { schema, encoding: { d: style } } };
+    const spec = specOf({
+      "/q": { get: { operationId: "asked", parameters: [parameter("d", "query", style)] } },
+      "/f": { post: { operationId: "form", requestBody: { content } } },
+    });
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    await callTool(tools, "api.asked", { d });
+    await callTool(tools, "api.form", { d });
+    expect(server.arrived.map(({ url, body }) => url.slice(3) + body.toString())).toEqual([sent, sent]);
+  });
+
+  test("has no object in brackets whose names, each with each value, would be gigabytes", async () => {
+    const parameters = [parameter("d", "query", { style: "deepObject" })];
+    const { tools } = await sourceOf(operationOf({ parameters }));
+    const d = { ["k".repeat(50_000)]: Array.from({ length: 30_000 }, () => 1) };
+    expect(await callTool(tools, "api.call", { d })).toMatchObject({
+      message: "d is too large to be sent with each value under its whole name.",
+    });
+  });
+
   test("carries no header that a program may not set, and none with a line break", async () => {
     await using server = await startServer();
     const spec = operationOf({

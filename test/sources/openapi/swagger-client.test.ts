@@ -194,7 +194,8 @@ const VALUES = {
 
 /**
  * Where requests differ from swagger-client's on purpose. Without explode, labels are joined by commas, as in RFC 6570 and
- * since OpenAPI 3.0.4. Objects are delimited as in the table of OpenAPI 3.1.1. A cookie has one value.
+ * since OpenAPI 3.0.4. Objects are delimited as in the table of OpenAPI 3.1.1. A cookie has one value. What
+ * is deep in a `deepObject` is in brackets.
  */
 const DIFFERENCES: Readonly<Record<string, string>> = {
   "label false list": ".a b,c,d,1",
@@ -208,6 +209,10 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   "pipeDelimited true nested": 'a|{"b":[1]}',
   "pipeDelimited false object": "R|100|G h|x&y",
   "pipeDelimited false nested": 'a|{"b":[1]}',
+  "deepObject true list": "a b",
+  "deepObject false list": "a b",
+  "deepObject true nested": "1",
+  "deepObject false nested": "1",
   "cookie form true list": "a b,c,d,1",
   "cookie form true object": "R,100,G h,x&y",
   "cookie form true nested": 'a,{"b":[1]}',
