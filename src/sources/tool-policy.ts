@@ -92,6 +92,22 @@ function shaped(shape: NonNullable<ToolPolicy["shape"]>, run: ForeignTool["run"]
   };
 }
 
+/** What a source reads at most for `shape`: as much as a result may have by default. */
+const UNSHAPED: Readonly<Record<string, number>> = { resultBytes: 32 * 1024 * 1024, resultValues: 4_000_000 };
+
+/** The context of a call to a source. With `shape` the limits of results are for what it makes, and not for what is read. */
+export function sourceContext({ shape }: Pick<ToolPolicy, "shape">, context: CallContext): CallContext {
+  if (!shape) return context;
+  return new Proxy(context, {
+    get(own, name) {
+      // The fields of a context read its private parts.
+      const field: unknown = Reflect.get(own, name, own);
+      const most = typeof name === "string" && Object.hasOwn(UNSHAPED, name) ? UNSHAPED[name] : undefined;
+      return most === undefined ? field : Math.max(field as number, most);
+    },
+  });
+}
+
 /** The policy of a tool with this name. Throws `option_invalid`. */
 export function checkPolicy(name: string, policy: unknown): ToolPolicy {
   const place = policyOf(name);

@@ -5,7 +5,7 @@ import { PatternStates } from "../../tools/json-schema/compile-schema.ts";
 import { lazySchema, reasonOf, type Schema, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { leftOut, nameClashes, uncheckedPart } from "../name-clashes.ts";
-import { checkPolicy, type ToolPolicy, withResult } from "../tool-policy.ts";
+import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readListed } from "./read-listed-tool.ts";
 import { type ParamHeader, paramHeaders } from "./wire/param-headers.ts";
 import { callingTool, type ProtocolMethod } from "./protocol-method.ts";
@@ -195,7 +195,7 @@ function toolOf(
       ...withResult(
         policy,
         outputSchema === undefined ? undefined : schemaOf(outputSchema, "output"),
-        (input, context) => call(served, name, input, context),
+        (input, context) => call(served, name, input, sourceContext(policy, context)),
       ),
       ...(method === readingResource && { effect: "read" }),
       source,

@@ -16,7 +16,7 @@ import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
 import { leftOut, nameClashes, uncheckedPart } from "../name-clashes.ts";
-import { checkPolicy, type ToolPolicy, withResult } from "../tool-policy.ts";
+import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
 import { isFields, textOf } from "../../values/fields.ts";
 import {
@@ -240,7 +240,7 @@ class SourceMaker {
           asPart: output === undefined || !this.#checkResults,
         },
         requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
-        context,
+        sourceContext(policy, context),
       ),
     );
     const tool: Tool = defineTool({

@@ -178,6 +178,27 @@ describe("an answer of success", () => {
   });
 });
 
+test("the limits of results are for what shape makes of an answer, and not for the answer", async () => {
+  const rows = Array.from({ length: 3000 }, (_, id) => ({ id }));
+  await using server = await startServer((_, response) => sendJson(response, rows));
+  const count = ({ length }: { readonly length: number }) => length;
+  const calls = [
+    [
+      { ...ALL, shape: count },
+      { ok: true, value: 3000 },
+    ],
+    [
+      { ...ALL, shape: (all: readonly unknown[]) => all },
+      { ok: false, code: "result_too_large" },
+    ],
+    [ALL, { ok: false, code: "result_too_large" }],
+  ] as const;
+  for (const [policy, expected] of calls) {
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl }, policy);
+    expect(await callTool(tools, "api.call", {}, { resultBytes: 1000 })).toMatchObject(expected);
+  }
+});
+
 test("an answer of a few bytes that unpacks to many is given up while it is unpacked", async () => {
   const packed = gzipSync(Buffer.alloc(50_000_000, 32));
   await using server = await startServer((_, response) => {
