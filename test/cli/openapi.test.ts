@@ -66,6 +66,20 @@ describe("portcullis run --openapi", () => {
     );
   });
 
+  test("is checked: what became of each operation of the document, and why one is no tool", async () => {
+    const path = file({ ...API, portcullis: READ });
+    const { code, stdout } = await portcullis(["tools", "--openapi", path, "--check"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^document +operations +tools +no caller +left out\n.*\nshop +3 +1 +1 +1\n\n1 tool may be called\.\n/m,
+    );
+    expect(stdout).toContain("  shop.orders.trace (TRACE /orders/{id}) is left out: its method is TRACE");
+    const json = await portcullis(["tools", "--openapi", path, "--check", "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      documents: [{ source: "shop", operations: 3, tools: 1, withoutCaller: 1, leftOut: 1 }],
+    });
+  });
+
   test("--allow says who may call where the file does not", async () => {
     await using server = await startServer();
     const { code, stdout } = await run(file({ ...API, baseUrl: server.baseUrl }), "--allow", "shop.orders.get=read");

@@ -24,6 +24,8 @@ export interface OpenSource {
   readonly tools: readonly Tool[];
   /** Of an MCP server. */
   readonly server?: ServerIdentity;
+  /** Of a document: its operations, and those of them that could not become tools. */
+  readonly document?: { readonly operations: number; readonly leftOut: number };
 }
 
 /** The tools that there are now, of a module, of servers and of APIs; servers are connected until this is disposed of. */
@@ -33,7 +35,8 @@ export interface OpenTools extends Omit<McpConfig, "sources"> {
 
 /** A file of servers, or of an API, with the names of its tools. */
 interface Opened extends Omit<McpConfig, "sources"> {
-  readonly sources: readonly (Pick<OpenApiSource, "name" | "names" | "tools"> & Pick<OpenSource, "server">)[];
+  readonly sources: readonly (Pick<OpenApiSource, "name" | "names" | "tools"> &
+    Pick<OpenSource, "server" | "document">)[];
 }
 
 /** Loads the module, and connects to the servers. Rejects with a `Failure` or a `PortcullisError`; then no server is left running. */
@@ -65,7 +68,7 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
   const names = new Set<string>();
   const take = (option: string, file: string, config: Opened) => {
     configs.push(config);
-    for (const { name, tools, server } of config.sources) {
+    for (const { name, tools, server, document } of config.sources) {
       // Tools of two sources with one name would have the same names.
       if (names.has(name))
         throw new Failure(
@@ -73,7 +76,13 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
           `${option}: ${file} has a source ${name}, and so has a file before it: rename one.`,
         );
       names.add(name);
-      sources.push({ name, from: `${option} ${file}`, tools, ...(server && { server }) });
+      sources.push({
+        name,
+        from: `${option} ${file}`,
+        tools,
+        ...(server && { server }),
+        ...(document && { document }),
+      });
     }
   };
   const close = async () => {
@@ -87,7 +96,8 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
     }
     for (const file of openapi) {
       const source = await readOpenApiFile(file, policyOf);
-      take("--openapi", file, { ...source, sources: [source], unassigned: unassignedOf(source) });
+      const document = { operations: source.names.length, leftOut: source.leftOut };
+      take("--openapi", file, { ...source, sources: [{ ...source, document }], unassigned: unassignedOf(source) });
     }
     allowed.refuseUnused(configs.flatMap((config) => config.sources.flatMap((source) => source.names)));
     return {

@@ -15,7 +15,7 @@ import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
-import { leftOut, nameClashes, uncheckedPart } from "../name-clashes.ts";
+import { leftOut as leftOutPart, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
 import { isFields, textOf } from "../../values/fields.ts";
@@ -77,6 +77,8 @@ export interface OpenApiSource extends AsyncDisposable {
   readonly tools: readonly Tool[];
   /** Names for the tools of all operations, whether they became tools or not. */
   readonly names: readonly string[];
+  /** Number of the operations that are no tools although a policy was given for them. */
+  readonly leftOut: number;
   /** Operations that no policy was given for. */
   readonly unassigned: readonly UnassignedOperation[];
   /** Operations that are no tools although a policy was given for them, what of values is not checked, and why: a sentence each. */
@@ -101,7 +103,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   const styles = await loadStyles();
   const document = await readDocument(name, spec);
   const { operations, unread } = findOperations(document);
-  const problems = unread.map(({ path, fault }) => leftOut(`the path ${path}`, fault.message));
+  const problems = unread.map(({ path, fault }) => leftOutPart(`the path ${path}`, fault.message));
   if (operations.length === 0 || operations.length > MAX_OPERATIONS)
     throw new PortcullisError(
       "source_invalid",
@@ -173,6 +175,7 @@ class SourceMaker {
     const read = named.flatMap(({ parts }) => (parts instanceof PartFault ? [] : parts));
     const layout = layoutOf(this.#document, read);
     const clashing = nameClashes(named.filter(({ policy }) => policy));
+    let leftOut = 0;
     const tools: Tool[] = [];
     const unassigned: UnassignedOperation[] = [];
     for (const [place, one] of named.entries()) {
@@ -185,9 +188,10 @@ class SourceMaker {
       }
       const rival = clashing.get(one);
       const made = rival ? clash(rival) : orFault(() => this.#define(one, policy, layout));
-      if (made instanceof PartFault)
-        problems.push(leftOut(`${name} (${operation.method} ${operation.path})`, made.message));
-      else tools.push(made);
+      if (made instanceof PartFault) {
+        leftOut += 1;
+        problems.push(leftOutPart(`${name} (${operation.method} ${operation.path})`, made.message));
+      } else tools.push(made);
       const odd = Object.values(this.#schemas).flatMap((schemas) => schemas.takeOdd());
       if (odd.length > 0 && !(made instanceof PartFault)) problems.push(uncheckedPart(name, odd));
     }
@@ -197,6 +201,7 @@ class SourceMaker {
       name: source,
       tools: Object.freeze(tools),
       names: Object.freeze(named.map(({ name }) => name)),
+      leftOut,
       unassigned: Object.freeze(unassigned),
       problems: Object.freeze(problems),
       [Symbol.asyncDispose]: async () => {},

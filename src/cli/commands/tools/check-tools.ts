@@ -1,6 +1,6 @@
 import type { UnassignedTool } from "../../../sources/mcp/make-tools.ts";
 import { EXIT } from "../../exit-code.ts";
-import { counted } from "../../../output/count-text.ts";
+import { count, counted } from "../../../output/count-text.ts";
 import type { Redact } from "../../../redaction/redact-option.ts";
 import { redactSecrets } from "../../../redaction/redact-secrets.ts";
 import { type DeclaredSecret, declaredSecrets } from "./declared-secrets.ts";
@@ -18,16 +18,19 @@ export async function checkTools(open: OpenTools, json: boolean): Promise<number
   const { redact, without } = secretFinder();
   const secrets = await declaredSecrets(tools, redact);
   const servers = serversOf(open);
+  const documents = documentsOf(open);
   if (json)
     printJson({
       tools: tools.map(({ name }) => name),
       servers,
+      documents,
       unassigned: unassignedLines(open),
       problems,
       secrets,
     });
   else {
     printServers(servers);
+    printDocuments(documents);
     writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
     printLeftOut(open);
     printSecrets(secrets);
@@ -47,6 +50,23 @@ function printServers(servers: ReturnType<typeof serversOf>): void {
     [source, protocol, name, version].map(oneLine),
   );
   writeStdout(`${table(["server", "protocol", "calls itself", "version"], cells, [])}\n\n`);
+}
+
+/** The documents of APIs: how many of their operations are tools, and how many could not be or are of no caller. */
+function documentsOf({ sources }: OpenTools) {
+  return sources.flatMap(({ name: source, tools: { length: tools }, document }) =>
+    document ? [{ source, ...document, tools, withoutCaller: document.operations - document.leftOut - tools }] : [],
+  );
+}
+
+function printDocuments(documents: ReturnType<typeof documentsOf>): void {
+  if (documents.length === 0) return;
+  const cells = documents.map(({ source, operations, tools, withoutCaller, leftOut }) => [
+    source,
+    ...[operations, tools, withoutCaller, leftOut].map(count),
+  ]);
+  const numbers = ["operations", "tools", "no caller", "left out"];
+  writeStdout(`${table(["document", ...numbers], cells, numbers)}\n\n`);
 }
 
 /** The rules that find secrets, or what is looked for without them. */
