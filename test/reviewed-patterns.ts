@@ -6,6 +6,9 @@
 export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
   "tried at one place only, and what repeats there ends where the next part begins": [
     String.raw`/[.+]/`,
+    String.raw`/^[\w.-]+$/`,
+    String.raw`/^\.\*(?=.)/`,
+    String.raw`/(?<=[^\\])\.\*$/`,
     String.raw`/\{[?&#][^{}]*\}/g`,
     String.raw`/^\w+$/`,
     String.raw`/^(?:application|text)\/(?:x-)?(?:[\w.+-]*json-seq|ndjson|jsonl|json-?lines|event-stream)\b/i`,

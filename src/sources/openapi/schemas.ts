@@ -5,7 +5,7 @@ import { IN_PLACE, leadsToLoop, MAX_STATES, PatternStates } from "../../tools/js
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
 import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
-import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
+import { fieldOf, isFields, type Fields, textOf } from "../../values/fields.ts";
 
 /** Whether a schema describes what is sent or what comes back. */
 export type Side = "input" | "output";
@@ -271,9 +271,8 @@ class Conversion {
     if (typeof reference === "string") words.set("$ref", this.#reference(reference, inPlace));
     // In 3.0 a reference stands alone.
     if (reference === undefined || !this.#schemas.document.hasOldSchemas) this.#copyWords(schema, words, inPlace);
-    const isNullable =
-      this.#schemas.document.hasOldSchemas &&
-      (fieldOf(schema, "nullable") === true || fieldOf(schema, "x-nullable") === true);
+    // Documents of other versions say it in the words of 3.0 too.
+    const isNullable = fieldOf(schema, "nullable") === true || fieldOf(schema, "x-nullable") === true;
     return isNullable ? nullable(words) : frozen(words);
   }
 
@@ -291,7 +290,7 @@ class Conversion {
       else if (SCHEMA_WORDS[this.#schemas.side].has(word)) this.#copySchema(word, value, words, inPlace);
       else if (word === "allOf") addAll(words, this.#list(word, value, inPlace));
       else if (word === "prefixItems") words.set(word, this.#list(word, value, false));
-      else if (word === "anyOf" || word === "oneOf") this.#copyChoice(word, value, words, inPlace);
+      else if (word === "anyOf" || word === "oneOf") this.#copyChoice(word, schema, words, inPlace);
       else if (word === "properties") words.set(word, this.#map(word, this.#visible(value), false));
       else if (word === "required") words.set(word, this.#required(value, fieldOf(schema, "properties")));
       else if (this.#schemas.side === "input") this.#copyOfInput(word, value, words, inPlace);
@@ -314,8 +313,14 @@ class Conversion {
   }
 
   /** Alternatives of real documents overlap, and servers take what fits several: each choice is an `anyOf`. */
-  #copyChoice(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
-    const choice = this.#list(word, value, inPlace);
+  #copyChoice(word: string, schema: Fields, words: Map<string, unknown>, inPlace: boolean): void {
+    const told = this.#schemas.side === "input" ? valuesOf(schema.discriminator) : undefined;
+    const choice = this.#list(word, schema[word], inPlace).map((one, index) => {
+      const values = told?.by.get(fieldOf((schema[word] as readonly unknown[])[index], "$ref"));
+      if (!told || !values) return one;
+      this.#count(values.length);
+      return Object.freeze({ allOf: [one, { properties: { [told.name]: { enum: values } } }] });
+    });
     if (choice.length === 0) return;
     if (!words.has("anyOf")) words.set("anyOf", choice);
     else addAll(words, [{ anyOf: choice }]);
@@ -390,6 +395,20 @@ const TYPES: ReadonlySet<unknown> = new Set("string number integer boolean objec
 
 function isType(value: unknown): boolean {
   return Array.isArray(value) ? value.every((one) => TYPES.has(one)) : TYPES.has(value);
+}
+
+/** The values by which a document tells alternatives apart, by their references. What a server sends is not held to them. */
+function valuesOf(discriminator: unknown) {
+  const name = textOf(discriminator, "propertyName");
+  const mapping = fieldOf(discriminator, "mapping");
+  if (name === undefined || !isFields(mapping)) return undefined;
+  const by = new Map<unknown, string[]>();
+  for (const [value, target] of Object.entries(mapping)) {
+    if (typeof target !== "string") continue;
+    const reference = /^[\w.-]+$/.test(target) ? `#/components/schemas/${target}` : target;
+    by.set(reference, [...(by.get(reference) ?? []), value]);
+  }
+  return { name, by };
 }
 
 function addAll(words: Map<string, unknown>, schemas: readonly unknown[]): void {

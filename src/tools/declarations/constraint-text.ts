@@ -1,4 +1,5 @@
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
+import { isFields } from "../../values/fields.ts";
 import { oneLine } from "./one-line.ts";
 
 /** Maximum length of a pattern, and of a default, that is shown; in characters. */
@@ -29,6 +30,7 @@ function ownWords(parts: readonly JsonSchema[], tellsIntegers: boolean): readonl
     ...parts.flatMap(stringWords),
     ...parts.flatMap(({ minItems, maxItems }) => range(minItems, maxItems, " items")),
     ...parts.flatMap(({ uniqueItems }) => (uniqueItems === true ? ["no two equal"] : [])),
+    ...parts.flatMap(keyWords),
   ];
 }
 
@@ -77,12 +79,31 @@ function bound(value: unknown): unknown {
   return typeof value === "number" && Math.abs(value) >= Number.MAX_SAFE_INTEGER ? undefined : value;
 }
 
+function keyWords({ propertyNames, patternProperties }: JsonSchema): readonly string[] {
+  const patterns = isFields(patternProperties) ? Object.keys(patternProperties) : [];
+  const words = [
+    ...patterns.flatMap((pattern) => stringWords({ pattern })),
+    ...(isFields(propertyNames) ? stringWords(propertyNames) : []),
+  ];
+  return words.length === 0 ? [] : [`keys ${words.join(" or ")}`];
+}
+
+/** A pattern without a `.*` at its ends, which says nothing. */
+function withoutAny(pattern: string): string {
+  return pattern.replace(/^\.\*(?=.)/, "").replace(/(?<=[^\\])\.\*$/, "");
+}
+
+/** What zod calls formats, where the pattern says what is meant. */
+const NAMES_OF_PATTERNS: ReadonlySet<unknown> = new Set(
+  "starts_with ends_with includes lowercase uppercase".split(" "),
+);
+
 function stringWords({ format, pattern, minLength, maxLength }: JsonSchema): readonly string[] {
   const form =
-    typeof format === "string"
+    typeof format === "string" && !(typeof pattern === "string" && NAMES_OF_PATTERNS.has(format))
       ? [oneLine(format, PATTERN_LENGTH)]
       : typeof pattern === "string"
-        ? [`/${oneLine(pattern, PATTERN_LENGTH)}/`]
+        ? [`/${oneLine(withoutAny(pattern), PATTERN_LENGTH)}/`]
         : [];
   const length =
     minLength === 1 && maxLength === undefined ? ["not empty"] : range(minLength, maxLength, " characters");
@@ -91,10 +112,9 @@ function stringWords({ format, pattern, minLength, maxLength }: JsonSchema): rea
 
 /** Reads one level of elements: a schema may refer to itself through its elements, and each level multiplies the parts that are read. */
 function elementWords(root: JsonSchema, parts: readonly JsonSchema[], tellsIntegers: boolean): readonly string[] {
-  return parts.flatMap(({ items }) => {
-    if (items === undefined) return [];
-    const elements = partsOf(root, items);
-    if (elements.some((element) => "items" in element)) return [];
+  return parts.flatMap(({ items, additionalProperties }) => {
+    const elements = partsOf(root, items ?? additionalProperties);
+    if (elements.some((element) => "items" in element || "additionalProperties" in element)) return [];
     const text = joined([...ownWords(elements, tellsIntegers), ...elements.flatMap(defaultWords)]);
     return text === "" ? [] : [`each ${text}`];
   });

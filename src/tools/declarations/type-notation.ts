@@ -16,11 +16,18 @@ export interface TypeNotation {
   /** Whether a union or intersection needs brackets in `arrayOf`. */
   readonly bracketsInArrays: boolean;
   readonly arrayOf: (element: string) => string;
-  readonly tupleOf: (elements: readonly string[]) => string;
-  readonly recordOf: (value: string) => string;
+  /** `rest` is the type of further elements. */
+  readonly tupleOf: (elements: readonly string[], rest?: string) => string;
+  readonly recordOf: (value: string, known?: KnownKeys) => string;
   readonly fields: (fields: readonly Field[]) => string;
   /** An enumeration: the values shown, and the number of values left out. */
   readonly literals: (values: readonly unknown[], text: (value: unknown) => string, more: number) => readonly string[];
+}
+
+/** The type of a record's keys, and whether a record has all of them. */
+interface KnownKeys {
+  readonly keys: string;
+  readonly isWhole: boolean;
 }
 
 export interface Field {
@@ -46,8 +53,11 @@ export const TYPESCRIPT: TypeNotation = {
   emptyObject: "{}",
   bracketsInArrays: true,
   arrayOf: (element) => `${element}[]`,
-  tupleOf: (elements) => `[${elements.join(", ")}]`,
-  recordOf: (value) => `Record<string, ${value}>`,
+  tupleOf: (elements, rest) => `[${[...elements, ...(rest === undefined ? [] : [`...${rest}[]`])].join(", ")}]`,
+  recordOf(value, { keys, isWhole } = { keys: "string", isWhole: true }) {
+    const record = `Record<${keys}, ${value}>`;
+    return isWhole ? record : `Partial<${record}>`;
+  },
   fields: (fields) =>
     `{ ${fields
       .map(({ name, type, required, comment }) => {
@@ -82,8 +92,9 @@ export const PYTHON: TypeNotation = {
   emptyObject: "{}",
   bracketsInArrays: false,
   arrayOf: (element) => `list[${element}]`,
-  tupleOf: (elements) => `tuple[${elements.join(", ")}]`,
-  recordOf: (value) => `dict[str, ${value}]`,
+  tupleOf: (elements, rest) =>
+    `tuple[${[...elements, ...(rest === undefined ? [] : [`*tuple[${rest}, ...]`])].join(", ")}]`,
+  recordOf: (value, { keys } = { keys: "str", isWhole: true }) => `dict[${keys}, ${value}]`,
   fields: (fields) =>
     `{${fields
       .map(

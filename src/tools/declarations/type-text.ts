@@ -41,7 +41,9 @@ export function fieldsOf(schema: JsonSchema, options: TypeTextOptions): readonly
   const others = schema.additionalProperties;
   const isPlain =
     isFields(schema.properties) &&
-    ["$ref", "anyOf", "oneOf", "allOf", "enum", "const"].every((word) => schema[word] === undefined) &&
+    ["$ref", "anyOf", "oneOf", "allOf", "enum", "const", "propertyNames", "patternProperties"].every(
+      (word) => schema[word] === undefined,
+    ) &&
     !(isFields(others) && Object.keys(others).length > 0);
   return isPlain ? new TypePrinter(schema, options).fields(schema, 0) : undefined;
 }
@@ -116,8 +118,15 @@ class TypePrinter {
 
   #printArray(schema: JsonSchema, depth: number): Type {
     if (depth >= this.#options.depth) return { text: this.#notation.deepArray };
-    if (Array.isArray(schema.prefixItems))
-      return { text: this.#notation.tupleOf(schema.prefixItems.map((item) => this.print(item, depth + 1).text)) };
+    const { prefixItems, items, additionalItems } = schema;
+    // In older drafts the elements of a tuple are a list under `items`.
+    const elements: unknown = prefixItems ?? items;
+    if (Array.isArray(elements)) {
+      const others = Array.isArray(prefixItems) ? items : additionalItems;
+      const rest = isFields(others) ? bracketed(this.print(others, depth + 1)) : undefined;
+      const texts = elements.map((item) => this.print(item, depth + 1).text);
+      return { text: this.#notation.tupleOf(texts, rest) };
+    }
     const element = this.print(schema.items, depth);
     return { text: this.#notation.arrayOf(this.#notation.bracketsInArrays ? bracketed(element) : element.text) };
   }
@@ -126,14 +135,33 @@ class TypePrinter {
     if (depth >= this.#options.depth) return { text: this.#notation.deepObject };
     const fields = this.fields(schema, depth);
     const others = schema.additionalProperties;
-    const record =
-      isFields(others) && (fields.length === 0 || Object.keys(others).length > 0)
-        ? { text: this.#notation.recordOf(this.print(others, depth + 1).text) }
+    const keys =
+      isFields(schema.propertyNames) && Array.isArray(schema.propertyNames.enum)
+        ? schema.propertyNames.enum
         : undefined;
+    const isRecord = isFields(others)
+      ? fields.length === 0 || Object.keys(others).length > 0
+      : keys && others !== false;
+    const values = [
+      ...(isFields(schema.patternProperties) ? Object.values(schema.patternProperties) : []),
+      ...(isRecord ? [others] : []),
+    ];
+    const record = values.length > 0 ? this.#record(values, keys, schema.required, depth) : undefined;
     const object = fields.length > 0 ? { text: this.#notation.fields(fields) } : undefined;
     if (record || object) return this.#join("&", [object, record]);
     const { emptyObject, anyObject } = this.#notation;
     return { text: others === false || isFields(schema.properties) ? emptyObject : anyObject };
+  }
+
+  #record(values: readonly unknown[], keys: readonly unknown[] | undefined, required: unknown, depth: number): Type {
+    const value = this.#join(
+      "|",
+      values.map((one) => this.print(one, depth + 1)),
+    );
+    const text = value?.text ?? this.#notation.unknown;
+    if (!keys) return { text: this.#notation.recordOf(text) };
+    const isWhole = Array.isArray(required) && keys.every((key) => required.includes(key));
+    return { text: this.#notation.recordOf(text, { keys: this.#enumeration(keys).text, isWhole }) };
   }
 
   /** The type of the root, with what it demands beyond that. Its description is the tool's. */

@@ -148,6 +148,22 @@ describe("inputs", () => {
     expect(declareTools((await sourceOf(spec)).tools)).toContain("call(input: { text: string | null })");
   });
 
+  test("say by which values alternatives are told apart, and what may be null in any version", async () => {
+    const kind = (more: object) => named({ kind: { type: "string" }, ...more }, { required: ["kind"] });
+    const schemas = { Cat: kind({ lives: { type: "integer", nullable: true } }), Dog: kind({}), Fox: kind({}) };
+    const oneOf = Object.keys(schemas).map((name) => ({ $ref: `#/components/schemas/${name}` }));
+    const mapping = { cat: "#/components/schemas/Cat", dog: "Dog", hound: "Dog" };
+    const discriminator = { propertyName: "kind", mapping };
+    const spec = operationOf(body({ oneOf, discriminator }), "/x", "post", { components: { schemas } });
+    const { tools } = await sourceOf(spec);
+    const types = [
+      '({ kind: string, lives?: number | null /* integer */ } & { kind?: "cat" })',
+      '({ kind: string } & { kind?: "dog" | "hound" })',
+      "{ kind: string }",
+    ];
+    expect(declareTools(tools)).toContain(`body: ${types.join(" | ")} }`);
+  });
+
   test("have the parameters of their path, replaced by those of the operation, and those that the path names alone", async () => {
     const parameter = (type: string) => ({ name: "n", in: "query", schema: { type } });
     const spec = specOf({

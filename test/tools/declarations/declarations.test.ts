@@ -64,6 +64,54 @@ test("a tool that streams is declared by the type of an item", () => {
   expect(declareTools(wide, { budgetTokens: 200, language: "python" })).toContain("\ntools.a0(...) -> AsyncIterator\n");
 });
 
+const takes = (input: Tool["input"]) =>
+  defineTool({
+    name: "t",
+    description: "d",
+    input,
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    handler: () => 1,
+  });
+const field = (schema: object) => jsonSchema({ type: "object", properties: { a: schema } });
+const pair = [{ type: "number" }, { type: "string" }];
+
+test.each<[Tool["input"], string, string]>([
+  [field({ type: "array", items: pair }), "a?: [number, string]", "a: tuple[float, str]"],
+  [
+    field({ type: "array", items: pair, additionalItems: { type: ["integer", "null"] } }),
+    "a?: [number, string, ...(number | null)[]]",
+    "a: tuple[float, str, *tuple[(int | None), ...]]",
+  ],
+  [field({ type: "array", prefixItems: pair, items: false }), "a?: [number, string]", "a: tuple[float, str]"],
+  [
+    z.object({ a: z.record(z.enum(["net", "tax"]), z.int()) }),
+    'a: Record<"net" | "tax", number> /* each integer */',
+    'a: dict[Literal["net", "tax"], int]',
+  ],
+  [
+    z.object({ a: z.partialRecord(z.enum(["net", "tax"]), z.number()) }),
+    'a: Partial<Record<"net" | "tax", number>>',
+    'a: dict[Literal["net", "tax"], float]',
+  ],
+  [
+    z.object({ a: z.record(z.string().startsWith("x-"), z.string()) }),
+    "a: Record<string, string> /* keys /^x-/ */",
+    "a: dict[str, str] /* keys /^x-/ */",
+  ],
+  [
+    field({ type: "object", patternProperties: { "^x-": { type: "string" } }, additionalProperties: false }),
+    "a?: Record<string, string> /* keys /^x-/ */",
+    "a: dict[str, str] /* keys /^x-/ */",
+  ],
+  [z.object({ a: z.string().startsWith("ord_") }), "a: string /* /^ord_/ */", "a: str /* /^ord_/ */"],
+  [z.object({ a: z.string().endsWith(".md") }), "a: string /* /\\.md$/ */", "a: str /* /\\.md$/ */"],
+  [z.object({ a: z.email() }), "a: string /* email */", "a: str /* email */"],
+])("a stub says what the gate checks (case %#)", (input, typescript, python) => {
+  expect(declareTools([takes(input)])).toContain(`{ ${typescript} }`);
+  expect(declareTools([takes(input)], { language: "python" })).toContain(`(*, ${python}`);
+});
+
 test("no tools are no lines, and many are one line each, in their order", () => {
   expect(declareTools([])).toBe("");
   const lines = declareTools(["a", "b.c", "b.d"].map((name) => listTool(name))).split("\n");
