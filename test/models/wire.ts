@@ -167,6 +167,12 @@ function faulty(wire: Wire, { fault, status = 500, headers }: WireFault, asked: 
   }
 }
 
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function without(fields: Fields, ...names: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+}
+
 /** A text in pieces, the first of which is empty. */
 export function pieces(text: string, length = 7): string[] {
   return ["", ...(text.match(new RegExp(`[^]{1,${length}}`, "gu")) ?? [])];

@@ -3,7 +3,7 @@ import { type ModelUsage, sumOfUsage, type ToolCall, type TurnEnd } from "../mod
 import { type ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { inputOf } from "../turn/program-input.ts";
-import { decisiveReason } from "../turn/stop-reason.ts";
+import { decisiveReason, endSaidBy } from "../turn/stop-reason.ts";
 import { writtenText } from "../turn/written-text.ts";
 
 /** Name of the provider's own tool that runs programs. */
@@ -22,14 +22,6 @@ export interface AnthropicReply extends ProviderReply {
   readonly stopDetails: unknown;
   readonly container: { readonly id: string; readonly expires_at: string | undefined } | undefined;
 }
-
-const WHOLE_REASONS: ReadonlySet<string> = new Set([
-  "end_turn",
-  "stop_sequence",
-  "tool_use",
-  "pause_turn",
-  "compaction",
-]);
 
 /** Reads a whole message; undefined if it is invalid. */
 export function readMessage(message: unknown, inputTexts: InputTexts = new Map()): AnthropicReply | undefined {
@@ -90,7 +82,7 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
         break;
       case "message_delta": {
         const delta = fieldOf(event, "delta");
-        this.#stopReason = decisiveReason(this.#stopReason, textOf(delta, "stop_reason"), WHOLE_REASONS);
+        this.#stopReason = decisiveReason(this.#stopReason, textOf(delta, "stop_reason"));
         this.#stopDetails = fieldOf(delta, "stop_details") ?? this.#stopDetails;
         this.#container = containerOf(delta) ?? this.#container;
         this.#count(fieldOf(event, "usage"));
@@ -240,9 +232,6 @@ export function endOf({ stopReason, stopDetails }: AnthropicReply): TurnEnd | un
   switch (stopReason) {
     case undefined:
       return undefined;
-    case STOP_REASONS.answered:
-    case "stop_sequence":
-      return { type: "answered" };
     case STOP_REASONS.called:
       return { type: "called" };
     case STOP_REASONS.unfinished:
@@ -250,9 +239,10 @@ export function endOf({ stopReason, stopDetails }: AnthropicReply): TurnEnd | un
       return { type: "unfinished" };
     case "refusal":
       return { type: "refused", reason: textOf(stopDetails, "explanation") ?? "Anthropic's model gives no reason." };
-    default:
-      // The content before an unknown stop reason cannot be trusted.
-      return { type: "cut_off", reason: stopReason.slice(0, 100) };
+    default: {
+      const said = endSaidBy(stopReason);
+      return said === "whole" ? { type: "answered" } : { type: said, reason: stopReason.slice(0, 100) };
+    }
   }
 }
 

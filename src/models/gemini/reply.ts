@@ -1,7 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage, TurnEnd } from "../model.ts";
 import { type ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
-import { decisiveReason } from "../turn/stop-reason.ts";
+import { decisiveReason, endSaidBy } from "../turn/stop-reason.ts";
 
 /** A whole reply, its parts as they go back in the next request. */
 export interface GeminiReply extends ProviderReply {
@@ -46,8 +46,7 @@ export class GeminiStream extends ReplyStream<GeminiReply> {
 export function joinChunks(chunks: readonly unknown[]): GeminiReply {
   const last = <Value>(read: (chunk: unknown) => Value) => chunks.map(read).findLast((value) => value !== undefined);
   let finishReason: string | undefined;
-  for (const chunk of chunks)
-    finishReason = decisiveReason(finishReason, textOf(candidateOf(chunk), "finishReason"), WHOLE_REASONS);
+  for (const chunk of chunks) finishReason = decisiveReason(finishReason, textOf(candidateOf(chunk), "finishReason"));
   const parts = chunks.flatMap(partsOf);
   return {
     parts,
@@ -61,18 +60,6 @@ export function joinChunks(chunks: readonly unknown[]): GeminiReply {
   };
 }
 
-const WHOLE_REASONS: ReadonlySet<string> = new Set(["STOP"]);
-
-const REFUSALS = new Set([
-  "SAFETY",
-  "RECITATION",
-  "BLOCKLIST",
-  "PROHIBITED_CONTENT",
-  "SPII",
-  "IMAGE_SAFETY",
-  "LANGUAGE",
-]);
-
 /** Why the calls of a reply cannot be made, by the finish reason that says so. */
 const INVALID: ReadonlyMap<string, string> = new Map([
   ["MALFORMED_FUNCTION_CALL", "a call of it is malformed"],
@@ -81,13 +68,13 @@ const INVALID: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** How the turn ends; undefined if the reply broke off. */
-export function endOf(finishReason = ""): TurnEnd | undefined {
-  if (finishReason === "STOP") return { type: "answered" };
+export function endOf(finishReason: string | undefined): TurnEnd | undefined {
+  if (finishReason === undefined) return undefined;
   const why = INVALID.get(finishReason);
   if (why !== undefined) return { type: "invalid", reason: `${why} (${finishReason})` };
-  if (finishReason === "MAX_TOKENS") return { type: "cut_off", reason: finishReason };
-  if (REFUSALS.has(finishReason)) return { type: "refused", reason: `Gemini stopped the reply: ${finishReason}.` };
-  return undefined;
+  const said = endSaidBy(finishReason);
+  if (said === "refused") return { type: said, reason: `Gemini stopped the reply: ${finishReason}.` };
+  return said === "whole" ? { type: "answered" } : { type: said, reason: finishReason };
 }
 
 /** Whether the call of a part, if it has one, can be read. */

@@ -1,12 +1,20 @@
+/** Words for a turn that is not whole. Servers have words of their own for whole turns, like `eos_token` or `TOOL_CALLS`. */
+const NOT_WHOLE =
+  /length|limit|max|context|budget|exceed|truncat|incomplete|partial|queued|progress|continu|cancel|abort|interrupt|time.?out|error|fail|malformed|unexpected|too_many|missing|unspecified|^other$|^no_/i;
+const REFUSED =
+  /filter|safety|refus|block|prohibit|recitation|spii|armor|^language$|moderation|policy|violation|sensitive/i;
+
+/** What a provider's word for the end of a turn says: a turn is whole unless its word says otherwise. */
+export function endSaidBy(reason: string): "whole" | "refused" | "cut_off" {
+  if (REFUSED.test(reason)) return "refused";
+  return NOT_WHOLE.test(reason) ? "cut_off" : "whole";
+}
+
 /**
  * The reason that counts for a streamed reply with several reasons: a reason that says that the reply is not whole, and
  * otherwise the last. Some servers send empty reasons before.
  */
-export function decisiveReason(
-  before: string | undefined,
-  next: string | undefined,
-  wholeReasons: ReadonlySet<string>,
-): string | undefined {
-  if (before !== undefined && !wholeReasons.has(before)) return before;
+export function decisiveReason(before: string | undefined, next: string | undefined): string | undefined {
+  if (before !== undefined && endSaidBy(before) !== "whole") return before;
   return next === undefined || next === "" ? before : next;
 }

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Fields, without } from "../../../src/values/fields.ts";
 import { anthropic } from "../../../src/index.ts";
 import type { Asked, ServerEvent } from "../loopback.ts";
-import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "../wire.ts";
+import { type Fields, inputTextOf, pieces, type Wire, type WireState, type WireTurn, without } from "../wire.ts";
 
 type Block = Record<string, unknown> & { readonly type: string };
 interface Message {

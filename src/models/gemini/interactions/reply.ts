@@ -1,6 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ModelUsage, TurnEnd } from "../../model.ts";
 import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
+import { endSaidBy } from "../../turn/stop-reason.ts";
 import { writtenText } from "../../turn/written-text.ts";
 import { StreamedStep } from "./streamed-step.ts";
 
@@ -63,16 +64,18 @@ function textsOf(steps: readonly Fields[], type: string, field: string): readonl
 export function endOf({ status, steps }: InteractionReply): TurnEnd | undefined {
   const fault = steps.map((step) => step.type === "model_output" && fieldOf(step, "error")).find(isFields);
   if (fault) return { type: "refused", reason: `Gemini stopped the reply: ${textOf(fault, "message") ?? ""}` };
-  if (status === "completed") return { type: "answered" };
   if (status === "requires_action")
     return steps.some(({ type }) => type === "function_call") ? { type: "answered" } : undefined;
-  return status !== undefined && CUT_OFF.has(status) ? { type: "cut_off", reason: status } : undefined;
+  if (status !== undefined && CUT_OFF.has(status)) return { type: "cut_off", reason: status };
+  return isWhole(status) ? { type: "answered" } : undefined;
 }
 
 /** A continuation would be more requests than are counted. */
 const CUT_OFF: ReadonlySet<string> = new Set(["incomplete", "budget_exceeded", "requires_continuation"]);
 
-const WHOLE: ReadonlySet<string | undefined> = new Set(["completed", "requires_action"]);
+function isWhole(status: string | undefined): boolean {
+  return status !== undefined && endSaidBy(status) === "whole";
+}
 
 /** Puts a streamed interaction together from its steps. */
 export class InteractionStream extends ReplyStream<InteractionReply> {
@@ -97,7 +100,7 @@ export class InteractionStream extends ReplyStream<InteractionReply> {
 
   /** An interaction that was not completed stays so, whatever later events say. */
   #end(interaction: unknown): void {
-    if (this.#last === undefined || WHOLE.has(textOf(this.#last, "status"))) this.#last = interaction;
+    if (this.#last === undefined || isWhole(textOf(this.#last, "status"))) this.#last = interaction;
   }
 
   #start(place: number, begun: unknown): void {
@@ -141,7 +144,7 @@ export class InteractionStream extends ReplyStream<InteractionReply> {
   /** The reply; undefined if it broke off. Throws a `SyntaxError` for steps that are malformed. */
   get reply(): InteractionReply | undefined {
     if (this.#last === undefined) return undefined;
-    if (this.#open.size > 0 && WHOLE.has(textOf(this.#last, "status"))) return undefined;
+    if (this.#open.size > 0 && isWhole(textOf(this.#last, "status"))) return undefined;
     const read = this.#steps.size === 0 ? readInteraction(this.#last) : this.#readSteps();
     if (!read) throw new SyntaxError("A step of the reply is malformed.");
     return { ...read, usage: this.usage ?? read.usage };

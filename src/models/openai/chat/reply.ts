@@ -1,7 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { TurnEnd } from "../../model.ts";
 import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
-import { decisiveReason } from "../../turn/stop-reason.ts";
+import { decisiveReason, endSaidBy } from "../../turn/stop-reason.ts";
 import { writtenText } from "../../turn/written-text.ts";
 
 /** A whole reply: the message as it goes back in the next request. */
@@ -47,8 +47,6 @@ function replyOf(message: Fields, finishReason: string | undefined, about: unkno
   };
 }
 
-const WHOLE_REASONS: ReadonlySet<string> = new Set(["stop", "tool_calls", "function_call"]);
-
 /** Fields of a fragment that are not joined like a vendor's own fields. */
 const CALL_FIELDS = new Set(["index", "id", "type", "function", "custom"]);
 
@@ -82,7 +80,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
     this.#id ??= textOf(chunk, "id");
     if (isFields(fieldOf(chunk, "usage"))) this.#usage = fieldOf(chunk, "usage");
     const choice = firstChoice(chunk);
-    this.#finishReason = decisiveReason(this.#finishReason, textOf(choice, "finish_reason"), WHOLE_REASONS);
+    this.#finishReason = decisiveReason(this.#finishReason, textOf(choice, "finish_reason"));
     const delta = fieldOf(choice, "delta");
     if (!isFields(delta)) return;
     for (const [name, value] of Object.entries(delta)) {
@@ -227,8 +225,9 @@ function extend(target: Record<string, unknown>, name: string, value: unknown): 
 /** How the turn ends; undefined if the reply has no finish reason. */
 export function endOf(message: Fields, finishReason: string | undefined): TurnEnd | undefined {
   if (finishReason === undefined) return undefined;
-  if (finishReason === "content_filter") return { type: "refused", reason: "The provider's filter stopped the reply." };
-  if (!WHOLE_REASONS.has(finishReason)) return { type: "cut_off", reason: finishReason };
+  const said = endSaidBy(finishReason);
+  if (said === "refused") return { type: said, reason: `The provider's filter stopped the reply (${finishReason}).` };
+  if (said === "cut_off") return { type: said, reason: finishReason };
   const refusal = textOf(message, "refusal");
   return refusal === undefined || refusal === "" ? { type: "answered" } : { type: "refused", reason: refusal };
 }

@@ -1,6 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ToolCall, TurnEnd } from "../../model.ts";
 import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
+import { endSaidBy } from "../../turn/stop-reason.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 
 /** A whole response, as its items go back in the next request. */
@@ -80,7 +81,8 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
     const said = textOf(response, "status");
     if (said === "completed" && said !== status)
       throw new SyntaxError("The reply says that it was completed, and that it was not.");
-    if (this.#last === undefined || textOf(this.#last, "status") === "completed") this.#last = response;
+    if (this.#last === undefined || textOf(this.#last, "status") === "completed")
+      this.#last = { ...(isFields(response) && response), status: said ?? status };
   }
 
   /** The reply; undefined if it broke off. */
@@ -136,7 +138,7 @@ export function endOf({ status, incompleteReason, items }: ResponsesReply): Turn
     return incompleteReason === "content_filter"
       ? { type: "refused", reason: "OpenAI's filter stopped the reply." }
       : { type: "cut_off", reason: (incompleteReason ?? "incomplete").slice(0, 100) };
-  if (status !== "completed") return undefined;
+  if (status !== undefined && endSaidBy(status) !== "whole") return undefined;
   const refusal = messageParts(items)
     .map((part) => textOf(part, "refusal"))
     .find((words) => words !== undefined);

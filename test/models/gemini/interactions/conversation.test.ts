@@ -181,7 +181,6 @@ describe.each([
     [{ status: "in_progress" }, { code: "reply_invalid" }],
     [{ status: "queued" }, { code: "reply_invalid" }],
     [{ status: "cancelled" }, { code: "reply_invalid" }],
-    [{ status: "toString" }, { code: "reply_invalid" }],
     [{ status: "failed", errors: [{ message: "Overloaded", code: "unavailable" }] }, { code: "overloaded" }],
     [{ status: "failed", error: { message: "x", code: "resource_exhausted" } }, { code: "rate_limited" }],
     [{ status: "failed", error: { message: "x", code: "hasOwnProperty" } }, { code: "server_failed" }],

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { openaiChat } from "../../../../src/index.ts";
-import { without } from "../../../../src/values/fields.ts";
 import type { Asked, ServerEvent } from "../../loopback.ts";
-import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "../../wire.ts";
+import { inputTextOf, pieces, type Wire, type WireState, type WireTurn, without } from "../../wire.ts";
 
 type Message = Record<string, unknown> & {
   readonly role?: string;

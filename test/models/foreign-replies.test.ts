@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+import { anthropicWire } from "./anthropic/wire.ts";
+import { interactionsWire } from "./gemini/interactions/wire.ts";
+import { geminiWire } from "./gemini/wire.ts";
+import { chatWire } from "./openai/chat/wire.ts";
+import { responsesWire } from "./openai/responses/wire.ts";
+import type { ServerEvent } from "./loopback.ts";
+import type { Fields, Wire, WireTurn } from "./wire.ts";
+import { WIRES } from "./wires.ts";
+
+/*
+ * What compatible servers and proxies send, and no vendor documents: each is read as it is meant, or told in the server's
+ * words. Every kind is held for all protocols that can have it.
+ */
+
+type Body = string | Response;
+
+const MODES = [
+  ["streamed", true],
+  ["in one piece", false],
+] as const;
+
+const eachWay = WIRES.flatMap(([name, wire]) => MODES.map(([how, stream]) => [name, how, wire, stream] as const));
+
+function sse(events: readonly ServerEvent[]): string {
+  return events.map(({ event, data }) => `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`).join("");
+}
+
+const written = (wire: Wire, turn: WireTurn, stream: boolean): string =>
+  stream ? sse(wire.events(turn, 1)) : JSON.stringify(wire.json(turn, 1));
+
+/** A conversation with a server that gives these bodies, the last one again and again. */
+async function converse(wire: Wire, stream: boolean, bodies: readonly Body[]) {
+  const made: unknown[] = [];
+  const asked: Fields[] = [];
+  const about = { allowedCallers: ["direct"], effect: "write" } as const;
+  const tools = ["f", "get_weather"].map((name) =>
+    defineTool({
+      ...about,
+      name,
+      description: "D.",
+      input: z.object({ k: z.unknown().optional() }),
+      handler: (input) => made.push([name, input]),
+    }),
+  );
+  const model = wire.model({
+    stream,
+    retries: 0,
+    baseUrl: "http://127.0.0.1:9",
+    apiKey: wire.key,
+    fetch: async (input, init) => {
+      asked.push((await new Request(input, init).json()) as Fields);
+      const body = bodies[Math.min(asked.length, bodies.length) - 1] ?? "";
+      if (typeof body !== "string") return body.clone();
+      return new Response(body, { headers: { "content-type": stream ? "text/event-stream" : "application/json" } });
+    },
+  });
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+  const { ending, answer } = await runtime.agent({ model, task: "Do it.", programs: "none", maxTurns: 4 });
+  return { ending, answer, made, asked };
+}
+
+const DONE: WireTurn = { text: "Done." };
+const CALL: WireTurn = { calls: [{ id: "c", tool: "f", input: { k: 1 } }] };
+
+// ---- words for the end of a turn -------------------------------------------------------------------------------
+
+const REASON_FIELDS: ReadonlyMap<Wire, string> = new Map([
+  [anthropicWire, "stop_reason"],
+  [chatWire, "finish_reason"],
+  [geminiWire, "finishReason"],
+]);
+const STATUS_FIELDS: ReadonlyMap<Wire, string> = new Map([
+  [responsesWire, "status"],
+  [interactionsWire, "status"],
+]);
+const WHOLE = ["end", "eos_token", "TOOL_CALLS"];
+
+test.each(eachWay)("any word may end a whole turn of %s, %s", async (_name, _how, wire, stream) => {
+  const field = REASON_FIELDS.get(wire);
+  // The protocols with a status name it in the kind of the last event too.
+  const [name, words] =
+    field === undefined ? [STATUS_FIELDS.get(wire) ?? "", ["complete", "succeeded"]] : [field, WHOLE];
+  for (const word of field === undefined && stream ? [] : words) {
+    const raw = { [name]: word };
+    const { answer, made } = await converse(wire, stream, [
+      written(wire, { ...CALL, raw }, stream),
+      written(wire, { ...DONE, raw }, stream),
+    ]);
+    expect([word, answer, made]).toEqual([word, "Done.", [["f", { k: 1 }]]]);
+  }
+});
+
+test.each(eachWay)("a word for a limit or a fault ends no whole turn of %s, %s", async (_name, _how, wire, stream) => {
+  const name = REASON_FIELDS.get(wire);
+  const words = ["model_length", "MAX_OUTPUT", "error"];
+  for (const word of name === undefined ? [] : words) {
+    const { ending, made } = await converse(wire, stream, [
+      written(wire, { ...CALL, raw: { [name ?? ""]: word } }, stream),
+    ]);
+    expect([ending, made]).toEqual([{ type: "cut_off", reason: word }, []]);
+  }
+});
