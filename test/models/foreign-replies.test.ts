@@ -104,3 +104,48 @@ test.each(eachWay)("a word for a limit or a fault ends no whole turn of %s, %s",
     expect([ending, made]).toEqual([{ type: "cut_off", reason: word }, []]);
   }
 });
+
+// ---- inputs of calls -------------------------------------------------------------------------------------------
+
+/** Calls as a whole reply has them in protocols whose inputs are objects. */
+const CALLS_OF_OBJECTS = new Map<Wire, (input: unknown) => Fields>([
+  [anthropicWire, (input: unknown) => ({ content: [{ type: "tool_use", id: "c", name: "f", input }] })],
+  [geminiWire, (args: unknown) => ({ parts: [{ functionCall: { id: "c", name: "f", args } }] })],
+]);
+
+function replyThatCalls(wire: Wire, stream: boolean, inputText: string): string {
+  const raw = CALLS_OF_OBJECTS.get(wire);
+  if (!raw || (stream && wire !== geminiWire))
+    return written(wire, { calls: [{ id: "c", tool: "f", inputText }] }, stream);
+  const isJson = inputText === "null" || inputText.startsWith("[");
+  return written(wire, { raw: raw(isJson ? JSON.parse(inputText) : inputText.trim()) }, stream);
+}
+
+/** The inputs of the calls of `f` that a request sends back. */
+function inputsIn(value: unknown): unknown[] {
+  if (typeof value !== "object" || value === null) return [];
+  const { name, arguments: text, input = text, args = input } = value as Record<string, unknown>;
+  const inside = Object.values(value).flatMap(inputsIn);
+  if (name !== "f" || args === undefined) return inside;
+  return [typeof args === "string" ? (JSON.parse(args) as unknown) : args, ...inside];
+}
+
+/** An interaction that comes whole has no text of an input. */
+const withInputs = eachWay.filter(([, , wire, stream]) => wire !== interactionsWire || stream);
+
+test.each(withInputs)("an input that says nothing is the empty one: %s, %s", async (_name, _how, wire, stream) => {
+  for (const text of ["", "null", " \n", "[]"]) {
+    const bodies = [replyThatCalls(wire, stream, text), written(wire, DONE, stream)];
+    const { answer, made, asked } = await converse(wire, stream, bodies);
+    expect([text, answer, made, inputsIn(asked[1])]).toEqual([text, "Done.", [["f", {}]], [{}]]);
+  }
+});
+
+test.each(withInputs)("an input that is no object is not made, and goes back in one: %s, %s", async (...given) => {
+  const [, , wire, stream] = given;
+  for (const text of ['{"k":1,}', '{"k":"a\nb"}', '{"k":', '["k"]']) {
+    const bodies = [replyThatCalls(wire, stream, text), written(wire, DONE, stream)];
+    const { answer, made, asked } = await converse(wire, stream, bodies);
+    expect([text, answer, made, inputsIn(asked[1])]).toEqual([text, "Done.", [], [{ unreadable_input: text }]]);
+  }
+});

@@ -185,3 +185,12 @@ export function inputTextOf({
 }: WireCall): string {
   return inputText;
 }
+
+/** An input as servers that parse the history take it back: what is no JSON object is named in one. */
+export function inputSentBack(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return text;
+  } catch {}
+  return JSON.stringify(["", "null", '""', "[]"].includes(text.trim()) ? {} : { unreadable_input: text });
+}

@@ -5,7 +5,7 @@ import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
 import type { CallResult, Conversation, HostedNews, ModelCall, ModelTurn, Opening, TurnEnd } from "../model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
-import { sourceOf } from "../turn/program-input.ts";
+import { objectSentBack, sourceOf } from "../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
 import { notStrictTools, type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
@@ -183,7 +183,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
       return this.fail("reply_invalid", "It made the history shorter, and does not say to what.", usage);
     this.#container = container?.id ?? this.#container;
     const content = reply.content.map((block) => this.#withUniqueId(withoutMarks(block)));
-    const kept = content.filter((block) => !isBlank(block));
+    const kept = content.filter((block) => !isBlank(block)).map(sentBack);
     if (kept.length > 0) this.#messages.push({ role: "assistant", content: kept });
     const answerBy = answerTime(container?.expires_at);
     return {
@@ -254,6 +254,11 @@ function isCompactedTurn({ content }: { readonly content: readonly Fields[] }): 
 /** Anthropic takes no history with a text of white space alone, and models write such texts before calls. */
 function isBlank({ type, text }: Fields): boolean {
   return type === "text" && typeof text === "string" && text.trim() === "";
+}
+
+/** Anthropic takes objects alone as inputs. */
+function sentBack(block: Fields): Fields {
+  return block.type === "tool_use" ? { ...block, input: objectSentBack(fieldOf(block, "input")) } : block;
 }
 
 /** Whether Anthropic can take a block again. What a history was made shorter to is a text, `null` if that failed, or sealed. */

@@ -2,7 +2,7 @@ import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../v
 import { type ModelUsage, sumOfUsage, type ToolCall, type TurnEnd } from "../model.ts";
 import { type ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
-import { inputOf } from "../turn/program-input.ts";
+import { objectSentBack } from "../turn/program-input.ts";
 import { decisiveReason, endSaidBy } from "../turn/stop-reason.ts";
 import { writtenText } from "../turn/written-text.ts";
 
@@ -172,7 +172,7 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
     return citations;
   }
 
-  /** Parses the input of a complete block. An input that is no object becomes `{}`, because Anthropic accepts only objects. */
+  /** Parses the input of a complete block. */
   #stop(place: number): void {
     if (this.#stopped.has(place)) return;
     if (!this.#blocks.has(place)) throw new SyntaxError(`A block of the reply ends that never began, at ${place}.`);
@@ -184,8 +184,7 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
       this.#inputTexts.delete(place);
       return;
     }
-    const input = inputOf(text);
-    block.input = isFields(input) ? input : {};
+    block.input = objectSentBack(text);
   }
 
   /** The counters are cumulative: later counts replace earlier counts. */

@@ -4,6 +4,7 @@ import type { Conversation, ModelCall } from "../model.ts";
 import type { ConversationParts, TurnAsked } from "../provider/provider-conversation.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
 import { searchOf } from "../hosted-tools.ts";
+import { objectSentBack } from "../turn/program-input.ts";
 import { GeminiProtocol } from "./gemini-protocol.ts";
 import { citationsIn, hostedNews } from "./hosted-parts.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadable, joinChunks } from "./reply.ts";
@@ -82,7 +83,7 @@ class GeminiConversation extends GeminiProtocol<GeminiReply> {
     }
     if (!parts.every(isReadable)) return this.fail("reply_invalid", "A call of it is no object.", usage);
     if (parts.some(isCallFragment)) return this.fail("reply_invalid", "It holds a part of a call.", usage);
-    if (parts.length > 0) this.#contents.push({ role: "model", parts });
+    if (parts.length > 0) this.#contents.push({ role: "model", parts: parts.map(sentBack) });
     const hosted = hostedNews(parts, grounding, this.#contents.length);
     const cited = citationsIn(grounding);
     const calls = () =>
@@ -94,4 +95,13 @@ class GeminiConversation extends GeminiProtocol<GeminiReply> {
     const inputText = JSON.stringify(fieldOf(functionCall, "args") ?? {});
     return this.callOf(functionCall, inputText, (result) => responsePart(functionCall, result, this.partsOf(result)));
   }
+}
+
+/** Gemini takes objects alone as arguments. */
+function sentBack(part: Fields): Fields {
+  const { functionCall } = part;
+  const args = fieldOf(functionCall, "args");
+  return args === undefined || isFields(args)
+    ? part
+    : { ...part, functionCall: { ...(functionCall as Fields), args: objectSentBack(args) } };
 }

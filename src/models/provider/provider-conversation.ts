@@ -41,7 +41,7 @@ import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf, type HostedCall, hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
-import { shownInput, textToolsOf, withBareText } from "../turn/text-input.ts";
+import { shownInput, textToolsOf, withToolInput } from "../turn/text-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { TurnDisplay } from "../turn/turn-display.ts";
 
@@ -371,7 +371,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     if ("type" in read) return read;
     const { text = reply.text, end, hosted = [], cited = [], calls: readCalls } = read;
     const citations = citationsOf(cited);
-    const made = isWholeEnd(end) ? readCalls().map((call) => withBareText(this.#textTools, call)) : [];
+    const made = isWholeEnd(end) ? readCalls().map((call) => withToolInput(this.#textTools, call)) : [];
     const calls = allowedCalls(made, this.#toolChoice, this.settings);
     return {
       type: "turn",

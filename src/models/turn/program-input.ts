@@ -1,4 +1,4 @@
-import { textOf } from "../../values/fields.ts";
+import { type Fields, isFields, textOf } from "../../values/fields.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { measure, PLAIN_DEPTH } from "../../values/json/plain-data.ts";
 
@@ -16,9 +16,34 @@ export const PROGRAM_SCHEMA = {
 
 /** The input that a model wrote as JSON; undefined for a text that is no JSON or far too large. */
 export function inputOf(text: string): unknown {
-  if (text.length > INPUT_LENGTH) return undefined;
+  return isTooLarge(text) ? undefined : parsedJson(text);
+}
+
+function isTooLarge(text: string): boolean {
+  if (text.length > INPUT_LENGTH) return true;
   const { depth, values } = measure(text);
-  return depth > PLAIN_DEPTH || values > INPUT_VALUES ? undefined : parsedJson(text);
+  return depth > PLAIN_DEPTH || values > INPUT_VALUES;
+}
+
+/** How models, and the languages of servers, write no input. */
+const NOTHING: ReadonlySet<string> = new Set(["", "null", '""', "[]"]);
+
+/** The input of a call of a tool that takes fields: one that says nothing is the empty one. */
+export function writtenInput(text: string): string {
+  return NOTHING.has(text.trim()) ? "{}" : text;
+}
+
+/** What goes back as the input of a call. Servers that parse the history refuse every later request for less than an object. */
+export function inputSentBack(text: string): string {
+  const written = writtenInput(text);
+  return isTooLarge(written) || isFields(parsedJson(written)) ? written : JSON.stringify({ unreadable_input: text });
+}
+
+/** The same for protocols whose inputs are objects. */
+export function objectSentBack(input: unknown): Fields {
+  if (isFields(input)) return input;
+  const back = inputOf(inputSentBack(typeof input === "string" ? input : (JSON.stringify(input) ?? "")));
+  return isFields(back) ? back : {};
 }
 
 /** The source in the JSON input of the tool for programs; undefined if there is none. */

@@ -1,6 +1,6 @@
 import { textIn } from "../../tools/text-format.ts";
 import type { ModelCall, Opening, ToolCall } from "../model.ts";
-import { inputOf } from "./program-input.ts";
+import { inputOf, writtenInput } from "./program-input.ts";
 
 /** Names of the tools whose input is one text. */
 export function textToolsOf({ tools, deferred = [] }: Pick<Opening, "tools" | "deferred">): ReadonlySet<string> {
@@ -8,9 +8,13 @@ export function textToolsOf({ tools, deferred = [] }: Pick<Opening, "tools" | "d
   return new Set(texts.map(({ name }) => name));
 }
 
-/** A call with its text alone as input, if its provider has only functions and the text stands in their one field. */
-export function withBareText(textTools: ReadonlySet<string>, call: ModelCall): ModelCall {
-  if (call.type !== "tool_call" || !textTools.has(call.tool)) return call;
+/**
+ * A call with the input that its tool takes: the text alone of a text tool, if its provider has only functions and the text
+ * stands in their one field.
+ */
+export function withToolInput(textTools: ReadonlySet<string>, call: ModelCall): ModelCall {
+  if (call.type !== "tool_call") return call;
+  if (!textTools.has(call.tool)) return { ...call, inputText: writtenInput(call.inputText) };
   const text = textIn(inputOf(call.inputText));
   return text === undefined ? call : { ...call, inputText: JSON.stringify(text) };
 }

@@ -1,7 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { anthropic } from "../../../src/index.ts";
 import type { Asked, ServerEvent } from "../loopback.ts";
-import { type Fields, inputTextOf, pieces, type Wire, type WireState, type WireTurn, without } from "../wire.ts";
+import {
+  type Fields,
+  inputSentBack,
+  inputTextOf,
+  pieces,
+  type Wire,
+  type WireState,
+  type WireTurn,
+  without,
+} from "../wire.ts";
 
 type Block = Record<string, unknown> & { readonly type: string };
 interface Message {
@@ -84,12 +93,7 @@ function contentOf({ text, reasoning, calls = [], raw }: WireTurn, number: numbe
 
 /** An input is always an object, once it is in a message. */
 function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && !Array.isArray(value) ? value : {};
-  } catch {
-    return {};
-  }
+  return JSON.parse(inputSentBack(text));
 }
 
 function eventsOf(turn: WireTurn, number: number): ServerEvent[] {

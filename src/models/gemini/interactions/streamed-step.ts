@@ -1,5 +1,5 @@
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
-import { inputOf } from "../../turn/program-input.ts";
+import { inputOf, objectSentBack } from "../../turn/program-input.ts";
 
 /** Pieces that are a part of a step's content by themselves. */
 const MEDIA: ReadonlySet<unknown> = new Set(["image", "audio", "video", "document"]);
@@ -78,7 +78,7 @@ export class StreamedStep {
     if (this.kind !== "function_call" && text === "") return { step };
     const input = text === "" ? (fieldOf(step, "arguments") ?? {}) : inputOf(text);
     if (isFields(input)) return { step: { ...step, arguments: input } };
-    return { step: { ...step, arguments: {} }, unread: text || JSON.stringify(input) };
+    return { step: { ...step, arguments: objectSentBack(text || input) }, unread: text || JSON.stringify(input) };
   }
 }
 

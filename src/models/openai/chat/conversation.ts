@@ -4,7 +4,7 @@ import type { CallResult, Conversation, ModelCall, ModelTurn, Opening } from "..
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
 import { strictSchema, withoutNulls } from "../openai-strict-schema.ts";
-import { sourceOf } from "../../turn/program-input.ts";
+import { inputSentBack, sourceOf } from "../../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
 import { notStrictTools, type ToolNames } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
@@ -130,7 +130,7 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
       ...without(message, ...REPLY_ONLY, "tool_calls"),
       role: "assistant",
       content: fieldOf(message, "content") ?? null,
-      ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+      ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(sentBack) } : {}),
     });
     return { end, calls: () => toolCalls.map((call) => this.#callOf(call)) };
   }
@@ -163,11 +163,16 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
     }
     const called = fieldOf(call, "function");
     const name = textOf(called, "name") ?? "";
-    // Some servers send an empty text for a call without arguments.
-    const inputText = textOf(called, "arguments") || "{}";
+    const inputText = textOf(called, "arguments") ?? "";
     if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };
     const strict = this.#declaring.strict?.get(name);
     const written = strict ? withoutNulls(inputText, strict) : inputText;
     return { type: "tool_call", id, tool: this.names.own(name), caller: "direct", inputText: written };
   }
+}
+
+function sentBack(call: Fields): Fields {
+  const { function: called } = call;
+  if (!isFields(called)) return call;
+  return { ...call, function: { ...called, arguments: inputSentBack(textOf(called, "arguments") ?? "") } };
 }

@@ -4,6 +4,7 @@ import type { Conversation, HostedNews, ModelCall, ModelTurn, Opening, ToolCall 
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
+import { inputSentBack } from "../../turn/program-input.ts";
 import { notStrictTools, type ToolNames } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 import { searchOf } from "../../hosted-tools.ts";
@@ -144,7 +145,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     if (this.#isStored) {
       this.#input = [];
       this.#previousId = id;
-    } else for (const item of items) this.#input.push(without(item, "created_by"));
+    } else for (const item of items) this.#input.push(sentBack(item));
     return {
       end,
       hosted: items.flatMap((item) => this.#newsOf(item)),
@@ -204,10 +205,15 @@ function callIdOf(item: Fields): string {
   return textOf(item, "call_id") ?? "";
 }
 
-/** Whether the call that an item may be can be read. */
+function sentBack(item: Fields): Fields {
+  const back = without(item, "created_by");
+  return item.type === "function_call" ? { ...back, arguments: inputSentBack(textOf(item, "arguments") ?? "") } : back;
+}
+
+/** Whether the call that an item may be can be read. Some servers leave out arguments without fields. */
 function isReadable(item: Fields): boolean {
   if (item.type !== "function_call" && item.type !== "custom_tool_call") return true;
-  const input = item.type === "custom_tool_call" ? item.input : item.arguments;
+  const input = item.type === "custom_tool_call" ? item.input : (item.arguments ?? "");
   return typeof input === "string";
 }
 

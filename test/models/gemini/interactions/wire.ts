@@ -3,10 +3,18 @@ import { gemini } from "../../../../src/index.ts";
 import type { GeminiOptions } from "../../../../src/models/index.ts";
 import type { Asked, ServerEvent } from "../../loopback.ts";
 import { unknownWord } from "../wire.ts";
-import { inputTextOf, pieces, type Wire, type WireCall, type WireState, type WireTurn } from "../../wire.ts";
+import {
+  type Fields,
+  inputSentBack,
+  inputTextOf,
+  pieces,
+  type Wire,
+  type WireCall,
+  type WireState,
+  type WireTurn,
+} from "../../wire.ts";
 
 type Step = Readonly<Record<string, unknown>>;
-type Fields = Readonly<Record<string, unknown>>;
 
 const FIELDS = new Set(
   "model input system_instruction tools generation_config response_format store previous_interaction_id stream".split(
@@ -79,12 +87,7 @@ function inputOf(call: WireCall): string {
 
 /** Arguments are always an object here. */
 function argsOf(text: string): object {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-  } catch {
-    return {};
-  }
+  return JSON.parse(inputSentBack(text)) as object;
 }
 
 function eventsOf(turn: WireTurn, number: number): ServerEvent[] {

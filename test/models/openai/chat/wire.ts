@@ -1,7 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { openaiChat } from "../../../../src/index.ts";
 import type { Asked, ServerEvent } from "../../loopback.ts";
-import { inputTextOf, pieces, type Wire, type WireState, type WireTurn, without } from "../../wire.ts";
+import {
+  type Fields,
+  inputSentBack,
+  inputTextOf,
+  pieces,
+  type Wire,
+  type WireState,
+  type WireTurn,
+  without,
+} from "../../wire.ts";
 
 type Message = Record<string, unknown> & {
   readonly role?: string;
@@ -170,12 +179,18 @@ function settingFault(body: Record<string, unknown>): string | undefined {
   return loose ? "Invalid schema: In strict mode, 'required' must include every key in properties." : undefined;
 }
 
+function callSentBack(call: Fields): Fields & { readonly id?: string } {
+  const { function: called } = call as { readonly function?: { readonly arguments?: string } };
+  return called ? { ...call, function: { ...called, arguments: inputSentBack(called.arguments ?? "") } } : call;
+}
+
 function historyFault(messages: readonly Message[], replies: readonly unknown[]): string | undefined {
   if (messages[0]?.role !== "system" || messages[1]?.role !== "user")
     return "messages: instructions and task are missing";
   const given = replies.map((reply) => {
     const [choice] = (reply as { readonly choices: [{ readonly message: Message }] }).choices;
-    return without(choice.message, "refusal");
+    const { tool_calls: calls, ...message } = without(choice.message, "refusal") as Message;
+    return calls ? { ...message, tool_calls: calls.map(callSentBack) } : message;
   });
   const echoed = messages.filter(({ role }) => role === "assistant");
   if (!isDeepStrictEqual(echoed, given)) return "messages: what the assistant said was changed";

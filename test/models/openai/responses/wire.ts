@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { without } from "../../../../src/values/fields.ts";
 import { openai } from "../../../../src/index.ts";
 import type { Asked, ServerEvent } from "../../loopback.ts";
-import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "../../wire.ts";
+import { inputSentBack, inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "../../wire.ts";
 
 type Item = Record<string, unknown> & { readonly type?: string };
 
@@ -252,6 +252,10 @@ function isFormat({ type, ...format }: Item): boolean {
   );
 }
 
+function sentBack(item: Item): Item {
+  return item.type === "function_call" ? { ...item, arguments: inputSentBack(String(item.arguments ?? "")) } : item;
+}
+
 /** All that the model gave comes back in order and unchanged, or none of it where it is stored; each call has one output. */
 function inputFault(
   body: Record<string, unknown>,
@@ -274,7 +278,9 @@ function inputFault(
   if (added.some(({ role, tools }) => role !== "developer" || !Array.isArray(tools)))
     return "input: additional_tools is malformed";
   const echoed = input.filter((item) => item.role !== "user" && !outputs.includes(item) && !added.includes(item));
-  const given = replies.flatMap(({ output }) => output).map((item) => named(without(item, "created_by") as Item));
+  const given = replies
+    .flatMap(({ output }) => output)
+    .map((item) => sentBack(named(without(item, "created_by") as Item)));
   if (!isDeepStrictEqual(echoed, stored ? [] : given)) return "input: items of the model were changed, or are missing";
   const calls = (stored ? (replies.at(-1)?.output ?? []) : given).filter(({ type }) =>
     /^(function|custom_tool|tool_search)_call$/.test(type ?? ""),
