@@ -50,6 +50,8 @@ function replyOf(message: Fields, finishReason: string | undefined, about: unkno
 /** Fields of a fragment that are not joined like a vendor's own fields. */
 const CALL_FIELDS = new Set(["index", "id", "type", "function", "custom"]);
 
+const NOT_APART = "Two calls of the reply cannot be told apart.";
+
 /** A call whose fragments are still arriving. */
 interface OpenCall {
   readonly index: number | undefined;
@@ -72,6 +74,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
   readonly #byId = new Map<string, OpenCall[]>();
   readonly #byBoth = new Map<string, OpenCall>();
   readonly #message: Record<string, unknown> = { role: "assistant", content: null };
+  readonly #parts = new ListParts();
   #finishReason: string | undefined;
   #usage: unknown;
   #id: string | undefined;
@@ -85,7 +88,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
     if (!isFields(delta)) return;
     for (const [name, value] of Object.entries(delta)) {
       if (name === "tool_calls") for (const fragment of fragmentsIn(value)) this.#takeFragment(fragment);
-      else if (name !== "role") extend(this.#message, name, value);
+      else if (name !== "role") extend(this.#message, name, this.#parts.joined(name, value));
     }
     this.display.text(textOf(delta, "content") ?? "");
   }
@@ -108,17 +111,21 @@ export class ChatStream extends ReplyStream<ChatReply> {
       throw new SyntaxError("It cannot be told to which call a fragment of the reply belongs.");
     if (!call) return;
     if (isFields(part)) setKind(call, isFields(custom));
-    call.name ||= name;
+    // Some servers repeat the name in every fragment, and others send it in pieces before the input.
+    if (name !== "" && name !== call.name) {
+      if (call.text !== "" && call.name !== "") throw new SyntaxError(NOT_APART);
+      call.name += name;
+    }
     call.text += text;
     this.#showPiece(call, text);
     call.fields.type ??= textOf(fragment, "type");
     for (const [field, value] of own) extend(call.fields, field, value);
   }
 
-  /** Shown once the name is known: some servers send it late. */
+  /** Shown once the name is whole: some servers send it late, or in pieces. */
   #showPiece(call: OpenCall, text: string): void {
     call.unshown += text;
-    if (call.name === "") return;
+    if (call.name === "" || call.unshown === "") return;
     if (call.isCustom) this.display.begin(call, this.display.names.own(call.name), "plain");
     else this.display.beginCall(call, call.name);
     this.display.argument(call, call.unshown);
@@ -134,10 +141,11 @@ export class ChatStream extends ReplyStream<ChatReply> {
     if (index !== undefined) this.#checkIndexed(index);
     const known = this.#known(index, id);
     const [only] = known;
-    if (only && known.length === 1 && (name === "" || only.name === "")) return this.#withId(only, id);
+    const isNamedAgain = id === "" ? index !== undefined : id === only?.id;
+    if (only && known.length === 1 && (name === "" || only.name === "" || isNamedAgain)) return this.#withId(only, id);
     if (name === "") return known.length === 0 && !this.#byIndex.has(index) ? this.#begin(index, id) : undefined;
     const isNew = this.#byIndex.has(index) ? id !== "" && !this.#byId.has(id) : index !== undefined || !first;
-    if (!isNew) throw new SyntaxError("Two calls of the reply cannot be told apart.");
+    if (!isNew) throw new SyntaxError(NOT_APART);
     return this.#begin(index, id);
   }
 
@@ -213,6 +221,36 @@ function appendTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value):
   const list = lists.get(key);
   if (list) list.push(value);
   else lists.set(key, [value]);
+}
+
+/** Fields of a part that come in pieces. A signature, like all else, comes whole. */
+const PIECES: ReadonlySet<string> = new Set(["text", "summary", "data"]);
+
+/** Joins the lists of a vendor's own fields, like `reasoning_details`: parts of one type, index and id are one part. */
+class ListParts {
+  readonly #lists = new Map<string, Record<string, unknown>[]>();
+  readonly #open = new Map<string, Record<string, unknown>>();
+
+  /** The list so far, grown in place; any other value as it is. */
+  joined(name: string, value: unknown): unknown {
+    if (!Array.isArray(value) || !value.every(isFields)) return value;
+    const list = this.#lists.get(name) ?? [];
+    this.#lists.set(name, list);
+    for (const fragment of value) {
+      const { index, type, id } = fragment;
+      const place = JSON.stringify([name, index, type]);
+      const before = index === undefined ? undefined : this.#open.get(place);
+      const isSame = before && (before.id ?? id ?? null) === (id ?? before.id ?? null);
+      const part = isSame ? before : {};
+      if (!isSame) list.push(part);
+      this.#open.set(place, part);
+      for (const [field, one] of Object.entries(fragment)) {
+        if (!PIECES.has(field) && one !== null) delete part[field];
+        extend(part, field, one);
+      }
+    }
+    return list;
+  }
 }
 
 /** Appends texts, and replaces all other values. */

@@ -253,7 +253,7 @@ function isFormat({ type, ...format }: Item): boolean {
 }
 
 function sentBack(item: Item): Item {
-  return item.type === "function_call" ? { ...item, arguments: inputSentBack(String(item.arguments ?? "")) } : item;
+  return item.type === "function_call" ? { ...item, arguments: inputSentBack((item.arguments ?? "") as string) } : item;
 }
 
 /** All that the model gave comes back in order and unchanged, or none of it where it is stored; each call has one output. */
