@@ -82,7 +82,7 @@ async function fetched(chunks: readonly Uint8Array[]): Promise<number> {
       controller.close();
     },
   });
-  const fetch = boundedFetch({ timeoutMs: 60_000, stream: true, fetch: async () => new Response(body) });
+  const fetch = boundedFetch({ timeoutMs: 60_000, fetch: async () => new Response(body) });
   const response = await fetch("http://localhost");
   let longest = 0;
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) longest = Math.max(longest, chunk.byteLength);

@@ -113,6 +113,8 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/[\w.]+/g`,
   ],
   "reads a text of bounded length": [
+    String.raw`/<[^<>]*>/g`,
+    String.raw`/<title>([^<]*)/i`,
     String.raw`/[0-9]+/`,
     String.raw`/[0-9]+/g`,
     String.raw`/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g`,

@@ -149,3 +149,98 @@ test.each(withInputs)("an input that is no object is not made, and goes back in 
     expect([text, answer, made, inputsIn(asked[1])]).toEqual([text, "Done.", [], [{ unreadable_input: text }]]);
   }
 });
+
+// ---- bodies ----------------------------------------------------------------------------------------------------
+
+const typed = (body: string, type: string) => new Response(body, { headers: { "content-type": type } });
+
+const KEEP_ALIVES = [
+  "data: \n\n",
+  "data:\n\n",
+  "event: ping\n\n",
+  "retry: 3000\n\n",
+  ": comment\n\n",
+  "event: ping\ndata: 2026-01-01T00:00:00Z\n\n",
+  "data: : OPENROUTER PROCESSING\n\n",
+  "event: keep-alive\ndata: still here\n\n",
+];
+
+test.each(eachWay)("a reply is read in every form, whichever was asked for: %s, %s", async (...given) => {
+  const [, , wire, stream] = given;
+  const document = written(wire, DONE, false);
+  const events = wire.events(DONE, 1);
+  const bodies = {
+    document: typed(document, "application/json"),
+    "a document without its type": typed(`\uFEFF\n ${document}`, "text/plain"),
+    "a document that ends like a stream": typed(`${document}\n\ndata: [DONE]\n\n`, "text/event-stream"),
+    stream: typed(sse(events), "text/event-stream"),
+    "a stream without its type": typed(sse(events), "application/json"),
+    "a stream with keep-alives": typed(
+      KEEP_ALIVES.join("") + events.map((event, n) => sse([event]) + (KEEP_ALIVES[n] ?? "")).join(""),
+      "text/event-stream",
+    ),
+  };
+  for (const [form, body] of Object.entries(bodies)) {
+    const { answer, ending } = await converse(wire, stream, [body]);
+    expect([form, answer, ending.type]).toEqual([form, "Done.", "answered"]);
+  }
+});
+
+const PAGE = "<!doctype html><html><head><title>Sign in</title><style>a{}</style></head><body>Welcome</body></html>";
+
+test.each(eachWay)("what is no reply is told in its own words: %s, %s", async (_name, _how, wire, stream) => {
+  const error = JSON.stringify({ error: { message: "Insufficient credits", code: 402 } });
+  const bodies: readonly (readonly [string, string, object])[] = [
+    [
+      error,
+      "application/json",
+      { code: "request_refused", status: 402, message: expect.stringContaining("Insufficient credits") },
+    ],
+    [
+      `data: ${error}\n\n`,
+      "text/event-stream",
+      { code: "request_refused", message: expect.stringContaining("Insufficient credits") },
+    ],
+    [
+      '{"error":"No such model"}',
+      "application/json",
+      { code: "server_failed", message: expect.stringContaining("No such model") },
+    ],
+    [
+      "event: error\ndata: upstream died\n\n",
+      "text/event-stream",
+      { code: "server_failed", message: expect.stringContaining("upstream died") },
+    ],
+    [
+      '{"detail":"Not Found"}',
+      "application/json",
+      { code: "reply_invalid", message: expect.stringContaining("Not Found") },
+    ],
+    [PAGE, "text/html", { code: "reply_invalid", message: expect.stringMatching(/Status 200, text\/html: Sign in$/) }],
+    [
+      "no healthy upstream",
+      "text/plain",
+      { code: "reply_invalid", message: expect.stringContaining("no healthy upstream") },
+    ],
+  ];
+  for (const [body, type, failure] of bodies) {
+    const { ending } = await converse(wire, stream, [typed(body, type)]);
+    expect([body, ending]).toEqual([
+      body,
+      { type: "provider_failed", failure: expect.objectContaining(failure) as unknown },
+    ]);
+  }
+});
+
+test("an error of the choice of a completion is told in its words", async () => {
+  const failed = { finish_reason: "error", error: { code: 502, message: "Provider returned error" } };
+  for (const choice of [
+    { ...failed, message: { role: "assistant", content: "" } },
+    { ...failed, delta: { content: "" } },
+  ]) {
+    const body = JSON.stringify({ choices: [choice] });
+    const { ending } = await converse(chatWire, "delta" in choice, ["delta" in choice ? `data: ${body}\n\n` : body]);
+    const message = expect.stringContaining("Provider returned error") as unknown;
+    expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "server_failed", message } });
+  }
+});

@@ -62,8 +62,9 @@ class GeminiConversation extends GeminiProtocol<GeminiReply> {
     return new GeminiStream(display);
   }
 
-  protected readBody(body: unknown): GeminiReply {
-    return joinChunks([body]);
+  protected readBody(body: unknown): GeminiReply | undefined {
+    const isReply = Array.isArray(fieldOf(body, "candidates")) || isFields(fieldOf(body, "promptFeedback"));
+    return isReply ? joinChunks([body]) : undefined;
   }
 
   protected bodyOf({ parts, finishReason, blockReason, grounding }: GeminiReply): Fields {

@@ -5,14 +5,14 @@ import { AT_ONCE, jsonFault, readerFor, type TextReader, untrusted } from "../..
 import { ByteList } from "../../values/byte-list.ts";
 import { EventCutter } from "../../values/event-cutter.ts";
 
-/** Maximum size of what an SDK parses in one piece: a reply, or an event of a stream. It is held until it is complete. */
+/** Maximum size of what is parsed in one piece: a reply, or an event of a stream. It is held until it is complete. */
 const TEXT_BYTES = 4 * 1024 * 1024;
 /** Maximum size of a stream, which has some hundred bytes for each token. */
 const STREAM_BYTES = 32 * 1024 * 1024;
 const STREAM_EVENTS = 256 * 1024;
-/** What a text may cost an SDK to parse. */
+/** What a text may cost to parse. */
 const BOUNDS: JsonBounds = { depth: 1000, values: 65_536 };
-/** An SDK takes as long for an event as for so many bytes of it. */
+/** Reading an event takes as long as reading so many bytes of it. */
 const EVENT_COST = 256;
 
 class ReplyTooLarge extends Error {
@@ -22,7 +22,6 @@ class ReplyTooLarge extends Error {
 /** Bounds of one request. `timeoutMs` covers the time from sending it to the end of its reply. */
 export interface FetchBounds {
   readonly timeoutMs: number;
-  readonly stream: boolean;
   readonly fetch: typeof globalThis.fetch;
 }
 
@@ -30,14 +29,14 @@ export interface FetchBounds {
 export const NOBODY = readerFor("");
 
 /**
- * A `fetch` for SDKs. It aborts a reply that is too large, or takes too long, before the SDK parses it: SDKs measure only
+ * A `fetch` for SDKs. It aborts a reply that is too large, or takes too long, before it is parsed: SDKs measure only
  * the time to the headers. Long texts are measured on the thread that reads, and the host's own work has its turn between
  * events. It follows no redirection, which would send the key to another host.
  */
 export function boundedFetch(
-  { timeoutMs, stream, fetch }: FetchBounds,
+  { timeoutMs, fetch }: FetchBounds,
   reader: () => TextReader = () => NOBODY,
-  maxBytes = stream ? STREAM_BYTES : TEXT_BYTES,
+  maxBytes?: number,
 ): typeof globalThis.fetch {
   return async (input, init) => {
     const timeout = deadline(timeoutMs);
@@ -45,12 +44,38 @@ export function boundedFetch(
     const response = await fetch(input, { ...init, redirect: "error", signal });
     if (!response.body) return response;
     const { status, statusText, headers } = response;
-    const bounded = new TransformStream(stream ? eventsWithin(maxBytes, reader) : wholeWithin(maxBytes, reader));
+    const bounded = new TransformStream(within(maxBytes, reader));
     return new Response(response.body.pipeThrough(bounded), { status, statusText, headers });
   };
 }
 
 type Bounding = Transformer<Uint8Array, Uint8Array>;
+
+/** What may stand before a document: white space and a byte order mark. */
+const BLANKS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf]);
+/** A list or an object. */
+const BEGINS_DOCUMENT: ReadonlySet<number | undefined> = new Set([0x5b, 0x7b]);
+
+/** Bounds a document of JSON, or the events of a stream: a server may send either, whichever it was asked for. */
+function within(maxBytes: number | undefined, reader: () => TextReader): Bounding {
+  const blank = new ByteList();
+  let bounding: Bounding | undefined;
+  return {
+    transform(chunk, controller) {
+      if (bounding) return bounding.transform?.(chunk, controller);
+      blank.add(chunk);
+      if (blank.bytes > TEXT_BYTES)
+        throw new ReplyTooLarge(`The reply begins with more than ${TEXT_BYTES} bytes of nothing.`);
+      const first = chunk.find((byte) => !BLANKS.has(byte));
+      if (first === undefined) return undefined;
+      bounding = BEGINS_DOCUMENT.has(first)
+        ? wholeWithin(maxBytes ?? TEXT_BYTES, reader)
+        : eventsWithin(maxBytes ?? STREAM_BYTES, reader);
+      return bounding.transform?.(blank.take(), controller);
+    },
+    flush: (controller) => bounding?.flush?.(controller),
+  };
+}
 
 /** Passes a reply on once it is whole. */
 function wholeWithin(maxBytes: number, reader: () => TextReader): Bounding {

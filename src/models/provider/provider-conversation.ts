@@ -37,6 +37,7 @@ import {
 import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
 import { type ProviderTraits, refuseNotStrict, type ResolvedOptions } from "./provider-options.ts";
 import { plainId, type ProviderRequests } from "./provider-requests.ts";
+import { ErrorReply, noReply } from "./reply-parts.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
@@ -224,23 +225,24 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     // An earlier answer no longer counts.
     this.#requests.isAnswered = false;
     try {
-      const reply = await this.#receive(request, stream);
+      const { reply, isWhole } = await this.#receive(request, stream);
       // A reply of the largest size is work for a whole turn of the event loop, each time that it is walked.
       await nextTurn();
-      if (!reply) return this.fail(this.options.stream ? "interrupted" : "reply_invalid", "", stream.usage);
+      if (!reply) return this.fail("interrupted", "", stream.usage);
       // Checked before it is in the history: a reply too deep for the writer of JSON could never be sent again.
       const fault = sizeFault(reply, REPLY_BOUNDS);
       if (fault !== undefined) return this.fail("reply_invalid", `The reply ${fault}.`, stream.usage);
       this.#openCalls = [];
       const turn = this.#turnOf(reply);
       if (turn.type !== "turn") return turn;
-      if (!this.options.stream) this.#showWhole(reply, turn, display);
+      if (isWhole) this.#showWhole(reply, turn, display);
       this.opaque = JSON.stringify(this.bodyOf(reply));
       await nextTurn();
       return turn;
     } catch (error) {
       if (this.#requests.stopped) throw this.#requests.stopped.error;
-      return failedReply(error, request.signal, this.#failed, stream.usage);
+      const usage = error instanceof ErrorReply ? error.usage : undefined;
+      return failedReply(error, request.signal, this.#failed, usage ?? stream.usage);
     }
   }
 
@@ -299,7 +301,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   protected abstract prepareTools(opening: Opening, names: ToolNames): () => void;
   /** Names of the tools that are declared without the schema that holds calls to it. */
   protected abstract looseIn(opening: Opening): readonly string[];
-  /** Sends the history. Resolves with the parsed body, or with its events if replies are streamed. */
+  /** Sends the history. What the SDK makes of the reply is not looked at. */
   protected abstract send(asked: TurnAsked): Promise<unknown>;
   protected abstract openStream(display: TurnDisplay): ReplyStream<Reply>;
   /** Reads a reply that is not streamed; undefined if it is invalid. */
@@ -407,16 +409,20 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     this.addInput(this.#next.results.splice(0), isOpen ? [] : this.#next.messages.splice(0));
   }
 
-  async #receive({ signal, maxTokens }: TurnRequest, stream: ReplyStream<Reply>): Promise<Reply | undefined> {
+  async #receive({ signal, maxTokens }: TurnRequest, stream: ReplyStream<Reply>) {
     const most = this.settings.maxOutputTokens ?? this.options.maxOutputTokens;
     // The rest of a budget may be less than the provider accepts.
     const maxOutputTokens = Math.max(this.#place.takes.minOutputTokens, Math.min(most, maxTokens));
-    const received = await this.send({ maxOutputTokens, toolChoice: this.#toolChoice, signal });
-    if (this.options.stream) {
-      for await (const event of received as AsyncIterable<unknown>) stream.take(event);
-      return stream.reply;
+    await this.send({ maxOutputTokens, toolChoice: this.#toolChoice, signal });
+    for await (const part of this.#requests.parts()) {
+      if ("event" in part) stream.take(part.event);
+      else {
+        const reply = this.readBody(part.whole);
+        if (!reply) throw noReply(this.#requests.reply, part.whole);
+        return { reply, isWhole: true };
+      }
     }
-    return this.readBody(received);
+    return { reply: stream.reply, isWhole: false };
   }
 }
 

@@ -66,18 +66,18 @@ const SENTENCES: Readonly<Record<ProviderFailureCode, (provider: string, keyVari
 function codeOf(error: unknown, status: number | undefined): ProviderFailureCode {
   const names = chainOf(error).map((one) => (one instanceof Error ? `${one.constructor.name} ${one.name}` : ""));
   const isNamed = (pattern: RegExp) => names.some((name) => pattern.test(name));
-  if (isNamed(/ReplyTooLarge|SyntaxError|RangeError/) || says(error, /^exception parsing/)) return "reply_invalid";
+  if (isNamed(/ReplyTooLarge|NoReply|SyntaxError|RangeError/)) return "reply_invalid";
   const kind = kindOf(error);
-  if (status === 529 || /overloaded/.test(kind)) return "overloaded";
+  if (status === 529 || /overloaded|unavailable/i.test(kind)) return "overloaded";
   if (status === 401 || status === 403 || /authentication|permission|invalid_api_key/.test(kind)) return "key_refused";
   // Google reports an invalid key with status 400.
   if (status === 400 && /api.key/i.test((error as Error).message)) return "key_refused";
-  if (status === 429 || /rate_limit/.test(kind)) return "rate_limited";
-  if (status === 408 || status === 504 || isNamed(/Timeout/)) return "timed_out";
+  if (status === 429 || /rate_limit|resource_exhausted/i.test(kind)) return "rate_limited";
+  if (status === 408 || status === 504 || isNamed(/Timeout/) || /deadline/i.test(kind)) return "timed_out";
   if (status === 503) return "overloaded";
   if (status !== undefined && status >= 500) return "server_failed";
   if ((status !== undefined && status >= 400) || /invalid_request/.test(kind)) return "request_refused";
-  if (kind !== "") return "server_failed";
+  if (kind !== "" || isNamed(/ErrorReply/)) return "server_failed";
   if (isNamed(/APIConnectionError/) || says(error, /fetch failed|Connection error/)) return "unreachable";
   return "interrupted";
 }
@@ -105,7 +105,7 @@ function detailOf(error: unknown): string {
   return messageInBody(message) ?? message;
 }
 
-/** Google's SDK puts the text of the body into the message, for streams after a prefix. */
+/** Google's SDK puts the text of the body into the message. */
 function messageInBody(message: string): string | undefined {
   return textOf(fieldOf(parsedJson(message.slice(message.indexOf("{"))), "error"), "message");
 }

@@ -1,6 +1,7 @@
 import { monotonic, now, pause } from "../../clock.ts";
 import type { TextReader } from "../../untrusted/untrusted-text.ts";
 import { boundedFetch, type FetchBounds, NOBODY } from "./bounded-fetch.ts";
+import { readParts, type ReplyPart } from "./reply-parts.ts";
 import type { TurnRequest } from "../model.ts";
 
 /** Wait before the first repetition, in milliseconds, without a `Retry-After`; doubled each time. */
@@ -13,6 +14,8 @@ const MAX_WAIT_MS = 25_000;
 export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 export interface RequestBounds extends FetchBounds {
+  /** Whether replies are asked for as streams. */
+  readonly stream: boolean;
   readonly retries: number;
   /** Time in which a repetition may begin, from the beginning of the turn, in milliseconds. */
   readonly retryMs: number;
@@ -26,7 +29,7 @@ type OnRetry = NonNullable<TurnRequest["onRetry"]>;
  */
 export class ProviderRequests {
   readonly #send: typeof globalThis.fetch;
-  readonly #bounds: Pick<RequestBounds, "retries" | "retryMs">;
+  readonly #bounds: Pick<RequestBounds, "stream" | "retries" | "retryMs">;
   #onRetry: OnRetry = () => {};
   attempts = 0;
   /** The provider's id of the last request. */
@@ -36,6 +39,8 @@ export class ProviderRequests {
   readonly #package: string;
   /** Whether a request got a reply without an error status, since this was set to false. */
   isAnswered = false;
+  /** The last reply without an error status. Nobody has read it. */
+  #reply = new Response();
   #until = 0;
   #signal: AbortSignal | undefined;
   #reader = NOBODY;
@@ -80,6 +85,7 @@ export class ProviderRequests {
         this.requestId = plainId(response.headers.get("request-id") ?? response.headers.get("x-request-id"));
         this.isAnswered = response.ok;
         const waitMs = response.ok ? undefined : retryWaitMs(response.status, response.headers, this.attempts);
+        if (response.ok) return this.#standIn(response);
         if (waitMs === undefined || !this.#mayRepeat(waitMs)) return response;
         await response.body?.cancel();
         await this.#wait(`It answered with status ${response.status}.`, waitMs, signal);
@@ -89,6 +95,26 @@ export class ProviderRequests {
       }
     }
   };
+
+  /**
+   * A reply without content, for the SDK: by what was asked for it would read what a server may have sent otherwise, and
+   * fail without the server's words.
+   */
+  #standIn(response: Response): Response {
+    this.#reply = response;
+    return this.#bounds.stream
+      ? new Response("", { headers: { "content-type": "text/event-stream" } })
+      : new Response("{}", { headers: { "content-type": "application/json" } });
+  }
+
+  get reply(): Response {
+    return this.#reply;
+  }
+
+  /** The reply to the last request. */
+  parts(): AsyncGenerator<ReplyPart> {
+    return readParts(this.#reply);
+  }
 
   /** Waits before the turn is asked for again, and resolves with true; false if it may not be. */
   async waitToRepeat(reason: string, signal: AbortSignal | undefined): Promise<boolean> {

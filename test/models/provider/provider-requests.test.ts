@@ -120,7 +120,7 @@ test("the host's own work has its turns while thousands of events come at once",
   };
   setImmediate(count);
   const body = "data: x\n\n".repeat(20_000);
-  const response = await boundedFetch({ timeoutMs: 10_000, stream: true, fetch: async () => new Response(body) })("a:");
+  const response = await boundedFetch({ timeoutMs: 10_000, fetch: async () => new Response(body) })("a:");
   for await (const _ of response.body ?? []) turns.add(turn);
   turn = Number.NEGATIVE_INFINITY;
   expect(turns.size).toBeGreaterThan(20_000 / 256);

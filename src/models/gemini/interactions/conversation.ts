@@ -1,7 +1,8 @@
-import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields } from "../../../values/fields.ts";
 import { searchOf } from "../../hosted-tools.ts";
-import type { Conversation, ModelCall, ProviderFailureCode } from "../../model.ts";
+import type { Conversation, ModelCall } from "../../model.ts";
 import type { ConversationParts, TurnAsked } from "../../provider/provider-conversation.ts";
+import { ErrorReply } from "../../provider/reply-parts.ts";
 import { contentBlocks, type MessageContent } from "../../turn/content-parts.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 import { GeminiProtocol } from "../gemini-protocol.ts";
@@ -80,10 +81,7 @@ class InteractionsConversation extends GeminiProtocol<InteractionReply> {
 
   protected read(reply: InteractionReply) {
     const { steps, status, error, usage, messageId } = reply;
-    if (status === "failed" || isFields(error)) {
-      const code = FAILURES.get(textOf(error, "code")) ?? "server_failed";
-      return this.fail(code, textOf(error, "message") ?? "", usage);
-    }
+    if (status === "failed" || isFields(error)) throw new ErrorReply(error, usage);
     const end = endOf(reply);
     if (!end) return this.fail("reply_invalid", `Its status is ${JSON.stringify(status ?? null)}.`, usage);
     for (const step of steps) this.#steps.push(step);
@@ -107,12 +105,3 @@ class InteractionsConversation extends GeminiProtocol<InteractionReply> {
     return this.callOf(step, inputText, (result) => resultStep(step, result, this.partsOf(result)));
   }
 }
-
-/** The provider's names for failures that have a code of their own. */
-const FAILURES: ReadonlyMap<string | undefined, ProviderFailureCode> = new Map([
-  ["unavailable", "overloaded"],
-  ["overloaded", "overloaded"],
-  ["resource_exhausted", "rate_limited"],
-  ["rate_limit_exceeded", "rate_limited"],
-  ["deadline_exceeded", "timed_out"],
-]);

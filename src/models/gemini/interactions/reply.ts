@@ -85,17 +85,14 @@ export class InteractionStream extends ReplyStream<InteractionReply> {
   #usage: unknown;
 
   take(event: unknown): void {
-    // The SDK hands over as text what is no JSON, and hides the kind of events that it cannot read.
     const type = textOf(event, "event_type");
-    if (type === undefined || (type === "UNKNOWN" && !isFields(fieldOf(event, "raw"))))
-      throw new SyntaxError("An event of the reply has no kind.");
+    if (type === undefined) throw new SyntaxError("An event of the reply has no kind.");
     this.#usage = usageIn(event) ?? this.#usage;
     if (type === "step.start") this.#start(placeOf(event), fieldOf(event, "step"));
     else if (type === "step.delta") this.#add(placeOf(event), fieldOf(event, "delta"));
     else if (type === "step.stop") {
       if (!this.#open.delete(placeOf(event))) throw new SyntaxError("A step of the reply ends that is not open.");
     } else if (type === "interaction.completed") this.#end(fieldOf(event, "interaction"));
-    else if (type === "error") this.#end({ status: "failed", error: fieldOf(event, "error") });
   }
 
   /** An interaction that was not completed stays so, whatever later events say. */

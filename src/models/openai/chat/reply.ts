@@ -1,6 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { TurnEnd } from "../../model.ts";
 import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
+import { ErrorReply } from "../../provider/reply-parts.ts";
 import { decisiveReason, endSaidBy } from "../../turn/stop-reason.ts";
 import { writtenText } from "../../turn/written-text.ts";
 
@@ -212,9 +213,12 @@ function indexOf(fragment: Fields): number | undefined {
   return index as number | undefined;
 }
 
-/** The first choice. Other choices belong to other replies. */
+/** The first choice, which may have failed. Other choices belong to other replies. */
 function firstChoice(completion: unknown): unknown {
-  return listOf(completion, "choices").find((choice) => (fieldOf(choice, "index") ?? 0) === 0);
+  const first = listOf(completion, "choices").find((choice) => (fieldOf(choice, "index") ?? 0) === 0);
+  const error = fieldOf(first, "error");
+  if (isFields(error)) throw new ErrorReply(error);
+  return first;
 }
 
 function appendTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {

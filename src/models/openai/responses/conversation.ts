@@ -4,6 +4,7 @@ import type { Conversation, HostedNews, ModelCall, ModelTurn, Opening, ToolCall 
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
+import { ErrorReply } from "../../provider/reply-parts.ts";
 import { inputSentBack } from "../../turn/program-input.ts";
 import { notStrictTools, type ToolNames } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
@@ -130,10 +131,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
 
   protected read(reply: ResponsesReply) {
     const { messageId: id, status, error, usage } = reply;
-    if (status === "failed" || isFields(error)) {
-      const code = textOf(error, "code") === "rate_limit_exceeded" ? "rate_limited" : "server_failed";
-      return this.fail(code, textOf(error, "message") ?? "", usage);
-    }
+    if (status === "failed" || isFields(error)) throw new ErrorReply(error, usage);
     const end = endOf(reply);
     if (!end) return this.fail("reply_invalid", `Its status is ${JSON.stringify(status ?? null)}.`, usage);
     const items = withCallIds(reply.items);
