@@ -244,3 +244,18 @@ test("an error of the choice of a completion is told in its words", async () => 
     expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "server_failed", message } });
   }
 });
+
+test.each(eachWay)("a turn with nothing in it is asked for once more, and then told: %s, %s", async (...given) => {
+  const [, , wire, stream] = given;
+  for (const empty of [{}, { text: " \n" }]) {
+    const nothing = written(wire, empty, stream);
+    const once = await converse(wire, stream, [nothing, written(wire, DONE, stream)]);
+    expect([once.answer, once.asked.length]).toEqual(["Done.", 2]);
+    expect(JSON.stringify(once.asked[1])).toContain("it is empty");
+    const { ending, asked } = await converse(wire, stream, [nothing]);
+    expect([ending, asked.length]).toEqual([
+      { type: "provider_failed", failure: expect.objectContaining({ code: "reply_invalid" }) as unknown },
+      2,
+    ]);
+  }
+});

@@ -99,8 +99,8 @@ export class ModelAsker {
     const about = calls.map((call) => ({ callId: call.id, tool: call.type === "tool_call" ? call.tool : RUN_PROGRAM }));
     this.#scope.onEvent({ type: "turn_ended", execution, turn: state.turns.length + 1, text, calls: about, usage });
     if (reply.type !== "turn") return reply;
-    const tooMany = whatIsTooMuch(reply);
-    if (tooMany !== undefined) return { ...reply, calls: [], hosted: [], end: { type: "invalid", reason: tooMany } };
+    const reason = whatIsTooMuch(reply) ?? whatIsMissing(reply);
+    if (reason !== undefined) return { ...reply, calls: [], hosted: [], end: { type: "invalid", reason } };
     this.#emitHosted(reply);
     return reply;
   }
@@ -225,6 +225,12 @@ function whatIsTooMuch({ calls, hosted }: ModelTurn): string | undefined {
   if (hosted.length > MAX_TURN_HOSTED)
     return `it tells ${hosted.length} times of what its provider ran itself, more than the ${MAX_TURN_HOSTED} times of one turn`;
   return undefined;
+}
+
+/** Models answer with nothing at times, above all after results. It would be taken for the answer. */
+function whatIsMissing({ text, calls, hosted, end }: ModelTurn): string | undefined {
+  const isEmpty = end.type === "answered" && text.trim() === "" && calls.length + hosted.length === 0;
+  return isEmpty ? "it is empty, with no answer and no call" : undefined;
 }
 
 const FINISH_OF_EACH_END: Readonly<Record<TurnEnd["type"], string>> = {

@@ -146,7 +146,8 @@ export function endOf({ status, incompleteReason, items }: ResponsesReply): Turn
   if (items.some(isUnfinished)) return { type: "cut_off", reason: "a call is not completed" };
   // Without a message after the hosted programs, the model has not finished.
   const last = items.findLast(({ type }) => type === "message" || type === "program" || type === "program_output");
-  return { type: last?.type === "message" ? "answered" : "unfinished" };
+  const isEmpty = items.every(({ type }) => type === "reasoning");
+  return { type: isEmpty || last?.type === "message" ? "answered" : "unfinished" };
 }
 
 export function callerOf(caller: unknown): ToolCall["caller"] {
