@@ -1,12 +1,5 @@
 import { isFields } from "../values/fields.ts";
-import type { JsonSchema } from "./json-schema/json-schema.ts";
-
-/** Words whose value is an object of schemas, by names that say nothing. */
-const MAPS: ReadonlySet<string> = new Set(
-  "properties patternProperties dependentSchemas dependencies $defs definitions".split(" "),
-);
-/** Words whose value is data, and no schema. */
-const DATA: ReadonlySet<string> = new Set("const enum default examples required".split(" "));
+import { DATA_WORDS, type JsonSchema, SCHEMA_MAPS } from "./json-schema/json-schema.ts";
 
 /**
  * The schema of an array whose items fit this schema. Definitions move to the root, and each reference leads to the same
@@ -32,8 +25,8 @@ function moved(schema: unknown): unknown {
   return Object.fromEntries(
     Object.entries(schema).map(([word, value]) => {
       if (word === "$ref" && typeof value === "string") return [word, movedReference(value)];
-      if (DATA.has(word)) return [word, value];
-      return [word, MAPS.has(word) ? movedAll(value) : moved(value)];
+      if (DATA_WORDS.has(word)) return [word, value];
+      return [word, SCHEMA_MAPS.has(word) ? movedAll(value) : moved(value)];
     }),
   );
 }

@@ -8,6 +8,7 @@ import {
   refuseLarge,
   type SchemaSize,
 } from "./json-schema/compile-schema.ts";
+import { currentDraft } from "./json-schema/current-draft.ts";
 import { compiledBy } from "./json-schema/compiled-schemas.ts";
 import { evaluate, MAX_STEPS } from "./json-schema/evaluate.ts";
 import type { Failure } from "./json-schema/findings.ts";
@@ -47,7 +48,6 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
     );
   }
   const text = textOf(schema, OWN_SIZE);
-  refuseUnresolved(schema);
   const compiled = compileSchema(JSON.parse(text) as JsonSchema);
   compiled.unchecked.forEach(refuseUnchecked);
   return plainSchema(
@@ -56,7 +56,7 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
   );
 }
 
-/** The text of a schema that is not too large to be read. */
+/** The text of a schema in draft 2020-12 that is not too large to be read. */
 function textOf(schema: JsonSchema, size: SchemaSize): string {
   if ("~standard" in schema)
     throw new PortcullisError(
@@ -64,7 +64,9 @@ function textOf(schema: JsonSchema, size: SchemaSize): string {
       "jsonSchema(schema): this is a schema of a library, not a plain JSON Schema: use it as it is, without jsonSchema().",
     );
   refuseLarge(schema, size);
-  return JSON.stringify(schema);
+  const current = currentDraft(schema);
+  refuseUnresolved(current);
+  return JSON.stringify(current);
 }
 
 /** The compiled forms of schemas that this package made, kept or made anew. */
@@ -175,7 +177,6 @@ export function storedSchema(
       "option_invalid",
       `jsonSchema(schema): the schema has ${text.length} characters of JSON, at most ${longest} are allowed.`,
     );
-  refuseUnresolved(schema);
   const take = (taken: number) => {
     const unfit = states?.take(taken);
     if (unfit !== undefined) refuseUnchecked(`the schema ${unfit}`);
@@ -192,9 +193,10 @@ export function storedSchema(
 /** The JSON Schema that a schema of any library gives. Throws a `PortcullisError` if it is too large or too deep, and what the library throws. */
 export function readJsonSchema(schema: Schema, side: "input" | "output"): JsonSchema {
   const json = schema["~standard"].jsonSchema[side]({ target: "draft-2020-12" });
-  // A schema of `jsonSchema()` was measured when it was made.
-  if (schema["~standard"].vendor !== PLAIN_VENDOR) refuseLarge(json);
-  return json;
+  // A schema of `jsonSchema()` was read when it was made.
+  if (schema["~standard"].vendor === PLAIN_VENDOR) return json;
+  refuseLarge(json);
+  return currentDraft(json);
 }
 
 /** Why a schema gives no JSON Schema, as a part of a sentence. */

@@ -264,3 +264,61 @@ test("a schema of a library in jsonSchema() is refused: its own fields look like
       expect.objectContaining({ code: "option_invalid", message: expect.stringContaining("use it as it is") }),
     );
 });
+
+const fieldOf = (schema: object, required?: unknown) => ({ type: "object", properties: { v: schema }, required });
+
+test.each<[string, object, readonly unknown[], readonly unknown[]]>([
+  ["a bound that draft 4 excludes", fieldOf({ minimum: 0, exclusiveMinimum: true }), [{ v: 0.5 }], [{ v: 0 }]],
+  ["one from above", fieldOf({ maximum: 100, exclusiveMaximum: true }), [{ v: 50 }], [{ v: 100 }]],
+  ["one that it includes", fieldOf({ maximum: 1, exclusiveMaximum: false }), [{ v: 1 }], [{ v: 2 }]],
+  [
+    "a tuple of draft 7",
+    fieldOf({ items: [{ type: "number" }], additionalItems: false }),
+    [{ v: [1] }],
+    [{ v: ["a"] }],
+  ],
+  ["its other elements", fieldOf({ items: [{}], additionalItems: false }), [{ v: [1] }], [{ v: [1, 2] }]],
+  [
+    "a reference into one",
+    { ...fieldOf({ $ref: "#/definitions/t/items/0" }), definitions: { t: { items: [{ type: "null" }] } } },
+    [{ v: null }],
+    [{ v: 1 }],
+  ],
+  ["required in a field", fieldOf({ type: "string", required: true }), [{ v: "a" }], [{}, { v: 1 }]],
+  ["required beside it", fieldOf({ required: false }, ["v"]), [{ v: 1 }], [{}]],
+  [
+    "null for what is absent",
+    fieldOf({ type: "string", enum: null, pattern: null, items: null }, null),
+    [{ v: "a" }, {}],
+    [{ v: 1 }],
+  ],
+  ["null as a value", fieldOf({ const: null }), [{ v: null }], [{ v: 1 }]],
+  ["an empty list for no fields", { type: "object", properties: [] }, [{ v: 1 }], []],
+  ["any type", fieldOf({ type: "any" }), [{ v: "a" }, { v: [1] }], []],
+  ["any type among others", fieldOf({ type: ["string", "any"] }), [{ v: 1 }], []],
+  ["int", fieldOf({ type: "int" }), [{ v: 1 }], [{ v: 1.5 }]],
+  ["FLOAT or None", fieldOf({ type: ["FLOAT", "None"] }), [{ v: 1.5 }, { v: null }], [{ v: "a" }]],
+  [
+    "str, bool, list and dict",
+    fieldOf({ anyOf: ["str", "bool", "list", "dict"].map((type) => ({ type })) }),
+    [{ v: "a" }, { v: true }, { v: [] }, { v: {} }],
+    [{ v: 1 }],
+  ],
+])("a schema says %s, and its values fit", async (_, schema, fitting, others) => {
+  const read = jsonSchema(schema as JsonSchema);
+  for (const value of fitting) expect([value, (await validate(read, value)).ok]).toEqual([value, true]);
+  for (const value of others) expect([value, (await validate(read, value)).ok]).toEqual([value, false]);
+});
+
+test("models and clients read such a schema in the words of today", () => {
+  const own = jsonSchema(fieldOf({ type: "list", items: [{ type: "int", minimum: 0, exclusiveMinimum: true }] }));
+  expect(own["~standard"].jsonSchema.input({ target: "draft-2020-12" })).toEqual(
+    fieldOf({ type: "array", prefixItems: [{ type: "integer", exclusiveMinimum: 0 }] }),
+  );
+});
+
+test("a type that means nothing is refused with its place", () => {
+  expect(() => jsonSchema(fieldOf({ type: "Money" }))).toThrow(
+    '/properties/v/type is "Money", which is no type of JSON',
+  );
+});

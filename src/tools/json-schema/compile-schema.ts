@@ -21,7 +21,7 @@ export const OWN_SIZE: SchemaSize = { values: 100_000, characters: 4 * 1024 * 10
 /** Maximum states of all patterns in a schema. */
 export const MAX_STATES = 20_000;
 
-/** Maximum patterns of a schema that cannot be checked. */
+/** Maximum parts of a schema that cannot be checked. */
 const MAX_UNCHECKED = 100;
 
 /**
@@ -70,7 +70,7 @@ export interface CompiledSchema {
   readonly root: SchemaNode;
   /** Whether any part uses `unevaluatedProperties` or `unevaluatedItems`. */
   readonly readsSeen: boolean;
-  /** Patterns that are not checked, because that has no bounded cost: a sentence each. */
+  /** Patterns that are not checked, because that has no bounded cost, and types that there are not: a sentence each. */
   readonly unchecked: readonly string[];
   /** States of all its patterns. */
   readonly states: number;
@@ -124,6 +124,9 @@ function isWord<Word extends string>(words: readonly Word[], word: string): word
 export const IN_PLACE: ReadonlySet<string> = new Set(
   "allOf anyOf oneOf not if then else dependentSchemas dependencies".split(" "),
 );
+
+/** A part of another type fits every value. */
+export const TYPES: ReadonlySet<unknown> = new Set("null boolean number integer string array object".split(" "));
 
 const MORE_OF_OBJECTS: ReadonlySet<string> = new Set([
   "propertyNames",
@@ -225,6 +228,8 @@ class Compiler {
       else if (isWord(ONES, word)) node.one = { ...node.one, [word]: this.#nodeOf(value, `${path}/${word}`) };
       else if (isWord(MAPS, word)) this.#readMap(node, word, value, path);
     }
+    const unread = [schema.type].flat().find((type) => type !== undefined && !TYPES.has(type));
+    if (unread !== undefined) this.#leaveUnchecked(`${path}/type`, `is ${describe(unread)}, which is no type of JSON`);
     if (schema.pattern !== undefined) node.pattern = this.#patternOf(schema.pattern, `${path}/pattern`);
     if (node.maps.patternProperties)
       node.patterns = node.maps.patternProperties.map(([source]) =>
@@ -268,11 +273,15 @@ class Compiler {
       return pattern;
     } catch (error) {
       if (!(error instanceof PatternRefused)) throw error;
-      this.#unchecked.push(placed(path, error.message));
-      if (this.#unchecked.length > MAX_UNCHECKED)
-        throw refusal("", `has more than ${MAX_UNCHECKED} patterns that cannot be checked, the last: ${error.message}`);
+      this.#leaveUnchecked(path, error.message);
       return undefined;
     }
+  }
+
+  #leaveUnchecked(path: string, why: string): void {
+    this.#unchecked.push(placed(path, why));
+    if (this.#unchecked.length > MAX_UNCHECKED)
+      throw refusal("", `has more than ${MAX_UNCHECKED} parts that cannot be checked, the last ${why}`);
   }
 
   #referenceOf(reference: unknown, path: string): SchemaNode {

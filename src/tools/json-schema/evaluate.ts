@@ -1,5 +1,5 @@
 import type { JsonSchema } from "./json-schema.ts";
-import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
+import { type CompiledSchema, type SchemaNode, TYPES } from "./compile-schema.ts";
 import { checkArray } from "./check-array.ts";
 import { checkObject } from "./check-object.ts";
 import { checkNumber, checkString } from "./check-scalar.ts";
@@ -162,7 +162,8 @@ function typeOf(value: unknown): string {
 }
 
 function isOfType(wanted: unknown, type: string, value: unknown): boolean {
-  return wanted === type || (wanted === "integer" && type === "number" && (value as number) % 1 === 0);
+  if (wanted === "integer") return type === "number" && (value as number) % 1 === 0;
+  return wanted === type || !TYPES.has(wanted);
 }
 
 /** Maximum values of an enumeration that are named. */

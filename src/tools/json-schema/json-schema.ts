@@ -1,6 +1,13 @@
 /** A JSON Schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
+/** Words whose value is an object of schemas, by names that say nothing. */
+export const SCHEMA_MAPS: ReadonlySet<string> = new Set(
+  "properties patternProperties dependentSchemas dependencies $defs definitions".split(" "),
+);
+/** Words whose value is data, and no schema. */
+export const DATA_WORDS: ReadonlySet<string> = new Set("const enum default examples required".split(" "));
+
 /** The part of a schema that a reference points to; undefined if there is none. */
 export function resolveReference(root: JsonSchema, reference: string): unknown {
   if (reference === "#") return root;

@@ -1,0 +1,89 @@
+import { type Fields, isFields } from "../../values/fields.ts";
+import { DATA_WORDS, type JsonSchema, SCHEMA_MAPS } from "./json-schema.ts";
+
+/** What authors call the types of JSON; undefined for any value. */
+const TYPES: ReadonlyMap<string, string | undefined> = new Map([
+  ...["string", "number", "integer", "boolean", "null", "array", "object"].map((type) => [type, type] as const),
+  ...["str", "text"].map((word) => [word, "string"] as const),
+  ...["float", "double", "decimal"].map((word) => [word, "number"] as const),
+  ...["int", "int32", "int64", "long"].map((word) => [word, "integer"] as const),
+  ["bool", "boolean"],
+  ...["list", "tuple"].map((word) => [word, "array"] as const),
+  ...["dict", "map"].map((word) => [word, "object"] as const),
+  ["none", "null"],
+  ...["any", "unknown", "mixed"].map((word) => [word, undefined] as const),
+]);
+
+/**
+ * A schema in the words of draft 2020-12: with what older drafts say in others, what authors call types, and `null` or an
+ * empty list where there is nothing. A type that means nothing stays. Call `refuseLarge` first: it works by recursion.
+ */
+export function currentDraft(schema: JsonSchema): JsonSchema {
+  return current(schema) as JsonSchema;
+}
+
+function current(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(current);
+  if (!isFields(part)) return part;
+  const words = Object.entries(part).flatMap(([word, value]) => {
+    if (word === "const" || word === "default") return [[word, value] as const];
+    if (value === null || (word === "required" && typeof value === "boolean")) return [];
+    if (DATA_WORDS.has(word)) return [[word, value] as const];
+    return [[word, SCHEMA_MAPS.has(word) ? currentMap(value) : current(value)] as const];
+  });
+  const schema: Record<string, unknown> = Object.fromEntries(words);
+  for (const rewrite of [rewriteRequired, rewriteType, rewriteBounds, rewriteTuple]) rewrite(schema, part);
+  if (typeof schema.$ref === "string") schema.$ref = schema.$ref.replaceAll(/\/items(?=\/\d)/g, "/prefixItems");
+  return schema;
+}
+
+/** PHP writes an empty list for an empty object. */
+function currentMap(schemas: unknown): unknown {
+  if (Array.isArray(schemas) && schemas.length === 0) return {};
+  if (!isFields(schemas)) return schemas;
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, current(schema)]));
+}
+
+/** Draft 3 says `required` in the field itself. */
+function rewriteRequired(schema: Record<string, unknown>, { properties }: Fields): void {
+  if (!isFields(properties)) return;
+  const names = Object.keys(properties).filter((name) => (properties[name] as Fields | null)?.required === true);
+  if (names.length === 0) return;
+  schema.required = [...new Set([...(Array.isArray(schema.required) ? schema.required : []), ...names])];
+}
+
+function rewriteType(schema: Record<string, unknown>, { type }: Fields): void {
+  if (typeof type !== "string" && !Array.isArray(type)) return;
+  const given: readonly unknown[] = [type].flat();
+  const types = given.map((one) => {
+    const word = String(one).toLowerCase();
+    return TYPES.has(word) ? TYPES.get(word) : one;
+  });
+  if (types.includes(undefined)) delete schema.type;
+  else schema.type = Array.isArray(type) ? types : types[0];
+}
+
+/** Draft 4 says by `true` that a bound is itself excluded. */
+function rewriteBounds(schema: Record<string, unknown>): void {
+  for (const [exclusive, bound] of [
+    ["exclusiveMinimum", "minimum"],
+    ["exclusiveMaximum", "maximum"],
+  ] as const) {
+    const { [exclusive]: isExclusive, [bound]: at } = schema;
+    if (typeof isExclusive !== "boolean") continue;
+    delete schema[exclusive];
+    if (!isExclusive || at === undefined) continue;
+    schema[exclusive] = at;
+    delete schema[bound];
+  }
+}
+
+/** Draft 7 says the schemas of the first elements by `items`, and that of the others by `additionalItems`. */
+function rewriteTuple(schema: Record<string, unknown>): void {
+  const { items, additionalItems } = schema;
+  delete schema.additionalItems;
+  if (!Array.isArray(items)) return;
+  delete schema.items;
+  if (items.length > 0) schema.prefixItems = items;
+  if (additionalItems !== undefined) schema.items = additionalItems;
+}
