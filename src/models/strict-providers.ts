@@ -1,7 +1,8 @@
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import { plainSchema } from "./anthropic/request.ts";
 import { strictSchema } from "./openai/openai-strict-schema.ts";
-import type { ProviderName } from "./provider/providers.ts";
+import { PROVIDERS, type ProviderName } from "./provider/providers.ts";
+import { declaredInput } from "./turn/declared-input.ts";
 
 const HOLDS: Readonly<Record<ProviderName, (input: JsonSchema) => boolean>> = {
   anthropic: (input) => plainSchema(input) !== undefined,
@@ -16,5 +17,5 @@ const HOLDS: Readonly<Record<ProviderName, (input: JsonSchema) => boolean>> = {
  * request Anthropic holds twenty tools at most.
  */
 export function strictProviders(input: JsonSchema): readonly ProviderName[] {
-  return (Object.keys(HOLDS) as ProviderName[]).filter((name) => HOLDS[name](input));
+  return [...PROVIDERS.values()].flatMap(({ name, inputs }) => (HOLDS[name](declaredInput(input, inputs)) ? name : []));
 }

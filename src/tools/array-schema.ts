@@ -1,42 +1,43 @@
-import { isFields } from "../values/fields.ts";
-import { DATA_WORDS, type JsonSchema, SCHEMA_MAPS } from "./json-schema/json-schema.ts";
+import { type JsonSchema, mapSchema, mapSchemas } from "./json-schema/json-schema.ts";
+import type { Fields } from "../values/fields.ts";
+
+/** The schema of an array whose items fit this schema. */
+export function arraySchema(item: JsonSchema): JsonSchema {
+  return outerSchema(item, "/items", (items) => ({ type: "array", items }));
+}
+
+/** The schema of an object with one field, whose value fits this schema. */
+export function fieldSchema(name: string, value: JsonSchema): JsonSchema {
+  const outer = (field: unknown) => ({
+    type: "object",
+    properties: { [name]: field },
+    required: [name],
+    additionalProperties: false,
+  });
+  return outerSchema(value, `/properties/${name}`, outer);
+}
 
 /**
- * The schema of an array whose items fit this schema. Definitions move to the root, and each reference leads to the same
- * part as before.
+ * A schema with another one in the place that a pointer leads to. Definitions move to the root, and each reference leads to the
+ * same part as before.
  */
-export function arraySchema(item: JsonSchema): JsonSchema {
-  const { $schema, $defs, definitions, ...own } = item;
+function outerSchema(inner: JsonSchema, place: string, outer: (inner: unknown) => JsonSchema): JsonSchema {
+  const { $schema, $defs, definitions, ...own } = inner;
   const dialect = $schema === undefined ? {} : { $schema };
   // References within a schema with an `$id` lead to its own parts, wherever it stands.
-  if (item.$id !== undefined) return { ...dialect, type: "array", items: item };
+  if (inner.$id !== undefined) return { ...dialect, ...outer(inner) };
+  const move = (part: Fields) => (part.$id === undefined ? withReference(part, place) : undefined);
   return {
     ...dialect,
-    type: "array",
-    items: moved(own),
-    ...($defs === undefined ? {} : { $defs: movedAll($defs) }),
-    ...(definitions === undefined ? {} : { definitions: movedAll(definitions) }),
+    ...outer(mapSchema(own, move)),
+    ...($defs === undefined ? {} : { $defs: mapSchemas($defs, move) }),
+    ...(definitions === undefined ? {} : { definitions: mapSchemas(definitions, move) }),
   };
 }
 
-function moved(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(moved);
-  if (!isFields(schema) || schema.$id !== undefined) return schema;
-  return Object.fromEntries(
-    Object.entries(schema).map(([word, value]) => {
-      if (word === "$ref" && typeof value === "string") return [word, movedReference(value)];
-      if (DATA_WORDS.has(word)) return [word, value];
-      return [word, SCHEMA_MAPS.has(word) ? movedAll(value) : moved(value)];
-    }),
-  );
-}
-
-function movedAll(schemas: unknown): unknown {
-  if (!isFields(schemas)) return schemas;
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, moved(schema)]));
-}
-
-function movedReference(reference: string): string {
-  const isOfItem = reference === "#" || (reference.startsWith("#/") && !/^#\/(?:\$defs|definitions)\//.test(reference));
-  return isOfItem ? `#/items${reference.slice(1)}` : reference;
+function withReference(part: Fields, place: string): Fields {
+  const { $ref } = part;
+  const isMoved =
+    typeof $ref === "string" && ($ref === "#" || ($ref.startsWith("#/") && !/^#\/(?:\$defs|definitions)\//.test($ref)));
+  return isMoved ? { ...part, $ref: `#${place}${$ref.slice(1)}` } : part;
 }

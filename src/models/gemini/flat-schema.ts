@@ -51,7 +51,10 @@ class Flattener {
       : undefined;
     const alternatives = schema.anyOf ?? schema.oneOf ?? types;
     if (Array.isArray(alternatives)) flat.anyOf = alternatives.map((one) => this.flatten(one, following));
-    if (schema.items !== undefined) flat.items = this.flatten(schema.items, following);
+    const { prefixItems, items } = schema;
+    if (Array.isArray(prefixItems))
+      flat.items = { anyOf: [...prefixItems, items ?? []].flat().map((one) => this.flatten(one, following)) };
+    else if (items !== undefined || schema.type === "array") flat.items = this.flatten(items, following);
     // An object with more fields than there is room for is any object.
     if (isFields(schema.properties) && this.#parts + Object.keys(schema.properties).length > MAX_PARTS)
       delete flat.required;

@@ -1,7 +1,7 @@
-import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
-import { isFields } from "../../values/fields.ts";
+import { type JsonSchema, mapSchema } from "../../tools/json-schema/json-schema.ts";
+import { type Fields, isFields } from "../../values/fields.ts";
 import { type ClosedForm, closedSchema } from "../turn/closed-schema.ts";
-import { inputOf } from "../turn/program-input.ts";
+import { rewrittenText } from "../turn/declared-input.ts";
 
 const FORM: ClosedForm = {
   words: new Set(
@@ -25,10 +25,23 @@ export function exactSchema(schema: JsonSchema): JsonSchema | undefined {
   return "anyOf" in schema ? undefined : closedSchema(schema, FORM, "refused");
 }
 
+/** A schema for functions that are not strict: OpenAI asks for the items of each list and the fields of each object. */
+export function completeSchema(schema: JsonSchema): JsonSchema {
+  return mapSchema(schema, complete) as JsonSchema;
+}
+
+function complete(part: Fields): Fields {
+  const types = new Set([part.type].flat());
+  return {
+    ...part,
+    ...(types.has("array") && part.items === undefined && { items: {} }),
+    ...(types.has("object") && part.properties === undefined && { properties: {} }),
+  };
+}
+
 /** An input for the tool's original schema: removes nulls that stand for absent optional fields. */
 export function withoutNulls(inputText: string, schema: JsonSchema): string {
-  const input = inputOf(inputText);
-  return input === undefined ? inputText : JSON.stringify(dropNulls(input, schema));
+  return rewrittenText(inputText, (input) => dropNulls(input, schema));
 }
 
 function dropNulls(value: unknown, schema: unknown): unknown {

@@ -42,6 +42,7 @@ import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf, type HostedCall, hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
+import { declaredFor, type InputForm, rewrittenCall } from "../turn/declared-input.ts";
 import { shownInput, textToolsOf, withToolInput } from "../turn/text-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { TurnDisplay } from "../turn/turn-display.ts";
@@ -126,6 +127,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   protected names: ToolNames;
   #textTools: ReadonlySet<string>;
   protected readonly options: ResolvedOptions;
+  readonly #inputs: InputForm;
   protected readonly media: MediaTaken;
   /** The client of the provider's SDK. */
   protected readonly client: Client;
@@ -144,11 +146,12 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   constructor(parts: ConversationParts, client: Client) {
     const { model, provider, options, opening, requests } = parts;
-    const { title, keyVariable, media, takes } = provider;
+    const { title, keyVariable, inputs, media, takes } = provider;
     this.opening = opening;
     this.#textTools = textToolsOf(opening);
     this.names = this.namesFor(opening);
     this.options = options;
+    this.#inputs = inputs;
     this.media = media;
     this.client = client;
     this.#place = { model, takes };
@@ -167,7 +170,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   }
 
   declare(tools: DeclaredTools): void {
-    const opening = redeclared(this.opening, tools);
+    const opening = redeclared(this.opening, declaredFor(tools, this.#inputs));
     const { toolChoice } = this.settings;
     if (toolChoice !== undefined) checkToolChoice(this.#place, opening, toolChoice, this.#found);
     const names = this.namesFor(opening);
@@ -287,7 +290,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   /** The reply that another model's turn would have been; undefined if it has what this provider cannot have made. */
   #bodyOfForeign(turn: ModelTurn): Fields | undefined {
     const isPlain = turn.hosted.length === 0 && turn.calls.every(({ id }) => /^[a-zA-Z0-9_-]{1,64}$/.test(id));
-    return isPlain ? this.bodyFor(turn) : undefined;
+    const calls = turn.calls.map((call) => rewrittenCall(this.opening, call, "declared"));
+    return isPlain ? this.bodyFor({ ...turn, calls }) : undefined;
   }
 
   /** A reply for a turn that this provider has not made, as JSON that `readBody` takes; undefined if there can be none. */
@@ -373,7 +377,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     if ("type" in read) return read;
     const { text = reply.text, end, hosted = [], cited = [], calls: readCalls } = read;
     const citations = citationsOf(cited);
-    const made = isWholeEnd(end) ? readCalls().map((call) => withToolInput(this.#textTools, call)) : [];
+    const asOwn = (call: ModelCall) => rewrittenCall(this.opening, withToolInput(this.#textTools, call), "own");
+    const made = isWholeEnd(end) ? readCalls().map(asOwn) : [];
     const calls = allowedCalls(made, this.#toolChoice, this.settings);
     return {
       type: "turn",

@@ -14,6 +14,7 @@ import {
   withDefault,
 } from "../../option-rules/options.ts";
 import type { MediaTaken } from "../turn/content-parts.ts";
+import type { InputForm } from "../turn/declared-input.ts";
 import type { SettingsTaken } from "../settings.ts";
 import type { Fields } from "../../values/fields.ts";
 
@@ -79,6 +80,8 @@ export interface ProviderTraits {
   readonly compactsFrom?: number;
   /** What it takes of the settings of a conversation. */
   readonly takes: SettingsTaken;
+  /** What it lets the schemas of inputs say. */
+  readonly inputs: InputForm;
   /** Which content it takes beside text. */
   readonly media: MediaTaken;
   /** Rules of the options of this provider alone. */

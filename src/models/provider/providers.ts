@@ -2,6 +2,7 @@ import { flag, oneOf, type OptionsOf, withDefault } from "../../option-rules/opt
 import { PortcullisError } from "../../errors.ts";
 import type { Conversation, Model } from "../model.ts";
 import { checkSettings } from "../settings.ts";
+import { declaredFor } from "../turn/declared-input.ts";
 import type { ConversationParts } from "./provider-conversation.ts";
 import { type ProviderOptions, type ProviderTraits, refuseNotStrict, resolveOptions } from "./provider-options.ts";
 import { ProviderRequests } from "./provider-requests.ts";
@@ -53,10 +54,13 @@ const ANTHROPIC = {
     whileReasoning: false,
     searches: ["allowedDomains", "maxUses"],
   },
+  inputs: { notAtTop: ["anyOf", "oneOf", "allOf"], fieldNames: /^[a-zA-Z0-9_.-]{1,64}$/ },
   media: { inMessages: FILES, inResults: FILES, byUrl: DOCUMENTS },
   own: ANTHROPIC_OPTIONS,
   converse: async (parts) => (await import("../anthropic/conversation.ts")).converseByAnthropic(parts),
 } as const satisfies Provider;
+
+const OPENAI_INPUTS = { notAtTop: ["anyOf", "oneOf", "allOf", "not", "enum", "$ref"] };
 
 export const OPENAI_OPTIONS = {
   /** Whether OpenAI stores the conversation, so that each request sends only what is new; false by default. */
@@ -79,6 +83,7 @@ const OPENAI = {
     forcesHosted: true,
     searches: ["allowedDomains", "maxUses"],
   },
+  inputs: OPENAI_INPUTS,
   media: { inMessages: FILES, inResults: FILES, byUrl: DOCUMENTS },
   own: OPENAI_OPTIONS,
   converse: async (parts) => (await import("../openai/responses/conversation.ts")).converseByOpenAiResponses(parts),
@@ -100,6 +105,7 @@ const OPENAI_CHAT = {
   sdk: "openai",
   hostsPrograms: false,
   takes: { ...TAKES, stops: 4, summaries: false },
+  inputs: OPENAI_INPUTS,
   media: { inMessages: DOCUMENTS, inResults: DOCUMENTS, byUrl: IMAGES },
   own: OPENAI_CHAT_OPTIONS,
   converse: async (parts) => (await import("../openai/chat/conversation.ts")).converseByOpenAiChat(parts),
@@ -126,6 +132,8 @@ const GEMINI = {
   sdk: "@google/genai",
   hostsPrograms: false,
   takes: { ...TAKES, stops: 5, oneCall: false, searches: [] },
+  // What its schemas lack is left out of them.
+  inputs: {},
   media: {
     inMessages: ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/*", "audio/*", "video/*"],
     inResults: ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"],
@@ -207,7 +215,13 @@ export function makeModel(provider: Provider, options: ProviderOptions): Model {
     async converse(opening) {
       checkSettings({ model: name, takes: provider.takes }, opening);
       const requests = new ProviderRequests(resolved, provider.sdk);
-      const conversation = await provider.converse({ model: name, provider, options: resolved, opening, requests });
+      const conversation = await provider.converse({
+        model: name,
+        provider,
+        options: resolved,
+        opening: declaredFor(opening, provider.inputs),
+        requests,
+      });
       if (resolved.strict === "all") refuseNotStrict(name, conversation.notStrict);
       return conversation;
     },

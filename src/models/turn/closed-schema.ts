@@ -33,6 +33,8 @@ function close(schema: unknown, form: ClosedForm, optional: OptionalFields): unk
   for (const word of ["$defs", "definitions"])
     if (isFields(schema[word])) closed[word] = mapFields(schema[word], (one) => close(one, form, inside));
   if (Array.isArray(schema.anyOf)) closed.anyOf = schema.anyOf.map((one) => close(one, form, inside));
+  // A list of anything.
+  if ([schema.type].flat().includes("array") && schema.items === undefined) throw new NotClosed();
   if (schema.items !== undefined) closed.items = close(schema.items, form, optional);
   if (schema.type !== "object" && !("properties" in schema)) return closed;
   // A record has no named fields.

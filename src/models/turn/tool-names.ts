@@ -6,19 +6,20 @@ import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 const DIGEST_LENGTH = 8;
 
 /**
- * Maps tool names to names that every provider accepts (at most 64 letters, digits, `_` and `-`), and back. A name that
- * has to be changed gets a digest of the original, so that two tools never share a name.
+ * Maps names of tools, or of fields, to names that every provider accepts (at most 64 letters, digits, `_` and `-`), and back. A name that
+ * has to be changed gets a digest of the original, so that no two share one.
  */
 export class ToolNames {
   readonly #givenBy = new Map<string, string>();
   readonly #ownBy = new Map<string, string>();
 
-  /** `taken` are names that no tool may get. `maxLength` counts UTF-16 code units. */
-  constructor(names: readonly string[], taken: readonly string[] = [], maxLength = 64) {
-    const plain = new Set(names.filter((name) => isPlain(name, maxLength) && !taken.includes(name)));
+  /** `reserved` are names that no tool may get. `maxLength` counts UTF-16 code units. */
+  constructor(names: readonly string[], reserved: readonly string[] = [], maxLength = 64) {
+    const taken = new Set(reserved);
+    const plain = new Set(names.filter((name) => isPlain(name, maxLength) && !taken.has(name)));
     for (const name of names) {
       const readable = name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
-      const isTaken = (given: string) => taken.includes(given) || plain.has(given) || this.#ownBy.has(given);
+      const isTaken = (given: string) => taken.has(given) || plain.has(given) || this.#ownBy.has(given);
       const isFree = readable.length <= maxLength && !isTaken(readable);
       const given = plain.has(name) || isFree ? readable : withDigest(name, readable, maxLength, isTaken);
       this.#givenBy.set(name, given);

@@ -1,5 +1,5 @@
 import { type Fields, isFields } from "../../values/fields.ts";
-import { DATA_WORDS, type JsonSchema, SCHEMA_MAPS } from "./json-schema.ts";
+import { type JsonSchema, mapSchema, SCHEMA_MAPS } from "./json-schema.ts";
 
 /** What authors call the types of JSON; undefined for any value. */
 const TYPES: ReadonlyMap<string, string | undefined> = new Map([
@@ -19,40 +19,35 @@ const TYPES: ReadonlyMap<string, string | undefined> = new Map([
  * empty list where there is nothing. A type that means nothing stays. Call `refuseLarge` first: it works by recursion.
  */
 export function currentDraft(schema: JsonSchema): JsonSchema {
-  return current(schema) as JsonSchema;
+  return mapSchema(schema, current) as JsonSchema;
 }
 
-function current(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(current);
-  if (!isFields(part)) return part;
-  const words = Object.entries(part).flatMap(([word, value]) => {
-    if (word === "const" || word === "default") return [[word, value] as const];
-    if (value === null || (word === "required" && typeof value === "boolean")) return [];
-    if (DATA_WORDS.has(word)) return [[word, value] as const];
-    return [[word, SCHEMA_MAPS.has(word) ? currentMap(value) : current(value)] as const];
-  });
-  const schema: Record<string, unknown> = Object.fromEntries(words);
-  for (const rewrite of [rewriteRequired, rewriteType, rewriteBounds, rewriteTuple]) rewrite(schema, part);
+function current(part: Fields): Fields {
+  const schema: Record<string, unknown> = Object.fromEntries(
+    Object.entries(part).filter(([word, value]) => word === "const" || word === "default" || value !== null),
+  );
+  for (const rewrite of [rewriteMaps, rewriteRequired, rewriteType, rewriteBounds, rewriteTuple]) rewrite(schema);
   if (typeof schema.$ref === "string") schema.$ref = schema.$ref.replaceAll(/\/items(?=\/\d)/g, "/prefixItems");
   return schema;
 }
 
 /** PHP writes an empty list for an empty object. */
-function currentMap(schemas: unknown): unknown {
-  if (Array.isArray(schemas) && schemas.length === 0) return {};
-  if (!isFields(schemas)) return schemas;
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, current(schema)]));
+function rewriteMaps(schema: Record<string, unknown>): void {
+  for (const word of SCHEMA_MAPS) if (Array.isArray(schema[word]) && schema[word].length === 0) schema[word] = {};
 }
 
 /** Draft 3 says `required` in the field itself. */
-function rewriteRequired(schema: Record<string, unknown>, { properties }: Fields): void {
+function rewriteRequired(schema: Record<string, unknown>): void {
+  const { properties } = schema;
+  if (typeof schema.required === "boolean") delete schema.required;
   if (!isFields(properties)) return;
   const names = Object.keys(properties).filter((name) => (properties[name] as Fields | null)?.required === true);
   if (names.length === 0) return;
   schema.required = [...new Set([...(Array.isArray(schema.required) ? schema.required : []), ...names])];
 }
 
-function rewriteType(schema: Record<string, unknown>, { type }: Fields): void {
+function rewriteType(schema: Record<string, unknown>): void {
+  const { type } = schema;
   if (typeof type !== "string" && !Array.isArray(type)) return;
   const given: readonly unknown[] = [type].flat();
   const types = given.map((one) => {

@@ -1,3 +1,5 @@
+import { type Fields, isFields } from "../../values/fields.ts";
+
 /** A JSON Schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -7,6 +9,28 @@ export const SCHEMA_MAPS: ReadonlySet<string> = new Set(
 );
 /** Words whose value is data, and no schema. */
 export const DATA_WORDS: ReadonlySet<string> = new Set("const enum default examples required".split(" "));
+
+/**
+ * A copy of a schema in which `write` has written each part, the outer ones first. A part stays as it is, with all within it, if
+ * `write` returns undefined. Works by recursion.
+ */
+export function mapSchema(part: unknown, write: (part: Fields) => Fields | undefined): unknown {
+  if (Array.isArray(part)) return part.map((one) => mapSchema(one, write));
+  if (!isFields(part)) return part;
+  const written = write(part);
+  if (!written) return part;
+  const words = Object.entries(written).map(([word, value]) => {
+    if (DATA_WORDS.has(word)) return [word, value];
+    return [word, SCHEMA_MAPS.has(word) ? mapSchemas(value, write) : mapSchema(value, write)];
+  });
+  return Object.fromEntries(words);
+}
+
+/** Like `mapSchema`, for schemas by name. */
+export function mapSchemas(schemas: unknown, write: (part: Fields) => Fields | undefined): unknown {
+  if (!isFields(schemas)) return schemas;
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, mapSchema(schema, write)]));
+}
 
 /** The part of a schema that a reference points to; undefined if there is none. */
 export function resolveReference(root: JsonSchema, reference: string): unknown {
@@ -26,10 +50,12 @@ export function valueAt(root: unknown, keys: readonly PropertyKey[]): unknown {
 
 /** Keys of a JSON pointer in a URI fragment, like `#/a/0`. */
 function pointerKeys(pointer: string): string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((part) => decoded(part).replaceAll("~1", "/").replaceAll("~0", "~"));
+  return pointer.split("/").slice(1).map(pointerKey);
+}
+
+/** The key that a part of such a pointer stands for. */
+export function pointerKey(part: string): string {
+  return decoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 /** Decodes percent escapes; a part with invalid escapes stays as it is. */

@@ -2,7 +2,7 @@ import type { TextFormat } from "../../../tools/text-format.ts";
 import { type Fields, textOf } from "../../../values/fields.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../../model.ts";
 import { PROGRAM_SCHEMA } from "../../turn/program-input.ts";
-import { strictSchema } from "../openai-strict-schema.ts";
+import { completeSchema, strictSchema } from "../openai-strict-schema.ts";
 import { labelledText } from "../../turn/result-text.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
 import { type ContentForms, type DataPart, dataUrl, fileName, inOneLine } from "../../turn/content-parts.ts";
@@ -39,7 +39,7 @@ export function declareTool(
     return { type: "custom", custom: { name, description, format: textFormatOf(textFormat) } };
   const strict = strictInputs && strictSchema(input);
   if (strict) strictInputs.set(name, input);
-  const parameters = strict ?? input;
+  const parameters = strict ?? completeSchema(input);
   return { type: "function", function: { name, description, parameters, ...(strict ? { strict: true } : {}) } };
 }
 

@@ -6,7 +6,7 @@ import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { labelledText } from "../../turn/result-text.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
 import { Namespaces } from "./namespaces.ts";
-import { strictSchema } from "../openai-strict-schema.ts";
+import { completeSchema, strictSchema } from "../openai-strict-schema.ts";
 import { answerFormat } from "../openai-request.ts";
 import { searchOf } from "../../hosted-tools.ts";
 import { isReasoned } from "../../settings.ts";
@@ -45,7 +45,7 @@ export function declareTools(
       type: "function",
       name: names.given(name),
       description,
-      parameters: strict ?? input,
+      parameters: strict ?? completeSchema(input),
       strict: strict !== undefined,
       ...(hosted ? { allowed_callers: callers } : {}),
       ...(hosted && output !== undefined ? { output_schema: output } : {}),

@@ -1,0 +1,113 @@
+import { fieldSchema } from "../../tools/array-schema.ts";
+import { type JsonSchema, mapSchema, pointerKey } from "../../tools/json-schema/json-schema.ts";
+import { mapValue } from "../../tools/json-schema/map-value.ts";
+import { type Fields, isFields } from "../../values/fields.ts";
+import { lostData } from "../../values/json/lost-data.ts";
+import { measure } from "../../values/json/plain-data.ts";
+import type { DeclaredTools, ModelCall, ToolDeclaration } from "../model.ts";
+import { inputOf } from "./program-input.ts";
+import { ToolNames } from "./tool-names.ts";
+
+/** What a provider's documents let the schema of an input say. One schema that says more costs the whole conversation. */
+export interface InputForm {
+  /** Words that may not stand beside `type` at the top. */
+  readonly notAtTop?: readonly string[];
+  /** Names that fields may have; any by default. */
+  readonly fieldNames?: RegExp;
+}
+
+/** The field that holds the input whose schema may not stand at the top. */
+const WRAPPER = "input";
+
+/** How inputs that a model wrote become those of the tool, and back: by the schema that was declared. */
+const rewritings = new WeakMap<JsonSchema, Record<"own" | "declared", (input: unknown) => unknown>>();
+
+/** Tools whose inputs are declared as a provider takes them. The gate checks inputs by the original schemas. */
+export function declaredFor<Tools extends Pick<DeclaredTools, "tools" | "deferred">>(
+  tools: Tools,
+  form: InputForm,
+): Tools {
+  const declare = (tool: ToolDeclaration) => ({ ...tool, input: declaredInput(tool.input, form) });
+  const { deferred } = tools;
+  return { ...tools, tools: tools.tools.map(declare), ...(deferred && { deferred: deferred.map(declare) }) };
+}
+
+/** The schema that is declared for an input: it wraps what may not stand at the top, and gives other names to fields. */
+export function declaredInput(input: JsonSchema, { notAtTop = [], fieldNames }: InputForm): JsonSchema {
+  const isWrapped = notAtTop.some((word) => word in input);
+  const names = fieldNames && namesFor(input, fieldNames);
+  if (!isWrapped && !names) return input;
+  const given = names ? (mapSchema(input, (part) => renamed(part, names)) as JsonSchema) : input;
+  const declared = isWrapped ? fieldSchema(WRAPPER, given) : given;
+  rewritings.set(declared, {
+    own(written) {
+      const isWritten = isWrapped && isFields(written) && Object.keys(written).join() === WRAPPER;
+      const value = isWritten ? written[WRAPPER] : written;
+      return names ? mapValue(given, value, { name: (name) => names.own(name) }) : value;
+    },
+    declared(own) {
+      const value = names ? mapValue(input, own, { name: (name) => names.given(name) }) : own;
+      return isWrapped ? { [WRAPPER]: value } : value;
+    },
+  });
+  return declared;
+}
+
+/** Names for fields, if the schema has a name that may not be one. */
+function namesFor(schema: JsonSchema, allowed: RegExp): ToolNames | undefined {
+  const names = new Set<string>();
+  mapSchema(schema, (part) => {
+    if (isFields(part.properties)) for (const name of Object.keys(part.properties)) names.add(name);
+    return part;
+  });
+  const [odd, plain] = [true, false].map((isOdd) => [...names].filter((name) => allowed.test(name) !== isOdd));
+  return odd && odd.length > 0 ? new ToolNames(odd, plain) : undefined;
+}
+
+/** A part with other names of its fields. Its model reads the name that a field has. */
+function renamed(part: Fields, names: ToolNames): Fields {
+  const { properties, required, dependentRequired, dependentSchemas, $ref } = part;
+  const given = (name: unknown) => (typeof name === "string" ? names.given(name) : name);
+  const titled = (name: string, field: unknown) =>
+    isFields(field) && names.given(name) !== name ? { title: name, ...field } : field;
+  const keyed = (fields: Fields, map: (name: string, field: unknown) => unknown) =>
+    Object.fromEntries(Object.entries(fields).map(([name, field]) => [names.given(name), map(name, field)]));
+  return {
+    ...part,
+    ...(isFields(properties) && { properties: keyed(properties, titled) }),
+    ...(Array.isArray(required) && { required: required.map(given) }),
+    ...(isFields(dependentRequired) && {
+      dependentRequired: keyed(dependentRequired, (_, list) => (Array.isArray(list) ? list.map(given) : list)),
+    }),
+    ...(isFields(dependentSchemas) && { dependentSchemas: keyed(dependentSchemas, (_, schema) => schema) }),
+    ...(typeof $ref === "string" && { $ref: renamedReference($ref, names) }),
+  };
+}
+
+function renamedReference(reference: string, names: ToolNames): string {
+  const parts = reference.split("/");
+  const given = (part: string) => {
+    const own = pointerKey(part);
+    return names.given(own) === own ? part : names.given(own);
+  };
+  return parts.map((part, at) => (parts[at - 1] === "properties" ? given(part) : part)).join("/");
+}
+
+/** A call with the input that its tool takes (`own`), or with the one that was declared. What cannot be read stays as it is. */
+export function rewrittenCall<Call extends ModelCall>(
+  { tools, deferred = [] }: Pick<DeclaredTools, "tools" | "deferred">,
+  call: Call,
+  side: "own" | "declared",
+): Call {
+  if (call.type !== "tool_call") return call;
+  const tool = [...tools, ...deferred].find(({ name }) => name === call.tool);
+  const rewrite = tool && rewritings.get(tool.input)?.[side];
+  return rewrite ? { ...call, inputText: rewrittenText(call.inputText, rewrite) } : call;
+}
+
+/** A text of JSON with another value. A text that says more than its value stays, and the gate refuses it. */
+export function rewrittenText(text: string, rewrite: (value: unknown) => unknown): string {
+  const value = inputOf(text);
+  if (value === undefined || lostData(text, value, measure(text)) !== undefined) return text;
+  return JSON.stringify(rewrite(value));
+}

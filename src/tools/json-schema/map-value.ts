@@ -1,0 +1,61 @@
+import { type Fields, fieldOf, isFields } from "../../values/fields.ts";
+import { type JsonSchema, resolveReference } from "./json-schema.ts";
+
+/** Parts of a schema that are looked at for one value. What is left of the value then stays as it is. */
+const MAX_PARTS = 1_000_000;
+
+export interface ValueMap {
+  /** The name of a field that the schema names. */
+  readonly name?: (name: string) => string;
+  /** A value that is no object and no list. `parts` say what it may be. */
+  readonly scalar?: (value: unknown, parts: readonly Fields[]) => unknown;
+}
+
+/** A copy of a value with what is to stand in place of its names and scalars, by what a schema says of them. */
+export function mapValue(root: JsonSchema, value: unknown, { name, scalar }: ValueMap): unknown {
+  let left = MAX_PARTS;
+  const map = (one: unknown, schemas: readonly unknown[]): unknown => {
+    const parts = left > 0 ? partsInPlace(root, schemas) : [];
+    left -= parts.length + 1;
+    if (parts.length === 0) return one;
+    if (Array.isArray(one))
+      return one.map((element, index) =>
+        map(
+          element,
+          parts.flatMap((part) => elementOf(part, index)),
+        ),
+      );
+    if (!isFields(one)) return scalar ? scalar(one, parts) : one;
+    const fields = Object.entries(one).map(([key, field]) => {
+      const named = parts.map(({ properties }) => fieldOf(properties, key)).filter((part) => part !== undefined);
+      if (named.length === 0) return [key, map(field, parts.flatMap(othersOf))];
+      return [name ? name(key) : key, map(field, named)];
+    });
+    return Object.fromEntries(fields);
+  };
+  return map(value, [root]);
+}
+
+/** The parts of a schema that speak of the same value, also where it depends on the value whether they do. */
+function partsInPlace(root: JsonSchema, schemas: readonly unknown[]): readonly Fields[] {
+  const found = new Set<Fields>();
+  const open = [...schemas];
+  for (let part = open.pop(); open.length > 0 || part !== undefined; part = open.pop()) {
+    if (!isFields(part) || found.has(part)) continue;
+    found.add(part);
+    const { $ref, allOf, anyOf, oneOf, if: condition, then, else: otherwise, dependentSchemas } = part;
+    if (typeof $ref === "string") open.push(resolveReference(root, $ref));
+    for (const list of [allOf, anyOf, oneOf]) if (Array.isArray(list)) open.push(...(list as unknown[]));
+    open.push(condition, then, otherwise);
+    if (isFields(dependentSchemas)) open.push(...Object.values(dependentSchemas));
+  }
+  return [...found];
+}
+
+function elementOf({ prefixItems, items }: Fields, index: number): unknown {
+  return Array.isArray(prefixItems) && index < prefixItems.length ? prefixItems[index] : items;
+}
+
+function othersOf({ additionalProperties, patternProperties }: Fields): readonly unknown[] {
+  return [additionalProperties, ...(isFields(patternProperties) ? Object.values(patternProperties) : [])];
+}

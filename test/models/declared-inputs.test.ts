@@ -1,0 +1,165 @@
+import { expect, test } from "vitest";
+import { anthropic, createRuntime, defineTool, gemini, jsonSchema, openai, openaiChat } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+
+type Fields = Record<string, unknown>;
+
+const call = (name: string, input: unknown) => ({ id: "call_1", name, input, arguments: JSON.stringify(input) });
+const PROVIDERS = {
+  anthropic: (asked: ReturnType<typeof call> | undefined) => ({
+    content: [asked ? { ...asked, type: "tool_use" } : { type: "text", text: "Done." }],
+    stop_reason: asked ? "tool_use" : "end_turn",
+  }),
+  openai: (asked: ReturnType<typeof call> | undefined) => ({
+    status: "completed",
+    output: [asked ? { ...asked, type: "function_call", call_id: asked.id } : { type: "message", content: [] }],
+  }),
+  openaiChat: (asked: ReturnType<typeof call> | undefined) => ({
+    choices: [
+      {
+        message: asked ? { tool_calls: [{ id: asked.id, type: "function", function: asked }] } : { content: "Done." },
+        finish_reason: "stop",
+      },
+    ],
+  }),
+  gemini: (asked: ReturnType<typeof call> | undefined) => ({
+    candidates: [
+      {
+        content: { parts: [asked ? { functionCall: { name: asked.name, args: asked.input } } : { text: "Done." }] },
+        finishReason: "STOP",
+      },
+    ],
+  }),
+};
+const MAKERS = { anthropic, openai, openaiChat, gemini };
+const ALL = Object.keys(PROVIDERS) as (keyof typeof PROVIDERS)[];
+
+/** What a provider is told of a tool's input, and what the handler gets if the model then writes `written`. */
+async function declare(name: keyof typeof PROVIDERS, schema: object, written?: unknown, options: object = {}) {
+  const requests: Fields[] = [];
+  const handled: unknown[] = [];
+  const tool = defineTool({
+    name: "t",
+    description: "T.",
+    input: jsonSchema({ type: "object", ...schema }),
+    allowedCallers: ["direct"],
+    effect: "read",
+    handler: (input) => void handled.push(input),
+  });
+  const model = MAKERS[name]({
+    model: "m",
+    apiKey: "k",
+    stream: false,
+    retries: 0,
+    ...options,
+    fetch: async (_, init) => {
+      requests.push(JSON.parse(init?.body as string) as Fields);
+      return Response.json(PROVIDERS[name](requests.length === 1 && written ? call("t", written) : undefined));
+    },
+  });
+  await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
+  await runtime.agent({ model, task: "Do it.", programs: "none" });
+  const [declared] = ((requests[0]?.tools ?? []) as Fields[]).flatMap(
+    (one) => (one.functionDeclarations as Fields[] | undefined) ?? [one],
+  );
+  const about = (declared?.function ?? declared) as Fields;
+  return { schema: (about.parameters ?? about.input_schema ?? about.parametersJsonSchema) as Fields, handled };
+}
+
+const either = { properties: { id: { type: "string" } }, anyOf: [{ required: ["id"] }, { required: ["slug"] }] };
+const tree = { $ref: "#/$defs/t", $defs: { t: { type: "object", properties: { up: { $ref: "#/$defs/t" } } } } };
+const self = { properties: { id: {}, up: { $ref: "#" } }, oneOf: [{ required: ["id"] }, { required: ["up"] }] };
+
+test.each([
+  ["anthropic", either, { id: "a" }],
+  ["openai", either, { id: "a" }],
+  ["openaiChat", either, { id: "a" }],
+  ["openai", { not: { required: ["a"] }, additionalProperties: true }, { b: 1 }],
+  ["openaiChat", tree, { up: { up: {} } }],
+  ["anthropic", self, { up: { id: 1 } }],
+] as const)(
+  "%s takes no alternatives at the top of a schema: %j is the schema of one field",
+  async (name, schema, value) => {
+    const { schema: declared, handled } = await declare(name, schema, { input: value });
+    expect(declared).toMatchObject({ type: "object", required: ["input"], properties: { input: {} } });
+    for (const word of ["anyOf", "oneOf", "not", "$ref"]) expect(declared).not.toHaveProperty([word]);
+    expect(handled).toEqual([value]);
+    // A model that has read of the fields elsewhere writes them as they are.
+    expect((await declare(name, schema, value)).handled).toEqual([value]);
+  },
+);
+
+test("a reference of such a schema to the whole leads to the field", async () => {
+  const { schema } = await declare("openai", self);
+  expect(schema.properties).toMatchObject({ input: { properties: { up: { $ref: "#/properties/input" } } } });
+});
+
+const odd = {
+  properties: {
+    $filter: { type: "string" },
+    "ids[]": { type: "array", items: { type: "object", properties: { 名前: {}, 住所: {} }, required: ["名前"] } },
+    _filter: { type: "object", additionalProperties: { type: "string" } },
+    ["x".repeat(80)]: { $ref: "#/properties/ids%5B%5D" },
+    plain: {},
+  },
+  required: ["$filter"],
+};
+
+test("Anthropic takes names of some characters alone: others are mapped, and turned back at the call", async () => {
+  const { schema } = await declare("anthropic", odd);
+  const names: string[] = [];
+  JSON.stringify(schema, (key, value: Fields) => {
+    if (key === "properties") names.push(...Object.keys(value));
+    return value;
+  });
+  expect(names.filter((name) => !/^[a-zA-Z0-9_.-]{1,64}$/.test(name))).toEqual([]);
+  const properties = schema.properties as Record<string, Fields>;
+  const nameOf = (own: string) => names.find((name) => properties[name]?.title === own) ?? "";
+  const [filter, ids, long] = [nameOf("$filter"), nameOf("ids[]"), nameOf("x".repeat(80))];
+  expect(schema.required).toEqual([filter]);
+  expect(properties[long]?.$ref).toBe(`#/properties/${ids}`);
+  const { required = [] } = (properties[ids]?.items ?? {}) as { readonly required?: readonly string[] };
+  const first = required.join("");
+  const data = { [filter]: "data, no name of a field" };
+  const { handled } = await declare("anthropic", odd, {
+    [filter]: "f",
+    [ids]: [{ [first]: 1 }],
+    [long]: [{ [first]: 2 }],
+    _filter: data,
+    plain: 1,
+  });
+  expect(handled).toEqual([
+    { $filter: "f", "ids[]": [{ 名前: 1 }], ["x".repeat(80)]: [{ 名前: 2 }], _filter: data, plain: 1 },
+  ]);
+});
+
+test.each(ALL.filter((name) => name !== "anthropic"))("%s takes any name of a field", async (name) => {
+  const { schema, handled } = await declare(name, odd, { $filter: "f" });
+  expect(schema.properties).toHaveProperty("$filter");
+  expect(handled).toEqual([{ $filter: "f" }]);
+});
+
+test.each(ALL.filter((name) => name !== "anthropic"))("%s is told the elements of every list", async (name) => {
+  const { schema } = await declare(name, {
+    properties: { a: { type: "array" }, b: { type: "array", prefixItems: [{ type: "number" }] } },
+  });
+  expect(schema.properties).toMatchObject({ a: { items: {} }, b: { items: {} } });
+});
+
+test.each(["openai", "openaiChat"] as const)(
+  "%s is told the fields of every object, and that none is forbidden",
+  async (name) => {
+    const { schema, handled } = await declare(
+      name,
+      { additionalProperties: { type: "object" } },
+      { a: { b: 1 } },
+      { strict: true },
+    );
+    expect(schema).toEqual({
+      type: "object",
+      properties: {},
+      additionalProperties: { type: "object", properties: {} },
+    });
+    expect(handled).toEqual([{ a: { b: 1 } }]);
+  },
+);
