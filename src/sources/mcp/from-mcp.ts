@@ -238,16 +238,17 @@ export class McpSource implements AsyncDisposable {
    * lost before the server asked for anything. An answer that cannot be read is no reason to repeat the call.
    */
   async #call(tool: ServerTool, name: string, input: unknown, context: CallContext): Promise<unknown> {
-    const { listed, headers, method } = tool;
+    const { listed, headers, declared, method } = tool;
     const { effect, signal, resultBytes, ask, execution, callId, caller, isNamed, idempotencyKey } = context;
-    const called = { name, original: listed.original, source: this.name, input, caller, isNamed, idempotencyKey };
+    const { original } = listed;
+    const called = { name, original, source: this.name, declared, input, caller, isNamed, idempotencyKey };
     const request = method.request(called);
     const dialogue = new Dialogue(ask, () => declined(name, effect));
     let isAsked = false;
     for (let attempt = 1; ; attempt += 1) {
       const session = await this.#connectedFor(name, signal);
       this.#renew();
-      this.#tools.refuseChanged(listed.original, name, listed.digest);
+      this.#tools.refuseChanged(original, name, listed.digest);
       try {
         const result = await session.call(request, {
           signal,

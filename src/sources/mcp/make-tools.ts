@@ -32,6 +32,8 @@ export interface UnassignedTool {
 export interface ServerTool {
   readonly listed: KnownEntry;
   readonly headers: readonly ParamHeader[];
+  /** Whether its results are of a schema that the server declares. */
+  readonly declared: boolean;
   readonly method: ProtocolMethod;
 }
 
@@ -189,14 +191,11 @@ function toolOf(
     const schemaOf = (given: Message, side: string) =>
       schemaFrom(given, states, (why) => void unchecked.push(`of its ${side}, ${why}`));
     const input = schemaOf(inputSchema, "input");
-    const served = { listed, headers: paramHeaders(inputSchema), method };
+    const output = outputSchema === undefined ? undefined : schemaOf(outputSchema, "output");
+    const served = { listed, headers: paramHeaders(inputSchema), declared: output !== undefined, method };
     const tool = defineTool({
       timeoutMs,
-      ...withResult(
-        policy,
-        outputSchema === undefined ? undefined : schemaOf(outputSchema, "output"),
-        (input, context) => call(served, name, input, sourceContext(policy, context)),
-      ),
+      ...withResult(policy, output, (input, context) => call(served, name, input, sourceContext(policy, context))),
       ...(method === readingResource && { effect: "read" }),
       source,
       name,

@@ -18,6 +18,8 @@ export interface ServerCall extends Pick<CallContext, "caller" | "isNamed" | "id
   readonly name: string;
   readonly original: string;
   readonly source: string;
+  /** Whether the tool says what its result is. */
+  readonly declared: boolean;
   readonly input: unknown;
 }
 
@@ -38,5 +40,5 @@ export const callingTool: ProtocolMethod = {
     // The server learns which calls are repetitions of one call, and no id of this host.
     params: { name: original, arguments: input, _meta: { [IDEMPOTENCY_META]: hash("sha256", idempotencyKey) } },
   }),
-  value: (result, { caller }, text) => resultValue(result, text, caller),
+  value: (result, reader, text) => resultValue(result, text, reader),
 };

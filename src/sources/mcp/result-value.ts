@@ -4,17 +4,27 @@ import { MalformedMessage, type Message } from "./wire/wire.ts";
 import { content as withParts, failedContent, MAX_PARTS, type PartInput } from "../../tools/content.ts";
 import type { Caller } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
+import { jsonOrText, jsonTextOf, parsedJson } from "../../values/json/json-text.ts";
+
+/** Who reads a result, and whether its tool says what structured content it gives. */
+export interface ResultReader {
+  readonly caller?: Caller;
+  readonly declared?: boolean;
+}
 
 /**
- * The value of a call's result: the structured content as it is, a single block of text as its text, anything else as
+ * The value of a call's result: the structured content, with the blocks beside it if they say more and the tool declares no
+ * result; a single block of text as its text, or as its value if it is JSON of an object or a list; anything else as
  * `{ content }`, without what servers tell clients about blocks. Throws `tool_failed` with the server's text if the tool
  * failed, and a `MalformedMessage` for a message that is no result.
  */
 export function resultValue(
-  { content = [], structuredContent, isError }: Message,
+  { content: given, structuredContent: structured, isError }: Message,
   text: ServerText,
-  caller: Caller = "programmatic",
+  { caller = "programmatic", declared = false }: ResultReader = {},
 ): unknown {
+  const content = given ?? [];
+  const structuredContent = structured ?? undefined;
   if (!Array.isArray(content) || !content.every(isBlock))
     throw new MalformedMessage("The result has content that is no list of blocks.");
   const onlyTexts = content.every(({ type }) => type === "text");
@@ -24,8 +34,8 @@ export function resultValue(
   const hidesBytes = caller === "direct" || isError === true;
   const shown = hidesBytes ? content.map(shownToModel) : content.map((block) => ({ block, part: undefined }));
   const parts = shown.flatMap(({ part }) => part ?? []).slice(0, MAX_PARTS);
-  const blocks = shown.map(({ block }) => block);
-  const value = valueOf(blocks, structuredContent);
+  const isAlone = isError === true || declared || structuredContent === undefined || repeats(shown, structuredContent);
+  const value = valueOf(shown, structuredContent, isAlone);
   if (isError === true) return failureWith(value, parts, sentenceOf(content, structuredContent, text, caller), text);
   return parts.length === 0 ? value : withParts({ value, parts });
 }
@@ -47,23 +57,35 @@ function sentenceOf(
 ): string | undefined {
   if (structuredContent === undefined) return caller === "direct" ? undefined : text.quote(textOf(content));
   const texts = content.filter(({ type }) => type === "text");
-  const isSame = texts.length === 1 && sameJson(String(texts[0]?.text), structuredContent);
+  const isSame = texts.length === 1 && jsonOf(texts[0]?.text) === jsonTextOf(structuredContent);
   return texts.length === 0 || isSame ? undefined : text.quote(textOf(content));
 }
 
-function sameJson(text: string, value: unknown): boolean {
-  try {
-    return JSON.stringify(JSON.parse(text)) === JSON.stringify(value);
-  } catch {
-    return false;
-  }
+/** Whether blocks say no more than structured content: they are its JSON, or that of fields and elements. Parts are read beside it. */
+function repeats(shown: readonly Shown[], structured: unknown): boolean {
+  const beside = shown.filter(
+    ({ block, part }) => !part && !(block.type === "text" && String(block.text).trim() === ""),
+  );
+  if (beside.length === 0) return true;
+  const fields: readonly unknown[] = isFields(structured) ? Object.values(structured) : [];
+  const said = new Set([structured, ...fields, ...fields.flat()].map(jsonTextOf));
+  return beside.every(
+    ({ block: { type, text } }) => type === "text" && (said.has(jsonOf(text)) || said.has(jsonTextOf(text))),
+  );
 }
 
-function valueOf(content: readonly Block[], structuredContent: unknown): unknown {
-  if (structuredContent !== undefined) return structuredContent;
+function valueOf(shown: readonly Shown[], structuredContent: unknown, isAlone: boolean): unknown {
+  if (structuredContent !== undefined && isAlone) return structuredContent;
+  const content = shown.map(({ block }) => withoutNotes(block));
+  if (structuredContent !== undefined) return { structuredContent, content };
   const [only] = content;
-  if (content.length === 1 && only?.type === "text") return only.text;
-  return { content: content.map(withoutNotes) };
+  if (content.length > 1 || only?.type !== "text") return { content };
+  return /^\s*[{[]/.test(String(only.text)) ? jsonOrText(String(only.text)) : only.text;
+}
+
+/** The JSON of a text, as this process writes it; undefined for any other text. */
+function jsonOf(text: unknown): string | undefined {
+  return jsonTextOf(parsedJson(String(text)));
 }
 
 export interface Shown {

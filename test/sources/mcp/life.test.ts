@@ -138,7 +138,7 @@ test("a server dies with its host, even if the host is killed and the server doe
 test("a server gets PATH, HOME and what is named, and nothing else of the environment", async () => {
   vi.stubEnv("SECRET_OF_THE_HOST", "x");
   await using source = await fromMcp({ ...rawServer("environment"), env: { NAMED: "1" } }, READ);
-  const names = JSON.parse((await call(source.tools, "raw.echo({})")) as string) as readonly string[];
+  const names = (await call(source.tools, "raw.echo({})")) as readonly string[];
   // What macOS adds to every process by itself begins with two underscores.
   expect(names.filter((name) => !name.startsWith("__"))).toEqual(["HOME", "NAMED", "PATH"]);
   vi.unstubAllEnvs();

@@ -7,10 +7,62 @@ const said = { type: "text", text: "a chart" };
 
 test("a failure repeats no credential that the server was given, and more than is read is said", () => {
   const failed = (result: object, secrets: readonly string[] = []) =>
-    resultValue({ isError: true, ...result }, new ServerText(secrets), "direct");
+    resultValue({ isError: true, ...result }, new ServerText(secrets), { caller: "direct" });
   const value = failed({ structuredContent: { headers: ["Bearer s3cret-token"] } }, ["Bearer s3cret-token"]);
   expect(JSON.stringify(Content.is(value) && value.value)).not.toContain("s3cret");
   expect(() => failed({ content: [said], structuredContent: { x: "y".repeat(300_000) } })).toThrow(
     /^a chart\nIts server gave more with this failure than is read of one\.$/,
   );
+});
+
+const text = (...texts: readonly string[]) => texts.map((one) => ({ type: "text", text: one }));
+const image = { type: "image", data: "cGl4ZWxz", mimeType: "image/png" };
+const file = { path: "/a.txt", lines: 2 };
+const rows = [{ id: 1 }, { id: 2 }];
+
+test.each<[string, object, unknown]>([
+  ["a text of JSON is its value", { content: text(' {"a":[1]}') }, { a: [1] }],
+  ["a list too", { content: text("[1]") }, [1]],
+  ["a text that only begins like JSON is the text", { content: text("[draft] a") }, "[draft] a"],
+  ["a scalar is the text that it is in", { content: text("42") }, "42"],
+  ["several texts are blocks", { content: text("{}", "{}") }, { content: text("{}", "{}") }],
+  [
+    "the structure alone, if the text is its JSON",
+    { content: text('{ "path": "/a.txt", "lines": 2 }'), structuredContent: file },
+    file,
+  ],
+  ["that of its field", { content: text("9"), structuredContent: { result: 9 } }, { result: 9 }],
+  ["its text", { content: text("a"), structuredContent: { result: "a" } }, { result: "a" }],
+  [
+    "those of the elements of a list",
+    { content: rows.flatMap((row) => text(JSON.stringify(row))), structuredContent: { result: rows } },
+    { result: rows },
+  ],
+  ["nothing", { content: text(" "), structuredContent: file }, file],
+  ["or there is none", { structuredContent: file }, file],
+  [
+    "both, if the text says more",
+    { content: text("one\ntwo"), structuredContent: file },
+    { structuredContent: file, content: text("one\ntwo") },
+  ],
+  [
+    "or an image does",
+    { content: [...text(JSON.stringify(file)), image], structuredContent: file },
+    { structuredContent: file, content: [...text(JSON.stringify(file)), image] },
+  ],
+  ["null is no structure", { content: text("a"), structuredContent: null }, "a"],
+  ["null is no content", { content: null, structuredContent: file }, file],
+  ["nothing at all is no blocks", { content: null }, { content: [] }],
+])("%s: %j", (_, result, value) => {
+  expect(resultValue({ ...result }, new ServerText([]))).toEqual(value);
+});
+
+test("a tool that declares what it gives gives that", () => {
+  const result = { content: text("Read two lines."), structuredContent: file };
+  expect(resultValue(result, new ServerText([]), { declared: true })).toEqual(file);
+});
+
+test("a model that calls directly gets an image beside the structure, and not in a text", () => {
+  const value = resultValue({ content: [image], structuredContent: file }, new ServerText([]), { caller: "direct" });
+  expect(Content.is(value) && [value.value, value.parts.length]).toEqual([file, 1]);
 });

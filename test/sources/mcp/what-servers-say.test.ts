@@ -61,25 +61,25 @@ test("what a server asks in the midst of a call goes to approve, and is declined
     return true;
   };
   await using source = await fromMcp(await servedRaw("asks"), READ);
-  expect(await call(source.tools, "raw.echo({})", { approve })).toBe('[{"action":"accept","content":{}}]');
+  expect(await call(source.tools, "raw.echo({})", { approve })).toEqual([{ action: "accept", content: {} }]);
   expect(inputs).toEqual([["raw.echo", { elicitation: { message: "Really?", fields: [] } }]]);
   await using other = await fromMcp(await servedRaw("asks"), READ);
-  expect(await call(other.tools, "raw.echo({})")).toBe('[{"action":"decline"}]');
+  expect(await call(other.tools, "raw.echo({})")).toEqual([{ action: "decline" }]);
 });
 
-test.each<[unknown, string]>([
-  [{ allow: true, fields: { name: "Ada", age: 36 } }, '[{"action":"accept","content":{"name":"Ada","age":36}}]'],
-  [{ allow: true, fields: { name: "Ada" } }, '[{"action":"accept","content":{"name":"Ada"}}]'],
-  [{ allow: false, fields: { name: "Ada" } }, '[{"action":"decline"}]'],
-  [true, '[{"action":"cancel"}]'],
-  [{ allow: true, fields: { name: "A" } }, '[{"action":"cancel"}]'],
-  [{ allow: true, fields: { name: "Ada", age: "36" } }, '[{"action":"cancel"}]'],
-  [{ allow: true, fields: { name: "Ada", other: 1 } }, '[{"action":"cancel"}]'],
-  [{ allow: true, fields: { name: ["Ada"] } }, '[{"action":"cancel"}]'],
+test.each<[unknown, unknown]>([
+  [{ allow: true, fields: { name: "Ada", age: 36 } }, [{ action: "accept", content: { name: "Ada", age: 36 } }]],
+  [{ allow: true, fields: { name: "Ada" } }, [{ action: "accept", content: { name: "Ada" } }]],
+  [{ allow: false, fields: { name: "Ada" } }, [{ action: "decline" }]],
+  [true, [{ action: "cancel" }]],
+  [{ allow: true, fields: { name: "A" } }, [{ action: "cancel" }]],
+  [{ allow: true, fields: { name: "Ada", age: "36" } }, [{ action: "cancel" }]],
+  [{ allow: true, fields: { name: "Ada", other: 1 } }, [{ action: "cancel" }]],
+  [{ allow: true, fields: { name: ["Ada"] } }, [{ action: "cancel" }]],
 ])("a form of the server gets the fields that the approver gave, if they fit it: %j", async (answer, expected) => {
   const approve = vi.fn(() => answer as never);
   await using source = await fromMcp(await servedRaw("asks-for-fields"), READ);
-  expect(await call(source.tools, "raw.echo({})", { approve })).toBe(expected);
+  expect(await call(source.tools, "raw.echo({})", { approve })).toEqual(expected);
   expect(approve).toHaveBeenCalledWith(
     expect.objectContaining({
       input: {
@@ -100,7 +100,7 @@ test("while an approver is asked, the time of the call stands still", async () =
     return true;
   };
   await using source = await fromMcp({ ...(await servedRaw("asks")), timeoutMs: 30_000 }, READ);
-  expect(await call(source.tools, "raw.echo({})", { approve })).toBe('[{"action":"accept","content":{}}]');
+  expect(await call(source.tools, "raw.echo({})", { approve })).toEqual([{ action: "accept", content: {} }]);
 });
 
 test("a question is cancelled if it cannot be told which of several calls it belongs to", async () => {
@@ -109,14 +109,14 @@ test("a question is cancelled if it cannot be told which of several calls it bel
   const { outcome } = await run(source.tools, "return Promise.all([tools.raw.echo({}), tools.raw.echo({})])", {
     approve,
   });
-  expect(outcome).toMatchObject({ value: ['[{"action":"cancel"}]', '[{"action":"cancel"}]'] });
+  expect(outcome).toMatchObject({ value: [[{ action: "cancel" }], [{ action: "cancel" }]] });
   expect(approve).not.toHaveBeenCalled();
 });
 
 test("an approver is asked 16 questions in one call, and further ones are declined", async () => {
   const approve = vi.fn(() => true);
   await using source = await fromMcp(await servedRaw("asks-without-end"), READ);
-  const answers = JSON.parse((await call(source.tools, "raw.echo({})", { approve })) as string) as { action: string }[];
+  const answers = (await call(source.tools, "raw.echo({})", { approve })) as { action: string }[];
   expect(approve).toHaveBeenCalledTimes(16);
   expect(answers.filter(({ action }) => action === "accept")).toHaveLength(16);
   expect(answers).toHaveLength(100);
@@ -142,7 +142,7 @@ testOfAll("a server that makes requests and does not read the answers is ended",
 
 test("sampling and roots are refused", async () => {
   await using source = await fromMcp(await servedRaw("asks-for-more"), READ);
-  const errors = JSON.parse((await call(source.tools, "raw.echo({})")) as string) as readonly {
+  const errors = (await call(source.tools, "raw.echo({})")) as readonly {
     readonly code: number;
   }[];
   expect(errors.map(({ code }) => code)).toEqual([-32601, -32601]);
