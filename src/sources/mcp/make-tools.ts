@@ -179,7 +179,7 @@ function clash(one: Named, other: Named): string {
 
 function toolOf(
   reader: ListReader,
-  { inputSchema, outputSchema, description }: ListedTool,
+  { inputSchema, outputSchema, outputFault, description }: ListedTool,
   { listed, name, policy, method, states }: MadeOf,
 ): MadeTool | string {
   const known = reader.known?.get(keyOf(name, listed));
@@ -187,7 +187,7 @@ function toolOf(
   const { source, timeoutMs, call } = reader;
   try {
     refuseUnnamedFields(name, inputSchema);
-    const unchecked: string[] = [];
+    const unchecked = outputFault === undefined ? [] : [`its outputSchema ${outputFault}`];
     const schemaOf = (given: Message, side: string) =>
       schemaFrom(given, states, (why) => void unchecked.push(`of its ${side}, ${why}`));
     const input = schemaOf(inputSchema, "input");

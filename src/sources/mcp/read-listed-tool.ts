@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import { describe } from "../../errors.ts";
-import type { Message } from "./wire/wire.ts";
-import { isFields } from "../../values/fields.ts";
+import { type Message, withoutNulls } from "./wire/wire.ts";
+import { currentDraft } from "../../tools/json-schema/current-draft.ts";
+import { fieldOf, isFields } from "../../values/fields.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 
 /** What a server says of a tool. It binds the server to nothing, and grants nothing. */
@@ -22,6 +23,8 @@ export interface ListedTool {
   readonly description: string;
   readonly inputSchema: Message;
   readonly outputSchema: Message | undefined;
+  /** Why its outputSchema is not read. */
+  readonly outputFault: string | undefined;
   readonly annotations: McpAnnotations;
   /** SHA-256 in hex of all other fields. */
   readonly digest: string;
@@ -35,7 +38,14 @@ const SCHEMA_BOUNDS = { depth: 200, values: 20_000 };
 /** The tool, or why an entry of a list is no tool. */
 export function readListed(entry: unknown): ListedTool | string {
   if (!isFields(entry)) return `it is ${describe(entry)}, not a tool`;
-  const { name, description, inputSchema, outputSchema, execution } = entry;
+  const {
+    name,
+    description,
+    inputSchema: given = {},
+    outputSchema,
+    execution,
+    _meta,
+  } = withoutNulls(entry, 1) as Message;
   if (typeof name !== "string" || name === "") return `its name is ${describe(name)}`;
   if (name.length > NAME_LENGTH) return `its name has ${name.length} characters, at most ${NAME_LENGTH} are taken`;
   const annotations = annotationsOf(entry);
@@ -44,13 +54,30 @@ export function readListed(entry: unknown): ListedTool | string {
     return `its description has ${text.length} characters, at most ${DESCRIPTION_LENGTH} are taken`;
   if (isFields(execution) && execution.taskSupport === "required")
     return "it can be called only as a task, which is not supported";
+  const visibility = fieldOf(fieldOf(_meta, "ui"), "visibility");
+  if (Array.isArray(visibility) && !visibility.includes("model"))
+    return "it is for the server's own pages, not for models (_meta.ui.visibility)";
+  // PHP writes an empty list for an empty object.
+  const inputSchema = Array.isArray(given) && given.length === 0 ? {} : given;
   if (!isFields(inputSchema)) return `its inputSchema is ${describe(inputSchema)}, not a JSON Schema`;
-  if (outputSchema !== undefined && !isFields(outputSchema))
-    return `its outputSchema is ${describe(outputSchema)}, not a JSON Schema`;
-  const fault = sizeFault([inputSchema, outputSchema], SCHEMA_BOUNDS);
-  if (fault !== undefined) return `its schema ${fault}`;
-  const told = { original: name, description: text, inputSchema, outputSchema, annotations };
+  const fault = sizeFault(inputSchema, SCHEMA_BOUNDS);
+  if (fault !== undefined) return `its inputSchema ${fault}`;
+  const outputFault = outputSchema === undefined ? undefined : faultOf(outputSchema);
+  const told = {
+    original: name,
+    description: text,
+    // Without a type it says that there are no fields.
+    inputSchema: currentDraft({ ...inputSchema, type: inputSchema.type ?? "object" }),
+    outputSchema: outputFault === undefined ? (outputSchema as Message | undefined) : undefined,
+    outputFault,
+    annotations,
+  };
   return { ...told, digest: hash("sha256", JSON.stringify(told)) };
+}
+
+/** Why a value is not read as a schema. */
+function faultOf(schema: unknown): string | undefined {
+  return isFields(schema) ? sizeFault(schema, SCHEMA_BOUNDS) : `is ${describe(schema)}, not a JSON Schema`;
 }
 
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;

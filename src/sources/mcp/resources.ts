@@ -2,8 +2,8 @@ import { PortcullisError } from "../../errors.ts";
 import { content as withParts, MAX_PARTS, naming } from "../../tools/content.ts";
 import { isFields } from "../../values/fields.ts";
 import type { ProtocolMethod } from "./protocol-method.ts";
-import { shownToModel, withoutNotes } from "./result-value.ts";
-import { MalformedMessage, type Message } from "./wire/wire.ts";
+import { BLOCK_LEVELS, shownToModel, withoutNotes } from "./result-value.ts";
+import { MalformedMessage, type Message, withoutNulls } from "./wire/wire.ts";
 
 /** The tool that reads what results of a server have named, as if the server listed it. */
 export const READER = {
@@ -60,7 +60,7 @@ export const readingResource: ProtocolMethod = {
   },
   value(result, { caller, input }) {
     const { uri } = input as { readonly uri: string };
-    const { contents } = result;
+    const contents = withoutNulls(result.contents, BLOCK_LEVELS);
     if (!Array.isArray(contents) || !contents.every(isResource))
       throw new MalformedMessage("The result has contents that are no list of resources.");
     const shown = contents.map((resource) => {

@@ -1,10 +1,13 @@
 import { PortcullisError } from "../../errors.ts";
 import type { ServerText } from "./clean-credentials.ts";
-import { MalformedMessage, type Message } from "./wire/wire.ts";
+import { MalformedMessage, type Message, withoutNulls } from "./wire/wire.ts";
 import { content as withParts, failedContent, MAX_PARTS, type PartInput } from "../../tools/content.ts";
 import type { Caller } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
 import { jsonOrText, jsonTextOf, parsedJson } from "../../values/json/json-text.ts";
+
+/** Levels of a list of blocks, or of resources. */
+export const BLOCK_LEVELS = 4;
 
 /** Who reads a result, and whether its tool says what structured content it gives. */
 export interface ResultReader {
@@ -19,12 +22,11 @@ export interface ResultReader {
  * failed, and a `MalformedMessage` for a message that is no result.
  */
 export function resultValue(
-  { content: given, structuredContent: structured, isError }: Message,
+  { content: given = [], structuredContent, isError }: Message,
   text: ServerText,
   { caller = "programmatic", declared = false }: ResultReader = {},
 ): unknown {
-  const content = given ?? [];
-  const structuredContent = structured ?? undefined;
+  const content = withoutNulls(given, BLOCK_LEVELS);
   if (!Array.isArray(content) || !content.every(isBlock))
     throw new MalformedMessage("The result has content that is no list of blocks.");
   const onlyTexts = content.every(({ type }) => type === "text");

@@ -156,7 +156,11 @@ export class Session {
     const cut = (how: string) => ({ problem: `The list of tools is cut off ${how}.`, holdsMs });
     let room = LIST.megabytes * 1024 * 1024;
     for (let pages = 0; pages < LIST.pages; pages += 1) {
-      const { tools, nextCursor, ttlMs } = await this.#request("tools/list", cursor === undefined ? {} : { cursor }, {
+      const {
+        tools = [],
+        nextCursor,
+        ttlMs,
+      } = await this.#request("tools/list", cursor === undefined ? {} : { cursor }, {
         signal,
         maxBytes: LIST.pageBytes,
         envelope: this.#envelope,

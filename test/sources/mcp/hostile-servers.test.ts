@@ -103,16 +103,23 @@ test("a name in a policy resolves a clash, and the server is called by its own n
 
 test("one malformed tool does not lose the list", async () => {
   await using source = await fromMcp(await servedRaw("malformed"), READ);
-  expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo"]);
-  expect(source.problems).toHaveLength(7);
+  expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo", "raw.no_schema", "raw.bad_output"]);
+  expect(source.problems).toHaveLength(6);
   expect(source.problems.join("\n")).toContain("it is null, not a tool");
+});
+
+test("null is nothing, wherever a server writes it, and its tools can be called", async () => {
+  await using source = await fromMcp(await servedRaw("nulls"), READ);
+  expect(source.problems).toEqual([expect.stringContaining('"page" is left out: it is for the server\'s own pages')]);
+  expect(source.tools.map(({ name }) => name)).toEqual(["raw.null_schema", "raw.no_fields", "raw.list", "raw.field"]);
+  for (const { name } of source.tools) expect(await call(source.tools, `${name}({})`)).toBe("given {}");
 });
 
 test("a schema that is nested without end is left out, and the rest of the list stands", async () => {
   await using source = await fromMcp(await servedRaw("deep"), READ);
   expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo"]);
   expect(source.problems).toEqual([
-    '"deep" is left out: its schema is nested more than 200 levels deep, or holds itself.',
+    '"deep" is left out: its inputSchema is nested more than 200 levels deep, or holds itself.',
   ]);
 });
 

@@ -50,9 +50,17 @@ test.each<[string, object, unknown]>([
     { content: [...text(JSON.stringify(file)), image], structuredContent: file },
     { structuredContent: file, content: [...text(JSON.stringify(file)), image] },
   ],
-  ["null is no structure", { content: text("a"), structuredContent: null }, "a"],
-  ["null is no content", { content: null, structuredContent: file }, file],
-  ["nothing at all is no blocks", { content: null }, { content: [] }],
+  ["nothing at all is no blocks", {}, { content: [] }],
+  [
+    "null in a block is nothing",
+    {
+      content: [
+        { ...image, text: null, resource: null },
+        { type: "resource", resource: { uri: "a:b", text: "a", blob: null } },
+      ],
+    },
+    { content: [image, { type: "resource", resource: { uri: "a:b", text: "a" } }] },
+  ],
 ])("%s: %j", (_, result, value) => {
   expect(resultValue({ ...result }, new ServerText([]))).toEqual(value);
 });

@@ -1,11 +1,14 @@
 import { setMaxListeners } from "node:events";
 import type { Transport, TransportSendOptions } from "@modelcontextprotocol/client";
 import type { Ask } from "../elicitation.ts";
-import { ConnectionLost, MalformedMessage, type Message, type MessageId, type Wire } from "./wire.ts";
+import { ConnectionLost, MalformedMessage, type Message, type MessageId, type Wire, withoutNulls } from "./wire.ts";
 import { isFields } from "../../../values/fields.ts";
 
 /** Bytes of a message that answers none of our own requests. */
 const MESSAGE_BYTES = 4 * 1024 * 1024;
+
+/** Levels of a message on which null is nothing: below its result, it may be data. The package reads all that it takes by schemas. */
+const LEVELS = { own: 2, package: 50 } as const;
 
 /** JSON-RPC's code of an error inside of a peer. */
 const INTERNAL_ERROR = -32603;
@@ -168,17 +171,18 @@ export class Channel implements Transport {
 
   #take(message: unknown): void {
     if (!isFields(message)) return;
-    const { id, method, params, result, error } = message;
+    const { id, method, params, result, error } = withoutNulls(message, LEVELS.own) as Message;
     if (method === "notifications/progress" && isFields(params) && typeof params.progressToken === "string") {
       const { progressToken, ...progress } = params;
       this.#open.get(progressToken)?.onProgress?.(progress);
       return;
     }
-    if (typeof method === "string") return this.onmessage?.(message as never);
+    const toPackage = () => this.onmessage?.(withoutNulls(message, LEVELS.package) as never);
+    if (typeof method === "string") return toPackage();
     const open = this.#open.get(id as MessageId);
     if (!open) {
       // An answer to no open request is dropped.
-      if (this.#packageRequests.delete(id as MessageId)) this.onmessage?.(message as never);
+      if (this.#packageRequests.delete(id as MessageId)) toPackage();
       return;
     }
     if (isFields(result)) open.resolve(result);

@@ -7,6 +7,7 @@ import { PortcullisError } from "../../../errors.ts";
 import { NoAccess, wordsIn, wordsOf } from "../auth/no-access.ts";
 import { Exchange, type Refusal, RESUME_MS } from "./exchange.ts";
 import type { McpPackage } from "./load-client.ts";
+import { asPackageReads } from "./package-message.ts";
 import { reasonOf } from "./reason.ts";
 import {
   ConnectionLost,
@@ -245,11 +246,11 @@ export class HttpWire implements Wire {
           const error = new MessageTooLarge(`A message of the server has more than ${allowedBytes()} bytes.`);
           exchange?.end(error);
           controller.error(error);
-        } else for (const one of whole) controller.enqueue(one);
+        } else for (const one of whole) controller.enqueue(asPackageReads(one, isStream));
       },
       flush(controller) {
         const rest = isStream ? events.end() : document.take();
-        if (rest.byteLength > 0) controller.enqueue(rest);
+        if (rest.byteLength > 0) controller.enqueue(response.ok ? asPackageReads(rest, isStream) : rest);
       },
     });
     const { status, statusText, headers } = response;

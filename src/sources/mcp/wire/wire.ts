@@ -3,6 +3,14 @@ export type Message = Readonly<Record<string, unknown>>;
 
 export type MessageId = string | number;
 
+/** A value without what is null: many servers write so what they do not have. Looks at so many levels. */
+export function withoutNulls(value: unknown, levels: number): unknown {
+  if (levels === 0 || typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((one) => withoutNulls(one, levels - 1));
+  const fields = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field, levels - 1)]));
+}
+
 export interface SendOptions {
   /** Ends the exchange of a request, if each has its own. */
   readonly signal?: AbortSignal | undefined;

@@ -1,0 +1,27 @@
+import { withoutNulls } from "./wire.ts";
+
+/** What the package's transport refuses in the envelope of a message. */
+const MAY_BE_REFUSED = /"(?:error|result|params|_meta)"\s{0,9}:\s{0,9}null/;
+
+/** A document, or an event of a stream, whose message has no `null` in its envelope. What cannot be read stays as it is. */
+export function asPackageReads(bytes: Uint8Array, isEvent: boolean): Uint8Array {
+  const text = Buffer.from(bytes).toString();
+  if (!MAY_BE_REFUSED.test(text)) return bytes;
+  try {
+    return Buffer.from(isEvent ? rewrittenEvent(text) : rewritten(text));
+  } catch {
+    return bytes;
+  }
+}
+
+function rewritten(text: string): string {
+  const message: unknown = JSON.parse(text);
+  return JSON.stringify(Array.isArray(message) ? message.map((one) => withoutNulls(one, 2)) : withoutNulls(message, 2));
+}
+
+function rewrittenEvent(text: string): string {
+  const isData = (line: string) => line.startsWith("data:");
+  const lines = text.split(/\r\n|\r|\n/);
+  const data = lines.filter(isData).map((line) => line.slice(line.startsWith("data: ") ? 6 : 5));
+  return [`data: ${rewritten(data.join("\n"))}`, ...lines.filter((line) => !isData(line))].join("\n");
+}
