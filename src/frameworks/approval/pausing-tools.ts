@@ -74,8 +74,10 @@ export class PausingTools {
     this.#begun.delete(this.#keyOf(call) ?? "");
     const waits = approvalsOf(report);
     const { execution: id } = report;
-    if (waits.length === 0 || !isApproved || !isShown || !(await this.#wereShown(call, id, waits)))
-      return this.#text(report, going);
+    if (waits.length === 0 || !isApproved || !isShown) return this.#text(report, going);
+    // The same approval in another request may have decided since.
+    if (!(await this.#wereShown(call, id, waits)))
+      return this.#text(await this.#programs.goOn(id, going).catch(notRun), going);
     const decisions = this.#programs.decisionsOf(waits, { allow: true });
     const gone = await this.#programs.decide(id, going, decisions).catch(notRun);
     return this.#text(gone, going);

@@ -156,7 +156,8 @@ test.each(["one process", "two processes"])(
   "the same approval twice at once, in %s, ends both with what happened",
   async (where) => {
     const journal = journalOf();
-    const [one, other] = [await openRefunds({ journal }), await openRefunds({ journal })];
+    // What a process drives it knows by its journal.
+    const [one, other] = [await openRefunds({ journal }), await openRefunds({ journal: { ...journal } })];
     const toolsOf = ({ runtime }: typeof one) =>
       runtime.asTool("ai-sdk", { toolApproval: { refund: "user-approval" }, conversation: "chat" });
     const input = { code: "return await tools.refund({ n: 1 })" };
