@@ -71,7 +71,7 @@ test.each([
   [
     "an address in place of a path",
     "GET http://evil.example/healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
-    401,
+    421,
   ],
 ])("%s is answered with a status and a body, and the connection ends", async (_, bytes, status) => {
   await using door = await openServer({ keys: KEYS, headersMs: 300, requestMs: 400 });
