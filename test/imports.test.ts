@@ -222,15 +222,12 @@ test("sources read the time by `src/clock.ts`, and tests replace that alone: wha
  */
 const TIMED = [
   "test/fleet/documented/compose.test.ts",
-  "test/gate/session-search.test.ts",
-  "test/gate/streams/host-items.test.ts",
   "test/programs/streams-taken-up.suite.ts",
   "test/sandboxes/docker/egress/egress-containers.test.ts",
   "test/sandboxes/docker/egress/egress-proxy.test.ts",
   "test/serve/live/event-stream.test.ts",
   "test/sources/mcp/hostile-servers.test.ts",
   "test/sources/mcp/http.test.ts",
-  "test/values/json/value-head.test.ts",
 ];
 
 test("no test sleeps or reads a clock, but those that are listed", () => {

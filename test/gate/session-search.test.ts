@@ -1,8 +1,8 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect, test } from "vitest";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { makeTool, openSession } from "./open-session.ts";
 import { testOfAll } from "../support/all-tests.ts";
+import { countTurns } from "../support/count-turns.ts";
 
 const own = makeTool({ name: "crm.find", description: "Finds a customer." });
 const other = makeTool({ name: "secret.find", description: "Finds a customer.", allowedCallers: ["direct"] });
@@ -60,19 +60,13 @@ testOfAll(
   "a hundred searches at once among 4,000 tools all get their answers, in turns of the event loop",
   async () => {
     const { call } = openSession({ tools: catalogueTools() });
-    const delay = monitorEventLoopDelay({ resolution: 1 });
-    delay.enable();
-    let turns = 0;
-    const counting = setInterval(() => (turns += 1), 0);
+    const turns = countTurns();
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, id) =>
         call({ query: "list the open issues of a repository" }, { ...search, callId: String(id) }),
       ),
     );
-    clearInterval(counting);
-    delay.disable();
     expect(answers.every((answer) => answer?.ok)).toBe(true);
-    expect(turns).toBeGreaterThan(20);
-    process.stdout.write(`longest turn of the event loop: ${(delay.max / 1e6).toFixed(0)} ms\n`);
+    expect(turns()).toBeGreaterThan(20);
   },
 );

@@ -195,8 +195,6 @@ test("where the journal cannot be written, no handler runs and the call rejects 
   expect(held.counts.started).toBe(0);
 });
 
-// ---- who calls ---------------------------------------------------------------------------------------------------
-
 test("a large input is checked against its schema in a later turn of the event loop than it is parsed in", async () => {
   let turn = 0;
   const seen: Record<string, number> = {};

@@ -2,6 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { Lane } from "../../../src/values/slice-scheduler.ts";
 import { type CutTexts, readHead as readHeadIn } from "../../../src/values/json/value-head.ts";
+import { someOf } from "../../support/all-tests.ts";
+import { countTurns } from "../../support/count-turns.ts";
 
 const lane = new Lane("test");
 const readHead = (text: string, room: number) => readHeadIn(text, room, lane);
@@ -54,23 +56,25 @@ test("of hundreds of thousands of records within records only a few are read", a
 const LARGE = 12 * 1024 * 1024;
 const filled = (unit: string) => unit.repeat(LARGE / unit.length);
 
-test.each([
+const LARGE_VALUES: readonly (readonly [string, () => string, number])[] = [
   ["empty lists", () => `[${filled("[],")}0]`, LARGE / 3 + 1],
   ["lists within lists", () => `[${filled(`${"[".repeat(20)}${"]".repeat(20)},`)}0]`, Math.floor(LARGE / 41) + 1],
   ["fields", () => `{${filled('"name":1,')}"last":0}`, Math.floor(LARGE / 9) + 1],
   ["short texts", () => `[${filled('"",')}0]`, LARGE / 3 + 1],
   ["escaped marks", () => `["${filled('\\"')}"]`, 1],
   ["backslashes", () => `["${filled("\\\\")}"]`, 1],
-])("others have their turns while a large value is read: %s", async (_, textOf, count) => {
-  const text = textOf();
-  let turns = 0;
-  const others = setInterval(() => (turns += 1), 1);
-  const head = await readHead(text, 1000);
-  clearInterval(others);
-  const { value, counts } = head as { value: object; counts: Map<object, number> };
-  expect(counts.get(value) ?? Object.keys(value).length).toBe(count);
-  expect(turns).toBeGreaterThan(1);
-});
+];
+test.each(someOf(LARGE_VALUES, 2))(
+  "others have their turns while a large value is read: %s",
+  async (_, textOf, count) => {
+    const text = textOf();
+    const turns = countTurns();
+    const head = await readHead(text, 1000);
+    expect(turns()).toBeGreaterThan(1);
+    const { value, counts } = head as { value: object; counts: Map<object, number> };
+    expect(counts.get(value) ?? Object.keys(value).length).toBe(count);
+  },
+);
 
 test.each(["x", "é", "—", "😀", '"', "\\", "\n", "\u0001"])(
   "of a long text of %j more is read than there is room for, and nothing is invented, wherever it is cut",
