@@ -11,6 +11,7 @@ import { createMemoryJournal } from "../../src/journal/index.ts";
 import { htmlFile } from "../../src/serve/page/html-file.ts";
 import { PAGE_HEADERS } from "../../src/serve/page/page-files.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
+import { ALL_TESTS, testOfAll } from "../support/all-tests.ts";
 import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
 import { manyCalls, startPage, TOKEN } from "./start-page.ts";
@@ -19,6 +20,9 @@ import { manyCalls, startPage, TOKEN } from "./start-page.ts";
  * One test of each promise of the page, in one file, so that `make test` starts one browser. The files `x.all.test.ts` beside
  * this one have the others.
  */
+
+/** What views and streams are tested for without a browser too. */
+const withBrowserOfAll = ALL_TESTS ? withBrowser : testOfAll;
 
 const { open } = useBrowser();
 withBrowser("the token is taken out of the address, and without one the page asks for a key", async () => {
@@ -246,7 +250,7 @@ withBrowser("two executions of one program are compared call by call", async () 
   expect(problems).toEqual([]);
 });
 
-withBrowser("the list is narrowed by state, tool and text, and shows what comes", async () => {
+withBrowserOfAll("the list is narrowed by state, tool and text, and shows what comes", async () => {
   await using one = await startPage(open);
   await one.runtime.execute("return 1; // alpha", { execution: "a" });
   await one.runtime.execute("await tools.bank.pay({ n: 1 });", { execution: "b" });
@@ -304,7 +308,7 @@ const CONTROLS: ReadonlySet<string> = new Set([
   "navigation",
 ]);
 
-withBrowser("every control and part has a name for screen readers", async () => {
+withBrowserOfAll("every control and part has a name for screen readers", async () => {
   await using one = await startPage(open);
   const program =
     'console.log("a");\nfor (let n = 0; n < 13; n += 1) await tools.crm.orders({ n });\nawait tools.bank.pay({ n: 1 });';
@@ -362,7 +366,7 @@ withBrowser(
   },
 );
 
-withBrowser("a page that loses its server says so, keeps what it has, and goes on by itself", async () => {
+withBrowserOfAll("a page that loses its server says so, keeps what it has, and goes on by itself", async () => {
   await using one = await startPage(open);
   const running = one.runtime.execute("await tools.slow({ n: 1 });\nreturn 5;", { execution: "lost" });
   const proxy = await startProxy(one.server.url, "/");
