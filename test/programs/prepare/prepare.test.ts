@@ -31,6 +31,9 @@ test.each([
   ["export default main\nasync function main() {}", "return         await (main\n)(tools)\nasync function main() {}"],
   ["export const main = async () => 1;", "       const main = async () => 1;\nreturn await main(tools);"],
   ["return async () => 1", "return await (async () => 1\n)(tools)"],
+  [String.raw`const a = "x\ny";\r\n\t// one\nreturn a`, 'const a = "x\\ny";\n\t// one\nreturn a'],
+  [String.raw`// one\nreturn 1`, "// one\nreturn 1"],
+  [String.raw`const t = ${"`a\\nb`"}\nt`, "const t = `a\\nb`\nreturn await (t\n);"],
 ])("the source %j becomes the program %j", async (source, program) => {
   expect((await prepared(source)).program).toBe(program);
 });
@@ -42,6 +45,8 @@ test.each([
   "/*\n```js\nreturn 2\n```\n*/ return 1",
   "pay();\n// ```\nreturn 1",
   "return f(a <b, c> (d))",
+  String.raw`return text.split(/\n/)`,
+  String.raw`return "a\nb"`,
 ])("the program %j is no Markdown, and stays as it is", async (source) => {
   expect((await prepared(source)).program).toBe(source);
 });

@@ -4,6 +4,8 @@ import { NOT_ASYNC } from "./find-misused-call.ts";
 
 const PYTHON =
   "This is Python, and the program must be JavaScript. Write it as the body of an async JavaScript function.";
+const SHELL =
+  "This is a command for a shell, and the program must be JavaScript. There is no shell: call tools, and compute with JavaScript.";
 const PROSE = "This is prose and no program. Send only the program's source code, or put it into one fenced block.";
 
 /** Replaces the parser's words if a text is plainly something other than JavaScript, and says what it is. */
@@ -13,13 +15,19 @@ export function explainSyntax(code: string, unread: UnparsedProgram): UnparsedPr
   const explained = (message: string): UnparsedProgram => ({ fault: { ...fault, message }, position });
   const lines = linesOf(code);
   if (lines.some(isPython)) return explained(PYTHON);
-  if (isProse(lines.find((line) => line.trim() !== "") ?? "")) return explained(PROSE);
+  const first = lines.find((line) => line.trim() !== "") ?? "";
+  if (COMMAND.test(first)) return explained(SHELL);
+  if (isProse(first)) return explained(PROSE);
   if (position === undefined) return unread;
   const before = lines[position.line - 1]?.slice(0, position.column - 1).trimEnd() ?? "";
   return /(?:^|[^\w$.])await$/.test(before.slice(-6))
     ? { fault: { ...fault, code: "await_not_async", message: NOT_ASYNC }, position }
     : unread;
 }
+
+/** The beginning of a line for a shell. */
+const COMMAND =
+  /^\s*(?:#!.{0,40}sh\b|[$>] |(?:sudo|curl|wget|cd|ls|cat|echo|grep|sed|awk|find|mkdir|rm|cp|mv|npm|npx|pip|pip3|git|python3?|node|bash|sh) [\w"'$./~-])/;
 
 /** Words that begin a line of Python that ends with a colon. */
 const OPENING = new Set("async,class,def,elif,else,except,finally,for,if,try,while,with".split(","));

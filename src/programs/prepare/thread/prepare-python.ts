@@ -1,3 +1,4 @@
+import { withLineBreaks } from "./line-breaks.ts";
 import type { Read } from "./parsed-program.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "../refuse-text.ts";
 import { readOpening, stripFence } from "./strip-fence.ts";
@@ -10,7 +11,8 @@ const LINE_END = /[\n\r\u2028\u2029]/g;
 const OTHER_LINE_BREAKS = /[\u2028\u2029]/g;
 
 /** Removes the Markdown around a Python program; lines stay. The guest does the rest, with Python's own parser. */
-export function preparePython(source: string): Read {
+export function preparePython(written: string): Read {
+  const source = withLineBreaks(written, "python") ?? written;
   const stripped = hasFence(source) ? stripFence(source, "python") : undefined;
   if (stripped?.type === "several") return { ok: false, fault: severalPrograms(stripped.count) };
   const program = stripped?.type === "code" ? stripped.code : source;

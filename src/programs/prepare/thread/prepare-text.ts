@@ -4,6 +4,7 @@ import { faultAt } from "../../guest/source-map.ts";
 import { findMisusedCall, type GivenByTools } from "./find-misused-call.ts";
 import { placeOf } from "./function-body.ts";
 import { parseProgram } from "./parse-program.ts";
+import { withLineBreaks } from "./line-breaks.ts";
 import { preparePython } from "./prepare-python.ts";
 import type { Read, ParsedProgram, UnparsedProgram } from "./parsed-program.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "../refuse-text.ts";
@@ -26,6 +27,10 @@ export async function prepareText({ source, language, tools }: Request): Promise
 
 async function prepareJavaScript(source: string, tools: GivenByTools): Promise<Read> {
   const parsed = await readCode(source);
+  // Without its line breaks, a program that begins with a comment is one.
+  const isProgram = "body" in parsed && parsed.body.length > 0;
+  const broken = isProgram ? undefined : withLineBreaks(source, "javascript");
+  if (broken !== undefined && "body" in (await readCode(broken))) return prepareJavaScript(broken, tools);
   if ("fault" in parsed) return { ok: false, fault: faultAt(source, parsed.fault, parsed.position) };
   const misused = findMisusedCall(parsed, tools);
   if (misused) {

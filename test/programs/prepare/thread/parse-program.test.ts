@@ -145,6 +145,8 @@ const NOT_ASYNC =
   "`await` stands in a function that is not async. Write `async` before that function, as in `async (row) => …`.";
 const PYTHON =
   "This is Python, and the program must be JavaScript. Write it as the body of an async JavaScript function.";
+const SHELL =
+  "This is a command for a shell, and the program must be JavaScript. There is no shell: call tools, and compute with JavaScript.";
 const PROSE = "This is prose and no program. Send only the program's source code, or put it into one fenced block.";
 
 test.each([
@@ -155,6 +157,9 @@ test.each([
   ["rows = await tools.list()\nreturn [row for row in rows if row]", PYTHON],
   ["I will list all customers first, and then sum up.", PROSE],
   ["Here is the program:\nreturn 1", PROSE],
+  ["curl -s https://example.com | jq .", SHELL],
+  ["$ ls -la /tmp", SHELL],
+  ["#!/bin/bash\nset -e\ncat a.txt", SHELL],
 ])("%j is told what it is", async (code, message) => {
   expect(await read(code)).toMatchObject([
     message === NOT_ASYNC ? "await_not_async" : "syntax",

@@ -35,6 +35,14 @@ test.each([
   expect(await prepared(source)).toBe(source);
 });
 
+test("literal line breaks between the lines of a program become line breaks, and those in its strings stay", async () => {
+  const written = String.raw`a = "x\ny" # it's one\nfor b in [1]:\n\tprint('\n')\nreturn """\n"""`;
+  const result = await prepare(written, "python");
+  expect(result).toMatchObject({
+    program: 'a = "x\\ny" # it\'s one\nfor b in [1]:\n\tprint(\'\\n\')\nreturn """\\n"""',
+  });
+});
+
 test("a text with many blocks of unterminated strings is read", async () => {
   const source = '```\n\\"""\n```\n'.repeat(2000);
   expect(await prepare(source, "python")).toMatchObject({ ok: false, fault: { code: "programs_several" } });
