@@ -8,6 +8,8 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^\s*(?:#!.{0,40}sh\b|[$>] |(?:sudo|curl|wget|cd|ls|cat|echo|grep|sed|awk|find|mkdir|rm|cp|mv|npm|npx|pip|pip3|git|python3?|node|bash|sh) [\w"'$./~-])/`,
     String.raw`/[.+]/`,
     String.raw`/^[\w.-]+$/`,
+    String.raw`/^[A-Za-z_]\w*$/`,
+    String.raw`/^[\0-\uffff]*$/u`,
     String.raw`/^\.\*(?=.)/`,
     String.raw`/(?<=[^\\])\.\*$/`,
     String.raw`/\{[?&#][^{}]*\}/g`,

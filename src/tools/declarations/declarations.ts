@@ -164,11 +164,16 @@ const PYTHON_KEYWORDS = new Set(
 );
 
 export function isPythonName(name: string): boolean {
-  return isIdentifier(name) && !PYTHON_KEYWORDS.has(name);
+  return /^[A-Za-z_]\w*$/.test(name) && !PYTHON_KEYWORDS.has(name);
+}
+
+/** A letter beyond the first plane may be newer than the Python of a guest. */
+function isPythonPart(name: string): boolean {
+  return isIdentifier(name) && /^[\0-\uffff]*$/u.test(name) && !PYTHON_KEYWORDS.has(name);
 }
 
 function pythonPath(name: string): string {
-  return name.split(".").every(isPythonName) ? `tools.${name}` : `tools[${JSON.stringify(name)}]`;
+  return name.split(".").every(isPythonPart) ? `tools.${name}` : `tools[${JSON.stringify(name)}]`;
 }
 
 /** What a call gives in TypeScript: the promise of a result, or a stream of items. */

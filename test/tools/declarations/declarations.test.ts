@@ -64,6 +64,13 @@ test("a tool that streams is declared by the type of an item", () => {
   expect(declareTools(wide, { budgetTokens: 200, language: "python" })).toContain("\ntools.a0(...) -> AsyncIterator\n");
 });
 
+test("a name in another script is written as a path, in Python where every version reads its letters", () => {
+  const [bmp, newer] = ["m.查询天气", "m.\u{32e8e}"].map((name) => listTool(name)) as [Tool, Tool];
+  expect(declareTools([bmp])).toMatch(/^tools\.m\.查询天气\(/);
+  expect(declareTools([bmp], { language: "python" })).toMatch(/^await tools\.m\.查询天气\(/);
+  expect(declareTools([newer], { language: "python" })).toMatch(/^await tools\["m\.\u{32e8e}"\]\(/u);
+});
+
 const takes = (input: Tool["input"]) =>
   defineTool({
     name: "t",
