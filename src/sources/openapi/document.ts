@@ -134,7 +134,7 @@ export function follow({ root }: OpenApiDocument, value: unknown): unknown {
 export function target(root: Fields, reference: string): unknown {
   const shown = JSON.stringify(reference.slice(0, 200));
   if (!reference.startsWith("#"))
-    throw new PartFault(`it refers to ${shown}, outside of the document; put its files into one, as bundlers do`);
+    throw new PartFault(`it refers to ${shown}, which is another document; put the files into one, as bundlers do`);
   const part = resolveReference(root, reference);
   if (part === undefined) throw new PartFault(`it refers to ${shown}, which the document does not have`);
   return part;

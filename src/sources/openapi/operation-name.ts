@@ -26,12 +26,10 @@ interface Named {
  * `levels` is `levels_append`.
  */
 export function operationNames(operations: readonly Named[]): readonly string[] {
-  const rivals = [
-    nameOfPath,
-    (method: string, path: string) => `${nameOfPath(method, path)}_${digestOf(method, path)}`,
-  ];
+  const withDigest = (method: string, path: string) =>
+    `${nameOfPath(method, path)}_${hash("sha256", `${method} ${path}`).slice(0, 8)}`;
   let names = operations.map(operationName);
-  for (const other of rivals) {
+  for (const other of [nameOfPath, withDigest]) {
     const sharing = Map.groupBy(names.keys(), (index) => names[index] ?? "");
     const keeping = new Set<number>();
     for (const [name, shared] of sharing) {
@@ -45,10 +43,6 @@ export function operationNames(operations: readonly Named[]): readonly string[] 
   }
   const all = new Set(names);
   return names.map((name) => (namespacesOf(name).some((outer) => all.has(outer)) ? name.replaceAll(".", "_") : name));
-}
-
-function digestOf(method: string, path: string): string {
-  return hash("sha256", `${method} ${path}`).slice(0, 8);
 }
 
 function nameOfId(id: string): string {

@@ -80,11 +80,9 @@ function bound(value: unknown): unknown {
 }
 
 function keyWords({ propertyNames, patternProperties }: JsonSchema): readonly string[] {
-  const patterns = isFields(patternProperties) ? Object.keys(patternProperties) : [];
-  const words = [
-    ...patterns.flatMap((pattern) => stringWords({ pattern })),
-    ...(isFields(propertyNames) ? stringWords(propertyNames) : []),
-  ];
+  const patterns = Object.keys(isFields(patternProperties) ? patternProperties : {}).slice(0, PARTS_READ);
+  const schemas = [...patterns.map((pattern) => ({ pattern })), ...(isFields(propertyNames) ? [propertyNames] : [])];
+  const words = schemas.flatMap(stringWords);
   return words.length === 0 ? [] : [`keys ${words.join(" or ")}`];
 }
 

@@ -18,16 +18,11 @@ export interface TypeNotation {
   readonly arrayOf: (element: string) => string;
   /** `rest` is the type of further elements. */
   readonly tupleOf: (elements: readonly string[], rest?: string) => string;
-  readonly recordOf: (value: string, known?: KnownKeys) => string;
+  /** Without `keys` they are any texts; a record has all of them if `isWhole`. */
+  readonly recordOf: (value: string, keys?: string, isWhole?: boolean) => string;
   readonly fields: (fields: readonly Field[]) => string;
   /** An enumeration: the values shown, and the number of values left out. */
   readonly literals: (values: readonly unknown[], text: (value: unknown) => string, more: number) => readonly string[];
-}
-
-/** The type of a record's keys, and whether a record has all of them. */
-interface KnownKeys {
-  readonly keys: string;
-  readonly isWhole: boolean;
 }
 
 export interface Field {
@@ -54,10 +49,8 @@ export const TYPESCRIPT: TypeNotation = {
   bracketsInArrays: true,
   arrayOf: (element) => `${element}[]`,
   tupleOf: (elements, rest) => `[${[...elements, ...(rest === undefined ? [] : [`...${rest}[]`])].join(", ")}]`,
-  recordOf(value, { keys, isWhole } = { keys: "string", isWhole: true }) {
-    const record = `Record<${keys}, ${value}>`;
-    return isWhole ? record : `Partial<${record}>`;
-  },
+  recordOf: (value, keys = "string", isWhole = true) =>
+    isWhole ? `Record<${keys}, ${value}>` : `Partial<Record<${keys}, ${value}>>`,
   fields: (fields) =>
     `{ ${fields
       .map(({ name, type, required, comment }) => {
@@ -94,7 +87,7 @@ export const PYTHON: TypeNotation = {
   arrayOf: (element) => `list[${element}]`,
   tupleOf: (elements, rest) =>
     `tuple[${[...elements, ...(rest === undefined ? [] : [`*tuple[${rest}, ...]`])].join(", ")}]`,
-  recordOf: (value, { keys } = { keys: "str", isWhole: true }) => `dict[${keys}, ${value}]`,
+  recordOf: (value, keys = "str") => `dict[${keys}, ${value}]`,
   fields: (fields) =>
     `{${fields
       .map(

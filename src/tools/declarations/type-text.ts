@@ -154,14 +154,12 @@ class TypePrinter {
   }
 
   #record(values: readonly unknown[], keys: readonly unknown[] | undefined, required: unknown, depth: number): Type {
-    const value = this.#join(
-      "|",
-      values.map((one) => this.print(one, depth + 1)),
-    );
-    const text = value?.text ?? this.#notation.unknown;
-    if (!keys) return { text: this.#notation.recordOf(text) };
-    const isWhole = Array.isArray(required) && keys.every((key) => required.includes(key));
-    return { text: this.#notation.recordOf(text, { keys: this.#enumeration(keys).text, isWhole }) };
+    const types = values.map((one) => this.print(one, depth + 1));
+    const names = new Set<unknown>(Array.isArray(required) ? required : []);
+    const isWhole = keys?.every((key) => names.has(key));
+    return {
+      text: this.#notation.recordOf(this.#join("|", types).text, keys && this.#enumeration(keys).text, isWhole),
+    };
   }
 
   /** The type of the root, with what it demands beyond that. Its description is the tool's. */

@@ -285,8 +285,8 @@ test("an operation behind a reference in the document is read, and one in anothe
   expect(tools.map(({ name }) => name)).toEqual(["api.make", "api.getC", "api.beside"]);
   expect(declareTools(tools)).toContain("make(input: { tag?: string })");
   expect(problems).toEqual([
-    'the path /b is left out: it refers to "b.yml", outside of the document; put its files into one, as bundlers do.',
-    'api.getA (GET /a) is left out: it refers to "a.yml", outside of the document; put its files into one, as bundlers do.',
+    'the path /b is left out: it refers to "b.yml", which is another document; put the files into one, as bundlers do.',
+    'api.getA (GET /a) is left out: it refers to "a.yml", which is another document; put the files into one, as bundlers do.',
     'api.putD (PUT /d) is left out: it refers to "#/x-operations/none", which the document does not have.',
   ]);
   await expect(sourceOf(specOf({ "/b": paths["/b"] }))).rejects.toThrow(
@@ -353,11 +353,11 @@ test("a list of schemas as items is a tuple, as in older drafts", async () => {
 describe("operations that cannot be called are left out with a reason", () => {
   test.each<[string, object, string?, string?]>([
     [
-      'refers to "https://evil.example/schema.json", outside',
+      'refers to "https://evil.example/schema.json", which is another document',
       body({ $ref: "https://evil.example/schema.json" }),
       "post",
     ],
-    ['refers to "b.yml", outside', body(named({ a: { items: { $ref: "b.yml" } } })), "post"],
+    ['refers to "b.yml", which is another document', body(named({ a: { items: { $ref: "b.yml" } } })), "post"],
     ['refers to "#/components/none", which the document does not have', body({ $ref: "#/components/none" }), "post"],
     ["in no place that a request has", { parameters: [{ name: "a", in: "matrix" }] }],
     ["a parameter without a name", { parameters: [{ in: "query" }] }],
