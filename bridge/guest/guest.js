@@ -84,6 +84,8 @@
   const RealTypeError = TypeError;
   const RealUint8Array = Uint8Array;
   const RealString = String;
+  const RealBigInt = BigInt;
+  const { isSafeInteger } = Number;
   const RealFunction = Function;
   const AsyncFunction = (async () => {}).constructor;
   const instanceOf = uncurry(Function.prototype[Symbol.hasInstance]);
@@ -1402,6 +1404,25 @@
     random2 = (random2 + sum) | 0;
     return sum >>> 0;
   }
+
+  /** A whole number as the host gives it in results: the text of its digits, if no double holds it. */
+  function integerOf(number, digits) {
+    if (execute(/^-?\d{16,400}$/, digits) === null) return number;
+    return RealString(number) === digits && RealBigInt(number) === RealBigInt(digits) ? number : digits;
+  }
+
+  const { parse: exactJson } = {
+    parse(text, reviver) {
+      const source = RealString(text);
+      if (execute(/\d{16}/, source) === null) return parse(source, reviver);
+      return parse(source, function (key, value, context) {
+        const isLong = typeof value === "number" && !isSafeInteger(value) && context?.source !== undefined;
+        const exact = isLong ? integerOf(value, context.source) : value;
+        return typeof reviver === "function" ? apply(reviver, this, [key, exact, context]) : exact;
+      });
+    },
+  };
+  defineProperty(JSON, "parse", { value: exactJson, configurable: true, writable: true });
 
   defineProperty(Math, "random", {
     value: () => ((random32() >>> 5) * 67_108_864 + (random32() >>> 6)) / 9_007_199_254_740_992,

@@ -109,6 +109,27 @@ json_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",
 parse_json = json.loads
 
 
+def integer_of(digits):
+    """A whole number as the host gives it in results: the text of its digits, if no double holds it."""
+    number = int(digits)
+    if abs(number) < 2**53:
+        return number
+    if abs(number) >= 10**21:
+        return digits
+    mantissa, _, exponent = repr(float(number)).partition("e")
+    width = int(exponent or 0) + 1 + (number < 0)
+    shortest = mantissa.replace(".", "").ljust(width, "0") if exponent else mantissa.removesuffix(".0")
+    return number if number == float(number) and shortest == digits else digits
+
+
+@functools.wraps(parse_json)
+def exact_json(text, **options):
+    return parse_json(text, **{"parse_int": integer_of, **options})
+
+
+json.loads = exact_json
+
+
 def json_bytes(value):
     # Lone surrogates have no UTF-8 and are written as JSON escapes.
     return json_text(value).encode("utf-8", "backslashreplace")

@@ -25,6 +25,17 @@ except ToolError as error:
     });
   });
 
+  test("json.loads gives a whole number that no double holds as results do: as its digits", async () => {
+    await using runtime = await start();
+    const digits =
+      "9007199254740991 9007199254740993 -9007199254740994 1234567890123456800 -100000000000000000000".split(" ");
+    const program = `import json\nreturn [repr(one) for one in json.loads("[${digits.join()}]")] + json.loads("[1e2]", parse_float=str)`;
+    const [first = "", second, third = "", fourth, fifth = ""] = digits;
+    expect((await runtime.execute(program, python)).outcome).toMatchObject({
+      value: [first, `'${second}'`, third, `'${fourth}'`, fifth, "1e2"],
+    });
+  });
+
   test("a failed call that is not caught is reported with its place and its line", async () => {
     await using runtime = await start();
     const program = "Sure:\n```python\nrows = [1]\n  \nfor row in rows:\n    é = 'é'; await tools.broken()\n```";

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { JsonSchema } from "../../src/tools/json-schema/json-schema.ts";
+import { withWholeNumbers } from "../../src/tools/whole-numbers.ts";
 import { isSchema, issuesText, jsonSchema, type Schema, validate } from "../../src/tools/schema.ts";
 
 /** The value a schema makes of a value, or what is wrong with it in a sentence. */
@@ -321,4 +322,33 @@ test("a type that means nothing is refused with its place", () => {
   expect(() => jsonSchema(fieldOf({ type: "Money" }))).toThrow(
     '/properties/v/type is "Money", which is no type of JSON',
   );
+});
+
+const LONG = "1234567890123456789";
+const long = jsonSchema({
+  type: "object",
+  properties: {
+    id: { type: "integer" },
+    all: { type: "array", items: { $ref: "#/$defs/id" } },
+    either: { type: ["string", "integer"] },
+    small: { type: "integer", maximum: 100 },
+  },
+  additionalProperties: { anyOf: [{ type: "number" }, { type: "null" }] },
+  $defs: { id: { type: ["integer", "null"] } },
+});
+
+test("the digits of a whole number that no double holds are a number to a schema", async () => {
+  const fits = async (value: unknown) => (await validate(long, value)).ok;
+  expect(await fits({ id: LONG, all: [LONG, `-${LONG}`, null], either: LONG })).toBe(true);
+  for (const id of ["123", "9007199254740992", `0${LONG}`, `${LONG}.5`, ` ${LONG}`])
+    expect(await fits({ id })).toBe(false);
+  expect(await fits({ small: LONG })).toBe(false);
+});
+
+test("a server is sent them as a number, where its schema takes numbers", () => {
+  const sent = (input: object) => JSON.stringify(withWholeNumbers(input, long));
+  expect(sent({ id: LONG, all: [LONG, null], either: LONG, more: LONG })).toBe(
+    `{"id":${LONG},"all":[${LONG},null],"either":"${LONG}","more":${LONG}}`,
+  );
+  expect(sent({ id: 1 })).toBe('{"id":1}');
 });

@@ -238,11 +238,11 @@ export class McpSource implements AsyncDisposable {
    * lost before the server asked for anything. An answer that cannot be read is no reason to repeat the call.
    */
   async #call(tool: ServerTool, name: string, input: unknown, context: CallContext): Promise<unknown> {
-    const { listed, headers, declared, method } = tool;
+    const { listed, headers, declared, sent, method } = tool;
     const { effect, signal, resultBytes, ask, execution, callId, caller, isNamed, idempotencyKey } = context;
     const { original } = listed;
     const called = { name, original, source: this.name, declared, input, caller, isNamed, idempotencyKey };
-    const request = method.request(called);
+    const request = method.request({ ...called, input: sent(input) });
     const dialogue = new Dialogue(ask, () => declined(name, effect));
     let isAsked = false;
     for (let attempt = 1; ; attempt += 1) {

@@ -1,6 +1,7 @@
 import { monotonic, nextTurn } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { defineTool, refuseUnnamedFields, runsAt } from "../../tools/define-tool.ts";
+import { withWholeNumbers } from "../../tools/whole-numbers.ts";
 import { PatternStates } from "../../tools/json-schema/compile-schema.ts";
 import { lazySchema, reasonOf, type Schema, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
@@ -34,6 +35,8 @@ export interface ServerTool {
   readonly headers: readonly ParamHeader[];
   /** Whether its results are of a schema that the server declares. */
   readonly declared: boolean;
+  /** An input as the server is sent it. */
+  readonly sent: (input: unknown) => unknown;
   readonly method: ProtocolMethod;
 }
 
@@ -192,7 +195,8 @@ function toolOf(
       schemaFrom(given, states, (why) => void unchecked.push(`of its ${side}, ${why}`));
     const input = schemaOf(inputSchema, "input");
     const output = outputSchema === undefined ? undefined : schemaOf(outputSchema, "output");
-    const served = { listed, headers: paramHeaders(inputSchema), declared: output !== undefined, method };
+    const sent = (value: unknown) => (input ? withWholeNumbers(value, input) : value);
+    const served = { listed, headers: paramHeaders(inputSchema), declared: output !== undefined, sent, method };
     const tool = defineTool({
       timeoutMs,
       ...withResult(policy, output, (input, context) => call(served, name, input, sourceContext(policy, context))),

@@ -4,7 +4,8 @@ import { MalformedMessage, type Message, withoutNulls } from "./wire/wire.ts";
 import { content as withParts, failedContent, MAX_PARTS, type PartInput } from "../../tools/content.ts";
 import type { Caller } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
-import { jsonOrText, jsonTextOf, parsedJson } from "../../values/json/json-text.ts";
+import { exactJson } from "../../values/json/exact-json.ts";
+import { jsonTextOf } from "../../values/json/json-text.ts";
 
 /** Levels of a list of blocks, or of resources. */
 export const BLOCK_LEVELS = 4;
@@ -82,12 +83,21 @@ function valueOf(shown: readonly Shown[], structuredContent: unknown, isAlone: b
   if (structuredContent !== undefined) return { structuredContent, content };
   const [only] = content;
   if (content.length > 1 || only?.type !== "text") return { content };
-  return /^\s*[{[]/.test(String(only.text)) ? jsonOrText(String(only.text)) : only.text;
+  return (/^\s*[{[]/.test(String(only.text)) ? valueIn(only.text) : undefined) ?? only.text;
 }
 
 /** The JSON of a text, as this process writes it; undefined for any other text. */
 function jsonOf(text: unknown): string | undefined {
-  return jsonTextOf(parsedJson(String(text)));
+  return jsonTextOf(valueIn(text));
+}
+
+/** The value of a text that is JSON; undefined for any other. */
+function valueIn(text: unknown): unknown {
+  try {
+    return exactJson(String(text));
+  } catch {
+    return undefined;
+  }
 }
 
 export interface Shown {

@@ -1,3 +1,4 @@
+import { withWholeNumbers } from "../../tools/whole-numbers.ts";
 import { loadPackage, PortcullisError } from "../../errors.ts";
 import { PartFault } from "./document.ts";
 import { fieldOf, type Fields, isFields } from "../../values/fields.ts";
@@ -61,7 +62,7 @@ export function basePath({ pathname }: URL): string {
 export function requestParts(
   styles: Styles,
   address: { readonly path: PathParts; readonly query: PathParts },
-  { parameters, body }: ToolInput,
+  { schema, parameters, body }: ToolInput,
   input: Fields,
 ): RequestParts {
   const given = parameters.flatMap(({ field, parameter }) => {
@@ -82,7 +83,7 @@ export function requestParts(
       ({ parameter, value }) => [parameter.name, headerText(styles, parameter, value)] as const,
     ),
     cookies: at("cookie").map(({ parameter, value }) => written(styles, unexploded(parameter), value, encodedStrictly)),
-    body: body && bodyOf(styles, body, input),
+    body: body && bodyOf(styles, body, body.body.form === "json" ? withWholeNumbers(input, schema) : input),
   };
 }
 

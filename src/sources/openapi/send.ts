@@ -5,6 +5,7 @@ import { ByteList } from "../../values/byte-list.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import { type Content, content, isMediaType } from "../../tools/content.ts";
 import type { CallContext, Effect } from "../../tools/tool.ts";
+import { exactJson } from "../../values/json/exact-json.ts";
 import { measure } from "../../values/json/plain-data.ts";
 import { TOO_MANY_VALUES } from "../../values/json/serialise-result.ts";
 import { type BodyForm, formOf } from "./operations.ts";
@@ -184,7 +185,7 @@ async function readAnswer(
       cause: TOO_MANY_VALUES,
     });
   try {
-    return JSON.parse(text) as unknown;
+    return exactJson(text);
   } catch (cause) {
     if (mediaType === null) return text;
     throw new PortcullisError("source_unavailable", `${sender.source} answered with JSON that cannot be read.`, {

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "./json-schema.ts";
+import { type JsonSchema, takesNumbersAlone } from "./json-schema.ts";
 import { type CompiledSchema, type SchemaNode, TYPES } from "./compile-schema.ts";
 import { checkArray } from "./check-array.ts";
 import { checkObject } from "./check-object.ts";
@@ -7,6 +7,7 @@ import type { Checker } from "./checker.ts";
 import { alone, type Failure, Findings, FITS, type Outcome, shown } from "./findings.ts";
 import { Identities, isContainer } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
+import { isLongInteger } from "../../values/json/exact-json.ts";
 
 /** Maximum steps of one check: about half a second. A megabyte of ordinary data takes a hundredth of that. */
 export const MAX_STEPS = 10_000_000;
@@ -66,7 +67,9 @@ class Evaluation implements Checker {
     return outcome;
   }
 
-  #enter(node: SchemaNode, schema: JsonSchema, value: unknown): Outcome {
+  #enter(node: SchemaNode, schema: JsonSchema, given: unknown): Outcome {
+    const value =
+      typeof given === "string" && takesNumbersAlone(schema) && isLongInteger(given) ? Number(given) : given;
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new TooDeep();
     const found = new Findings(this.#readsSeen && isContainer(value));

@@ -32,6 +32,12 @@ export function mapSchemas(schemas: unknown, write: (part: Fields) => Fields | u
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, mapSchema(schema, write)]));
 }
 
+/** Whether a part takes numbers and no texts: the digits of a whole number that no double holds are a number to it. */
+export function takesNumbersAlone({ type }: Fields): boolean {
+  if (typeof type === "string") return type === "integer" || type === "number";
+  return Array.isArray(type) && !type.includes("string") && (type.includes("integer") || type.includes("number"));
+}
+
 /** The part of a schema that a reference points to; undefined if there is none. */
 export function resolveReference(root: JsonSchema, reference: string): unknown {
   if (reference === "#") return root;

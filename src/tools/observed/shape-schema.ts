@@ -5,11 +5,14 @@ import { addShapes, type Kind, KINDS, type Shape } from "./shape.ts";
 /** What values were like, as a JSON Schema that each of them fits. Names that proved to be data are in none. */
 export function schemaOfShape(shape: Shape): JsonSchema {
   const { kinds, isAny } = shape;
-  const types = KINDS.filter((kind) => kinds.has(kind) && !(kind === "integer" && kinds.has("number")));
+  const areDigits = kinds.has("digits") && !kinds.has("string");
+  const known = KINDS.filter((kind) => kinds.has(kind) && !(kind === "integer" && kinds.has("number")));
+  const types = [...new Set(known.map((kind) => (kind === "digits" ? "string" : kind)))];
   const [type, ...more] = types;
   if (isAny || type === undefined) return {};
   return {
     type: more.length === 0 ? type : types,
+    ...(areDigits && { description: "integer as text" }),
     ...(kinds.has("array") && shape.items && { items: schemaOfShape(shape.items) }),
     ...(kinds.has("object") && objectSchema(shape)),
     ...(isJson(shape) && { contentMediaType: "application/json", contentSchema: schemaOfShape(shape.json as Shape) }),
@@ -84,7 +87,7 @@ function signatureOf(shape: Shape): string {
 
 function likenessOf({ kinds, fields, items }: Shape): readonly unknown[] {
   const own = KINDS.filter((kind) => kinds.has(kind) && kind !== "null").map((kind: Kind) =>
-    kind === "integer" ? "number" : kind,
+    kind === "integer" || kind === "digits" ? "number" : kind,
   );
   return [[...new Set(own)], [...(fields?.keys() ?? [])].toSorted(), items ? likenessOf(items) : []];
 }

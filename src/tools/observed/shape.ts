@@ -2,10 +2,12 @@
  * What values at one place were like: their kinds, the names of their fields, and how often each was there. A shape has no
  * text, number or other value of theirs. Shapes are added to each other in any order: within the bounds the sum is the same.
  */
+import { isLongInteger } from "../../values/json/exact-json.ts";
 import { isFieldName } from "./field-names.ts";
 
-export type Kind = "null" | "boolean" | "integer" | "number" | "string" | "array" | "object";
-export const KINDS: readonly Kind[] = ["null", "boolean", "integer", "number", "string", "array", "object"];
+/** `digits` are texts of whole numbers that no double holds. */
+export type Kind = "null" | "boolean" | "integer" | "number" | "digits" | "string" | "array" | "object";
+export const KINDS: readonly Kind[] = ["null", "boolean", "integer", "number", "digits", "string", "array", "object"];
 
 export interface Shape {
   /** Number of values. */
@@ -113,8 +115,9 @@ function beAny(shape: Growing): void {
 function kindOf(value: unknown): Kind {
   switch (typeof value) {
     case "string":
+      return isLongInteger(value) ? "digits" : "string";
     case "boolean":
-      return typeof value as "string" | "boolean";
+      return "boolean";
     case "number":
       return Number.isInteger(value) ? "integer" : "number";
     case "object":

@@ -1,3 +1,5 @@
+import { integerOf } from "./exact-json.ts";
+
 /** A value in a result that has no JSON form. `JSON.stringify` would leave it out, or empty it. */
 class NoJsonForm extends Error {
   readonly thing: string;
@@ -116,8 +118,8 @@ export function stringifyUnusual(
 }
 
 function formOf(value: unknown, room: IteratorRoom): unknown {
-  if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint")
-    throw new NoJsonForm(`a ${typeof value}`);
+  if (typeof value === "bigint") return integerOf(String(value));
+  if (typeof value === "function" || typeof value === "symbol") throw new NoJsonForm(`a ${typeof value}`);
   if (typeof value === "number" && !Number.isFinite(value)) throw new NoJsonForm(String(value));
   return typeof value === "object" && value !== null ? jsonForm(value, room) : value;
 }

@@ -192,6 +192,11 @@ test("structured results are validated, and one that breaks its schema is output
   expect(outcome).toMatchObject({ value: expect.stringContaining('"b":2') });
 });
 
+test("an id of 64 bits loses no digit, over HTTP too", async () => {
+  await using source = await fromMcp(await servedRaw("structured"), READ);
+  expect(await call(source.tools, "raw.ids({})")).toEqual({ ids: ["1234567890123456789"] });
+});
+
 test.each(["no-result", "odd-result", "odd-type"])(
   "an answer that is no result is the source's failure: %s",
   async (mode) => {

@@ -22,6 +22,7 @@ const rows = [{ id: 1 }, { id: 2 }];
 
 test.each<[string, object, unknown]>([
   ["a text of JSON is its value", { content: text(' {"a":[1]}') }, { a: [1] }],
+  ["with all digits of an id", { content: text('{"id":1234567890123456789}') }, { id: "1234567890123456789" }],
   ["a list too", { content: text("[1]") }, [1]],
   ["a text that only begins like JSON is the text", { content: text("[draft] a") }, "[draft] a"],
   ["a scalar is the text that it is in", { content: text("42") }, "42"],

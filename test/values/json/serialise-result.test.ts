@@ -41,7 +41,7 @@ test("what is not JSON is not, and the cause is kept for the operator", async ()
     },
   };
   expect(await resultText(explosive, 100)).toEqual({ type: "not_json", cause });
-  for (const value of [1n, circular]) expect(await resultText(value, 100)).toMatchObject({ type: "not_json" });
+  for (const value of [Number.NaN, circular]) expect(await resultText(value, 100)).toMatchObject({ type: "not_json" });
 });
 
 test("iterators become arrays, nested in Maps too", async () => {
@@ -61,7 +61,6 @@ test("iterators become arrays, nested in Maps too", async () => {
 test.each<[string, unknown, string]>([
   ["a function", { a: [{ b: () => 1 }] }, "a function at a.0.b"],
   ["a symbol", [Symbol("a")], "a symbol at 0"],
-  ["a bigint", { a: 1n }, "a bigint at a"],
   ["an Error", { a: [new Error("no")] }, "an Error, which the handler has to throw at a.0"],
   ["an Error that is all there is", new TypeError("no"), "an Error, which the handler has to throw"],
   ["NaN", [{ a: Number.NaN }], "NaN at 0.a"],
@@ -375,7 +374,9 @@ test("a large result that holds itself or fails on its way is not JSON, and the 
     cause: expect.any(TypeError) as TypeError,
   });
   expect(await resultText(explosive, Number.MAX_SAFE_INTEGER)).toEqual({ type: "not_json", cause });
-  expect(await resultText(["x".repeat(100_000), 1n], Number.MAX_SAFE_INTEGER)).toMatchObject({ type: "not_json" });
+  expect(await resultText(["x".repeat(100_000), Number.NaN], Number.MAX_SAFE_INTEGER)).toMatchObject({
+    type: "not_json",
+  });
   const lazy = {
     text: "x".repeat(100_000),
     get field() {

@@ -1,12 +1,13 @@
+import { exactJson } from "../../../values/json/exact-json.ts";
 import { withoutNulls } from "./wire.ts";
 
-/** What the package's transport refuses in the envelope of a message. */
-const MAY_BE_REFUSED = /"(?:error|result|params|_meta)"\s{0,9}:\s{0,9}null/;
+/** What the package's transport refuses in the envelope of a message, and numbers of which it would lose digits. */
+const READ_HERE = /"(?:error|result|params|_meta)"\s{0,9}:\s{0,9}null|\d{16}/;
 
-/** A document, or an event of a stream, whose message has no `null` in its envelope. What cannot be read stays as it is. */
+/** A document, or an event of a stream, whose message the package reads as we do. What cannot be read stays as it is. */
 export function asPackageReads(bytes: Uint8Array, isEvent: boolean): Uint8Array {
   const text = Buffer.from(bytes).toString();
-  if (!MAY_BE_REFUSED.test(text)) return bytes;
+  if (!READ_HERE.test(text)) return bytes;
   try {
     return Buffer.from(isEvent ? rewrittenEvent(text) : rewritten(text));
   } catch {
@@ -15,7 +16,7 @@ export function asPackageReads(bytes: Uint8Array, isEvent: boolean): Uint8Array 
 }
 
 function rewritten(text: string): string {
-  const message: unknown = JSON.parse(text);
+  const message = exactJson(text);
   return JSON.stringify(Array.isArray(message) ? message.map((one) => withoutNulls(one, 2)) : withoutNulls(message, 2));
 }
 

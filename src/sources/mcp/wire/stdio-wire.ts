@@ -1,4 +1,5 @@
 import type { OutputTail } from "../../../values/output-tail.ts";
+import { exactJson } from "../../../values/json/exact-json.ts";
 import { LineReader, type LongLine } from "./line-reader.ts";
 import { type ServerCommand, ServerProcess } from "./server-process.ts";
 import { ConnectionLost, type Message, MessageTooLarge, type MessageId, type Wire, type WireEvents } from "./wire.ts";
@@ -64,7 +65,7 @@ export class StdioWire implements Wire {
 function parseLine(line: string): unknown {
   if (!line.startsWith("{")) return undefined;
   try {
-    return JSON.parse(line) as unknown;
+    return exactJson(line);
   } catch {
     return undefined;
   }
