@@ -110,7 +110,9 @@ function stringWords({ format, pattern, minLength, maxLength }: JsonSchema): rea
 
 /** Reads one level of elements: a schema may refer to itself through its elements, and each level multiplies the parts that are read. */
 function elementWords(root: JsonSchema, parts: readonly JsonSchema[], tellsIntegers: boolean): readonly string[] {
-  return parts.flatMap(({ items, additionalProperties }) => {
+  return parts.flatMap(({ prefixItems, items, additionalProperties }) => {
+    // Of a tuple, only the elements behind the first ones are meant.
+    if (prefixItems !== undefined) return [];
     const elements = partsOf(root, items ?? additionalProperties);
     if (elements.some((element) => "items" in element || "additionalProperties" in element)) return [];
     const text = joined([...ownWords(elements, tellsIntegers), ...elements.flatMap(defaultWords)]);

@@ -118,16 +118,13 @@ class TypePrinter {
 
   #printArray(schema: JsonSchema, depth: number): Type {
     if (depth >= this.#options.depth) return { text: this.#notation.deepArray };
-    const { prefixItems, items, additionalItems } = schema;
-    // In older drafts the elements of a tuple are a list under `items`.
-    const elements: unknown = prefixItems ?? items;
-    if (Array.isArray(elements)) {
-      const others = Array.isArray(prefixItems) ? items : additionalItems;
-      const rest = isFields(others) ? bracketed(this.print(others, depth + 1)) : undefined;
-      const texts = elements.map((item) => this.print(item, depth + 1).text);
-      return { text: this.#notation.tupleOf(texts, rest) };
+    const { prefixItems, items } = schema;
+    if (Array.isArray(prefixItems)) {
+      const rest = isFields(items) ? bracketed(this.print(items, depth + 1)) : undefined;
+      const elements = prefixItems.map((item) => this.print(item, depth + 1).text);
+      return { text: this.#notation.tupleOf(elements, rest) };
     }
-    const element = this.print(schema.items, depth);
+    const element = this.print(items, depth);
     return { text: this.#notation.arrayOf(this.#notation.bracketsInArrays ? bracketed(element) : element.text) };
   }
 
