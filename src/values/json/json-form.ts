@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { integerOf } from "./exact-json.ts";
 
 /** A value in a result that has no JSON form. `JSON.stringify` would leave it out, or empty it. */
@@ -22,9 +23,14 @@ export function isUnusual(value: object): boolean {
   if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return false;
   return (
     typeof (value as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag] === "string" ||
-    value instanceof RegExp ||
-    value instanceof Error
+    types.isRegExp(value) ||
+    isError(value)
   );
+}
+
+/** Of any realm: a test runner or `node:vm` has globals of its own. `instanceof` knows DOMException. */
+function isError(value: object): boolean {
+  return types.isNativeError(value) || value instanceof Error;
 }
 
 /**
@@ -33,18 +39,18 @@ export function isUnusual(value: object): boolean {
  * nothing, and for an iterator with more values than there is room for.
  */
 export function jsonForm(value: object, room: IteratorRoom): unknown {
-  if (value instanceof Map) {
+  if (types.isMap(value)) {
     const entries = [...value] as [unknown, unknown][];
     return entries.every(([key]) => typeof key === "string" || typeof key === "number")
       ? Object.fromEntries(entries as [PropertyKey, unknown][])
       : entries;
   }
-  if (value instanceof Set) return [...(value as Set<unknown>)];
+  if (types.isSet(value)) return [...(value as Set<unknown>)];
   if (isNumbers(value)) return Array.from(value);
   if (value instanceof URLSearchParams) return value.toString();
   if (isIterator(value)) return readIterator(value, room);
-  if (value instanceof Promise) throw new NoJsonForm("a Promise, which the handler has to await");
-  if (value instanceof Error) throw new NoJsonForm("an Error, which the handler has to throw");
+  if (types.isPromise(value)) throw new NoJsonForm("a Promise, which the handler has to await");
+  if (isError(value)) throw new NoJsonForm("an Error, which the handler has to throw");
   if (isUnusual(value) && Object.keys(value).length === 0)
     throw new NoJsonForm(`an object of the class ${classOf(value)}${Symbol.asyncIterator in value ? GIVES_ITEMS : ""}`);
   return value;
@@ -100,10 +106,10 @@ export function stringifyUnusual(
   return JSON.stringify(root, function replace(this: unknown, key, value: unknown) {
     while (places.length > 0 && places.at(-1)?.holder !== this) places.pop();
     try {
-      // JSON.stringify has asked a date for its text already.
-      if (value === null && (this as Record<string, unknown>)[key] instanceof Date)
-        throw new NoJsonForm("an invalid date");
-      const form = formOf(value, room);
+      // JSON.stringify has asked for the `toJSON` of a date and of a Buffer already.
+      const asked = (this as Record<string, unknown>)[key];
+      if (value === null && types.isDate(asked)) throw new NoJsonForm("an invalid date");
+      const form = formOf(isNumbers(asked) ? asked : value, room);
       if (typeof form === "object" && form !== null) places.push({ holder: form, key });
       return form;
     } catch (error) {

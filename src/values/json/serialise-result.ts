@@ -189,12 +189,7 @@ interface Making {
  */
 function* partsOf(returned: unknown, name: string, making: Making): Generator<string | number> {
   const { within, allowedBytes } = making;
-  // What the `toJSON` of a Buffer gives, without a list.
-  const json = Buffer.isBuffer(returned)
-    ? { type: "Buffer", data: new Uint8Array(returned.buffer, returned.byteOffset, returned.length) }
-    : hasJson(returned)
-      ? returned.toJSON(name)
-      : returned;
+  const json = hasJson(returned) ? returned.toJSON(name) : returned;
   const isRecord = typeof json === "object" && json !== null;
   if (isRecord && within.has(json)) throw new TypeError("The result contains itself.");
   const value = isRecord && isUnusual(json) && !isNumbers(json) ? jsonForm(json, iteratorRoom(allowedBytes)) : json;

@@ -6,8 +6,10 @@ export const MAX_DEPTH = 1000;
 const TO_JSON_BYTES = 4096;
 const DATE_BYTES = 26;
 
+/** The `toJSON` of a Buffer is not asked: it is a typed array like others. */
 export function hasJson(value: unknown): value is { toJSON(name: string): unknown } {
-  return typeof value === "object" && value !== null && typeof (value as { toJSON?: unknown }).toJSON === "function";
+  if (typeof value !== "object" || value === null || isNumbers(value)) return false;
+  return typeof (value as { toJSON?: unknown }).toJSON === "function";
 }
 
 /** A lower bound of the bytes of a value's JSON, but a `toJSON` counts as `toJsonBytes`. Stops beyond `enough`. */
