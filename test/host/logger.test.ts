@@ -62,6 +62,21 @@ test("a handler that failed has one entry with its tool, execution, call and err
   expect(printed).not.toHaveBeenCalled();
 });
 
+test.each([
+  ["a promise", () => Promise.reject()],
+  [
+    "a throw",
+    () => {
+      throw null;
+    },
+  ],
+])("a handler that fails without a reason has one entry on the console: %s", async (_, handler) => {
+  await using runtime = await createRuntime({ tools: [tool("silent", handler)], sandbox });
+  await runtime.execute("return tools.silent();");
+  expect(printed).toHaveBeenCalledOnce();
+  expect(String(printed.mock.calls[0])).toMatch(/in place of an error/);
+});
+
 test("a model is told no more than a program of a handler that failed", async () => {
   const logger = keepLog();
   const failing = makeTool({ name: "failing", allowedCallers: ["direct"], handler: broken.handler });

@@ -46,7 +46,7 @@ export function runHandler(
     const returned = handler(input, context);
     return isThenable(returned) ? withinTime(call, returned, context, allowedMs) : new Returned(returned);
   } catch (error) {
-    return failed(thrownFailure(call, error, context), error);
+    return failed(thrownFailure(call, error, context), reasonOf(error));
   }
 }
 
@@ -80,13 +80,18 @@ function withinTime(
     },
     (error) => {
       cancel(timer);
-      return failed(thrownFailure(call, error, context), error);
+      return failed(thrownFailure(call, error, context), reasonOf(error));
     },
   );
 }
 
 function timedOut({ tool, decided }: OpenCall): Failed {
   return failed(sentences.handlerTimedOut(tool, decided));
+}
+
+/** What a handler threw, for the log. Nothing thrown is a reason too. */
+export function reasonOf(error: unknown): unknown {
+  return error ?? new Error(`It failed with ${String(error)} in place of an error.`);
 }
 
 /** The failure that a handler's error stands for. The caller reads only a message that was written for callers. */
