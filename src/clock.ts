@@ -88,6 +88,9 @@ export function pause(ms: number, { signal, ref = true }: PauseOptions = {}): Pr
   });
 }
 
+/** As they were when the package was loaded: fake timers of a host's tests replace the global ones, and never call back. */
+export const { setImmediate, clearImmediate } = globalThis;
+
 /** Lets what waits for the event loop run first. That is no time, and takes none on any clock. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 

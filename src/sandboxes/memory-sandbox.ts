@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { promiseHooks } from "node:v8";
 import { constants, createContext, Script } from "node:vm";
+import { setImmediate } from "../clock.ts";
 import { bareFunction, type OptionsOf, readOptions } from "../option-rules/options.ts";
 import { InProcessGuest } from "./in-process-guest.ts";
 import { checkLanguage, endOfRefused, type Guest, type OpenOptions, type Sandbox } from "./sandbox.ts";

@@ -1,4 +1,4 @@
-import { monotonic } from "../clock.ts";
+import { monotonic, setImmediate } from "../clock.ts";
 
 /**
  * Time for sliced work in one turn of the event loop, including the callbacks it triggers, in milliseconds. Work beyond

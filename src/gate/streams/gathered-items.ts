@@ -1,3 +1,4 @@
+import { setImmediate } from "../../clock.ts";
 import type { ResultLimits } from "../../values/json/serialise-result.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import type { OpenCall } from "../open-call.ts";

@@ -1,4 +1,4 @@
-import { after, cancel, type Timer } from "../../clock.ts";
+import { after, cancel, clearImmediate, setImmediate, type Timer } from "../../clock.ts";
 import type { Batch } from "./stream-reader.ts";
 
 /**

@@ -3,13 +3,14 @@
  * for them, and what ended the stream goes out last.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setImmediate } from "../../clock.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import type { ResultLimits } from "../../values/json/serialise-result.ts";
 import type { Failure } from "../answer.ts";
 import { OVER } from "../call-end.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { Failed, Handled } from "../run/handled.ts";
-import { thrownFailure } from "../run/run-handler.ts";
+import { reasonOf, thrownFailure } from "../run/run-handler.ts";
 import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
 import { isThenable, settled } from "../run/foreign-promise.ts";
@@ -133,7 +134,7 @@ export class StreamRun implements OpenStream {
     try {
       this.#iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
     } catch (error) {
-      this.#end({ answer: this.#handlerFailed(), error });
+      this.#end({ answer: this.#handlerFailed(), error: reasonOf(error) });
     }
     // What the handler does there may end the call.
     if (this.#state === "over") this.#return();
@@ -197,7 +198,7 @@ export class StreamRun implements OpenStream {
   #handlerThrew(error: unknown): void {
     const { call, limits } = this.#parts;
     this.#iterator = undefined;
-    this.#end({ answer: thrownFailure(call, error, limits), error });
+    this.#end({ answer: thrownFailure(call, error, limits), error: reasonOf(error) });
   }
 
   #read(next: Step): void {

@@ -1,3 +1,4 @@
+import { setImmediate } from "../../clock.ts";
 import type { PoolClient } from "pg";
 import { PortcullisError } from "../../errors.ts";
 import { Places } from "../../places/places.ts";

@@ -1,3 +1,4 @@
+import { setImmediate } from "../../clock.ts";
 import type { GuestEvent } from "../guest/guest-event.ts";
 
 /** Length of event text sent before the host's thread is yielded, in characters. */
