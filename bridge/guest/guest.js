@@ -24,6 +24,8 @@
   const TIMERS_AT_ONCE = 10_000;
   /** Bytes of a frame that are reserved for its header. The host accepts shorter headers only. */
   const HEADER_BYTES = 16_384;
+  /** Causes of an error that are told. */
+  const CAUSES = 4;
   /** Most notes on a value. */
   const NOTES = 8;
   /** Key of the name of a call's tool on the prototype of its promise. */
@@ -81,6 +83,7 @@
   const RealWeakMap = WeakMap;
   const RealAggregateError = AggregateError;
   const RealRangeError = RangeError;
+  const RealSyntaxError = SyntaxError;
   const RealTypeError = TypeError;
   const RealUint8Array = Uint8Array;
   const RealString = String;
@@ -116,6 +119,18 @@
   const typedArrayName = uncurry(getOwnPropertyDescriptor(typedArray, toStringTag).get);
   const typedArrayLength = uncurry(getOwnPropertyDescriptor(typedArray, "length").get);
   const toTime = uncurry(Date.prototype.getTime);
+
+  defineProperty(JSON, "parse", {
+    value: (text, reviver) => {
+      if (typeof text === "object" && text !== null && !instanceOf(RealString, text))
+        throw new RealSyntaxError(
+          "JSON.parse takes a text, and was given a value that is no text. Results of tools are values already: use them as they are.",
+        );
+      return parse(text, reviver);
+    },
+    configurable: true,
+    writable: true,
+  });
 
   const nothing = () => {};
 
@@ -289,6 +304,11 @@
       fault.message = endsOf(RealString(error.message), 8192);
       if (instanceOf(RealAggregateError, error))
         fault.message = endsOf(`${fault.message}: ${preview(error.errors)}`, 8192);
+      let { cause } = error;
+      for (let depth = 0; depth < CAUSES && cause !== undefined; depth += 1) {
+        fault.message = endsOf(`${fault.message} (caused by ${preview(cause)})`, 8192);
+        cause = instanceOf(RealError, cause) ? cause.cause : undefined;
+      }
       const { code, tool } = error;
       // Only the guest may use this code: it ends the execution as stopped, and not as failed.
       if (typeof code === "string" && (code !== TOO_LARGE || instanceOf(ValueError, error)))

@@ -1393,6 +1393,9 @@ def explain_imports(names):
             return plain_import(name, globals, locals, fromlist, level)
         except ModuleNotFoundError as error:
             package = name.partition(".")[0]
+            if package == "tools":
+                message = "`tools` is there already and is no module: call `await tools.NAME(...)` without an import."
+                raise ModuleNotFoundError(message, name=package) from None
             if error.name != package or package not in INSTEAD:
                 raise
             raise ModuleNotFoundError(f"There is no package {package}: {INSTEAD[package]}", name=package) from None
@@ -1928,6 +1931,8 @@ def call_with_tools(function, tools):
 def syntax_fault(error, source):
     """The fault of a syntax error. Python may report a position after the end of the text."""
     fault = {"name": type(error).__name__, "message": f"{str(error.msg).rstrip('.')}.", "code": "syntax"}
+    if fault["message"].startswith("f-string") and sys.version_info < (3, 12):
+        fault["message"] += " Before Python 3.12, quotes within the braces must differ from those around the f-string."
     if error.lineno:
         lines, margin = without_margin(re.split(r"\r\n|\r|\n", source))
         line = min(error.lineno, len(lines))
@@ -1975,10 +1980,14 @@ def describe_fault(error, program):
         refused = isinstance(reported, ValueRefused)
         fault["name"] = "TypeError" if refused else shorten(type(reported).__name__, 128)
         message = str(reported)
+        if isinstance(reported, TypeError) and message.startswith("the JSON object must be str"):
+            message += ". Results of tools are values already: use them as they are"
         message = message or next((words for kind, words in SILENT_ERRORS.items() if isinstance(reported, kind)), "")
         others = count_leaves(error) - 1
         more = f" (and {others} more {'error' if others == 1 else 'errors'} at the same time)" if others > 0 else ""
-        fault["message"] = ends_of(ADDRESS.sub("", message + more), 8192)
+        notes = [note for note in getattr(reported, "__notes__", ()) if isinstance(note, str)]
+        causes = [f"(caused by {type(cause).__name__}: {cause})" for cause in causes_of(reported)]
+        fault["message"] = ends_of(ADDRESS.sub("", " ".join([message + more, *notes, *causes])), 8192)
         code, tool = getattr(reported, "code", None), getattr(reported, "tool", None)
         # Only the guest itself may report TOO_LARGE, because that ends a program as stopped, not as failed.
         if isinstance(code, str) and (code != TOO_LARGE or refused) and not isinstance(reported, SystemExit):
@@ -1998,6 +2007,15 @@ def describe_fault(error, program):
     except Exception:
         fault["message"] = fault["message"] or "The program raised an error that cannot be read."
     return fault
+
+
+def causes_of(error):
+    """What a program says an error was caused by, with `raise ... from`. An end of an iterator is no cause of its own."""
+    for _ in range(4):
+        error = getattr(error, "__cause__", None)
+        if error is None:
+            return
+        yield error
 
 
 def count_leaves(error):

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { iterate, openGuest } from "../support/guests.ts";
@@ -6,6 +6,16 @@ import { echo } from "../support/tools.ts";
 import { sandboxContract } from "./contract.ts";
 
 sandboxContract(createMemorySandbox, { ends: "what yields" });
+
+test("programs run under the fake timers of a host's test", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "setInterval", "setImmediate"] });
+  try {
+    await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+    expect((await runtime.execute("return 1 + 1;")).output.text).toBe("2");
+  } finally {
+    vi.useRealTimers();
+  }
+});
 
 test("a stand-in for the guest script can send any frame", async () => {
   const sandbox = createMemorySandbox({
@@ -59,4 +69,13 @@ test("a rejection that a program does not handle does not reach the host's proce
     process.off("unhandledRejection", onRejection);
   }
   expect(reached).toEqual([]);
+});
+
+test.each([
+  ["JSON.parse([{ id: 1 }])", "Results of tools are values already"],
+  ["throw new Error('no config', { cause: new TypeError('bad at 7') })", "no config (caused by TypeError: bad at 7)"],
+  ["throw new Error('a', { cause: new Error('b', { cause: 'c' }) })", "a (caused by Error: b) (caused by c)"],
+])("what fails says why: %s", async (program, words) => {
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  expect((await runtime.execute(program)).output.text).toContain(words);
 });

@@ -34,6 +34,21 @@ test.each([
   [String.raw`const a = "x\ny";\r\n\t// one\nreturn a`, 'const a = "x\\ny";\n\t// one\nreturn a'],
   [String.raw`// one\nreturn 1`, "// one\nreturn 1"],
   [String.raw`const t = ${"`a\\nb`"}\nt`, "const t = `a\\nb`\nreturn await (t\n);"],
+  ["async ({ tools }) => 1", "return await (async ({ tools }) => 1\n)({ tools });"],
+  [
+    "export default async function run({ tools, a } = {}) {}",
+    "               async function run({ tools, a } = {}) {}\nreturn await (run\n)({ tools });",
+  ],
+  ["const f = ({ tools: t }) => 1", "const f = ({ tools: t }) => 1\nreturn await f({ tools });"],
+  ["#!/usr/bin/env tsx\nreturn 1", "///usr/bin/env tsx\nreturn 1"],
+  ["\ufeff#!/usr/bin/env tsx\nreturn 1", "\ufeff///usr/bin/env tsx\nreturn 1"],
+  ["import type { A } from './a';\nlet a: A = 1;\nreturn a", "                            ;\nlet a    = 1;\nreturn a"],
+  ["const a = 1, b = 2;\n{ a, b }", "const a = 1, b = 2;\nreturn { a, b }"],
+  ["const a = 1;\n{ a };", "const a = 1;\nreturn { a };"],
+  ["const a: number = 1;\n{ a }", "const a         = 1;\nreturn { a }"],
+  ["const a = 1;\n{ a: a }", "const a = 1;\nreturn { a: a }"],
+  ['const a = 1;\n{\n  "a": a,\n  ...b,\n}\n', 'const a = 1;\nreturn {\n  "a": a,\n  ...b,\n}\n'],
+  ["const a = 1;\n{ a: a, b: 2 }", "const a = 1;\nreturn { a: a, b: 2 }"],
 ])("the source %j becomes the program %j", async (source, program) => {
   expect((await prepared(source)).program).toBe(program);
 });
@@ -47,6 +62,10 @@ test.each([
   "return f(a <b, c> (d))",
   String.raw`return text.split(/\n/)`,
   String.raw`return "a\nb"`,
+  "if (a)\n{ b }",
+  "{ f() }",
+  "{ a; b }",
+  "for (;;)\n{ a, b }",
 ])("the program %j is no Markdown, and stays as it is", async (source) => {
   expect((await prepared(source)).program).toBe(source);
 });

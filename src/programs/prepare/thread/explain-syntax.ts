@@ -19,6 +19,8 @@ export function explainSyntax(code: string, unread: UnparsedProgram): UnparsedPr
   if (COMMAND.test(first)) return explained(SHELL);
   if (isProse(first)) return explained(PROSE);
   if (position === undefined) return unread;
+  if (lines[position.line - 1]?.[position.column - 1] === "@")
+    return explained("A program cannot have decorators. Call the function with what it is to wrap.");
   const before = lines[position.line - 1]?.slice(0, position.column - 1).trimEnd() ?? "";
   return /(?:^|[^\w$.])await$/.test(before.slice(-6))
     ? { fault: { ...fault, code: "await_not_async", message: NOT_ASYNC }, position }

@@ -1,8 +1,8 @@
-import { type AnyNode, type FunctionDeclaration, type Options, parse, tokenizer } from "acorn";
-import type { Position } from "../../guest/source-lines.ts";
+import { type AnyNode, type FunctionDeclaration, type Options, parse, type Statement, tokenizer } from "acorn";
+import { placeAt, type Position } from "../../guest/source-lines.ts";
 import { beforeRewriting, type RewrittenPlaces } from "../../guest/source-map.ts";
 import { explainSyntax } from "./explain-syntax.ts";
-import { asFunction, placeInBody } from "./function-body.ts";
+import { asFunction, OPENING, placeInBody } from "./function-body.ts";
 import { refuseModuleSyntax } from "./module-syntax.ts";
 import { type ParsedProgram, syntaxFault, type UnparsedProgram } from "./parsed-program.ts";
 import { unwrapExports } from "./unwrap-exports.ts";
@@ -20,7 +20,7 @@ const TYPE_ARGUMENTS = /[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/;
 export async function parseProgram(source: string): Promise<ParsedProgram | UnparsedProgram> {
   if (isTooDeep(source))
     return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };
-  const code = unwrapExports(source, OPTIONS);
+  const code = unwrapExports(source.replace(/^(\ufeff?)#!/, "$1//"), OPTIONS);
   const parsed = await parseCode(code);
   return "fault" in parsed ? explainSyntax(code, parsed) : parsed;
 }
@@ -64,7 +64,38 @@ function isTooDeep(code: string): boolean {
   return false;
 }
 
+/** Parses a program. A last line `{ total, n }`, which is a block or none, is read as an object to return. */
 function tryParse(code: string, rewritten?: RewrittenPlaces): ParsedProgram | UnparsedProgram {
+  const parsed = parseOnce(code, rewritten);
+  const last = "body" in parsed ? parsed.body.findLast(({ type }) => type !== "EmptyStatement") : undefined;
+  if ("body" in parsed && !isObjectAsBlock(last)) return parsed;
+  const starts = last ? [last.start - OPENING.length] : [...code.matchAll(/^\{/gm)].map(({ index }) => index);
+  const start = starts.at(-1);
+  if (start === undefined) return parsed;
+  const returning = parseOnce(`${code.slice(0, start)}${RETURN}${code.slice(start)}`, rewritten);
+  if (!("body" in returning)) return parsed;
+  const inserted = { ...placeAt(code, start), length: RETURN.length };
+  const toCode = ({ line, column }: Position) => {
+    const isBehind = line === inserted.line && column > inserted.column;
+    return returning.toCode({ line, column: isBehind ? Math.max(inserted.column, column - RETURN.length) : column });
+  };
+  return { ...returning, toCode, inserted };
+}
+
+const RETURN = "return ";
+
+/** Whether a statement is a block of nothing but names or one label. */
+function isObjectAsBlock(statement: Statement | undefined): boolean {
+  if (statement?.type !== "BlockStatement" || statement.body.length !== 1) return false;
+  const [only] = statement.body;
+  if (only?.type === "LabeledStatement") return only.body.type === "ExpressionStatement";
+  if (only?.type !== "ExpressionStatement") return false;
+  const { expression } = only;
+  const parts = expression.type === "SequenceExpression" ? expression.expressions : [expression];
+  return parts.every(({ type }) => type === "Identifier");
+}
+
+function parseOnce(code: string, rewritten?: RewrittenPlaces): ParsedProgram | UnparsedProgram {
   const toCode = (position: Position) => beforeRewriting(rewritten, position);
   const text = asFunction(code);
   try {

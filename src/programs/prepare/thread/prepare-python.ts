@@ -15,7 +15,7 @@ export function preparePython(written: string): Read {
   const source = withLineBreaks(written, "python") ?? written;
   const stripped = hasFence(source) ? stripFence(source, "python") : undefined;
   if (stripped?.type === "several") return { ok: false, fault: severalPrograms(stripped.count) };
-  const program = stripped?.type === "code" ? stripped.code : source;
+  const program = (stripped?.type === "code" ? stripped.code : source).replace(/^\ufeff/, "");
   if (program.trim() === "") return { ok: false, fault: PROGRAM_EMPTY };
   const lines = source.replaceAll(OTHER_LINE_BREAKS, " ");
   return { ok: true, text: { source: lines, program, insertions: [], rewritten: undefined } };

@@ -41,7 +41,8 @@ async function prepareJavaScript(source: string, tools: GivenByTools): Promise<R
     };
   }
   const { program, insertions } = returnLastExpression(parsed);
-  return { ok: true, text: { source, program, insertions, rewritten: parsed.rewritten } };
+  const inserted = parsed.inserted ? [parsed.inserted] : [];
+  return { ok: true, text: { source, program, insertions: [...inserted, ...insertions], rewritten: parsed.rewritten } };
 }
 
 /** Parses a text as a program, or else as Markdown that contains one. */

@@ -1,7 +1,8 @@
-import type { Expression, ExpressionStatement, Statement, VariableDeclarator } from "acorn";
+import type { Expression, ExpressionStatement, FunctionDeclaration, Statement, VariableDeclarator } from "acorn";
 import type { Insertion } from "../../guest/source-map.ts";
 import { bodyOf, placeOf } from "./function-body.ts";
 import type { ParsedProgram } from "./parsed-program.ts";
+import { nameOf } from "./syntax-nodes.ts";
 
 interface Edited {
   readonly program: string;
@@ -16,14 +17,17 @@ export function returnLastExpression({ text, body: statements }: ParsedProgram):
   const body = statements.filter((statement) => statement.type !== "EmptyStatement" && !isBareVariable(statement));
   const last = body.at(-1);
   const ending = body.findLast(({ type }) => type !== "FunctionDeclaration");
-  if (ending?.type === "ReturnStatement" && ending.argument && isOwnFunction(ending.argument, body))
-    return surround(text, ending.argument, "await (", ")(tools)");
+  if (ending?.type === "ReturnStatement" && ending.argument) {
+    const returned = ownFunction(ending.argument, body);
+    if (returned) return surround(text, ending.argument, "await (", `)${argumentsOf(returned)}`);
+  }
   if (last?.type === "ExpressionStatement" && last.directive !== "use strict" && isWorthReturning(last.expression)) {
-    return surround(text, last, "return await (", isFunction(last.expression) && body.length === 1 ? ")(tools)" : ")");
+    const isCalled = isFunction(last.expression) && body.length === 1;
+    return surround(text, last, "return await (", isCalled ? `)${argumentsOf(last.expression)}` : ")");
   }
   const called = uncalledFunction(text, body);
   return {
-    program: `${bodyOf(text)}${called === undefined ? "" : `\nreturn await ${called}(tools);`}`,
+    program: `${bodyOf(text)}${called === undefined ? "" : `\nreturn await ${called.name}${argumentsOf(called.function)};`}`,
     insertions: [],
   };
 }
@@ -37,30 +41,47 @@ function isBareVariable(statement: Statement): boolean {
   );
 }
 
-/** Whether an expression is a function, or the name of a function that these statements declare. No program returns a function. */
-function isOwnFunction(expression: Expression, body: readonly Statement[]): boolean {
-  if (expression.type !== "Identifier") return isFunction(expression);
-  return body.filter((statement) => functionName(statement) === expression.name).length === 1;
+type AnyFunction = FunctionDeclaration | Expression;
+
+/** A function, or the one of this name that these statements declare. No program returns a function. */
+function ownFunction(expression: Expression, body: readonly Statement[]): AnyFunction | undefined {
+  if (expression.type !== "Identifier") return isFunction(expression) ? expression : undefined;
+  const named = body.map(namedFunction).filter((one) => one?.name === expression.name);
+  return named.length === 1 ? named[0]?.function : undefined;
+}
+
+/** A function that takes `{ tools }` apart gets them so. */
+function argumentsOf(called: AnyFunction): string {
+  const [first] = "params" in called ? called.params : [];
+  const pattern = first?.type === "AssignmentPattern" ? first.left : first;
+  const takesApart =
+    pattern?.type === "ObjectPattern" &&
+    pattern.properties.some((one) => one.type === "Property" && nameOf(one.key) === "tools");
+  return takesApart ? "({ tools })" : "(tools)";
 }
 
 /** The function to call in a program of declarations only: its only function, or a `main` that is not referenced. */
-function uncalledFunction(text: string, body: readonly Statement[]): string | undefined {
+function uncalledFunction(text: string, body: readonly Statement[]): NamedFunction | undefined {
   if (!body.every(({ type }) => DECLARING.has(type))) return undefined;
-  const names = body.map(functionName);
-  if (names.length === 1) return names[0];
-  return names.includes("main") && (names.every((name) => name !== undefined) || isMentionedOnce(text, "main"))
-    ? "main"
-    : undefined;
+  const named = body.map(namedFunction);
+  if (named.length === 1) return named[0];
+  const main = named.find((one) => one?.name === "main");
+  return named.every((one) => one !== undefined) || isMentionedOnce(text, "main") ? main : undefined;
 }
 
 const DECLARING = new Set(["FunctionDeclaration", "VariableDeclaration", "ClassDeclaration"]);
 
-/** Name of the function that a statement declares; undefined if it declares anything else. */
-function functionName(statement: Statement): string | undefined {
-  if (statement.type === "FunctionDeclaration") return statement.id.name;
+interface NamedFunction {
+  readonly name: string;
+  readonly function: AnyFunction;
+}
+
+/** The function that a statement declares; undefined if it declares anything else. */
+function namedFunction(statement: Statement): NamedFunction | undefined {
+  if (statement.type === "FunctionDeclaration") return { name: statement.id.name, function: statement };
   if (statement.type !== "VariableDeclaration" || statement.declarations.length !== 1) return undefined;
   const [{ id, init }] = statement.declarations as [VariableDeclarator];
-  return id.type === "Identifier" && init && isFunction(init) ? id.name : undefined;
+  return id.type === "Identifier" && init && isFunction(init) ? { name: id.name, function: init } : undefined;
 }
 
 function isMentionedOnce(text: string, name: string): boolean {

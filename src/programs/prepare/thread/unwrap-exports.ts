@@ -6,11 +6,11 @@ const DECLARING = /^(?:abstract|async|class|const|declare|enum|function|interfac
 /**
  * Makes a module's exports the declarations and values of a function's body: `export` becomes spaces, and
  * `export default` of a value becomes `return`. A function that is exported by default and that the program does not call
- * is returned at the end. Offsets and lines do not change. Exports that need another module stay as they are. Works on
+ * is returned at the end. Imports of types become spaces. Offsets and lines do not change. Exports that need another module stay as they are. Works on
  * tokens, so that it may be used on TypeScript.
  */
 export function unwrapExports(code: string, options: Options): string {
-  if (!code.includes("export")) return code;
+  if (!/export|import\s+type/.test(code)) return code;
   const tokens = readTokens(code, options);
   if (tokens === undefined) return code;
   const edits: { readonly start: number; readonly end: number; readonly text: string }[] = [];
@@ -24,6 +24,10 @@ export function unwrapExports(code: string, options: Options): string {
     else if (/^[)\]}]$/.test(type.label)) depth -= 1;
     // A closing bracket too many: the text is no program.
     if (depth < 0) return code;
+    if (depth === 0 && type.label === "import" && wordAt(code, tokens[index + 1]) === "type") {
+      const from = tokens.findIndex((token, at) => at > index + 1 && token.type.label === "string");
+      if (wordAt(code, tokens[from - 1]) === "from" && from > index + 3) blank(start, tokens[from]?.end ?? end);
+    }
     if (depth > 0 || type.label !== "export") continue;
     const word = wordAt(code, tokens[index + 1]);
     if (word === "default") {
