@@ -13,7 +13,7 @@ export const POSTGRES_JOURNAL_RULES = {
   url: secret(
     required(
       option<string>(
-        'a URL that begins with postgres://, with "/", "?" and "#" in its password written as %2F, %3F and %23',
+        'postgres://user@host:5432/database with one host, a port of at most 65535, an IPv6 address in [ ], an sslmode of PostgreSQL, and "/", "?" and "#" of its password written as %2F, %3F and %23',
         (given) => typeof given === "string" && isPostgresUrl(given),
       ),
     ),

@@ -66,14 +66,21 @@ describe.skipIf(noPostgres)("a database that fails", () => {
       expect(inspect(error, { depth: 20, showHidden: true })).not.toMatch(/s3cret-word|correct-horse/);
     });
 
-    test.each(["", "mysql://db/work", "postgres://[/work", "/run/postgres", 5, { password: secret }])(
-      "the option url with %j",
-      (url) => {
-        expect(() => openJournal({ url: url as string })).toThrow(
-          expect.objectContaining({ code: "option_invalid", message: expect.not.stringContaining(secret) as string }),
-        );
-      },
-    );
+    test.each([
+      "",
+      "postgres://db1:5432,db2:5432/work",
+      "postgres://db:99999/work",
+      "postgres://db/work?sslmode=on",
+      "mysql://db/work",
+      "postgres://[/work",
+      "/run/postgres",
+      5,
+      { password: secret },
+    ])("the option url with %j", (url) => {
+      expect(() => openJournal({ url: url as string })).toThrow(
+        expect.objectContaining({ code: "option_invalid", message: expect.not.stringContaining(secret) as string }),
+      );
+    });
 
     test("a user without rights on the schema, or without the right to make one", async () => {
       const schema = "not_ours";

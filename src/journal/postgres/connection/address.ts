@@ -1,3 +1,14 @@
+/** What `pg` knows; it takes another word for none. */
+const SSL_MODES: ReadonlySet<string> = new Set([
+  "disable",
+  "allow",
+  "prefer",
+  "require",
+  "verify-ca",
+  "verify-full",
+  "no-verify",
+]);
+
 /** How a URL of PostgreSQL begins. */
 export const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
 
@@ -7,7 +18,8 @@ export const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
  */
 export function isPostgresUrl(text: string): boolean {
   const url = POSTGRES_URL.test(text) ? URL.parse(text.replace("@/", "@host/")) : null;
-  return url?.hash === "" && !`${url.pathname}${url.search}`.includes("@");
+  if (url?.hash !== "" || `${url.pathname}${url.search}`.includes("@")) return false;
+  return url.searchParams.getAll("sslmode").every((mode) => SSL_MODES.has(mode));
 }
 
 /** The database of a URL as errors, logs and printed commands name it: without the password and without the query. */

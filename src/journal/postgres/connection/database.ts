@@ -8,7 +8,7 @@ import { loadPg } from "./load-pg.ts";
 import { makeTables } from "../tables/tables.ts";
 import type { POSTGRES_JOURNAL_RULES } from "../postgres-options.ts";
 import { inTransaction, Undone } from "./transaction.ts";
-import { codeOf, faultOf, storeError, unavailable, unknownOutcome } from "./store-error.ts";
+import { codeOf, faultOf, storeError, unavailable, unknownOutcome, unreachable } from "./store-error.ts";
 
 export type DatabaseOptions = Resolved<typeof POSTGRES_JOURNAL_RULES>;
 
@@ -156,9 +156,12 @@ export class Database {
 
   async #once<Value>(work: (client: PoolClient) => Promise<Value>): Promise<Value> {
     const pool = await (this.#pool ??= this.#open());
-    const client = await pool.connect().catch((error: unknown) => {
-      throw new Undone(error);
-    });
+    // It throws where a file that the URL names is missing.
+    const client = await Promise.resolve()
+      .then(() => pool.connect())
+      .catch((error: unknown) => {
+        throw new Undone(error);
+      });
     let isBroken = true;
     try {
       const value = await work(client);
@@ -189,7 +192,7 @@ export class Database {
         if (fault === "refused") {
           const told = storeError(cause, this.where);
           // What has no code of PostgreSQL's is TLS, or the files that the URL names for it.
-          throw told === cause && error instanceof Undone ? unavailable(this.where, 0, cause) : told;
+          throw told === cause && error instanceof Undone ? unreachable(this.where, cause) : told;
         }
         if (unlessBlocked && BLOCKED.has(codeOf(cause))) throw new Blocked("", { cause });
         const isUndone = error instanceof Undone || fault === "later";

@@ -23,6 +23,8 @@ const LOST: ReadonlySet<string> = new Set(["08", "57P01", "57P02", "57P03", "57P
 
 /** Text by which `pg` itself, without a code, tells of a connection. */
 const OF_CONNECTION = /connection|timeout|not queryable|cannot connect/i;
+/** The server has no TLS, or is none of PostgreSQL. That does not pass by itself. */
+const OF_TLS = /support SSL|an SSL connection/;
 
 /** A table or a column is missing, or a table is there already. */
 const NO_TABLE: ReadonlySet<string> = new Set(["42P01", "42703", "42P07"]);
@@ -44,9 +46,14 @@ const SYSTEM_ERRORS: ReadonlySet<string> = new Set([
 export function faultOf(error: unknown): Fault {
   const code = codeOf(error);
   if (code === undefined)
-    return error instanceof Error && OF_CONNECTION.test(error.message) && !PortcullisError.is(error)
+    return error instanceof Error &&
+      OF_CONNECTION.test(error.message) &&
+      !OF_TLS.test(error.message) &&
+      !PortcullisError.is(error)
       ? "lost"
       : "refused";
+  // A file that the URL names; of a socket it is the server that is not there.
+  if (code === "ENOENT" && (error as NodeJS.ErrnoException).syscall === "open") return "refused";
   if (LATER.has(code)) return "later";
   return LOST.has(code) || LOST.has(code.slice(0, 2)) || SYSTEM_ERRORS.has(code) ? "lost" : "refused";
 }
@@ -63,6 +70,15 @@ export function unavailable(where: string, waitedMs: number, cause: unknown): Po
   return new PortcullisError(
     "journal_unavailable",
     `The journal ${where} cannot be used${waited} (${sentenceOf(cause)}). Nothing of this is half done. Check that the database runs and answers, or give it longer with unavailableMs.`,
+    { cause },
+  );
+}
+
+/** For what fails before PostgreSQL is spoken: TLS, a certificate, a file that the URL names. */
+export function unreachable(where: string, cause: unknown): PortcullisError {
+  return new PortcullisError(
+    "journal_unavailable",
+    `No connection to the journal ${where} can be made as its URL asks (${sentenceOf(cause)}). Check sslmode and the certificate files of the URL, and that the server offers TLS.`,
     { cause },
   );
 }
