@@ -19,7 +19,7 @@ export function fileName(flag: string, text: string): string {
 export function readText(flag: string, path: string): string {
   requireFile(flag, path);
   try {
-    const text = readFileSync(path, "utf8");
+    const text = readFileSync(path, "utf8").replace(/^\ufeff/, "");
     if (text.trim() !== "") return text;
   } catch (error) {
     const why = error instanceof Error && "code" in error ? String(error.code) : String(error);
@@ -47,9 +47,9 @@ export function readAnswerSchema(flag: string, path: string): Schema {
 
 /** Reads the JSON Schema of a file, as a schema of what a program returns. */
 export function readResultSchema(flag: string, path: string): Schema {
-  requireFile(flag, path);
+  const text = readText(flag, path);
   try {
-    return jsonSchema(JSON.parse(readFileSync(path, "utf8")) as JsonSchema);
+    return jsonSchema(JSON.parse(text) as JsonSchema);
   } catch (error) {
     throw new Failure(EXIT.usage, `${flag} ${path}: ${causeOf(error)}. Give a file with a JSON Schema.`);
   }
@@ -57,8 +57,9 @@ export function readResultSchema(flag: string, path: string): Schema {
 
 /** Reads a table of prices. */
 export function readPriceFile(flag: string, path: string): PriceTable {
+  const text = readText(flag, path);
   try {
-    return readPrices(JSON.parse(readFileSync(path, "utf8")));
+    return readPrices(JSON.parse(text));
   } catch (cause) {
     throw new Failure(EXIT.usage, `${flag}: ${path} cannot be used: ${(cause as Error).message}`, { cause });
   }

@@ -102,7 +102,7 @@ function textOf(file: string, named: string): string {
   if (!found.isFile()) throw wrong(`${named} is not a regular file. Name one.`);
   if (found.size > FILE_BYTES)
     throw wrong(`${named} has ${found.size} bytes, at most ${FILE_BYTES} are allowed. Let the tools read the data.`);
-  return readFileSync(file, "utf8");
+  return readFileSync(file, "utf8").replace(/^\ufeff/, "");
 }
 
 function parse(path: string, text: string): unknown {

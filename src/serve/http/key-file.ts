@@ -68,7 +68,7 @@ function change(path: string, to: (keys: Written["keys"]) => Written["keys"]): v
 function read(path: string): Written | undefined {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readFileSync(path, "utf8").replace(/^\ufeff/, "");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

@@ -124,7 +124,7 @@ export function tokenKeys(token: string, tenant: string): Keys {
 export function parseKeys(place: string, written: string): Keys {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(written);
+    parsed = JSON.parse(written.replace(/^\ufeff/, ""));
   } catch (error) {
     throw invalid(place, `it is not JSON${positionIn(error)}: expected { "keys": [ … ] }`);
   }

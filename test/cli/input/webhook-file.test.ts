@@ -18,6 +18,10 @@ test("the list of a file is what createServer takes", () => {
   expect(read(JSON.stringify(hooks))).toEqual(hooks);
 });
 
+test("a byte order mark before the list is no part of it", () => {
+  expect(read("\ufeff[]")).toEqual([]);
+});
+
 test.each(["{", "", '{"url":1}', '"hunter2"', '[{"secret":"hunter2"'])(
   "a file with %j is refused without what is in it",
   (text) => {
