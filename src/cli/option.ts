@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import { optionError } from "../errors.ts";
 
 /** The options of a command: the flags of each, with its description, or with all that is declared of it. */
 export type OptionTable = Readonly<Record<string, string | Declared<unknown>>>;
@@ -42,6 +43,12 @@ export function reading<Value>(description: string, read: Reader<Value>): Declar
   return { description, apply: (option) => readBy(option, read) };
 }
 
+/** A script passes an empty text for a variable that is not set. */
+const notEmpty: Reader<string> = (flag, text) => {
+  if (text === "") throw optionError(flag, "a value that is not empty", text);
+  return text;
+};
+
 /** An option with a default, which the help tells. */
 export function defaulting<Value>(description: string, value: Value, read?: Reader<Value>): Declared<Value> {
   return { description, apply: (option) => readBy(option, read).default(value) };
@@ -49,7 +56,7 @@ export function defaulting<Value>(description: string, value: Value, read?: Read
 
 /** An option that has to be given. */
 export function mandatory<Value = string>(description: string, read?: Reader<Value>): Declared<Value> {
-  return { description, apply: (option) => readBy(option, read).makeOptionMandatory() };
+  return { description, apply: (option) => readBy(option, read ?? notEmpty).makeOptionMandatory() };
 }
 
 function readBy(option: Option, read: Reader<unknown> | undefined): Option {
@@ -70,20 +77,20 @@ export function collecting<Value>(
 
 /** A list of what is read, or of the texts. */
 export function repeatable<Value = string>(description: string, read?: Reader<Value>): Declared<readonly Value[]> {
-  const readOne = read ?? ((_, text) => text as Value);
+  const readOne = read ?? (notEmpty as Reader<Value>);
   return collecting<readonly Value[]>(description, [], (flag, text, before) => [...before, readOne(flag, text)]);
 }
 
 /** An option that the help leaves out. */
 export function hidden(): Declared<string | undefined> {
-  return { description: "", apply: (option) => option.hideHelp() };
+  return { description: "", apply: (option) => readBy(option, notEmpty).hideHelp() };
 }
 
 /** The options of a table, for commander. */
 export function optionsOf(table: OptionTable): readonly Option[] {
   return Object.entries(table).map(([flags, declared]) =>
     typeof declared === "string"
-      ? new Option(flags, declared)
+      ? readBy(new Option(flags, declared), flags.includes("<") ? notEmpty : undefined)
       : declared.apply(new Option(flags, declared.description)),
   );
 }
