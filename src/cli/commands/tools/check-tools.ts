@@ -114,7 +114,9 @@ function effectOf({ annotations: { readOnlyHint, idempotentHint } }: UnassignedT
 }
 
 function lineOf(tool: UnassignedTool): string {
-  return `${JSON.stringify(tool.original)}: { "allowedCallers": ["programmatic"], "effect": "${effectOf(tool)}" }`;
+  const effect = effectOf(tool);
+  const approval = effect === "read" ? "" : ', "approval": "always"';
+  return `${JSON.stringify(tool.original)}: { "allowedCallers": ["programmatic"], "effect": "${effect}"${approval} }`;
 }
 
 function allowOf(tool: UnassignedTool): string {
