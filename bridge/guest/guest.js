@@ -120,18 +120,6 @@
   const typedArrayLength = uncurry(getOwnPropertyDescriptor(typedArray, "length").get);
   const toTime = uncurry(Date.prototype.getTime);
 
-  defineProperty(JSON, "parse", {
-    value: (text, reviver) => {
-      if (typeof text === "object" && text !== null && !instanceOf(RealString, text))
-        throw new RealSyntaxError(
-          "JSON.parse takes a text, and was given a value that is no text. Results of tools are values already: use them as they are.",
-        );
-      return parse(text, reviver);
-    },
-    configurable: true,
-    writable: true,
-  });
-
   const nothing = () => {};
 
   /** A fulfilled promise, to run a function as the next microtask. */
@@ -1433,6 +1421,10 @@
 
   const { parse: exactJson } = {
     parse(text, reviver) {
+      if (typeof text === "object" && text !== null && !instanceOf(RealString, text))
+        throw new RealSyntaxError(
+          "JSON.parse takes a text, and was given a value that is no text. Results of tools are values already: use them as they are.",
+        );
       const source = RealString(text);
       if (execute(/\d{16}/, source) === null) return parse(source, reviver);
       return parse(source, function (key, value, context) {

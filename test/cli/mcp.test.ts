@@ -93,8 +93,8 @@ describe("portcullis tools --mcp", () => {
       /raw\.echo +reads +"echo": \{ "allowedCallers": \["programmatic"\], "effect": "read" \} +--allow raw\.echo=read/,
     );
     const malformed = await portcullis(["tools", "--mcp", started("malformed", POLICY), "--check"]);
-    expect(malformed.stdout).toContain("1 tool may be called.");
-    expect(malformed.stdout).toContain('raw: "no-schema" is left out');
+    expect(malformed.stdout).toContain("3 tools may be called.");
+    expect(malformed.stdout).toContain('raw: "no-object" is left out');
     const { stdout: json } = await portcullis(["tools", "--mcp", reached(), "--check", "--json"]);
     expect(JSON.parse(json)).toMatchObject({
       tools: [],

@@ -54,7 +54,7 @@ const toolParts = fc.record({
     () => ({ rows: [1, 2, 3] }),
     () => undefined,
     async () => "later",
-    () => 5n,
+    () => Symbol("5"),
     () => {
       throw new Error("failed");
     },

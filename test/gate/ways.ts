@@ -88,7 +88,7 @@ export const REFUSED: readonly [string, Way][] = [
 export const FAILED: readonly [string, Way][] = [
   ["handler_failed", { tool: { handler: explode } }],
   ["handler_failed", { tool: { handler: async () => explode() } }],
-  ["handler_failed", { tool: { handler: () => 5n } }],
+  ["handler_failed", { tool: { handler: () => Symbol("5") } }],
   ["handler_failed", { tool: { handler: () => circular } }],
   [
     "handler_failed",

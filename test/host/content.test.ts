@@ -93,7 +93,7 @@ describe("content of a handler", () => {
   });
 
   test("what is for people and has no JSON form any more fails the call, and not the program", async () => {
-    const once = { asked: 0, toJSON: () => (once.asked++ === 0 ? "shown" : 1n) };
+    const once = { asked: 0, toJSON: () => (once.asked++ === 0 ? "shown" : () => 1) };
     await using runtime = await start(() => content({ value: 1, display: once }));
     const { outcome } = await runtime.execute("return await tools.chart({}).catch(({ code }) => code);");
     expect(outcome).toEqual({ type: "completed", value: "handler_failed" });
@@ -245,7 +245,7 @@ describe("content of a handler that has failed", () => {
   test.each<[string, unknown, object, string]>([
     ["too large", "x".repeat(5000), { resultBytes: 1000 }, "result_too_large"],
     ["too many values", Array(100).fill(1), { resultValues: 50 }, "result_too_large"],
-    ["no JSON", 3n, {}, "handler_failed"],
+    ["no JSON", () => 3, {}, "handler_failed"],
     ["more than totalBytes leaves", "x".repeat(50_000), { totalBytes: 60_000 }, "result_over_budget"],
     ["of parts that are too large", 1, { partBytes: 8 }, "result_too_large"],
   ])("a value that is %s fails the call without it", async (_, value, limits, code) => {

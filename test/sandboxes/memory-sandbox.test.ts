@@ -8,6 +8,7 @@ import { sandboxContract } from "./contract.ts";
 sandboxContract(createMemorySandbox, { ends: "what yields" });
 
 test("programs run under the fake timers of a host's test", async () => {
+  // oxlint-disable-next-line no-restricted-properties -- what a host's own tests do
   vi.useFakeTimers({ toFake: ["setTimeout", "setInterval", "setImmediate"] });
   try {
     await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });

@@ -45,7 +45,7 @@ export function jsonForm(value: object, room: IteratorRoom): unknown {
       ? Object.fromEntries(entries as [PropertyKey, unknown][])
       : entries;
   }
-  if (types.isSet(value)) return [...(value as Set<unknown>)];
+  if (types.isSet(value)) return [...value];
   if (isNumbers(value)) return Array.from(value);
   if (value instanceof URLSearchParams) return value.toString();
   if (isIterator(value)) return readIterator(value, room);

@@ -225,7 +225,7 @@ test.each([...Object.entries(BAD_ENDS), ["has no return", undefined] as const])(
 
 test("a `return` that throws when it is read is left like any other", async () => {
   const iterator = {
-    next: () => ({ done: false, value: 5n }),
+    next: () => ({ done: false, value: explode }),
     get return() {
       return explode();
     },

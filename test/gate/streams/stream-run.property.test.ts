@@ -115,7 +115,7 @@ async function play(clock: ManualClock, steps: readonly Step[], played: readonly
         } else if (next === "item too large") yield { text: "x".repeat(1_100_000) };
         else if (next === "item that is invalid") yield { check: "fails" };
         else if (next === "item whose check throws") yield { check: "throws" };
-        else if (next === "item that is no JSON") yield { number: 5n };
+        else if (next === "item that is no JSON") yield { number: () => 5 };
         else if (next === "wait") await Promise.race([new Promise<void>((go) => waiting.push(go)), untilAborted]);
         else if (next === "never") await untilAborted;
         else {

@@ -180,7 +180,7 @@ const FAULTS: readonly [string, string, Partial<Tool>, () => Items, Partial<Sess
     { streamBytes: 10 },
     "streamBytes",
   ],
-  ["an item that is no JSON", "handler_failed", {}, () => [1, 5n], {}, "t failed"],
+  ["an item that is no JSON", "handler_failed", {}, () => [1, () => 5], {}, "t failed"],
   ["an item that is a promise", "handler_failed", {}, () => [1, Promise.resolve(2)], {}, "t failed"],
   ["an error that tells the caller", "handler_failed", {}, tellsAfterOne, {}, "No such customer"],
   ["a value that is returned, not yielded", "handler_failed", {}, returnsAfterOne, {}, "t failed"],

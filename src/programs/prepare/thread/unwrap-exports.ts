@@ -10,7 +10,7 @@ const DECLARING = /^(?:abstract|async|class|const|declare|enum|function|interfac
  * tokens, so that it may be used on TypeScript.
  */
 export function unwrapExports(code: string, options: Options): string {
-  if (!/export|import\s+type/.test(code)) return code;
+  if (!/export|import/.test(code)) return code;
   const tokens = readTokens(code, options);
   if (tokens === undefined) return code;
   const edits: { readonly start: number; readonly end: number; readonly text: string }[] = [];
