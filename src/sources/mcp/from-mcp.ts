@@ -325,7 +325,7 @@ export class McpSource implements AsyncDisposable {
         : cause instanceof ConnectionLost || cause instanceof MalformedMessage
           ? cause.message
           : undefined;
-    const how = detail === undefined ? "" : ` (${this.#text.quote(detail, QUOTED_BYTES)})`;
+    const how = detail === undefined ? "" : ` (${this.#text.quote(detail.replace(/\.$/, ""), QUOTED_BYTES)})`;
     return new PortcullisError("source_unavailable", `MCP server "${this.name}": it ${what}${how}.${said}`, { cause });
   }
 
