@@ -811,6 +811,8 @@
     }
   }
 
+  const DATA_ONLY = "JSON holds data only.";
+
   /** Whether `encode` is at work. */
   let encoding = false;
 
@@ -818,14 +820,16 @@
    * JSON text of a value, or undefined for undefined. What JSON would leave out or empty silently is converted (Map, Set,
    * Error, typed arrays, iterators if `readsIterators`) or refused with a sentence that begins with `what`. `notes`
    * receives a sentence about each other change. Without `notes` what they would be about is refused: to a tool, null may
-   * stand for an absent field.
+   * stand for an absent field. If `marks` is set, a text in brackets stands for each part that is refused, or changed.
    */
-  function encode(root, what, notes, readsIterators) {
-    const flat = flatText(root);
+  function encode(root, what, notes, readsIterators, marks) {
+    const flat = marks ? undefined : flatText(root);
     if (flat !== undefined) return flat;
     let top = null;
     let size = 0;
+    let mark = "";
     const refuse = (thing, advice, tool) => {
+      mark = advice === DATA_ONLY ? `[${thing}]` : `[${thing}: ${advice}]`;
       throw new ValueError("value_not_json", `${what} ${thing}${path(top)}: ${advice}`, tool);
     };
     const refuseAt = (key, value, thing, advice) => {
@@ -860,7 +864,8 @@
           depth += 1;
         }
         if (depth >= DEPTH) refuse(`a value nested more than ${DEPTH} levels deep`, "flatten it.");
-        top.value = toPlain(value, refuse, readsIterators ? refuseSize : undefined);
+        const plain = toPlain(value, refuse, readsIterators ? refuseSize : undefined);
+        top.value = marks && plain === value && !isArray(value) ? readable(value) : plain;
         return top.value;
       }
       if (type === "number") {
@@ -874,7 +879,7 @@
         return RealString(value);
       }
       if (type === "bigint") refuseAt(key, value, "a BigInt", "turn it into a Number or a String first.");
-      if (type === "function" || type === "symbol") refuseAt(key, value, `a ${type}`, "JSON holds data only.");
+      if (type === "function" || type === "symbol") refuseAt(key, value, `a ${type}`, DATA_ONLY);
       // JSON.stringify has asked the date for its text already.
       if (value === null && this[key] !== null && instanceOf(RealDate, this[key])) {
         if (notes === undefined) refuseAt(key, value, "an invalid date", "JSON has no such date.");
@@ -882,11 +887,23 @@
       }
       return value;
     };
+    const replaceMarked = function (key, value) {
+      const place = top;
+      try {
+        if (typeof value === "bigint" || instanceOf(RealRegExp, value)) return RealString(value);
+        if (typeof value === "number" && !isFiniteNumber(value)) return `[${value}]`;
+        return apply(replace, this, [key, value]);
+      } catch (error) {
+        if (!instanceOf(ValueError, error) || error.code === TOO_LARGE) throw error;
+        top = place;
+        return mark;
+      }
+    };
     const outer = encoding;
     encoding = true;
     let text;
     try {
-      text = stringify(root, replace);
+      text = stringify(root, marks ? replaceMarked : replace);
     } finally {
       encoding = outer;
     }
@@ -897,6 +914,19 @@
         `${what} ${utf8Length(text)} bytes of JSON, at most ${allowed} can be passed on. Select, aggregate or count first.`,
       );
     return text;
+  }
+
+  /** The fields of an object, with a mark for each that throws when it is read. */
+  function readable(object) {
+    const copy = create(null);
+    const names = keys(object);
+    for (let index = 0; index < names.length; index += 1)
+      try {
+        copy[names[index]] = object[names[index]];
+      } catch {
+        copy[names[index]] = "[a getter that throws]";
+      }
+    return copy;
   }
 
   /** Bytes of a text that holds no half characters. */
@@ -976,7 +1006,7 @@
     }
     if (tag === "URL" || tag === "URLSearchParams") return RealString(value);
     // Of a WeakMap, an ArrayBuffer or an Intl.NumberFormat, JSON would keep nothing without saying so.
-    if (keys(value).length === 0) refuse(`an object of the class ${shorten(tag, 64)}`, "JSON holds data only.");
+    if (keys(value).length === 0) refuse(`an object of the class ${shorten(tag, 64)}`, DATA_ONLY);
     return value;
   }
 
@@ -1195,13 +1225,23 @@
     return type === "string" ? stringify(value) : preview(value);
   }
 
+  /** JSON of what a value has of it, and marks for the rest. */
+  function encodeShown(value) {
+    try {
+      return encode(value, "It holds", undefined, false, false);
+    } catch (error) {
+      if (instanceOf(ValueError, error) && error.code === TOO_LARGE) throw error;
+      return encode(value, "It holds", undefined, false, true);
+    }
+  }
+
   function preview(value) {
     try {
       if (instanceOf(RealError, value)) return `${RealString(value.name)}: ${RealString(value.message)}`;
       if (typeof value === "bigint") return `${RealString(value)}n`;
       if (typeof value === "function") return `[function ${value.name}]`;
-      if (typeof value === "object" && value !== null)
-        return encode(value, "It holds", newList(), false) ?? "undefined";
+      if (instanceOf(RealRegExp, value)) return RealString(value);
+      if (typeof value === "object" && value !== null) return encodeShown(value) ?? "undefined";
       return RealString(value);
     } catch (error) {
       return instanceOf(ValueError, error) ? `[not printable: ${error.message}]` : "[not printable]";

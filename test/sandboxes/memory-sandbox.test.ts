@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { iterate, openGuest } from "../support/guests.ts";
-import { echo } from "../support/tools.ts";
+import { echo, tool } from "../support/tools.ts";
 import { sandboxContract } from "./contract.ts";
 
 sandboxContract(createMemorySandbox, { ends: "what yields" });
@@ -79,4 +79,25 @@ test.each([
 ])("what fails says why: %s", async (program, words) => {
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   expect((await runtime.execute(program)).output.text).toContain(words);
+});
+
+test.each([
+  [
+    "const a = { id: 71 }; a.self = a; console.log('row', a)",
+    'row {"id":71,"self":"[a value that contains itself: build a copy without the cycle.]"}',
+  ],
+  ["console.log({ id: 71, toText() {} })", '{"id":71,"toText":"[a function]"}'],
+  ["console.log({ re: /x/g, id: 71 }, /y/)", '{"re":"/x/g","id":71} /y/'],
+  [
+    "console.log([71, Symbol('s'), 5n, NaN, new Date(NaN)])",
+    '[71,"[a symbol]","5","[NaN]","[an invalid date: JSON has no such date.]"]',
+  ],
+  [
+    "console.log({ id: 71, get x() { throw new Error('no') }, w: new WeakMap() })",
+    '{"id":71,"x":"[a getter that throws]","w":"[an object of the class WeakMap]"}',
+  ],
+  ["console.log({ id: 71, n: tools.t({}) })", '{"id":71,"n":"[the promise of tools.t(…): did you forget await?]"}'],
+])("what is printed has all that JSON can hold, and marks for the rest: %s", async (program, text) => {
+  await using runtime = await createRuntime({ tools: [tool("t", () => 1)], sandbox: createMemorySandbox() });
+  expect((await runtime.execute(program)).output.text).toContain(text);
 });

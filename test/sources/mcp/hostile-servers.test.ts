@@ -275,7 +275,7 @@ test.each(
     [
       ["dies-at-once", {}, "it cannot be reached, or broke off (exit code 7)."],
       ["half-dead", {}, "it cannot be reached, or broke off (exit code 4)."],
-      ["no-list", {}, "it sent an answer that breaks the protocol (Its list of tools is no list.)."],
+      ["no-list", {}, "it sent an answer that breaks the protocol (Its list of tools is no list)."],
       ["plain", { protocol: "2026-07-28" }, "it does not speak the protocol: "],
       ["silent-from-the-start", { connectTimeoutMs: 100 }, "did not list its tools within 100 ms"],
       ["only-garbage", { connectTimeoutMs: 5000 }, "did not list its tools within 5000 ms. It wrote: "],
@@ -290,7 +290,7 @@ test.each(
 });
 
 test.each<readonly [string, object, string]>([
-  ["no-list", {}, "it sent an answer that breaks the protocol (Its list of tools is no list.)."],
+  ["no-list", {}, "it sent an answer that breaks the protocol (Its list of tools is no list)."],
   ["plain", { protocol: "2026-07-28" }, "it does not speak the protocol: "],
 ])("a server over HTTP that does not come to a list is refused with a sentence: %s", async (mode, more, message) => {
   await expect(fromMcp({ ...(await servedRaw(mode)), ...more }, READ)).rejects.toMatchObject({
