@@ -45,7 +45,7 @@ export const ERROR_CODES = {
     "The queue of a fleet cannot be used: its package is missing, or its tables cannot be made. The message says which.",
   journal_locked: "Another process has kept the journal locked for too long. Nothing was written.",
   journal_unavailable:
-    "The database of the journal cannot be reached, refuses the user, or has taken too long. Nothing is half done.",
+    "The database or the disk of the journal cannot be reached, refuses, or has taken too long. Nothing is half done.",
   journal_full: "The journal's disk is full. Nothing was written.",
   journal_corrupt: "The journal's file is damaged. The message says what is wrong.",
   journal_gone: "The journal's file was deleted or replaced while it was open. Nothing was written.",

@@ -9,7 +9,7 @@ const FAULTS: ReadonlyMap<number, (file: string, cause: Error) => PortcullisErro
   [3, readOnly],
   [8, readOnly],
   [14, readOnly],
-  [10, corrupt],
+  [10, notReached],
   [11, corrupt],
   [26, corrupt],
   [13, full],
@@ -36,6 +36,12 @@ function locked(file: string, cause: Error): PortcullisError {
 function readOnly(file: string, cause: Error): PortcullisError {
   const message = `The journal ${file} cannot be opened or written (${cause.message}). Check the owner and the mode of the file and its folder.`;
   return new PortcullisError("journal_read_only", message, { cause });
+}
+
+/** The disk, its quota or a limit of the process has refused: the file may be whole. */
+function notReached(file: string, cause: Error): PortcullisError {
+  const message = `The journal ${file} cannot be read or written (${cause.message}). Look at its disk, its quota and the limit of file sizes (ulimit -f), and try again. \`portcullis journal check\` tells whether it is whole.`;
+  return new PortcullisError("journal_unavailable", message, { cause });
 }
 
 function corrupt(file: string, cause: Error): PortcullisError {

@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSqliteJournal } from "portcullis";
 import { expect, test } from "vitest";
+import { testOfAll } from "../../support/all-tests.ts";
 import { header } from "../records.ts";
 
 test("a journal whose file is moved away takes no records, until it is put back", async () => {
@@ -54,5 +56,25 @@ test("a journal whose log another process has begun anew writes nothing into the
   const before = readFileSync(path);
   await expect(journal.create(header("e2"))).rejects.toMatchObject({ code: "journal_gone" });
   expect(readFileSync(path).equals(before)).toBe(true);
+  rmSync(folder, { recursive: true });
+});
+
+testOfAll("a journal whose file may not grow is not said to be damaged, and has what it took", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-limit-"));
+  const path = join(folder, "journal.db");
+  const fill = `import { createSqliteJournal } from "portcullis";
+    import { header } from "./test/journal/records.ts";
+    const journal = createSqliteJournal({ path: ${JSON.stringify(path)} });
+    try {
+      for (let n = 0; ; n += 1) await journal.create(header("e" + n));
+    } catch ({ code }) {
+      process.stdout.write(code);
+    }`;
+  const node = `"${process.execPath}" --conditions=portcullis-source --input-type=module`;
+  const { stdout } = spawnSync("sh", ["-c", `ulimit -f 400; exec ${node}`], { input: fill, encoding: "utf8" });
+  expect(stdout).toBe("journal_unavailable");
+  using journal = createSqliteJournal({ path });
+  expect(await Array.fromAsync(journal.check?.() ?? [])).toEqual([]);
+  expect(await journal.find("e0")).toMatchObject({ records: 1 });
   rmSync(folder, { recursive: true });
 });
