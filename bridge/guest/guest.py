@@ -1985,9 +1985,7 @@ def describe_fault(error, program):
         message = message or next((words for kind, words in SILENT_ERRORS.items() if isinstance(reported, kind)), "")
         others = count_leaves(error) - 1
         more = f" (and {others} more {'error' if others == 1 else 'errors'} at the same time)" if others > 0 else ""
-        notes = [note for note in getattr(reported, "__notes__", ()) if isinstance(note, str)]
-        causes = [f"(caused by {type(cause).__name__}: {cause})" for cause in causes_of(reported)]
-        fault["message"] = ends_of(ADDRESS.sub("", " ".join([message + more, *notes, *causes])), 8192)
+        fault["message"] = ends_of(ADDRESS.sub("", " ".join([message + more, *words_added_to(reported)])), 8192)
         code, tool = getattr(reported, "code", None), getattr(reported, "tool", None)
         # Only the guest itself may report TOO_LARGE, because that ends a program as stopped, not as failed.
         if isinstance(code, str) and (code != TOO_LARGE or refused) and not isinstance(reported, SystemExit):
@@ -2007,6 +2005,15 @@ def describe_fault(error, program):
     except Exception:
         fault["message"] = fault["message"] or "The program raised an error that cannot be read."
     return fault
+
+
+def words_added_to(error):
+    """An error's notes and causes. Those that cannot be read are left out, so that its own message stays."""
+    try:
+        notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, str)]
+        return [*notes, *(f"(caused by {type(cause).__name__}: {cause})" for cause in causes_of(error))]
+    except Exception:
+        return []
 
 
 def causes_of(error):

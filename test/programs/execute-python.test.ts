@@ -50,6 +50,21 @@ except ToolError as error:
 
   test.each([
     ["a = 1\nreturn a +", { name: "SyntaxError", code: "syntax", line: 2, excerpt: "return a +" }],
+    [
+      "try:\n    int('x')\nexcept ValueError as e:\n    raise RuntimeError('no config') from e",
+      { message: "no config (caused by ValueError: invalid literal for int() with base 10: 'x')" },
+    ],
+    ["e = ValueError('bad row')\ne.add_note('row 17')\nraise e", { message: "bad row row 17" }],
+    [
+      "class E(Exception):\n    def __str__(self):\n        raise RuntimeError('no')\nraise ValueError('a') from E()",
+      { name: "ValueError", line: 4 },
+    ],
+    ["e = ValueError('a')\ne.__notes__ = 5\nraise e", { name: "ValueError", message: "a", line: 3 }],
+    ["import tools", { message: expect.stringContaining("`tools` is there already") as string }],
+    [
+      "import json\nreturn json.loads([])",
+      { message: expect.stringContaining("Results of tools are values already") as string },
+    ],
     ["if True:\nreturn 1", { name: "IndentationError", code: "syntax", line: 2, column: 1, excerpt: "return 1" }],
     ["rows = {}\nreturn rows['x']", { name: "KeyError", message: "'x'", line: 2, column: 8 }],
     ["def f(row):\n    return row.id\nf(3)", { name: "AttributeError", line: 2, column: 12, excerpt: "return row.id" }],
