@@ -64,9 +64,9 @@ function within(maxBytes: number | undefined, reader: () => TextReader): Boundin
     transform(chunk, controller) {
       if (bounding) return bounding.transform?.(chunk, controller);
       blank.add(chunk);
-      if (blank.bytes > TEXT_BYTES)
-        throw new ReplyTooLarge(`The reply begins with more than ${TEXT_BYTES} bytes of nothing.`);
       const first = chunk.find((byte) => !BLANKS.has(byte));
+      if (first === undefined && blank.bytes > TEXT_BYTES)
+        throw new ReplyTooLarge(`The reply begins with more than ${TEXT_BYTES} bytes of nothing.`);
       if (first === undefined) return undefined;
       bounding = BEGINS_DOCUMENT.has(first)
         ? wholeWithin(maxBytes ?? TEXT_BYTES, reader)
