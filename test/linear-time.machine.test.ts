@@ -13,6 +13,7 @@ import { cleanText } from "../src/output/clean-text.ts";
 import { hintFor } from "../src/output/hint.ts";
 import { findNamed } from "../src/redaction/named-secrets.ts";
 import { findKeys } from "../src/redaction/private-keys.ts";
+import { exactJson } from "../src/values/json/exact-json.ts";
 import { cutMiddle } from "../src/values/cut-middle.ts";
 import { stubOf } from "../src/output/large-value.ts";
 import { UNSHOWN } from "./models/converse.ts";
@@ -127,6 +128,11 @@ const FITTING: Readonly<Record<string, string>> = {
 };
 
 const CASES: Readonly<Record<string, Case>> = {
+  "JSON of a source with a long number behind many values": text(
+    (size) => `[${'"\\"",'.repeat(size)}${"1234567890123456789, ".repeat(size)}1]`,
+    exactJson,
+    200_000,
+  ),
   "messages that a conversation's user has said in a row": {
     size: 6000,
     make: (n) =>

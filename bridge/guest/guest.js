@@ -88,7 +88,6 @@
   const RealUint8Array = Uint8Array;
   const RealString = String;
   const RealBigInt = BigInt;
-  const { isSafeInteger } = Number;
   const RealFunction = Function;
   const AsyncFunction = (async () => {}).constructor;
   const instanceOf = uncurry(Function.prototype[Symbol.hasInstance]);
@@ -96,6 +95,7 @@
   const slice = uncurry(String.prototype.slice);
   const charCodeAt = uncurry(String.prototype.charCodeAt);
   const split = uncurry(String.prototype.split);
+  const replaceAll = uncurry(String.prototype.replaceAll);
   const padEnd = uncurry(String.prototype.padEnd);
   const execute = uncurry(RegExp.prototype.exec);
   const then = uncurry(Promise.prototype.then);
@@ -1453,10 +1453,14 @@
     return sum >>> 0;
   }
 
-  /** A whole number as the host gives it in results: the text of its digits, if no double holds it. */
-  function integerOf(number, digits) {
-    if (execute(/^-?\d{16,400}$/, digits) === null) return number;
-    return RealString(number) === digits && RealBigInt(number) === RealBigInt(digits) ? number : digits;
+  /** A string, or a whole number of so many digits that stands for a value. */
+  const stringsAndIntegers = /"[^"\\]*(?:\\[^][^"\\]*)*"?|(?<![\d.eE+-])-?[1-9]\d{15,400}(?![\d.eE]|\s*:)/g;
+
+  /** A part of JSON, in which a whole number is written as the host gives it in results: as the text of its digits, if no double holds it. */
+  function exactPart(part) {
+    if (part[0] === '"') return part;
+    const number = +part;
+    return RealString(number) === part && RealBigInt(number) === RealBigInt(part) ? part : `"${part}"`;
   }
 
   const { parse: exactJson } = {
@@ -1466,12 +1470,8 @@
           "JSON.parse takes a text, and was given a value that is no text. Results of tools are values already: use them as they are.",
         );
       const source = RealString(text);
-      if (execute(/\d{16}/, source) === null) return parse(source, reviver);
-      return parse(source, function (key, value, context) {
-        const isLong = typeof value === "number" && !isSafeInteger(value) && context?.source !== undefined;
-        const exact = isLong ? integerOf(value, context.source) : value;
-        return typeof reviver === "function" ? apply(reviver, this, [key, exact, context]) : exact;
-      });
+      const exact = execute(/\d{16}/, source) === null ? source : replaceAll(source, stringsAndIntegers, exactPart);
+      return parse(exact, reviver);
     },
   };
   defineProperty(JSON, "parse", { value: exactJson, configurable: true, writable: true });

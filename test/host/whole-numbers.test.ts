@@ -32,6 +32,16 @@ test("a whole number is one value in a result and in its text: digits are lost n
   expect(outcome).toMatchObject({ type: "completed", value: [VALUES, VALUES] });
 });
 
+test("digits within a text, of a name or of another number stay as they are", async () => {
+  const written = String.raw`{"1234567890123456789":["\",9007199254740993,\\",1e-1234567890123456,0.9007199254740993123,90071992547409931.5]}`;
+  const quoted = defineTool({ ...about, name: "db.quoted", description: "Q.", handler: () => written });
+  await using runtime = await createRuntime({ tools: [quoted], sandbox: createMemorySandbox() });
+  const { outcome } = await runtime.execute("return JSON.parse(await tools.db.quoted({}))");
+  expect(outcome).toMatchObject({ value: JSON.parse(written) as unknown });
+  const { outcome: refused } = await runtime.execute("return JSON.parse('{1234567890123456789: 1}')");
+  expect(refused).toMatchObject({ fault: { name: "SyntaxError" } });
+});
+
 test("JSON.parse of a program calls its reviver with such a number, and is a function as before", async () => {
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   const { outcome } = await runtime.execute(

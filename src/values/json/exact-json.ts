@@ -1,5 +1,5 @@
 /** Digits that a double may not hold. */
-const LONG = /\d{16}/;
+export const LONG_NUMBER = /\d{16}/;
 const INTEGER = /^-?[1-9]\d{15,400}$/;
 
 /**
@@ -17,16 +17,23 @@ export function isLongInteger(value: unknown): value is string {
   return typeof value === "string" && INTEGER.test(value) && integerOf(value) === value;
 }
 
-/** The value of a JSON text, with its whole numbers as `integerOf` has them. Throws for a text that is no JSON. */
-export function exactJson(text: string): unknown {
-  return LONG.test(text) ? JSON.parse(text, exact) : JSON.parse(text);
+/**
+ * A string, or a whole number of so many digits that stands for a value. Numbers are found in the text: a function that JSON.parse
+ * calls for each value takes 60 times as long.
+ */
+const STRINGS_AND_INTEGERS = /"[^"\\]*(?:\\[^][^"\\]*)*"?|(?<![\d.eE+-])-?[1-9]\d{15,400}(?![\d.eE]|\s*:)/g;
+
+/** A JSON text with its whole numbers as `integerOf` has them. A text that is no JSON is none afterwards. */
+export function exactText(text: string): string {
+  if (!LONG_NUMBER.test(text)) return text;
+  return text.replaceAll(STRINGS_AND_INTEGERS, (part) =>
+    part.startsWith('"') || typeof integerOf(part) === "number" ? part : `"${part}"`,
+  );
 }
 
-function exact(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  const written = context?.source ?? "";
-  return typeof value === "number" && !Number.isSafeInteger(value) && INTEGER.test(written)
-    ? integerOf(written)
-    : value;
+/** The value of `exactText`. Throws for a text that is no JSON. */
+export function exactJson(text: string): unknown {
+  return JSON.parse(exactText(text));
 }
 
 /** The number of these digits in a JSON text, which JSON.stringify writes. */

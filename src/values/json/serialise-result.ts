@@ -36,9 +36,9 @@ const lastLargeResults = new Map<string, Promise<unknown>>();
 
 /**
  * Serialises a handler's result to JSON; undefined becomes `null`. Maps, sets, typed arrays and iterators become
- * objects and arrays, a bigint a number or its digits. A function, symbol, number that is not finite, invalid date, Error or another object that
- * JSON would leave out, empty or make null is `not_json`. A large result is serialised in parts that yield the host's
- * thread in between, and abandoned as soon as it exceeds `resultBytes` or `resultValues`. Each part is weighed, and its
+ * objects and arrays, a bigint a number or its digits. A function, symbol, number that is not finite, invalid date, Error
+ * or another object that JSON would leave out, empty or make null is `not_json`. A large result is serialised in parts that
+ * yield the host's thread in between, and abandoned as soon as it exceeds `resultBytes` or `resultValues`. Each part is weighed, and its
  * values are counted, before it is serialised. The text is given to `use`, which costs no further promise.
  */
 export function serialiseResult<Used = ResultText>(
