@@ -24,6 +24,32 @@ describe.each(["auto", "2025-11-25", "2026-07-28"] as const)("a server of the pa
   });
 });
 
+test.each<[string, number, object | string]>([
+  [
+    "400 and an error without an id",
+    400,
+    { jsonrpc: "2.0", id: null, error: { code: -32000, message: "Not initialized" } },
+  ],
+  ["400 and a page", 400, "<html>"],
+  ["404", 404, ""],
+  ["405", 405, { error: "Method not allowed" }],
+  ["422", 422, { detail: "no such method" }],
+])(
+  "a server that refuses the first request of the new version by %s is asked in the old one",
+  async (_what, status, body) => {
+    await using old = await serveByHand(({ send }) => send(text("called")));
+    await using server = await serveFetch(async (request) => {
+      const asked = await request.text();
+      if (asked.includes('"server/discover"'))
+        return new Response(typeof body === "string" ? body : JSON.stringify(body), { status });
+      const { method, headers } = request;
+      return fetch(old.url, { method, headers, ...(asked === "" ? {} : { body: asked }) });
+    });
+    await using source = await sourceOf(server);
+    expect(await call(source.tools, "web.echo({})")).toBe("called");
+  },
+);
+
 test("in the new version a server that needs an answer gets it from approve, and the call goes on", async () => {
   const handler = createMcpHandler(() => makeServer());
   await using server = await serveFetch((request) => handler.fetch(request));

@@ -64,6 +64,9 @@ export class HttpWire implements Wire {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #exchanges = new AsyncLocalStorage<Exchange>();
   readonly #access: Access | undefined;
+  /** What was said with errors of the package. */
+  readonly #refusals = new WeakMap<Error, Refusal>();
+  #latestRefusal: Refusal | undefined;
   #events: WireEvents | undefined;
   #transport: StreamableHTTPClientTransport | undefined;
   /** Whether a stream that broke off is resumed. */
@@ -120,7 +123,8 @@ export class HttpWire implements Wire {
         }),
       );
     } catch (error) {
-      throw exchange.ended ?? this.#explained(error, exchange.refusal);
+      if (exchange.refusal && error instanceof Error) this.#refusals.set(error, exchange.refusal);
+      throw exchange.ended ?? error;
     }
     if (id !== undefined && exchange.isDocument)
       events.onFailed(id, new MalformedMessage("The reply does not answer the request."));
@@ -165,7 +169,7 @@ export class HttpWire implements Wire {
     }
     const response = await this.#ask(new URL(input), { ...init, headers }, !isGoodbye);
     if (exchange && !response.ok)
-      exchange.refusal = {
+      this.#latestRefusal = exchange.refusal = {
         said: this.#challengeOf(response),
         isChallenge: response.headers.has("www-authenticate"),
       };
@@ -266,7 +270,8 @@ export class HttpWire implements Wire {
   }
 
   explain(error: unknown): unknown {
-    return this.#explained(error);
+    // Of the refusal of its own request the package may have made another error.
+    return this.#explained(error, (error instanceof Error && this.#refusals.get(error)) || this.#latestRefusal);
   }
 
   #explained(error: unknown, about: Refusal = {}): unknown {
