@@ -185,7 +185,8 @@ test("so does one with changed bytes", { timeout: 120_000 }, async () => {
         await walk(changed);
       },
     ),
-    { numRuns: runs(30) },
+    // A byte within the body of a start, which is JSON within JSON.
+    { numRuns: runs(30), examples: [[[[2083, 32]]]] },
   );
 });
 

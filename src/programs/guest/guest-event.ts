@@ -11,6 +11,7 @@ import {
 import type { Closes } from "../../../bridge/turn-reader.ts";
 import type { Answer } from "../../gate/answer.ts";
 import type { Batch } from "../../gate/streams/stream-reader.ts";
+import { PortcullisError } from "../../errors.ts";
 import { jsonSchemaOf } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Limits } from "../limits.ts";
@@ -57,10 +58,16 @@ export function startEvent(
   return { head: { kind: "start", now }, text, streams };
 }
 
-/** The names of the tools whose calls are streams, of the body of a start that a journal holds. */
+/** The names of the tools whose calls are streams, of the body of a start that a journal holds. Throws `journal_invalid` for another text. */
 export function streamsOf(body: string): readonly string[] {
-  const { streams } = JSON.parse(body) as Partial<StartBody>;
-  return Array.isArray(streams) ? streams : [];
+  try {
+    const { streams } = JSON.parse(body) as Partial<StartBody>;
+    return Array.isArray(streams) ? streams : [];
+  } catch (error) {
+    throw new PortcullisError("journal_invalid", "The journal holds a start whose body cannot be read.", {
+      cause: error,
+    });
+  }
 }
 
 export function answerEvent(now: number, id: number, answer: Answer): GuestEvent {
