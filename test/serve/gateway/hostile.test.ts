@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { createSqliteJournal } from "portcullis";
 import { testOfAll } from "../../support/all-tests.ts";
 import { workingClock } from "../../support/clock.ts";
 import type { Model } from "portcullis/models";
@@ -106,7 +107,9 @@ test("a reference stands for what it names, and is refused where it comes twice"
 testOfAll(
   "references, of which a request may have thousands, make no more of a text than the key may hold",
   async () => {
-    await using gateway = await openGateway([{ text: "x".repeat(4 * MIB) }]);
+    // A journal in memory would forget the first of them.
+    using journal = createSqliteJournal({ path: ":memory:" });
+    await using gateway = await openGateway([{ text: "x".repeat(4 * MIB) }], { journal });
     const ids: string[] = [];
     for (let count = 0; count < 23; count += 1)
       ids.push((await gateway.openai().responses.create({ model: "m", input: "Say it." })).output[0]?.id ?? "");

@@ -148,8 +148,10 @@ test.each([
         if (refused % 20 > 0) return;
         const right = await post(gateway, wire.path, pauses[1]);
         expect([right.status, right.text]).toEqual([200, expect.stringContaining("Done.")]);
+        // Of what is not stored nothing is kept once it has ended.
+        await begin();
       }),
-      { numRuns: ALL_TESTS ? 5000 : 30 },
+      { numRuns: ALL_TESTS ? 1000 : 30 },
     );
     process.stdout.write(`taken ${taken}, refused ${refused}\n`);
     expect(gateway.errors).toEqual([]);
