@@ -109,7 +109,7 @@ export class Content<Value = unknown> {
  * from. A model that calls the tool directly gets the parts beside the value, in its provider's own blocks; a program gets
  * the value alone. With `isError` the call has failed. Throws `option_invalid`.
  */
-export function content<Value = { readonly parts: readonly PartHandle[] }>(
+export function content<const Value = { readonly parts: readonly PartHandle[] }>(
   options: Omit<ContentOptions, "value"> & { readonly value?: Value },
 ): Content<Value> {
   const { value, parts = [], ...others } = readOptions("content", options, CONTENT_RULES);

@@ -2,7 +2,7 @@ import { MAX_STEPS } from "./json-schema/evaluate.ts";
 import { PortcullisError } from "../errors.ts";
 import { type OptionsOf, readOptions } from "../option-rules/options.ts";
 import { isFields } from "../values/fields.ts";
-import { invalid, makeTool, placeOf, type ToolOptions } from "./define-tool.ts";
+import { type Given, invalid, makeTool, placeOf, type ToolOptions } from "./define-tool.ts";
 import type { Schema } from "./schema.ts";
 import { FORMAT_RULES, textSchema } from "./text-format.ts";
 import type { Tool } from "./tool.ts";
@@ -13,7 +13,8 @@ export type TextToolOptions<
   Output extends Schema | undefined = undefined,
   Context = unknown,
   Stream extends boolean = false,
-> = Omit<ToolOptions<Schema<string, string>, Output, Context, Stream>, "input" | "unknownFields"> &
+  Answer = Given<Output, Stream>,
+> = Omit<ToolOptions<Schema<string, string>, Output, Context, Stream, Answer>, "input" | "unknownFields"> &
   OptionsOf<typeof FORMAT_RULES>;
 
 /**
@@ -26,7 +27,8 @@ export function defineTextTool<
   Output extends Schema | undefined = undefined,
   Context = unknown,
   const Stream extends boolean = false,
->(options: TextToolOptions<Output, Context, Stream>): Tool<Context> {
+  const Answer extends Given<Output, Stream> = Given<Output, Stream>,
+>(options: TextToolOptions<Output, Context, Stream, Answer>): Tool<Context> {
   return textTool<Context>(options, MAX_STEPS);
 }
 

@@ -41,6 +41,18 @@ import { checkInputFields, jsonSchemaOf } from "./tool-schemas.ts";
 type Awaitable<Value> = Value | Promise<Value>;
 type Result<Output extends Schema | undefined> = Output extends Schema ? StandardSchemaV1.InferInput<Output> : unknown;
 
+/** As the compiler reads a literal: its lists and fields are readonly. */
+type Literal<Value> = unknown extends Value
+  ? unknown
+  : Value extends object
+    ? { readonly [Key in keyof Value]: Literal<Value[Key]> }
+    : Value;
+
+/** What a handler gives. The compiler keeps the literals of what a handler returns, not those that a generator yields. */
+export type Given<Output extends Schema | undefined, Stream extends boolean> = Stream extends true
+  ? Items<Literal<Result<Output>>>
+  : Literal<Result<Output>> | Content<Literal<Result<Output>>>;
+
 export const ALLOWED_CALLERS = required(
   option<readonly Caller[]>(
     `a list of ${CALLERS.map((caller) => `"${caller}"`).join(" and ")}, at least one`,
@@ -184,7 +196,13 @@ export const TOOL_RULES = {
 };
 
 /** Types of the options that depend on the schemas of one tool, and on what its host passes with an execution. */
-interface TypedOptions<Input extends Schema, Output extends Schema | undefined, Context, Stream extends boolean> {
+interface TypedOptions<
+  Input extends Schema,
+  Output extends Schema | undefined,
+  Context,
+  Stream extends boolean,
+  Answer,
+> {
   readonly input: Input;
   readonly output: Output;
   readonly effect: Effect | ((input: StandardSchemaV1.InferOutput<Input>) => Effect);
@@ -192,10 +210,7 @@ interface TypedOptions<Input extends Schema, Output extends Schema | undefined, 
   readonly approval: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
   readonly handler:
     | (Stream extends true ? never : "client")
-    | ((
-        input: StandardSchemaV1.InferOutput<Input>,
-        context: CallContext<Context>,
-      ) => Awaitable<Stream extends true ? Items<Result<Output>> : Result<Output> | Content<Result<Output>>>);
+    | ((input: StandardSchemaV1.InferOutput<Input>, context: CallContext<Context>) => Awaitable<Answer>);
   readonly stream: Stream;
 }
 
@@ -208,9 +223,10 @@ export type ToolOptions<
   Output extends Schema | undefined = undefined,
   Context = unknown,
   Stream extends boolean = false,
+  Answer = Given<Output, Stream>,
 > = {
-  [Name in keyof OptionsOf<typeof TOOL_RULES>]: Name extends keyof TypedOptions<Input, Output, Context, Stream>
-    ? TypedOptions<Input, Output, Context, Stream>[Name]
+  [Name in keyof OptionsOf<typeof TOOL_RULES>]: Name extends keyof TypedOptions<Input, Output, Context, Stream, Answer>
+    ? TypedOptions<Input, Output, Context, Stream, Answer>[Name]
     : OptionsOf<typeof TOOL_RULES>[Name];
 };
 
@@ -224,7 +240,8 @@ export function defineTool<
   Output extends Schema | undefined = undefined,
   Context = unknown,
   const Stream extends boolean = false,
->(options: ToolOptions<Input, Output, Context, Stream>): Tool<Context> {
+  const Answer extends Given<Output, Stream> = Given<Output, Stream>,
+>(options: ToolOptions<Input, Output, Context, Stream, Answer>): Tool<Context> {
   return makeTool<Context>(options);
 }
 

@@ -1,6 +1,8 @@
 /* Checked by `tsc` alone: each line under a `@ts-expect-error` must not compile, and every other must. */
 import { expectTypeOf } from "vitest";
 import { z } from "zod";
+import { content } from "../../src/tools/content.ts";
+import { defineTextTool } from "../../src/tools/define-text-tool.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import { jsonSchema } from "../../src/tools/schema.ts";
 import type { CallContext, StreamPosition, Tool } from "../../src/tools/tool.ts";
@@ -39,6 +41,62 @@ defineTool({ ...base, input, output, handler: () => ({ total: "1" }) });
 defineTool({ ...base, input, output, handler: async () => "1" });
 // @ts-expect-error nothing at all
 defineTool({ ...base, input, output, handler: () => {} });
+
+// The literals that a handler writes are those of its schema: enums, tuples, unions, lists, keys, in parts of a content.
+const ticket = z.object({ status: z.enum(["open", "closed"]), n: z.number().optional() });
+const pair = z.tuple([z.literal("a"), z.number()]);
+const either = z.discriminatedUnion("t", [
+  z.object({ t: z.literal("a"), n: z.number() }),
+  z.object({ t: z.literal("b") }),
+]);
+const byKey = z.record(z.string(), z.array(z.union([z.literal(1), z.literal("x")])));
+declare const open: boolean;
+declare const rows: () => Promise<{ status: "open" | "closed" }[]>;
+defineTool({ ...base, input, output: ticket, handler: () => ({ status: "closed" }) });
+defineTool({ ...base, input, output: ticket, handler: async ({ page }) => ({ status: "closed", n: page }) });
+defineTool({
+  ...base,
+  input,
+  output: ticket,
+  handler: async ({ on }) => {
+    if (on) return { status: "open" };
+    return { status: "closed" };
+  },
+});
+defineTool({ ...base, input, output: ticket, handler: () => content({ value: { status: "open" } }) });
+defineTool({ ...base, input, output: z.enum(["a", "b"]), handler: async () => "a" });
+defineTool({ ...base, input, output: pair, handler: () => ["a", 1] });
+defineTool({ ...base, input, output: either, handler: () => (open ? { t: "a", n: 1 } : { t: "b" }) });
+defineTool({ ...base, input, output: z.array(z.object({ k: z.literal("a") })), handler: async () => [{ k: "a" }] });
+defineTool({ ...base, input, output: byKey, handler: ({ page }) => ({ [page]: [1, "x"] }) });
+defineTool({ ...base, input, output: z.array(ticket), handler: () => rows() });
+defineTool({
+  ...base,
+  input,
+  output: z.object({ at: z.date().transform(String) }),
+  handler: () => ({ at: new Date() }),
+});
+defineTool({ ...base, input, output: ticket, stream: true, handler: () => [{ status: "open" }] });
+defineTextTool({ ...base, format: "text", output: ticket, handler: () => ({ status: "open" }) });
+defineTool({ ...base, input, handler: () => new Promise((resolve) => resolve(null)) });
+// @ts-expect-error a status that there is not
+defineTool({ ...base, input, output: ticket, handler: async () => ({ status: "shut" }) });
+// @ts-expect-error a field that is missing
+defineTool({ ...base, input, output: ticket, handler: () => ({}) });
+// @ts-expect-error a field that is missing from one of two
+defineTool({ ...base, input, output: ticket, handler: () => (open ? { status: "open" } : { n: 1 }) });
+// @ts-expect-error nothing, now and then
+defineTool({ ...base, input, output: ticket, handler: () => (open ? { status: "open" } : undefined) });
+// @ts-expect-error any text
+defineTool({ ...base, input, output: ticket, handler: ({ page }) => ({ status: String(page) }) });
+// @ts-expect-error half a tuple
+defineTool({ ...base, input, output: pair, handler: () => ["a"] });
+// @ts-expect-error fields of another member
+defineTool({ ...base, input, output: either, handler: () => ({ t: "a" }) });
+// @ts-expect-error a status that there is not, in a content
+defineTool({ ...base, input, output: ticket, handler: () => content({ value: { status: "shut" } }) });
+// @ts-expect-error a status that there is not, of a text
+defineTextTool({ ...base, format: "text", output: ticket, handler: () => ({ status: "shut" }) });
 
 // Without an output schema it may return anything.
 defineTool({ ...base, input, handler: () => {} });

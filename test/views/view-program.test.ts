@@ -22,7 +22,7 @@ const tools = [
     effect: "write",
     handler: (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
       stopping.abort();
-      return new Promise((resolve) => signal.addEventListener("abort", () => resolve(null)));
+      return new Promise<null>((resolve) => signal.addEventListener("abort", () => resolve(null)));
     },
   }),
 ];
