@@ -113,6 +113,7 @@ types: packages
 	@tsc
 	@tsc -p tsconfig.dist.json --noEmit --incremental --tsBuildInfoFile node_modules/.cache/tsc/dist
 	@tsc -p page
+	@node --conditions=portcullis-source test/documents/write-snippets.ts && tsc -p node_modules/.cache/snippets
 
 # Both benchmarks measure the built package, not the source.
 bench: export PORTCULLIS_TESTS := all
