@@ -5,12 +5,9 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 import packageJson from "./package.json" with { type: "json" };
 import { INTEGRATIONS } from "./test/support/integrations.ts";
 
-/**
- * A file that fakes modules leaves traces in what it has loaded. One that counts engines, memory or the timers of the package's
- * clock counts those of its whole process.
- */
+/** A file that fakes modules leaves traces in what it has loaded. One that counts engines or memory counts its whole process. */
 const JUDGES_PROCESS =
-  /\bvi\.(?:(?:mock|doMock|stubGlobal)\(|spyOn\(process\b)|\b(?:enginesOf|growthOf|memoryUsage|memoryHeld|collectGarbage|HostWatch)\(|\bclock\.timers\b/;
+  /\bvi\.(?:mock|doMock|stubGlobal)\(|\benginesOf\(\)|\b(?:growthOf|memoryUsage|memoryHeld|collectGarbage|HostWatch)\(/;
 
 const matching = (paths: string, pattern: RegExp) =>
   globSync(paths).filter((path) => pattern.test(readFileSync(path, "utf8")));
@@ -21,7 +18,6 @@ const matching = (paths: string, pattern: RegExp) =>
  */
 const OWN_PROCESS = [
   "test/{package,packagers,durability,telemetry}/**/*.test.ts",
-  "test/gate/session.test.ts",
   // Its programs crash the type stripper, of which a process has one.
   "test/programs/prepare/thread/parse-program.test.ts",
   // Tests that share the Docker daemon, each with containers of its own.

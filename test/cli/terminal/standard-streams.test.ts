@@ -1,13 +1,12 @@
 import { globSync, readFileSync } from "node:fs";
 import { assert, property, string } from "fast-check";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { writeStderr } from "../../../src/cli/terminal/standard-streams.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 
 const written = vi.spyOn(process.stderr, "write");
-afterEach(() => {
-  written.mockReset();
-});
+afterEach(() => void written.mockReset());
+afterAll(() => written.mockRestore());
 
 test("whatever a text is, it reaches the terminal without a control character but tabs and line breaks", () => {
   const texts: unknown[] = [];
