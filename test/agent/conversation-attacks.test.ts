@@ -1,10 +1,11 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type ConverseOptions } from "../../src/index.ts";
-import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { createMemoryJournal, type Header, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Conversation, Model, ModelTurn } from "../../src/models/index.ts";
 import type { Transcript } from "../../src/reports.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
+import { cutsOf, journalWith } from "../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -60,16 +61,7 @@ function noting(inner: Model, asked: string[]): Model {
   };
 }
 
-async function cutAfter(records: readonly JournalRecord[], count: number): Promise<Journal> {
-  const [header, ...others] = records;
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  const copy = createMemoryJournal();
-  await copy.create(header);
-  await copy.append(header.execution, 1, others.slice(0, count - 1));
-  return copy;
-}
-
-/** Says these things, dies after every record, and says what is left: each time models are sent the same requests. */
+/** Says these things, dies after each of many records, and says what is left: each time models are sent the same requests. */
 async function everyCut(said: readonly string[], models: readonly Model[], options: Partial<ConverseOptions> = {}) {
   const journal = createMemoryJournal();
   const asked: string[] = [];
@@ -82,8 +74,8 @@ async function everyCut(said: readonly string[], models: readonly Model[], optio
   for (const message of said) await talk.say(message);
   const records = await Array.fromAsync(journal.read(talk.execution));
   const { compact, stopWhen } = options;
-  for (let cut = 1; cut <= records.length; cut += 1) {
-    const copy = await cutAfter(records, cut);
+  for (const cut of cutsOf(records)) {
+    const copy = await journalWith(records.slice(0, cut));
     const again: string[] = [];
     const rules = { ...(compact ? { compact } : {}), ...(stopWhen ? { stopWhen } : {}) };
     await using taken = await (await runtimeOf(copy)).converse({ ...rules, continue: talk.execution, ...given(again) });
@@ -102,7 +94,7 @@ async function everyCut(said: readonly string[], models: readonly Model[], optio
 const counted = (records: readonly JournalRecord[], wanted: JournalRecord["type"]) =>
   records.filter(({ type }) => type === wanted).length;
 
-describe("several messages of the user, with a death after every record", () => {
+describe("several messages of the user, with deaths after records of each kind", () => {
   test("history that was made shorter more than once is sent the same", async () => {
     const script = [looks(700, { usage }), looks(701, { usage }), looks(702, { usage }), looks(703, { usage })];
     const model = scriptedModel([...script, { text: "A." }, looks(704, { usage }), { text: "B.", usage }]);
@@ -269,15 +261,10 @@ test("a conversation whose host ended it with open calls is continued with what 
   });
   const records = await Array.fromAsync(journal.read(first.execution));
   const turn = records.findIndex((record) => record.type === "message" && record.from === "model");
-  const copy = await cutAfter(records, turn + 1);
   const said = { type: "message", from: "user", message: '[{"by":"user","message":"And?"}]', at: 1 } as const;
-  const [header] = records;
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  const held = createMemoryJournal();
-  const opened = (await Array.fromAsync(copy.read(first.execution))).slice(1);
-  await held.create({ ...header, task: "" } as typeof header);
+  const [header, ...opened] = records.slice(0, turn + 1);
   const outcome = { type: "outcome", outcome: '{"type":"cancelled"}', at: 1 } as const;
-  await held.append(first.execution, 1, [said, ...opened, outcome]);
+  const held = await journalWith([{ ...(header as Header), task: "" } as Header, said, ...opened, outcome]);
   const model = scriptedModel([({ said: all }) => ({ text: all.join("|") })]);
   await using talk = await (await runtimeOf(held)).converse({ model, continue: first.execution });
   expect((await talk.say("Well?")).answer).toBe("And?|Well?");

@@ -13,6 +13,7 @@ import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import type { Transcript } from "../../src/reports.ts";
 import { viewExecution } from "../../src/views/view-execution.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/testing.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
 const LEASE_MS = 100;
@@ -231,14 +232,8 @@ describe("one turn at a time", () => {
 });
 
 /** The execution as it would be in the journal of a host that died. */
-async function copied(journal: Journal, id: string, count = Number.POSITIVE_INFINITY): Promise<Journal> {
-  const [header, ...records] = await Array.fromAsync(journal.read(id));
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  const copy = createMemoryJournal();
-  await copy.create(header);
-  await copy.append(id, 1, records.slice(0, count - 1));
-  return copy;
-}
+const copied = async (journal: Journal, id: string, count?: number) =>
+  journalWith((await Array.fromAsync(journal.read(id))).slice(0, count));
 
 describe("interrupting", () => {
   const never = () => new Promise<never>(() => {});

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { type AgentOptions, createRuntime, defineTool } from "../../src/index.ts";
-import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ToolChoice } from "../../src/models/index.ts";
 import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import {
@@ -12,6 +12,7 @@ import {
   type ScriptedTurn,
 } from "../../src/testing.ts";
 import { someOf } from "../support/all-tests.ts";
+import { cutsOf, journalWith } from "../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -37,7 +38,7 @@ const broken = defineTool({
 const call = (at = 0): ScriptedTurn => ({ calls: [{ tool: "look", input: { at } }] });
 const failure = { code: "server_failed", message: "down" } as const;
 
-/** Runs a script; then the same again from every place where its host may have died. */
+/** Runs a script; then the same again from the places where its host may have died. */
 async function run<Answer = string>(
   script: readonly ScriptedStep[],
   options: Partial<AgentOptions<unknown, Answer>> = {},
@@ -50,10 +51,10 @@ async function run<Answer = string>(
   const report = await runtime.agent<Answer>({ model, task: "Do it.", ...options });
   expect(() => checkTranscript(report.transcript, "it")).not.toThrow();
   const records = await Array.fromAsync(journal.read(report.execution));
-  for (let cut = 1; cut <= records.length; cut += 1) {
+  for (const cut of cutsOf(records)) {
     // Results of calls that are not made are appended with the ending, all or none.
     if (records[cut]?.type === "outcome" && isHost(records[cut - 1])) continue;
-    const copy = await cutAfter(records, cut);
+    const copy = await journalWith(records.slice(0, cut));
     await using after = await createRuntime({ tools: [look, broken], journal: copy, sandbox, leaseMs: 100 });
     const { fallbacks, stopWhen, compact, answer } = options;
     const given = Object.entries({ fallbacks, stopWhen, compact, answer }).filter(([, value]) => value !== undefined);
@@ -72,17 +73,6 @@ async function run<Answer = string>(
 }
 
 const isHost = (record: JournalRecord | undefined) => record?.type === "message" && record.from === "host";
-
-async function cutAfter(records: Awaited<ReturnType<typeof recordsOf>>, count: number): Promise<Journal> {
-  const [header, ...others] = records;
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  const copy = createMemoryJournal();
-  await copy.create(header);
-  await copy.append(header.execution, 1, others.slice(0, count - 1));
-  return copy;
-}
-
-const recordsOf = (journal: Journal, id: string) => Array.fromAsync(journal.read(id));
 
 /** A model that notes how each of its turns may call tools. */
 function choosing(script: readonly ScriptedStep[], choices: (ToolChoice | undefined)[]): ScriptedModel {

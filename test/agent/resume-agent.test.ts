@@ -11,6 +11,7 @@ import {
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
+import { journalWith } from "../support/journal-with.ts";
 import { timeless } from "../support/timeless.ts";
 import { payTool } from "../support/tools.ts";
 import { testOfAll } from "../support/all-tests.ts";
@@ -562,14 +563,8 @@ test("the opaque state of a provider is in the journal alone, and a broken one i
   const { execution } = await begin(journal, [tool], script);
   const records = await Array.fromAsync(journal.read(execution));
   for (const message of ["{", "null", "{}", '{"type":"turn"}', "[]", JSON.stringify({ type: "turn", calls: [null] })]) {
-    const broken = createMemoryJournal();
-    const [header, ...others] = records;
-    if (header?.type !== "header") throw new Error("The first record is the header.");
-    await broken.create(header);
-    await broken.append(
-      execution,
-      1,
-      others.map((record) => (record.type === "message" ? { ...record, message } : record)),
+    const broken = await journalWith(
+      records.map((record) => (record.type === "message" ? { ...record, message } : record)),
     );
     await expect(goOn(broken, [tool], script, execution)).rejects.toSatisfy(
       (error) => PortcullisError.is(error) && error.code === "journal_invalid",

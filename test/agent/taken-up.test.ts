@@ -7,6 +7,7 @@ import { CallLedger } from "../../src/gate/call-ledger.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
 import { scriptedGuest } from "../gate/scripted-guest.ts";
+import { copyOf } from "../support/journal-with.ts";
 import { payTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
@@ -18,6 +19,8 @@ const CALLERS = ["direct", "programmatic"] as const;
 const { tool: pay } = payTool();
 
 const payment = (euros: number) => ({ id: `pay-${euros}`, tool: "pay", input: { euros } });
+
+const isOfHost = (record: JournalRecord) => record.type === "message" && record.from === "host";
 
 const TEXTS: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => text).join("|") });
 
@@ -32,20 +35,10 @@ async function runtimeOf(journal: Journal, tools: readonly Tool[]) {
 }
 
 /** The same executions, as if all had happened that much earlier. */
-async function earlier(journal: Journal, byMs: number): Promise<Journal> {
-  const copy = createMemoryJournal();
-  for await (const { execution } of journal.list()) {
-    const [header, ...records] = await Array.fromAsync(journal.read(execution));
-    if (header?.type !== "header") throw new Error("The first record is the header.");
-    await copy.create(header);
-    await copy.append(
-      execution,
-      1,
-      records.map((record): JournalRecord => ("at" in record ? { ...record, at: record.at - byMs } : record)),
-    );
-  }
-  return copy;
-}
+const earlier = (journal: Journal, byMs: number) =>
+  copyOf(journal, (records) =>
+    records.map((record): JournalRecord => ("at" in record ? { ...record, at: record.at - byMs } : record)),
+  );
 
 // The second time, nothing is loaded any more that would let timers run.
 test.each([1, 2])(
@@ -179,17 +172,7 @@ describe("an execution of another under the id that a call's own would have", ()
     await expect(runtime.agent({ model, task: "Pay.", execution: "one" })).rejects.toMatchObject({
       code: "execution_exists",
     });
-    const copy = createMemoryJournal();
-    for await (const { execution } of journal.list()) {
-      const [header, ...records] = await Array.fromAsync(journal.read(execution));
-      if (header?.type !== "header") throw new Error("The first record is the header.");
-      await copy.create(header);
-      await copy.append(
-        execution,
-        1,
-        records.filter(({ type }) => type !== "outcome"),
-      );
-    }
+    const copy = await copyOf(journal, (records) => records.filter(({ type }) => type !== "outcome"));
     const past = await readPastConversation(copy, "one");
     expect(past.open.get("call-2")).toMatchObject({ program: undefined });
     expect(past.use.lines).toEqual([]);
@@ -241,16 +224,11 @@ describe("recover ends what was left by callers that have ended", () => {
     const journal = createMemoryJournal();
     const runtime = await runtimeOf(journal, tools);
     await runtime.agent({ model: scriptedModel([step, TEXTS]), task: "Pay.", execution: "one" });
-    const copy = createMemoryJournal();
-    for await (const { execution } of journal.list()) {
-      const records = await Array.fromAsync(journal.read(execution));
-      const [header, ...others] = records;
-      if (header?.type !== "header") throw new Error("The first record is the header.");
-      const kept = others.filter(({ type }) => type !== "outcome");
-      await copy.create(header);
-      const outcome = { type: "outcome", outcome: JSON.stringify({ type: "cancelled" }), at: Date.now() } as const;
-      await copy.append(execution, 1, execution === "one" ? [...kept, outcome] : kept);
-    }
+    const outcome = { type: "outcome", outcome: JSON.stringify({ type: "cancelled" }), at: Date.now() } as const;
+    const copy = await copyOf(journal, (records, execution) => {
+      const kept = records.filter(({ type }) => type !== "outcome");
+      return execution === "one" ? [...kept, outcome] : kept;
+    });
     const after = await runtimeOf(copy, tools);
     const told = await Array.fromAsync(after.recover({ model: () => undefined }));
     expect(told).toHaveLength(1);
@@ -266,16 +244,10 @@ test("a call that was given up while its handler ran is not run again without a 
   const model = scriptedModel([{ calls: [payment(1), { id: "send-1", tool: "send" }] }, TEXTS]);
   await runtime.agent({ model, task: "Pay.", execution: "one" });
   expect(ran).toBe(1);
-  const [header, ...records] = await Array.fromAsync(journal.read("one"));
-  if (header?.type !== "header") throw new Error("The first record is the header.");
   const given = { type: "call", call: "send-1", tool: "send", caller: "direct", decision: "dropped", at: 0 } as const;
-  const copy = createMemoryJournal();
-  await copy.create(header);
   // Its result is missing.
-  const kept = records.filter(
-    (record) => record.type !== "answered" && !(record.type === "message" && record.from === "host"),
-  );
-  await copy.append("one", 1, [...kept, given]);
+  const isKept = (record: JournalRecord) => record.type !== "answered" && !isOfHost(record);
+  const copy = await copyOf(journal, (records) => [...records.filter(isKept), given]);
   const after = await runtimeOf(copy, [pay, send]);
   const { ending } = await after.resumeAgent("one", { model, decisions: { "pay-1": { allow: true } } });
   expect(ending).toMatchObject({ type: "waiting", approvals: [{ callId: "send-1", why: "outcome_unknown" }] });
@@ -288,14 +260,8 @@ test("the result of a call that is made again counts once", async () => {
   const runtime = await runtimeOf(journal, [pay, big]);
   const model = scriptedModel([{ calls: [payment(1), { id: "big-1", tool: "big" }] }, TEXTS]);
   await runtime.agent({ model, task: "Pay.", execution: "one" });
-  const copy = createMemoryJournal();
-  for await (const record of journal.read("one"))
-    if (record.type === "header") await copy.create(record);
-    else if (record.type !== "message" || record.from !== "host")
-      await copy.append("one", (await copy.find("one")).records, [record]);
-  await copy.append("one", (await copy.find("one")).records, [
-    { type: "answered", call: "big-1", ok: true, ms: 1, bytes: 1002, shape: "text", at: Date.now() },
-  ]);
+  const again = { type: "answered", call: "big-1", ok: true, ms: 1, bytes: 1002, shape: "text", at: 0 } as const;
+  const copy = await copyOf(journal, (records) => [...records.filter((record) => !isOfHost(record)), again]);
   expect((await readPastConversation(copy, "one")).use).toMatchObject({ resultBytes: 0, lines: [] });
 });
 
@@ -350,14 +316,14 @@ test.each([
   const runtime = await runtimeOf(journal, [pay]);
   const model = scriptedModel([{ calls: [payment(1)] }, TEXTS]);
   await runtime.agent({ model, task: "Pay.", execution: "one" });
-  const copy = createMemoryJournal();
-  for await (const record of journal.read("one")) {
-    if (record.type === "header") await copy.create(record);
-    if (record.type !== "message") continue;
-    const turn = JSON.parse(record.message) as { readonly calls: readonly object[] };
-    const message = JSON.stringify({ ...turn, calls: ids.map((id) => ({ ...turn.calls[0], id })) });
-    await copy.append("one", 1, [{ ...record, message }]);
-  }
+  const copy = await copyOf(journal, ([header, ...records]) => [
+    header as JournalRecord,
+    ...records.flatMap((record) => {
+      if (record.type !== "message") return [];
+      const turn = JSON.parse(record.message) as { readonly calls: readonly object[] };
+      return [{ ...record, message: JSON.stringify({ ...turn, calls: ids.map((id) => ({ ...turn.calls[0], id })) }) }];
+    }),
+  ]);
   const after = await runtimeOf(copy, [pay]);
   await expect(after.resumeAgent("one", { model })).rejects.toMatchObject({ code: "journal_invalid" });
 });

@@ -3,10 +3,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { PortcullisError } from "../../src/errors.ts";
 import { agentAsTool, createRuntime, defineTool } from "../../src/index.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
+import { createMemoryJournal, type Header } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { anthropicWire } from "../models/anthropic/wire.ts";
 import { serve } from "../models/wire.ts";
+import { journalWith } from "../support/journal-with.ts";
 import { pay } from "./fixtures/pay.ts";
 import { record, type Recording, tree } from "./recording.ts";
 
@@ -320,10 +321,7 @@ describe("an execution that waits", () => {
     await using runtime = await createRuntime({ tools: [pay], sandbox, journal, approve: () => "later" });
     await runtime.execute("return await tools.pay({});", { execution: "order" });
     const [header, ...others] = await Array.fromAsync(journal.read("order"));
-    if (header?.type !== "header") throw new Error("The first record is the header.");
-    const copy = createMemoryJournal();
-    await copy.create({ ...header, trace: "00-\u202e\n--; DROP TABLE spans" });
-    await copy.append("order", 1, others);
+    const copy = await journalWith([{ ...header, trace: "00-\u202e\n--; DROP TABLE spans" } as Header, ...others]);
     await using other = await createRuntime({ tools: [pay], sandbox, journal: copy });
     expect((await other.resume("order", { decisions: { 1: { allow: true } } })).outcome.type).toBe("completed");
     expect(recording.spans().at(-1)?.links).toEqual([]);

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { agentAsTool, createRuntime, defineTool, PortcullisError, type Tool } from "../../../src/index.ts";
-import { createMemoryJournal, type JournalRecord } from "../../../src/journal/index.ts";
+import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
+import { journalWith } from "../../support/journal-with.ts";
 import { resultsBefore, talk } from "../talk.ts";
 
 const ROW = z.object({ id: z.number(), text: z.string() });
@@ -145,11 +146,9 @@ test("a direct call whose host died is made again from its first item", async ()
   const model = () => scriptedModel(called());
   await using runtime = await createRuntime({ tools: [noting], sandbox: createMemorySandbox(), journal });
   const { execution } = await runtime.agent({ model: model(), task: "Do it." });
-  const [header, ...records] = await Array.fromAsync(journal.read(execution));
+  const records = await Array.fromAsync(journal.read(execution));
   const allowed = records.findIndex(({ type }) => type === "call");
-  const cut = createMemoryJournal();
-  await cut.create(header as JournalRecord & { readonly type: "header" });
-  await cut.append(execution, 1, records.slice(0, allowed + 1));
+  const cut = await journalWith(records.slice(0, allowed + 1));
   await using other = await createRuntime({
     tools: [noting],
     sandbox: createMemorySandbox(),
