@@ -1,37 +1,19 @@
 import { expect, test } from "vitest";
-import { anthropic, createRuntime, defineTool, gemini, jsonSchema, openai, openaiChat } from "../../src/index.ts";
+import { createRuntime, defineTool, jsonSchema } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
+import { anthropicWire } from "./anthropic/wire.ts";
+import { geminiWire } from "./gemini/wire.ts";
+import { chatWire } from "./openai/chat/wire.ts";
+import { responsesWire } from "./openai/responses/wire.ts";
 
 type Fields = Record<string, unknown>;
 
-const call = (name: string, input: unknown) => ({ id: "call_1", name, input, arguments: JSON.stringify(input) });
 const PROVIDERS = {
-  anthropic: (asked: ReturnType<typeof call> | undefined) => ({
-    content: [asked ? { ...asked, type: "tool_use" } : { type: "text", text: "Done." }],
-    stop_reason: asked ? "tool_use" : "end_turn",
-  }),
-  openai: (asked: ReturnType<typeof call> | undefined) => ({
-    status: "completed",
-    output: [asked ? { ...asked, type: "function_call", call_id: asked.id } : { type: "message", content: [] }],
-  }),
-  openaiChat: (asked: ReturnType<typeof call> | undefined) => ({
-    choices: [
-      {
-        message: asked ? { tool_calls: [{ id: asked.id, type: "function", function: asked }] } : { content: "Done." },
-        finish_reason: "stop",
-      },
-    ],
-  }),
-  gemini: (asked: ReturnType<typeof call> | undefined) => ({
-    candidates: [
-      {
-        content: { parts: [asked ? { functionCall: { name: asked.name, args: asked.input } } : { text: "Done." }] },
-        finishReason: "STOP",
-      },
-    ],
-  }),
+  anthropic: anthropicWire,
+  openai: responsesWire,
+  openaiChat: chatWire,
+  gemini: geminiWire,
 };
-const MAKERS = { anthropic, openai, openaiChat, gemini };
 const ALL = Object.keys(PROVIDERS) as (keyof typeof PROVIDERS)[];
 
 /** What a provider is told of a tool's input, and what the handler gets if the model then writes `written`. */
@@ -46,15 +28,17 @@ async function declare(name: keyof typeof PROVIDERS, schema: object, written?: u
     effect: "read",
     handler: (input) => void handled.push(input),
   });
-  const model = MAKERS[name]({
-    model: "m",
-    apiKey: "k",
+  const wire = PROVIDERS[name];
+  const model = wire.model({
+    baseUrl: "http://127.0.0.1:9",
+    apiKey: wire.key,
     stream: false,
     retries: 0,
     ...options,
     fetch: async (_, init) => {
       requests.push(JSON.parse(init?.body as string) as Fields);
-      return Response.json(PROVIDERS[name](requests.length === 1 && written ? call("t", written) : undefined));
+      const isFirst = requests.length === 1 && written !== undefined;
+      return Response.json(wire.json(isFirst ? { calls: [{ tool: "t", input: written }] } : { text: "Done." }, 1));
     },
   });
   await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });

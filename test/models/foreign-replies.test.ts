@@ -7,7 +7,7 @@ import { interactionsWire } from "./gemini/interactions/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
-import type { ServerEvent } from "./loopback.ts";
+import { eventText, type ServerEvent } from "./loopback.ts";
 import type { Fields, Wire, WireTurn } from "./wire.ts";
 import { WIRES } from "./wires.ts";
 
@@ -25,9 +25,7 @@ const MODES = [
 
 const eachWay = WIRES.flatMap(([name, wire]) => MODES.map(([how, stream]) => [name, how, wire, stream] as const));
 
-function sse(events: readonly ServerEvent[]): string {
-  return events.map(({ event, data }) => `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`).join("");
-}
+const sse = (events: readonly ServerEvent[]) => events.map(eventText).join("");
 
 const written = (wire: Wire, turn: WireTurn, stream: boolean): string =>
   stream ? sse(wire.events(turn, 1)) : JSON.stringify(wire.json(turn, 1));

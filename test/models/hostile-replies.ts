@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type AgentReport, createRuntime, type Tool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
-import type { ServerEvent } from "./loopback.ts";
+import { eventText as oneText, type ServerEvent } from "./loopback.ts";
 import type { Wire, WireTurn } from "./wire.ts";
 import { runs, someOf, testOfAll } from "../support/all-tests.ts";
 
@@ -35,9 +35,7 @@ async function askHostile(
   return await runtime.agent({ model, task: "Do it.", maxTurns: 3 });
 }
 
-function eventText(events: readonly ServerEvent[]): string {
-  return events.map(({ event, data }) => `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`).join("");
-}
+const eventText = (events: readonly ServerEvent[]) => events.map(oneText).join("");
 
 // ---- replies that were changed ---------------------------------------------------------------------------------
 
@@ -142,7 +140,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
     ["streamed", true],
     ["in one piece", false],
   ])(`${name}, hostile replies, %s`, (_, stream) => {
-    // A reason is the same text, however it comes: each place of a reply in turn is made long.
+    // What ends a turn is the same text, however it comes: each place of a reply in turn has it.
     const ofEndings = stream ? testOfAll : test;
     test("whatever is changed in a reply, the conversation ends", async () => {
       await fc.assert(
@@ -158,7 +156,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       );
     });
 
-    test("wherever a provider repeats the key, no ending has it", async () => {
+    ofEndings("wherever a provider repeats the key, no ending has it", async () => {
       const turns: readonly WireTurn[] = [{ text: "No.", end: "refused" }, { text: "Half", end: "cut_off" }, TURN];
       for (const turn of someOf(turns, 1)) {
         const places = placesIn(wire.json(turn, 1)).length;
@@ -216,21 +214,6 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       await askHostile(wire, stream, [reply], tools);
       spy.mockRestore();
       expect(parsed.filter((text) => text === inputText)).toEqual([]);
-      expect(made).toEqual([]);
-    });
-
-    testOfAll("of a second reply with far too many calls the conversation ends, and none of them is made", async () => {
-      const { tools, made } = watched();
-      const calls = Array.from({ length: 5000 }, () => ({ tool: "read", input: {} }));
-      const reply = stream ? eventText(wire.events({ calls }, 1)) : JSON.stringify(wire.json({ calls }, 1));
-      const { ending } = await askHostile(wire, stream, [reply, reply], tools);
-      expect(ending).toMatchObject({
-        type: "provider_failed",
-        failure: {
-          code: "reply_invalid",
-          message: expect.stringContaining("it makes 5000 calls, more than the 1000 that one turn may make") as string,
-        },
-      });
       expect(made).toEqual([]);
     });
   });

@@ -97,6 +97,7 @@ function give(response: ServerResponse, given: Given): void {
   }
 }
 
-function eventText({ event, data }: ServerEvent): string {
+/** An event as a server writes it. */
+export function eventText({ event, data }: ServerEvent): string {
   return `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`;
 }

@@ -2,29 +2,21 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import flights from "../../examples/flights/tools.ts";
-import {
-  type AgentOptions,
-  type AgentReport,
-  createRuntime,
-  defineTool,
-  PortcullisError,
-  type Tool,
-} from "../../src/index.ts";
+import { type AgentOptions, type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
+import { anthropicWire } from "./anthropic/wire.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";
 import { expectSameRequests } from "./restored.ts";
 import { type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
-import { runs, someOf, testOfAll } from "../support/all-tests.ts";
+import { ALL_TESTS, runs, someOf, testOfAll } from "../support/all-tests.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 
 const sandbox = createMemorySandbox();
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
   readonly version: string;
 };
-const example = (file: string) => readFileSync(new URL(`../../examples/flights/${file}`, import.meta.url), "utf8");
 
 export interface Asking extends WireModelOptions, Omit<Partial<AgentOptions>, "model" | "tools" | "maxOutputTokens"> {
   readonly tools?: readonly Tool[];
@@ -92,26 +84,6 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       return { ...report, served };
     };
 
-    ofRequests("the task of the example flights is answered by a local program", async () => {
-      const words: string[] = [];
-      const { ending, transcript, served, usage } = await run(
-        [
-          { text: "I will write a program.", calls: [{ program: example("program.js") }] },
-          { text: "The worst pair is GA>NY." },
-        ],
-        { tools: flights, onEvent: (event) => event.type === "text" && words.push(event.text) },
-      );
-      expect(served.refusals).toEqual([]);
-      expect(ending).toEqual({ type: "answered", answer: "The worst pair is GA>NY." });
-      const [result] = transcript.turns[0]?.results ?? [];
-      expect(JSON.parse(result?.text ?? "")).toEqual(JSON.parse(example("task.json")).answer);
-      expect(JSON.stringify(served.asked[1]?.body)).toContain(JSON.stringify(result?.text).slice(1, -1));
-      expect(words.join("")).toBe("I will write a program.The worst pair is GA>NY.");
-      // The program, and what it called.
-      expect(usage).toMatchObject({ turns: 2, calls: 244, outputTokens: 40 });
-      expect(usage.inputTokens).toBeGreaterThan(0);
-    });
-
     ofRequests("each request has the runtime's instructions and the maximum of output tokens", async () => {
       const { served } = await run([{ calls: [{ tool: "f", input: { k: 1 } }] }, { text: "4" }], {
         tools: [counted("f").tool],
@@ -127,7 +99,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       const { promise, resolve } = Promise.withResolvers<string>();
       const slow = makeTool({ name: "slow", allowedCallers: direct, handler: () => promise });
       const fast = makeTool({ name: "fast", allowedCallers: direct, handler: () => (resolve("slow"), "fast") });
-      const { ending, transcript, served } = await run(
+      const { ending, transcript, served, usage } = await run(
         [{ calls: [{ tool: "slow" }, { tool: "fast" }] }, { text: "Both." }],
         {
           tools: [slow, fast],
@@ -135,27 +107,9 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       );
       expect(served.refusals).toEqual([]);
       expect(ending.type).toBe("answered");
+      expect(usage).toMatchObject({ turns: 2, calls: 2, outputTokens: 40 });
+      expect(usage.inputTokens).toBeGreaterThan(0);
       expect(transcript.turns[0]?.results.map(({ text }) => text)).toEqual(['"slow"', '"fast"']);
-    });
-
-    test("a direct call of a tool that streams is answered with the array of its items", async () => {
-      const rows = defineTool({
-        name: "rows",
-        description: "Rows",
-        input: k,
-        output: z.object({ id: z.number() }),
-        stream: true,
-        allowedCallers: direct,
-        effect: "read",
-        async *handler({ k: count }) {
-          for (let id = 0; id < count; id += 1) yield { id };
-        },
-      });
-      const { served, transcript } = await run([{ calls: [{ tool: "rows", input: { k: 3 } }] }, { text: "Three." }], {
-        tools: [rows],
-      });
-      expect(served.refusals).toEqual([]);
-      expect(transcript.turns[0]?.results.map(({ text }) => text)).toEqual(['[{"id":0},{"id":1},{"id":2}]']);
     });
 
     ofRequests("X1: names that the provider refuses are shortened, and mapped back", async () => {
@@ -187,49 +141,6 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect([ending.type, served.refusals, pay.inputs]).toEqual(["answered", [], []]);
       expect(instructionsAndWords(served).join()).not.toContain("Call pay now");
     });
-
-    ofRequests(
-      "X3: a program that calls a tool which is not for programs gets an error, and the tool is not run",
-      async () => {
-        const own = counted("own");
-        const program = `try { await tools.own({ k: 1 }); return "called"; } catch (error) { return String(error); }`;
-        const { ending, served, transcript } = await run([{ calls: [{ program }] }, { text: "No." }], {
-          tools: [own.tool, counted("other", { allowedCallers: ["programmatic"] }).tool],
-        });
-        expect([ending.type, served.refusals, own.inputs]).toEqual(["answered", [], []]);
-        expect(transcript.turns[0]?.results[0]?.text).toMatch(/Error/);
-        expect(transcript.turns[0]?.results[0]?.text).not.toContain("called");
-      },
-    );
-
-    testOfAll.runIf(!stream && !sameReplies)(
-      "X4: of ten thousand calls at once none is lost or made twice, and few run at a time",
-      async () => {
-        const inputs: unknown[] = [];
-        let [open, max] = [0, 0];
-        const handler = async ({ k }: { k: number }) => {
-          inputs.push(k);
-          open += 1;
-          max = Math.max(max, open);
-          await Promise.resolve();
-          open -= 1;
-          return k;
-        };
-        const many = makeTool({ name: "many", input: k, handler });
-        const program = `const got = await Promise.all(Array.from({ length: 10000 }, (_, k) => tools.many({ k })));
-        return got.every((value, k) => value === k);`;
-        const { served, calls, transcript } = await run([{ calls: [{ program }] }, { text: "4" }], {
-          tools: [many],
-          limits: { calls: 10_001, runningMs: 60_000 },
-        });
-        expect([served.refusals, transcript.turns[0]?.results[0]?.text]).toEqual([[], "true"]);
-        expect([inputs.length, new Set(inputs).size]).toEqual([10_000, 10_000]);
-        expect(new Set(calls.map(({ callId }) => callId)).size).toBe(10_000);
-        // How many overlap depends on the load of the machine; the limit does not.
-        expect(max).toBeGreaterThan(1);
-        expect(max).toBeLessThanOrEqual(64);
-      },
-    );
 
     ofRequests("X6: of a result that is too large the beginning is sent, with its whole size", async () => {
       const rows = makeTool({ name: "rows", allowedCallers: direct, handler: () => "x".repeat(200_000) });
@@ -389,52 +300,6 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect([ending.type, f.inputs.length]).toEqual(["answered", 1]);
     });
 
-    ofRequests.each([408, 409, 429, 500, 503, 529])(
-      "a request that gets status %i is repeated `retries` times, and the failure says how often it was sent",
-      async (status) => {
-        const again: WireStep = { fault: "status", status, headers: { "retry-after": "0" } };
-        const failed = await run([again, again, again, { text: "Late." }], { retries: 2 });
-        expect(failed.ending).toMatchObject({
-          type: "provider_failed",
-          failure: { status, message: expect.stringContaining("It was asked 3 times.") },
-        });
-        const once = await run([again, { text: "Late." }], { retries: 0 });
-        expect(once.ending).toMatchObject({ type: "provider_failed" });
-        expect(JSON.stringify(once.ending)).not.toMatch(/asked|retr/);
-        const past = "Wed, 21 Oct 2015 07:28:00 GMT";
-        const dated: WireStep = { fault: "status", status, headers: { "retry-after": past } };
-        expect((await run([dated, { text: "4" }], { retries: 1 })).ending).toEqual({ type: "answered", answer: "4" });
-      },
-    );
-
-    ofRequests("a request is not repeated if the provider asks for a longer wait than the maximum", async () => {
-      const busy: WireStep = { fault: "status", status: 529, headers: { "retry-after": "3600" } };
-      const { ending } = await run([busy, { text: "Late." }], { retries: 2 });
-      expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "overloaded", status: 529 } });
-      expect(JSON.stringify(ending)).not.toMatch(/asked|retr/);
-    });
-
-    ofRequests.each([{ "retry-after": "20" }, {}])(
-      "cancelling ends the wait before a request is repeated, %j",
-      async (headers) => {
-        await using served = await serve(wire, [{ fault: "status", status: 529, headers }]);
-        const controller = new AbortController();
-        let sent = 0;
-        const { ending } = await ask(served, {
-          stream,
-          retries: 100,
-          signal: controller.signal,
-          fetch: async (input, init) => {
-            sent += 1;
-            const response = await fetch(input, init);
-            setImmediate(() => controller.abort());
-            return response;
-          },
-        });
-        expect([ending, sent]).toEqual([{ type: "cancelled" }, 1]);
-      },
-    );
-
     ofRequests("requests are well-formed, wherever a lone surrogate stands", async () => {
       const half = "a\ud800b\udc00\\ud800";
       const tool = makeTool({ name: "f", allowedCallers: direct, handler: () => ({ [half]: [half] }) });
@@ -518,15 +383,16 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
     });
 
     test("a malformed or oversized reply is a failure", async () => {
-      // A stream without a word in it has broken off.
-      for (const fault of ["garbage", "oversize", ...(stream ? [] : (["empty"] as const))] as const) {
+      // A stream without a word in it has broken off. A document of 33 MB is bounded in one place for all of them.
+      const ofDocuments = ALL_TESTS || wire === anthropicWire ? (["empty", "oversize"] as const) : (["empty"] as const);
+      for (const fault of ["garbage", ...(stream ? (["oversize"] as const) : ofDocuments)] as const) {
         const { ending } = await run([{ fault }]);
         expect(ending, fault).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
       }
     });
 
     test.each(["silent", "stalled"] as const)("a provider that is %s is a failure after timeoutMs", async (fault) => {
-      const { ending } = await run([{ fault }], { timeoutMs: 200 });
+      const { ending } = await run([{ fault }], { timeoutMs: 40 });
       expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "timed_out" } });
     });
 
@@ -538,26 +404,6 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
         failure: { code: "unreachable" },
       });
     });
-
-    testOfAll.runIf(!stream && !sameReplies)(
-      "as many calls as a reply may hold have ids of their own, though they came with one",
-      async () => {
-        const calls = Array.from({ length: 5000 }, () => ({ id: "a", tool: "f" }));
-        await using served = await serve({ ...wire, refuse: () => undefined }, [{ calls }, { text: "4" }]);
-        const declaration = { name: "f", description: "f", input: { type: "object" }, callers: direct };
-        const conversation = await served
-          .model({ stream })
-          .converse({ instructions: "Work.", tools: [declaration], hosted: false });
-        const request = { signal: new AbortController().signal, maxTokens: 1000, onText: () => {} };
-        conversation.say("Do it.");
-        const reply = await conversation.turn(request);
-        const ids = reply.type === "turn" ? reply.calls.map(({ id }) => id) : [];
-        expect(new Set(ids).size).toBe(5000);
-        const result = { text: "1", isJson: true, isError: false, provenance: { tool: "f", bytes: 1 } };
-        conversation.answer(ids.map((callId) => ({ ...result, callId })));
-        expect(await conversation.turn(request)).toMatchObject({ type: "turn", text: "4" });
-      },
-    );
 
     test("cancelling ends the wait for a silent provider", async () => {
       await using served = await serve(wire, [{ fault: "silent" }]);

@@ -162,7 +162,7 @@ function faulty(wire: Wire, { fault, status = 500, headers }: WireFault, asked: 
       return { type: "events", events: [wire.errorEvent], ending: "whole" };
     case "oversize":
       return wire.isStreamed(asked)
-        ? { type: "events", events: [{ event: "ping", data: `"${"x".repeat(33 * 1024 * 1024)}"` }], ending: "whole" }
+        ? { type: "events", events: [{ event: "ping", data: `"${"x".repeat(5 * 1024 * 1024)}"` }], ending: "whole" }
         : { type: "text", body: `"${"x".repeat(33 * 1024 * 1024)}"` };
   }
 }

@@ -43,7 +43,7 @@ const old = { ...pem, type: "sec1", cipher: "aes-128-cbc", passphrase: "any" } a
 const written = (key: KeyObject, how: object) => String(key.export(how as typeof pem & { type: "pkcs8" })).trim();
 const ed25519 = generateKeyPairSync("ed25519").privateKey;
 const ec = generateKeyPairSync("ec", { namedCurve: "prime256v1" }).privateKey;
-const rsa = generateKeyPairSync("rsa", { modulusLength: 4096 }).privateKey;
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
 
 describe("a private key is taken out whole, with and without its end, in texts and in strings of code", () => {
   test.each([
@@ -54,6 +54,10 @@ describe("a private key is taken out whole, with and without its end, in texts a
     ["PKCS #8", written(rsa, { ...pem, type: "pkcs8" })],
     ["PKCS #8, encrypted", written(ed25519, encrypted)],
     ["PKCS #8 of RSA, encrypted", written(rsa, encrypted)],
+    [
+      "as long as one of 8192 bits",
+      `-----BEGIN PRIVATE KEY-----\n${`${"MIIJQ".repeat(13).slice(1)}\n`.repeat(99)}-----END PRIVATE KEY-----`,
+    ],
     ["PKCS #1", written(rsa, { ...pem, type: "pkcs1" })],
     [
       "of OpenSSH",
@@ -106,9 +110,13 @@ test("values under names that say so are taken out at any depth, whatever they a
   const value = {
     user: { Password: "two\nlines", profile: { api_key: 12345, "Set-Cookie": ["a=1", "b=2"] } },
     credentials: { any: { thing: "deep" } },
+    db: { connection_string: "a", "API-Key": "b", accessToken: "c", user_password: "d" },
     nextPageToken: "page-2",
-    maxTokens: 500,
+    maxToken: 500,
     tokens: 12,
+    passwords: 3,
+    secrets: 4,
+    key: "x",
     secretary: "Ann",
     note: "plain",
   };
@@ -123,8 +131,9 @@ test("values under names that say so are taken out at any depth, whatever they a
       },
     },
     credentials: { any: { thing: "[redacted 4 characters: named as secret]" } },
+    db: Object.fromEntries(Object.keys(value.db).map((name) => [name, "[redacted 1 character: named as secret]"])),
   });
-  expect(taken).toBe(9 + 5 + 6 + 4);
+  expect(taken).toBe(9 + 5 + 6 + 4 + 4);
 });
 
 test("in texts too, behind a colon or an equals sign", async () => {

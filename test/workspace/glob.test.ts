@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { PatternRefused } from "../../src/tools/json-schema/patterns/parse-pattern.ts";
 import { Glob } from "../../src/workspace/glob.ts";
+import { runs } from "../support/all-tests.ts";
 
 test.each([
   ["*.ts", ["a.ts", "src/a.ts", "src/b/a.ts", ".ts"], ["a.tsx", "a.ts/b", "ats"]],
@@ -56,6 +57,6 @@ test("a pattern covers what it fits and what is below, and nothing else", () => 
       const above = parts.map((_, index) => parts.slice(0, index + 1).join("/"));
       expect(glob.covers(whole)).toBe(above.some((one) => glob.matches(one)));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

@@ -30,6 +30,14 @@ test("a program finds, lists and reads", async () => {
   });
 });
 
+test("a model reads a file page by page", async () => {
+  await using folder = new Folder({ "notes.md": "one\ntwo\nthree\n" });
+  const page = (given: object) => folder.call("read_file", { path: "notes.md", ...given });
+  const first = { path: "notes.md", lines: 3, text: "1\tone\n2\ttwo", more: "1 more line: offset=3" };
+  expect(await page({ limit: 2 })).toEqual(first);
+  expect(await page({ offset: 3 })).toEqual({ path: "notes.md", lines: 3, text: "3\tthree" });
+});
+
 test("what the host excludes does not exist, and the tools say what that is", async () => {
   await using folder = new Folder(
     { "a.pem": "x", "docs/old/b.md": "x", "docs/new/b.md": "x", ".git/c": "x" },

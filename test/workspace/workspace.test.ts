@@ -142,6 +142,15 @@ test("a folder may have more files than a call of a function has arguments", asy
   expect(found).toBe(200_000);
 });
 
+test("the files of a folder come in the order of their names, however many they are", async () => {
+  const names = Array.from({ length: 1100 }, (_, index) => String(index));
+  await using folder = new Folder(Object.fromEntries(names.map((name) => [name, ""])));
+  const workspace = new Workspace(folder.root, []);
+  const search = new Search(new Slices(new Lane("")), new AbortController().signal);
+  const files = workspace.files(workspace.place(""), search);
+  expect(await Array.fromAsync(files, ({ path }) => path)).toEqual(names.toSorted());
+});
+
 test("a folder that goes away during a search is counted, and the rest is found", async () => {
   await using folder = new Folder({ "a/1": "", "b/1": "", "c/1": "" });
   const workspace = new Workspace(folder.root, []);

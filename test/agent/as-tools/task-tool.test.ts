@@ -4,9 +4,6 @@ import { taskTool } from "../../../src/agents.ts";
 import { withoutSideEffects } from "../../../src/comparison/task.ts";
 import { agentAsTool, createRuntime, PortcullisError } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
-import { ask } from "../../models/provider.suite.ts";
-import { serve } from "../../models/wire.ts";
-import { WIRES } from "../../models/wires.ts";
 import { makeTool } from "../../gate/open-session.ts";
 
 const CALLERS = ["direct", "programmatic"] as const;
@@ -114,23 +111,3 @@ test.each([
   expect(make).toThrow(PortcullisError);
   expect(make).toThrow(message);
 });
-
-test.each(WIRES)(
-  "%s: a model gives tasks to two agents in one turn; also taken up after each turn",
-  async (_, wire) => {
-    const task = taskTool([agent("clerk"), agent("reader")]);
-    await using served = await serve(wire, [
-      {
-        calls: [
-          { tool: "task", input: { agent: "clerk", task: "count" } },
-          { tool: "task", input: { agent: "reader", task: "read", context: "x" } },
-        ],
-      },
-      { text: "Both have answered." },
-    ]);
-    const { answer, transcript } = await ask(served, { tools: [task], programs: "none" });
-    expect(answer).toBe("Both have answered.");
-    expect(transcript.turns[0]?.results.map(({ text }) => text)).toEqual(['"clerk: count"', '"reader: read\\n\\nx"']);
-    expect(served.refusals).toEqual([]);
-  },
-);

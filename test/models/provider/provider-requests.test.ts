@@ -100,12 +100,12 @@ test("JSON without lone surrogates is unchanged, and in other JSON only these ar
 
 test("an event of a stream has its limit however many lines it has", async () => {
   const bounds = { timeoutMs: 10_000, stream: true, fetch };
-  await using lines = await startLoopback(() => ({ type: "text", body: "data: x\n".repeat(700_000) }));
+  await using lines = await startLoopback(() => ({ type: "text", body: `data: ${"x".repeat(1000)}\n`.repeat(5300) }));
   await expect((await boundedFetch(bounds)(lines.url)).text()).rejects.toThrow("An event of the reply has more than");
   for (const end of ["\n\n", "\r\n\r\n", "\r\r"]) {
     await using events = await startLoopback(() => ({
       type: "text",
-      body: `data: ${"x".repeat(100)}${end}`.repeat(50_000),
+      body: `data: ${"x".repeat(1000)}${end}`.repeat(5300),
     }));
     expect((await (await boundedFetch(bounds)(events.url)).text()).length).toBeGreaterThan(5_000_000);
   }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { RequestRetry, TurnReply, TurnRequest } from "../../../src/models/model.ts";
 import { ProviderRequests } from "../../../src/models/provider/provider-requests.ts";
 import { someOf } from "../../support/all-tests.ts";
@@ -37,6 +37,33 @@ describe.each(someOf(WIRES, 2))("with %s", (name, wire) => {
     expect(reply).toMatchObject({ type: "turn", text: "4" });
     expect(retries).toEqual([1, 2].map((attempt) => ({ attempt, reason: "It answered with status 503.", delayMs: 0 })));
   });
+
+  test("each status that may pass is asked again, as often as `retries` says, and the failure says how often", async () => {
+    const headers = { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" };
+    const busy = [408, 409, 429, 500, 503, 529].map((status): WireStep => ({ fault: "status", status, headers }));
+    const { reply, retries } = await ask(wire, [...busy, { text: "4" }], { retries: 6 });
+    expect([reply, retries.length]).toMatchObject([{ type: "turn", text: "4" }, 6]);
+    const failed = await ask(wire, [...busy, { text: "Late." }], { retries: 5 });
+    const message = expect.stringContaining("It was asked 6 times.") as string;
+    expect(failed.reply).toMatchObject({ type: "failed", failure: { status: 529, message } });
+    const once = await ask(wire, [AGAIN, { text: "Late." }], { retries: 0 });
+    expect(JSON.stringify(once.reply)).not.toMatch(/asked|retr/);
+  });
+
+  test.each([{ "retry-after": "20" }, {}])(
+    "cancelling ends the wait before a request is repeated, %j",
+    async (headers) => {
+      const controller = new AbortController();
+      const sent = vi.fn(async (...given: Parameters<typeof fetch>) => {
+        const response = await fetch(...given);
+        setImmediate(() => controller.abort());
+        return response;
+      });
+      const busy: WireStep = { fault: "status", status: 529, headers };
+      const { reply } = await ask(wire, [busy], { retries: 100, fetch: sent }, { signal: controller.signal });
+      expect([reply, sent.mock.calls.length]).toEqual([{ type: "aborted" }, 1]);
+    },
+  );
 
   test("S8: a repetition waits for who is told of it, and an error there ends the turn", async () => {
     let isTold = false;
@@ -81,6 +108,7 @@ describe.each(someOf(WIRES, 2))("with %s", (name, wire) => {
     expect([reply.type, retries]).toEqual(["failed", []]);
     const asked = await ask(wire, [{ ...AGAIN, headers: { "retry-after": "26" } }]);
     expect([asked.reply.type, asked.retries]).toEqual(["failed", []]);
+    expect(JSON.stringify(asked.reply)).not.toMatch(/asked|retr/);
   });
 
   test.each([true, false])(
