@@ -3,8 +3,7 @@ import { createRuntime, defineTool, jsonSchema, type Tool } from "portcullis";
 import { countTokens } from "portcullis/comparison";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { readCatalogue } from "../tools/search/catalogue.ts";
-import { LATER_QUERIES, LATER_UNSEEN_QUERIES } from "../tools/search/later-queries.ts";
-import { QUERIES, type Query, UNSEEN_QUERIES } from "../tools/search/queries.ts";
+import { LATER_QUERIES, LATER_UNSEEN_QUERIES, QUERIES, type Query, UNSEEN_QUERIES } from "../tools/search/queries.ts";
 import { type Recall, recallOf } from "../tools/search/recall.ts";
 import { median, timed } from "./measure.js";
 

@@ -14,7 +14,6 @@ import {
 } from "../../src/index.ts";
 import { createMemoryJournal, importLines, type Journal } from "../../src/journal/index.ts";
 import type { ArtifactRecord, JournalRecord } from "../../src/journal/record.ts";
-import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { echo } from "../support/tools.ts";
@@ -26,11 +25,10 @@ const JOURNALS: Readonly<Record<string, () => Journal>> = {
   sqlite: () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) }),
 };
 const sandbox = createMemorySandbox();
-const isolates = createIsolateSandbox();
 const python = createForkedPythonSandbox();
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
-  await Promise.all([isolates, python].map((one) => one[Symbol.asyncDispose]()));
+  await python[Symbol.asyncDispose]();
 });
 
 const start = (options: Partial<RuntimeOptions> = {}) => createRuntime({ tools: [echo], sandbox, ...options });
@@ -58,9 +56,9 @@ const valueOf = ({ outcome }: Report) => (outcome.type === "completed" ? outcome
 
 const LANGUAGES = [
   {
-    name: "javascript on the isolate sandbox",
+    name: "javascript",
     language: "javascript",
-    sandbox: isolates,
+    sandbox,
     keeps: `const handle = await save("rows", [{ id: 1 }, { id: 2 }]);
       return [handle, await load("rows")];`,
     refused: `const told = [];

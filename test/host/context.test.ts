@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import {
   agentAsTool,
@@ -180,27 +180,7 @@ test("a conversation takes names and tools together", async () => {
 
 // ---- AsyncLocalStorage -------------------------------------------------------------------------------------------
 
-describe.each([
-  ["in memory", () => createRuntimeWith(sandbox)],
-  ["in an isolate", () => createRuntimeWith("isolate")],
-] as const)("AsyncLocalStorage, %s", (_, create) => {
-  test("a handler, a predicate and an approver are in the async context of execute, also after waiting for others", async () => {
-    const { runtime, storage, seen } = await create();
-    await using closing = runtime;
-    const program = `await Promise.all(Array.from({ length: 20 }, () => tools.narrow({})));
-      await tools.asked({});
-      return 1;`;
-    const users = ["ann", "bob", "cem"];
-    const outcomes = await Promise.all(
-      users.map((user) => storage.run(user, () => closing.execute(program, { context: user }))),
-    );
-    expect(outcomes.map(({ outcome }) => outcome.type)).toEqual(users.map(() => "completed"));
-    expect(seen).toHaveLength(3 * 23);
-    expect(seen.filter(([stored, given]) => stored !== given)).toEqual([]);
-  });
-});
-
-async function createRuntimeWith(box: "isolate" | typeof sandbox) {
+test("in an isolate, a handler, a predicate and an approver are in the async context of execute, also after waiting for others", async () => {
   const storage = new AsyncLocalStorage<string>();
   const seen: (readonly [unknown, unknown])[] = [];
   // One call at a time over all executions: a call starts when one of another execution has ended.
@@ -220,8 +200,16 @@ async function createRuntimeWith(box: "isolate" | typeof sandbox) {
     },
     handler: (_, { context }) => seen.push([storage.getStore(), context]),
   });
-  const approve = ({ context }: ApprovalRequest) => {
-    return seen.push([storage.getStore(), context]) > 0;
-  };
-  return { runtime: await createRuntime({ tools: [narrow, asked], sandbox: box, approve }), storage, seen };
-}
+  const approve = ({ context }: ApprovalRequest) => seen.push([storage.getStore(), context]) > 0;
+  await using runtime = await createRuntime({ tools: [narrow, asked], approve });
+  const program = `await Promise.all(Array.from({ length: 20 }, () => tools.narrow({})));
+    await tools.asked({});
+    return 1;`;
+  const users = ["ann", "bob", "cem"];
+  const outcomes = await Promise.all(
+    users.map((user) => storage.run(user, () => runtime.execute(program, { context: user }))),
+  );
+  expect(outcomes.map(({ outcome }) => outcome.type)).toEqual(users.map(() => "completed"));
+  expect(seen).toHaveLength(3 * 23);
+  expect(seen.filter(([stored, given]) => stored !== given)).toEqual([]);
+});

@@ -134,20 +134,6 @@ test("without a listener and a logger, failures whose cause was kept from the pr
   expect(entry).toContain("    at ");
 });
 
-test("on the console an error that quotes a server controls no terminal, formats nothing and begins no line", async () => {
-  printed.mockImplementation(() => {});
-  const quoting = tool("quoting", () => {
-    throw new Error("\u001b[2J\u009b1m\u202e%c%s\r\nportcullis: all is well\u2028portcullis: all is well");
-  });
-  await using runtime = await createRuntime({ tools: [quoting], sandbox });
-  await runtime.execute("await tools.quoting().catch(() => {});");
-  const [call = []] = printed.mock.calls as string[][];
-  expect(call).toHaveLength(1);
-  expect(call[0]).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u202e]/);
-  expect(call[0]?.split("\n").filter((line) => line.startsWith("portcullis:"))).toHaveLength(1);
-  expect(call[0]).toContain("%c%s");
-});
-
 test("an error that is hard to read, or as long as a response, has an entry that is short", async () => {
   const { entries, error } = keepLog();
   const thrown = [
@@ -191,7 +177,7 @@ test("a listener, of the runtime, of an execution or of a derived runtime, silen
 
 test("ids, names and messages of others control no terminal, with the console and with a logger", async () => {
   printed.mockImplementation(() => {});
-  const foreign = "\u001b[2J\u009b1m\u202e\r\nportcullis: all is well";
+  const foreign = "\u001b[2J\u009b1m\u202e%c%s\r\nportcullis: all is well\u2028portcullis: all is well";
   const failing = tool("failing", () => {
     throw new Error(foreign);
   });
@@ -200,6 +186,7 @@ test("ids, names and messages of others control no terminal, with the console an
   const logger = keepLog();
   await using logged = runtime.derive({ logger });
   await logged.execute("await tools.failing().catch(() => {});");
+  expect(printed.mock.calls).toEqual([[expect.stringContaining("%c%s")]]);
   const texts = [...(printed.mock.calls as string[][]).flat(), ...logger.entries.map(({ message }) => message)];
   expect(texts).toHaveLength(2);
   for (const text of texts) {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import { readData } from "../../examples/read-data.ts";
 import { countTokens, loadEncoding } from "../../src/tools/count-tokens.ts";
+import { runs } from "../support/all-tests.ts";
 import { Recording } from "../support/recording.ts";
 
 const ENCODING = "o200k_base";
@@ -90,7 +91,7 @@ test.each([
 });
 
 test("whatever stands beside each other, pieces have as many tokens as the whole", async () => {
-  for (const text of texts()) expect(countTokens(text)).toBe(await countWhole(text));
+  for (const text of texts().slice(0, runs(100))) expect(countTokens(text)).toBe(await countWhole(text));
 });
 
 test("a run of one character is cut where the encoding splits it", async () => {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { jsonInParts } from "../../../src/values/json/json-parts.ts";
+import { runs } from "../../support/all-tests.ts";
 
 function written(value: unknown): { readonly text: string; readonly slices: number } {
   const work = jsonInParts(value);
@@ -40,7 +41,7 @@ test("a long text is written in parts, and no pair of surrogates is parted", () 
       const text = "x".repeat(shift) + pattern.join("").repeat(30_000);
       expect(written({ text }).text).toBe(JSON.stringify({ text }));
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   );
   expect(written(["x".repeat(1_000_000)]).slices).toBe(2);
   expect(written({ text: "x".repeat(1_000_000) }).slices).toBeGreaterThan(15);
