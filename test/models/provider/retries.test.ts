@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { RequestRetry, TurnReply, TurnRequest } from "../../../src/models/model.ts";
 import { ProviderRequests } from "../../../src/models/provider/provider-requests.ts";
 import { someOf } from "../../support/all-tests.ts";
+import { manualClock } from "../../support/clock.ts";
 import { OPENING, requested } from "../converse.ts";
 import { serve, type Wire, type WireModelOptions, type WireStep } from "../wire.ts";
 import { WIRES } from "../wires.ts";
@@ -53,6 +54,7 @@ describe.each(someOf(WIRES, 2))("with %s", (name, wire) => {
   test.each([{ "retry-after": "20" }, {}])(
     "cancelling ends the wait before a request is repeated, %j",
     async (headers) => {
+      manualClock();
       const controller = new AbortController();
       const sent = vi.fn(async (...given: Parameters<typeof fetch>) => {
         const response = await fetch(...given);

@@ -319,8 +319,9 @@ test("the text of a large result is to the letter what JSON.stringify makes of i
     const made = await resultText(value, Number.MAX_SAFE_INTEGER);
     expect(made.type === "text" && made.text === text && made.bytes === Buffer.byteLength(text)).toBe(true);
   });
+  if (ALL_TESTS) await fc.assert(property, { numRuns: 60 });
   // Few draws may leave out what is counted. Those of the seed do not.
-  await fc.assert(property, ALL_TESTS ? { numRuns: 60 } : { numRuns: 6, seed: 5 });
+  await fc.assert(property, { numRuns: 6, seed: 5 });
   expect(inParts).toBeGreaterThan(2);
 });
 
