@@ -78,10 +78,14 @@ test.each([true, false, { allow: true }, { allow: false }])("a decision, %j, is 
   for (const event of events) expect(event).not.toHaveProperty("error");
 });
 
-test.each([true, false])(
-  "the operator is told that a predicate threw, where the approver says %s",
-  async (decision) => {
-    const { call, events } = openSession({ tools: [makeTool({ approval: never })], approve: () => decision });
+test.each([
+  [true, never],
+  [false, never],
+  [false, async () => never()],
+])(
+  "the operator is told that a predicate failed, and the call needs approval, where the approver says %s",
+  async (decision, approval) => {
+    const { call, events } = openSession({ tools: [makeTool({ approval })], approve: () => decision });
     expect(await call()).toMatchObject({ ok: decision });
     const error = { code: "callback_failed", message: "The function `approval` failed: read" };
     expect(events.at(-1)).toMatchObject({ type: "call_ended", error });
@@ -138,18 +142,6 @@ test("without an approver a call that needs approval is refused at once, and one
   });
 });
 
-test("if the approval predicate throws or rejects, the call needs approval", async () => {
-  for (const approval of [
-    () => {
-      throw new Error("no");
-    },
-    () => Promise.reject(new Error("no")),
-  ]) {
-    const { call } = openSession({ tools: [makeTool({ approval })], approve: () => false });
-    expect(await call()).toMatchObject(DENIED);
-  }
-});
-
 test("the approver gets the input that the handler gets, and as it was sent, and only if the predicate asks for approval", async () => {
   const asked: ApprovalRequest[] = [];
   const input = z.object({ amount: z.number(), to: z.string().default("me") });
@@ -169,18 +161,6 @@ test("the approver gets the input that the handler gets, and as it was sent, and
   const about = { effect: "idempotent", source: undefined, description: tool.description, grantsLeft: 10 };
   const inputs = { input: { amount: 11, to: "me" }, rawInput: { amount: 11 }, inputDigest };
   expect(asked).toEqual([{ ...who, ...about, ...inputs, signal: expect.any(AbortSignal) }]);
-});
-
-test("the handler gets the validated input, even if the approver changes its copy", async () => {
-  const got: unknown[] = [];
-  const input = z.object({ to: z.string().transform((to) => to.toUpperCase()), limit: z.number().default(5) });
-  const tool = makeTool<typeof input>({ input, approval: "always", handler: (value) => got.push(value) });
-  const approve = (request: ApprovalRequest) => {
-    Object.assign(request.input as object, { to: "mallory", limit: 1e9, extra: true });
-    return true;
-  };
-  await openSession({ tools: [tool], approve }).call({ to: "alice" });
-  expect(got).toEqual([{ to: "ALICE", limit: 5 }]);
 });
 
 test("of 3,000 calls that need approval callsAtOnce are asked about at once, and in the end all", async () => {

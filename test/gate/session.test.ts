@@ -173,17 +173,6 @@ test("what a late handler returns or throws changes no answer and causes no even
   expect(events.map(({ type }) => type)).toEqual(["call_started", "call_ended"]);
 });
 
-test("calls that arrive after the session has closed are journalled as dropped and do not run", async () => {
-  const held = holdCalls();
-  const { session, call, records, events } = openSession({ tools: [makeTool({ handler: held.handler })] });
-  session.close();
-  expect(await call()).toBeUndefined();
-  expect(records).toEqual([
-    { type: "call", call: "1", tool: "t", caller: "programmatic", decision: "dropped", at: expect.any(Number) },
-  ]);
-  expect([held.counts.started, session.lines.length, events.length]).toEqual([0, 0, 0]);
-});
-
 // ---- the journal -------------------------------------------------------------------------------------------------
 
 test("where the journal cannot be written, no handler runs and the call rejects with the cause", async () => {
@@ -278,21 +267,6 @@ test("a call that is given up is aborted, journalled as dropped and has no answe
     { callId: "good", outcome: { type: "value" } },
   ]);
   expect(events.filter(({ type }) => type === "call_ended")).toHaveLength(2);
-});
-
-test("gates beside each other share the concurrency of a tool that both have", async () => {
-  const held = holdCalls();
-  const narrow = makeTool({ concurrency: 1, handler: held.handler });
-  const gate = new Gate(new ToolSet([narrow]));
-  const beside = gate.beside(new ToolSet([narrow, makeTool({ name: "other" })]));
-  const answers = [openSession({ gate }).call(), openSession({ gate: beside }).call()];
-  await held.untilStarted(1);
-  await idle();
-  expect(held.counts.started).toBe(1);
-  held.release();
-  await held.untilStarted(2);
-  held.release();
-  expect(await Promise.all(answers)).toMatchObject([{ ok: true }, { ok: true }]);
 });
 
 // ---- what is held ------------------------------------------------------------------------------------------------

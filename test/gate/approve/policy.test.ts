@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { Policy, PolicyName, PolicyRequest } from "../../../src/gate/approve/policy.ts";
 import { manualClock } from "../../support/clock.ts";
-import { holdCalls, idle, makeTool, openSession, stepsOf } from "../open-session.ts";
+import { holdCalls, idle, makeTool, openSession } from "../open-session.ts";
 
 const never = (): never => {
   throw new Error("the host's secret");
@@ -32,43 +32,6 @@ test("a policy is told who calls what with which input for whom, and cannot chan
     context: { user: "ann" },
     tenant: "acme",
   });
-});
-
-test("a denied call is refused with the policy's reason, which the journal holds, and no handler runs", async () => {
-  const held = holdCalls();
-  const { call, records } = openSession({
-    tools: [makeTool({ handler: held.handler })],
-    policies: [async () => ({ deny: "Not on Fridays." })],
-  });
-  expect(await call()).toMatchObject({
-    ok: false,
-    code: "policy_denied",
-    message: expect.stringContaining('"Not on Fridays."') as string,
-  });
-  expect(records).toMatchObject([
-    { type: "call", decision: "refused", code: "policy_denied", policy: "Not on Fridays." },
-  ]);
-  expect(held.counts.started).toBe(0);
-});
-
-test("a call that the policy asks about is held, and the approver is told so", async () => {
-  const asked: unknown[] = [];
-  const { call, records } = openSession({
-    policies: ["ask-all"],
-    approve: ({ policy }) => {
-      asked.push(policy);
-      return { allow: true, by: "ann" };
-    },
-  });
-  expect(await call()).toMatchObject({ ok: true, approvedBy: "ann" });
-  expect(asked).toEqual(["The policy is ask-all."]);
-  expect(stepsOf(records)).toEqual([
-    ["1", "held"],
-    ["1", "approved"],
-    ["1", "allowed"],
-    ["1", "answered"],
-  ]);
-  expect(records[0]).toMatchObject({ policy: "The policy is ask-all." });
 });
 
 test.each<[PolicyName, readonly boolean[]]>([
@@ -168,4 +131,22 @@ test("the end of its session aborts a policy, and nothing follows from its answe
   answers.resolve("allow");
   await idle();
   expect(held.counts.started).toBe(0);
+});
+
+test("a remembered approval does not hold against a policy that denies", async () => {
+  let denies = false;
+  const { call } = openSession({
+    policies: [() => (denies ? { deny: "enough" } : "ask")],
+    approve: () => ({ allow: true, remember: "execution" }),
+  });
+  expect(await call()).toMatchObject({ ok: true });
+  denies = true;
+  expect(await call()).toMatchObject({ code: "policy_denied" });
+});
+
+test("the runtime's own tools are not asked about: a search calls nothing outside", async () => {
+  const policy = vi.fn(() => ({ deny: "no" }));
+  const { call } = openSession({ policies: [policy] });
+  expect(await call({ query: "t" }, { tool: "search_tools" })).toMatchObject({ ok: true });
+  expect(policy).not.toHaveBeenCalled();
 });

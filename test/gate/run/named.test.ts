@@ -1,22 +1,5 @@
 import { expect, test } from "vitest";
-import { keptNames, NAMED, NamedAddresses, nameDigest } from "../../../src/gate/run/named.ts";
-
-test("the digest of an address is of its source too, and is of one length", () => {
-  const [one, other] = ["a", "b"].map((source) => nameDigest({ source }, "doc:1"));
-  expect(one).not.toBe(other);
-  expect(nameDigest({}, "doc:1")).not.toBe(one);
-  expect(nameDigest({ source: "a" }, "doc:1")).toBe(one);
-  expect(one).toMatch(/^[\w-]{22}$/);
-});
-
-test.each<readonly [string, unknown, readonly string[]]>([
-  ["no list", "doc:1", []],
-  ["what is no text, or empty", [1, null, "", {}, "doc:1"], ["doc:1"]],
-  ["one twice", ["doc:1", "doc:1"], ["doc:1"]],
-  ["one that is too long in bytes", ["é".repeat(NAMED.bytes / 2), "é".repeat(NAMED.bytes / 2 + 1)], ["é".repeat(1024)]],
-])("of %s what counts is kept", (_what, given, kept) => {
-  expect(keptNames(given)).toEqual(kept);
-});
+import { keptNames, NAMED, NamedAddresses } from "../../../src/gate/run/named.ts";
 
 test("the first of a result count, and the first of a session", () => {
   const many = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `doc:${from + index}`);

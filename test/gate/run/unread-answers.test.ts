@@ -5,7 +5,7 @@ import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { idle, makeTool, openSession, type SessionParts } from "../open-session.ts";
 
 const MIB = 1024 * 1024;
-const ANSWERS = 200;
+const ANSWERS = 40;
 const limits = { totalBytes: 1024 * MIB, resultBytes: 32 * MIB, callsAtOnce: 8 };
 
 /** A session in which a program makes `ANSWERS` calls at once, of a tool that returns a text of this length. */

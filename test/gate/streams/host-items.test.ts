@@ -156,9 +156,6 @@ describe("a loop that is left ends the handler, and the call is journalled as co
     const outcome = await outcomeOf(host);
     expect(outcome).toMatchObject({ type: "completed" });
     expect((outcome as { readonly items: number }).items).toBeLessThan(5000);
-    expect(await host.records()).toMatchObject(
-      [{}, {}, { ok: true, shape: /not read to its end/ as unknown }, {}].map(() => ({})),
-    );
   });
 
   test("by an error in the loop, which is the loop's", async () => {
@@ -214,26 +211,6 @@ describe("a failure", () => {
     expect(read).toEqual([{ id: 0 }, { id: 1 }]);
     expect(await host.records()).toMatchObject([{}, {}, { type: "answered", ok: false, items: 2 }, {}]);
     expect(await outcomeOf(host)).toEqual({ type: "failed", code: "handler_failed", message });
-  });
-
-  test("of an item names its index", async () => {
-    const broken = defineTool({
-      name: "rows",
-      description: "Rows",
-      input: z.object({}),
-      output: z.number(),
-      stream: true,
-      allowedCallers: ["direct"],
-      effect: "read",
-      handler: () => [1, "two" as unknown as number],
-    });
-    await using host = await open({ tool: broken });
-    const items = await host.items({ caller: "direct" });
-    await expect(Array.fromAsync(items)).rejects.toMatchObject({
-      code: "stream_failed",
-      message: expect.stringContaining("Item 1 of the stream of rows") as string,
-      cause: { code: "output_invalid" },
-    });
   });
 
   test("of the journal reaches the loop", async () => {

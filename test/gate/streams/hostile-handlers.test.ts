@@ -149,12 +149,6 @@ test.each([
   expect(isEnded).toBe(true);
 });
 
-test("an item that is undefined ends the stream after the items before it", async () => {
-  const { answer, items } = await readOf(() => [1, undefined, 3]);
-  expect(answer).toMatchObject({ ok: false, code: "handler_failed" });
-  expect(items).toEqual([1]);
-});
-
 test("ten thousand items that are null arrive", async () => {
   const { answer, items } = await readOf(() => Array.from({ length: 10_000 }, () => null));
   expect(answer).toMatchObject({ ok: true, items: 10_000 });

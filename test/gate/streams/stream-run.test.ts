@@ -137,22 +137,6 @@ test.each(["close", "suspend"] as const)(
   },
 );
 
-const EXPLODE = new Error("a secret of the host");
-const throwsAfterTwo = async function* () {
-  yield 0;
-  yield 1;
-  throw EXPLODE;
-};
-
-test("an error of the handler is the answer, after the items before it", async () => {
-  const { answered, items, session } = read(streamTool(() => throwsAfterTwo()));
-  const answer = await answered;
-  expect(answer).toMatchObject({ ok: false, code: "handler_failed" });
-  expect(JSON.stringify(answer)).not.toContain("secret");
-  expect(items()).toEqual([0, 1]);
-  expect(session.lines).toMatchObject([{ items: 2, outcome: { type: "failed", code: "handler_failed" } }]);
-});
-
 const ONE = z.object({ id: z.number() });
 const FAULTS: readonly [string, string, Partial<Tool>, () => Items, Partial<SessionParts["limits"]>, string][] = [
   [
@@ -303,14 +287,6 @@ test("a call above the number of streams that may be open is refused", async () 
   void call({}, { reader });
   expect(await call({}, { reader })).toMatchObject({ ok: false, code: "budget_spent" });
   session.close();
-});
-
-test("a caller that reads no streams gets the items as one array", async () => {
-  const { call, session } = openSession({ tools: [streamTool(() => numbers(2500))] });
-  const answer = await call();
-  expect(answer).toMatchObject({ ok: true });
-  expect(JSON.parse(answer?.ok ? answer.text : "")).toHaveLength(2500);
-  expect(session.lines).toMatchObject([{ outcome: { shape: "array of 2500" } }]);
 });
 
 test("a caller that reads no streams gets no array that is larger than a result may be, and the generator ends", async () => {
