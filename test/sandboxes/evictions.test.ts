@@ -53,15 +53,6 @@ test("the program that has waited longest gives its place up first, and one that
   expect(made.next("t", ANY)).toBe("c");
 });
 
-test("only places of tenants that may lose one are taken", () => {
-  const { made } = evictions();
-  made.offer("a", "one", cheap());
-  made.offer("b", "other", cheap());
-  pass(10);
-  expect(made.next("t", (tenant) => (tenant === "other" ? 1 : 0))).toBe("b");
-  expect(made.next("t", () => 0)).toBeUndefined();
-});
-
 test("the tenant with the most loses a place first; of its places, one with a cheap replay before one with a dear replay", () => {
   const { made } = evictions();
   made.offer("few", "few", cheap());
@@ -74,17 +65,6 @@ test("the tenant with the most loses a place first; of its places, one with a ch
   expect(made.next("new", held)).toBe("dear");
   made.withdraw("dear");
   expect(made.next("new", held)).toBe("few");
-});
-
-test("a program whose replay is dear keeps its place from its own tenant, time and memory, and loses it to another once it may", () => {
-  const { made, due, changes } = evictions({ evictAfterMs: 1, isShort: () => true });
-  made.offer("a", "t", dear(5000));
-  pass(5001);
-  expect([made.next("t", ANY), made.next("other", ANY), due]).toEqual([undefined, undefined, []]);
-  const before = changes();
-  pass(1);
-  expect(changes()).toBe(before + 1);
-  expect([made.next("t", ANY), made.next("other", ANY)]).toEqual([undefined, "a"]);
 });
 
 test("a place is taken only after its program has waited for as long as its replay and the change take, which is told", () => {

@@ -5,7 +5,7 @@ import { containerLimits } from "../../../src/sandboxes/docker/container/contain
 import { ContainerPool } from "../../../src/sandboxes/docker/container-pool.ts";
 import { Daemon, DaemonTimeout } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
-import { type Guest, QueueFull } from "../../../src/sandboxes/sandbox.ts";
+import type { Guest } from "../../../src/sandboxes/sandbox.ts";
 import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { changedClock } from "../../support/clock.ts";
@@ -71,33 +71,6 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     first.kill("done");
     await using guest = await third;
     expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
-  });
-
-  test("are shared fairly among tenants: who has had one comes last, however many of its programs wait", async () => {
-    await using sandbox = createDockerSandbox({ containers: 1 });
-    const first = await openGuest(sandbox, "a");
-    const served: string[] = [];
-    const waiting = ["a", "a", "a", "b", "c"].map(async (tenant) => {
-      const guest = await openGuest(sandbox, tenant);
-      served.push(tenant);
-      guest.kill("seen");
-    });
-    await expect.poll(() => sandbox.pool.counts).toMatchObject({ containers: 1, waiting: 5 });
-    first.kill("done");
-    await Promise.all(waiting);
-    expect(served).toEqual(["b", "c", "a", "a", "a"]);
-  });
-
-  test("are waited for by at most `queue` programs, and one more is refused", async () => {
-    await using sandbox = createDockerSandbox({ containers: 1, queue: 2 });
-    const first = await openGuest(sandbox, "a");
-    const second = openGuest(sandbox, "a");
-    const third = openGuest(sandbox, "a");
-    await expect.poll(() => sandbox.pool.counts.waiting).toBe(2);
-    await expect(openGuest(sandbox, "a")).rejects.toBeInstanceOf(QueueFull);
-    first.kill("done");
-    (await second).kill("done");
-    (await third).kill("done");
   });
 
   test("that have ended before a program gets them are not watched", async () => {

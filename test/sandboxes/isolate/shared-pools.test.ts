@@ -136,24 +136,6 @@ testOfAll.each<[string, number, CopyOptions]>([
   }
 });
 
-testOfAll(
-  "a tenant has no more engines than perTenant, even beside idle ones, and others are served meanwhile",
-  async () => {
-    await using sandbox = createIsolateSandbox({ engines: 3, warm: 3, perTenant: 1 });
-    await sandbox.warm?.();
-    await expect.poll(() => sandbox.pool.counts.idle).toBe(3);
-    const first = await openGuest(sandbox, "a");
-    const second = openGuest(sandbox, "a");
-    await using other = await openGuest(sandbox, "b");
-    expect(await heardUntil(iterate(other), "ready")).toHaveLength(1);
-    expect(sandbox.pool.counts).toEqual({ engines: 3, idle: 1, waiting: 1 });
-    first.kill("done");
-    await using guest = await second;
-    expect(await heardUntil(iterate(guest), "ready")).toHaveLength(1);
-    expect(sandbox.pool.counts.waiting).toBe(0);
-  },
-);
-
 testOfAll("a tenant at its bound whose program ends cleanly is served next on the same engine", async () => {
   await using sandbox = createIsolateSandbox({ engines: 2, warm: 1, perTenant: 1 });
   const guest = await openGuest(sandbox, "a");
