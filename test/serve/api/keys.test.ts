@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { manualClock } from "../../support/clock.ts";
 import { keyOf, openServer } from "../servers.ts";
 
 const RUN = { program: "return 1" };
@@ -33,13 +34,23 @@ test("open paths need no key; all others do, unknown ones too", async () => {
   );
 });
 
-test("a key over its rate gets 429 with the time to wait", async () => {
-  await using door = await openServer();
-  const asked = { key: keyOf("few"), body: RUN };
-  for (const status of [200, 200, 429]) expect((await door.ask("POST", "/v1/executions", asked)).status).toBe(status);
-  const refused = await door.ask("GET", "/v1/executions", { key: keyOf("few") });
-  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-  expect(refused.json.error.code).toBe("rate_exceeded");
+test("a key over its rate gets 429 with the time to wait, then requests one by one, and no other key does", async () => {
+  const clock = manualClock();
+  const rated = ["few", "two"].map((id) => ({ id, key: keyOf(id), tenant: "t", rate: { calls: 2, perMs: 60_000 } }));
+  await using door = await openServer({ keys: { keys: rated } });
+  const ask = (id: string) => door.ask("GET", "/v1/executions", { key: keyOf(id) });
+  const statuses = async (ids: readonly string[]) => {
+    const all: number[] = [];
+    for (const id of ids) all.push((await ask(id)).status);
+    return all;
+  };
+  expect(await statuses(["few", "few", "few", "two"])).toEqual([200, 200, 429, 200]);
+  const refused = await ask("few");
+  expect([refused.json.error.code, refused.headers.get("retry-after")]).toEqual(["rate_exceeded", "30"]);
+  clock.pass(30_000);
+  expect(await statuses(["few", "few"])).toEqual([200, 429]);
+  clock.pass(1_000_000);
+  expect(await statuses(["few", "few", "few"])).toEqual([200, 200, 429]);
 });
 
 test("above the runtime's bound a 503 says that nothing was started", async () => {

@@ -41,36 +41,6 @@ test.each(OF_AN_EXECUTION)("$method $path answers another tenant's execution lik
   expect((await door.ask("GET", "/v1/executions/theirs")).json.state).toBe("waiting");
 });
 
-test("a list shows only executions of the tenant", async () => {
-  await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution: "theirs" } });
-  await door.ask("POST", "/v1/executions", { key: keyOf("bob"), body: { program: "return 2", execution: "own" } });
-  const { json } = await door.ask("GET", "/v1/executions", { key: keyOf("bob") });
-  expect(json.executions.map(({ execution }: { execution: string }) => execution)).toEqual(["own"]);
-});
-
-test("two tenants may choose the same id, and neither learns of the other", async () => {
-  await using door = await openServer();
-  const run = (key: string, program: string) =>
-    door.ask("POST", "/v1/executions", { key: keyOf(key), body: { program, execution: "order-1" } });
-  const [ann, bob] = [await run("ann", "return 'ann'"), await run("bob", "return 'bob'")];
-  expect([bob.status, bob.json.execution, bob.json.outcome.value]).toEqual([200, "order-1", "bob"]);
-  expect((await run("bob", "return 'bob'")).json.outcome).toEqual(bob.json.outcome);
-  expect((await run("bob", "return 'other'")).status).toBe(409);
-  for (const [key, value] of [
-    ["ann", ann.json.outcome],
-    ["bob", bob.json.outcome],
-  ] as const) {
-    const shown = await door.ask("GET", "/v1/executions/order-1", { key: keyOf(key) });
-    expect([shown.json.execution, shown.json.outcome]).toEqual(["order-1", value]);
-    const { json } = await door.ask("GET", "/v1/executions", { key: keyOf(key) });
-    expect(json.executions).toHaveLength(1);
-    expect(json.executions[0].execution).toBe("order-1");
-    const events = await door.ask("GET", "/v1/executions/order-1/events", { key: keyOf(key) });
-    expect(events.text).not.toContain("bolt:");
-  }
-});
-
 test("two tenants that choose the same id at once both get an execution of their own", async () => {
   await using door = await openServer();
   const run = (key: string) =>

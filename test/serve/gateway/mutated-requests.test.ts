@@ -151,7 +151,7 @@ test.each([
         // Of what is not stored nothing is kept once it has ended.
         await begin();
       }),
-      { numRuns: ALL_TESTS ? 1000 : 30 },
+      { numRuns: ALL_TESTS ? 1000 : 15 },
     );
     process.stdout.write(`taken ${taken}, refused ${refused}\n`);
     expect(gateway.errors).toEqual([]);

@@ -9,7 +9,7 @@ import { payTool, tool } from "../../../support/tools.ts";
 import { type Answer, type AskOptions, ask, KEYS as ALL, keyOf } from "../../servers.ts";
 
 /** Conversations that are begun at once, and how many of them may wait for a place. */
-const [AT_ONCE, QUEUED] = ALL_TESTS ? [1000, 400] : [120, 48];
+const [AT_ONCE, QUEUED] = ALL_TESTS ? [1000, 400] : [60, 24];
 
 /** Those that need no tool. */
 const KEYS = { keys: ALL.keys.filter(({ id }) => id !== "low") };
