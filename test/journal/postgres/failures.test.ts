@@ -10,7 +10,7 @@ import {
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { listed } from "../journal-suite.ts";
 import { header, outcome, turn } from "../records.ts";
-import { testOfAll } from "../../support/all-tests.ts";
+import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
 
 describe.skipIf(noPostgres)("a database that fails", () => {
   let server: PostgresServer;
@@ -235,7 +235,7 @@ describe.skipIf(noPostgres)("a database that fails", () => {
       server.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = 'postgres'",
       );
-    const turns = Array.from({ length: 60 }, (_, n) => turn(`event ${n}`));
+    const turns = Array.from({ length: ALL_TESTS ? 60 : 9 }, (_, n) => turn(`event ${n}`));
     const ofSize = (n: number) => turn(`event ${n}`, `${n}`.repeat(70_000));
     // Each append but the first of three meets a cut, somewhere between its first and its last message.
     const write = async (store: PostgresJournal, id: string, each: (n: number) => ReturnType<typeof turn>) => {

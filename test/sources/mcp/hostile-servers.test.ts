@@ -37,7 +37,7 @@ test.each(
       ["heavy-pages", 2, "The list of tools is cut off after 32 MB."],
       ["long-cursors", 2, "The list of tools is cut off after 32 MB."],
     ],
-    3,
+    2,
   ),
 )("a list that has no end is cut off with a sentence: %s", async (mode, count, problem) => {
   await using source = await fromMcp(await servedRaw(mode), READ);

@@ -120,34 +120,6 @@ describe.skipIf(noPostgres)("what is found out about a database", () => {
     expect(found.at(-1)).toMatchObject({ state: "weak", detail: expect.stringContaining("raise max_connections") });
   });
 
-  test("a server of the HTTP API is ready with what was found, and without a database not, at once and without its address", async () => {
-    const other = await PostgresServer.start();
-    open.push(other);
-    const journal = createPostgresJournal({ url: other.url(), unavailableMs: 600_000 });
-    const runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
-    const http = await createServer(runtime, { token: "t".repeat(32) });
-    const ask = () =>
-      http.fetch(new Request("http://localhost/readyz", { headers: { authorization: `Bearer ${"t".repeat(32)}` } }));
-    const answer = await ask();
-    expect(answer.status).toBe(200);
-    const told = (await answer.json()) as {
-      readonly status: string;
-      readonly journal: readonly { readonly what: string }[];
-    };
-    expect(told.status).toBe("ready");
-    expect(told.journal[0]).toEqual({ what: "database", state: "good" });
-    expect(told.journal.map(({ what }) => what)).toContain("connections");
-    await other.kill();
-    const refused = await ask();
-    const text = await refused.text();
-    expect(refused.status).toBe(503);
-    expect(JSON.parse(text)).toMatchObject({ error: { code: "journal_unavailable" } });
-    expect(text).not.toContain("127.0.0.1");
-    await journal[Symbol.asyncDispose]();
-    await http.close();
-    await runtime[Symbol.asyncDispose]();
-  }, 60_000);
-
   test("doctor tells it, and ends with the code of a machine that cannot be used", async () => {
     const good = await portcullis(["doctor", "--json", "--journal", server.url()]);
     const states = (text: string) =>
@@ -162,4 +134,31 @@ describe.skipIf(noPostgres)("what is found out about a database", () => {
     expect(states(bad.stdout)).toMatchObject([{ what: "database", state: "missing" }]);
     expect(bad.stdout).not.toContain("s3cret");
   }, 120_000);
+
+  // The last one: it ends the database.
+  test("a server of the HTTP API is ready with what was found, and without a database not, at once and without its address", async () => {
+    const journal = createPostgresJournal({ url: server.url(), unavailableMs: 600_000 });
+    const runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+    const http = await createServer(runtime, { token: "t".repeat(32) });
+    const ask = () =>
+      http.fetch(new Request("http://localhost/readyz", { headers: { authorization: `Bearer ${"t".repeat(32)}` } }));
+    const answer = await ask();
+    expect(answer.status).toBe(200);
+    const told = (await answer.json()) as {
+      readonly status: string;
+      readonly journal: readonly { readonly what: string }[];
+    };
+    expect(told.status).toBe("ready");
+    expect(told.journal[0]).toEqual({ what: "database", state: "good" });
+    expect(told.journal.map(({ what }) => what)).toContain("connections");
+    await server.kill();
+    const refused = await ask();
+    const text = await refused.text();
+    expect(refused.status).toBe(503);
+    expect(JSON.parse(text)).toMatchObject({ error: { code: "journal_unavailable" } });
+    expect(text).not.toContain("127.0.0.1");
+    await journal[Symbol.asyncDispose]();
+    await http.close();
+    await runtime[Symbol.asyncDispose]();
+  }, 60_000);
 });
