@@ -1,5 +1,5 @@
 import { array, assert, asyncProperty, constantFrom } from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
 import { createSqliteJournal } from "../../src/index.ts";
 import type { Report } from "../../src/output/report.ts";
@@ -15,7 +15,7 @@ import { executeSuite } from "./execute.suite.ts";
 import { describeOfAll, runs, testOfAll } from "../support/all-tests.ts";
 import { manualClock, workingClock } from "../support/clock.ts";
 
-describe("evicted at every wait, programs in JavaScript do", () => {
+describeOfAll("evicted at every wait, programs in JavaScript do", () => {
   const sandbox = evicting(createMemorySandbox());
   executeSuite("javascript", sandbox, sandbox, "whole");
 });

@@ -205,17 +205,12 @@ export function executeSuite(
     expect(output.cut).toEqual({ valueBytes: 9891 });
   });
 
-  // Evicted at every wait, it is replayed as often as it calls. Isolates and Python show it in `make test`.
-  test.skipIf((prefixes === "whole" || sandbox.name === "memory") && !ALL_TESTS)(
-    `${cases.mixed.calls} mixed calls replay from every prefix`,
-    { timeout: 300_000 },
-    async () => {
-      const { calls, program } = cases.mixed;
-      const { outcome, usage } = await executeAndReplay(program);
-      expect(outcome).toMatchObject({ type: "completed", value: { calls } });
-      expect(usage.calls).toBe(calls);
-    },
-  );
+  test(`${cases.mixed.calls} mixed calls replay from every prefix`, { timeout: 300_000 }, async () => {
+    const { calls, program } = cases.mixed;
+    const { outcome, usage } = await executeAndReplay(program);
+    expect(outcome).toMatchObject({ type: "completed", value: { calls } });
+    expect(usage.calls).toBe(calls);
+  });
 
   /** Runs a program. Its journal, cut after every turn, leads to the same commands in new guests, byte for byte. */
   async function executeAndReplay(program: string): Promise<Report> {

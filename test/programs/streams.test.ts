@@ -7,7 +7,7 @@ import { createForkedPythonSandbox, PYTHON } from "../support/python-process-san
 import { streamsSuite } from "./streams.suite.ts";
 import { describeOfAll } from "../support/all-tests.ts";
 
-describe("on the memory sandbox", () => streamsSuite("javascript", createMemorySandbox()));
+describeOfAll("on the memory sandbox", () => streamsSuite("javascript", createMemorySandbox()));
 describe("on the isolate sandbox", () => streamsSuite("javascript", createIsolateSandbox()));
 
 describe.skipIf(PYTHON.missing)("on Python in a process", () => streamsSuite("python", createForkedPythonSandbox()));
