@@ -5,9 +5,12 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 import packageJson from "./package.json" with { type: "json" };
 import { INTEGRATIONS } from "./test/support/integrations.ts";
 
-/** A file that fakes modules leaves traces in what it has loaded. One that counts engines or memory counts its whole process. */
+/**
+ * A file that fakes modules leaves traces in what it has loaded. One that counts engines, memory or the timers of the package's
+ * clock counts those of its whole process.
+ */
 const JUDGES_PROCESS =
-  /\bvi\.(?:mock|doMock|stubGlobal)\(|\benginesOf\(\)|\b(?:growthOf|memoryUsage|memoryHeld|collectGarbage|HostWatch)\(/;
+  /\bvi\.(?:mock|doMock|stubGlobal)\(|\benginesOf\(\)|\b(?:growthOf|memoryUsage|memoryHeld|collectGarbage|HostWatch)\(|\bclock\.timers\b/;
 
 const matching = (paths: string, pattern: RegExp) =>
   globSync(paths).filter((path) => pattern.test(readFileSync(path, "utf8")));
