@@ -55,7 +55,7 @@ function project(name: string, { exclude = [], ...test }: NonNullable<TestProjec
     extends: true as const,
     test: {
       // Tests wait for processes, timers, containers and browsers for half of their time.
-      maxWorkers: 2 * availableParallelism(),
+      maxWorkers: availableParallelism() + 4,
       ...test,
       name,
       exclude: [...NOT_TESTS, ...exclude],
