@@ -11,10 +11,10 @@ const LARGEST = 1 / 4;
 export function compiledBy(key: string, make: () => CompiledSchema): CompiledSchema {
   const kept = compiled.get(key);
   const schema = kept ?? make();
-  if (!kept && schema.bytes > heldInCommon.allowed * LARGEST) return schema;
   if (kept) compiled.delete(key);
-  else heldInCommon.bytes += schema.bytes;
-  compiled.set(key, schema);
+  if (kept || schema.bytes <= heldInCommon.allowed * LARGEST) compiled.set(key, schema);
+  if (!kept && compiled.has(key)) heldInCommon.bytes += schema.bytes;
+  // A runtime that came since may allow less.
   for (const [oldest, { bytes }] of compiled) {
     if (heldInCommon.bytes <= heldInCommon.allowed) break;
     compiled.delete(oldest);

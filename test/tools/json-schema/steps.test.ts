@@ -9,6 +9,7 @@ import { HeldBytes } from "../../../src/values/held-bytes.ts";
 import { heldInCommon } from "../../../src/values/held-in-common.ts";
 import { runs } from "../../support/all-tests.ts";
 import { madeExpressions, PROPERTY } from "../../support/made-expressions.ts";
+import { nothingInCommon } from "../../support/nothing-in-common.ts";
 
 const PARTS = 200;
 const parts = <Value>(make: (index: number) => Value): Value[] =>
@@ -93,6 +94,7 @@ test("no schema has more states than are allowed, nor gives a pattern to the eng
 });
 
 test("what schemas of others take compiled counts in a runtime's memory, and is a sixteenth of it at most, however many they are", () => {
+  nothingInCommon();
   const { held } = new HeldBytes(16 * 4_000_000);
   const schemaOf = (index: number): JsonSchema => ({ properties: { a: { pattern: `^(?:ab${index}?){300}$` } } });
   const stored = Array.from({ length: 100 }, (_, index) => {
@@ -105,6 +107,9 @@ test("what schemas of others take compiled counts in a runtime's memory, and is 
     expect(validate(schema, { a: "b" })).toMatchObject({ ok: false });
     expect(heldInCommon.bytes).toBeLessThanOrEqual(heldInCommon.allowed);
   }
+  const { allowed } = new HeldBytes(16 * 1000);
+  validate(storedSchema(schemaOf(100)), { a: "b" });
+  expect(heldInCommon.bytes).toBeLessThanOrEqual(allowed / 16);
 });
 
 const $defs = fields(() => ({ allOf: [{ minimum: -1 }] }));
