@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { stripVTControlCharacters } from "node:util";
 
 /** Runs `make test` again and again, first alone and then beside busy loops, and prints how each run ended. */
 const IDLE = Number(process.env.IDLE ?? 10);
@@ -7,11 +8,12 @@ const LOOPS = 4;
 
 function once(kind: string, number: number): boolean {
   const before = performance.now();
-  const { status, stdout } = spawnSync("vitest", ["run", "--reporter=dot", "--silent"], { encoding: "utf8" });
+  const args = ["run", "--reporter=dot", "--silent"];
+  const { status, stdout, stderr } = spawnSync("vitest", args, { encoding: "utf8", maxBuffer: 2 ** 28 });
   const seconds = Math.round((performance.now() - before) / 1000);
-  const failed = stdout.match(/^ *FAIL .*$/gmu) ?? [];
   process.stdout.write(`${kind} ${number}: ${status === 0 ? "passed" : "failed"} in ${seconds} s\n`);
-  for (const line of new Set(failed)) process.stdout.write(`  ${line.trim()}\n`);
+  const [, failures = ""] = stripVTControlCharacters(stderr).split("Failed Tests");
+  if (status !== 0) process.stdout.write(failures === "" ? `${stdout}\n${stderr}\n` : `${failures}\n`);
   return status === 0;
 }
 
