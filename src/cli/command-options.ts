@@ -72,7 +72,7 @@ const TOOLS = {
   "--mcp <file>": repeatable("configuration file of MCP servers, like .mcp.json (repeatable)"),
   "--openapi <file>": repeatable("JSON file that describes an API: name, spec, baseUrl, auth (repeatable)"),
   "--allow <tools=effect>": repeatable(
-    "programs may call these tools of sources: files.*=read, files.write_file=write (repeatable)",
+    "programs may call these tools of sources: files.*=read, files.write_file=write, which needs approval (repeatable)",
   ),
 };
 const SANDBOX = {

@@ -99,8 +99,17 @@ describe("portcullis tools --mcp", () => {
     expect(JSON.parse(json)).toMatchObject({
       tools: [],
       problems: [],
-      unassigned: [{ name: "raw.echo", allow: "--allow raw.echo=write" }, {}],
+      unassigned: [
+        {
+          name: "raw.echo",
+          line: '"echo": { "allowedCallers": ["programmatic"], "effect": "write", "approval": "always" }',
+          allow: "--allow raw.echo=write",
+        },
+        {},
+      ],
     });
+    const allowed = await portcullis(["tools", "--mcp", reached(), "--allow", "raw.echo=write"]);
+    expect(allowed.stdout).toMatch(/^raw\.echo +programmatic +write +always /m);
   });
 });
 

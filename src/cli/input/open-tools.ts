@@ -139,7 +139,7 @@ function unassignedOf({ name: source, unassigned }: OpenApiSource): readonly Una
   });
 }
 
-/** `--allow files.*=read`: programs may call these tools, and what a call changes. */
+/** `--allow files.*=read`: programs may call these tools, and what a call changes. If it changes something, it needs approval. */
 type Allowed = ReturnType<typeof parseAllow>;
 
 /** `pattern` is a name, a namespace followed by `.*`, or `*`. */
@@ -167,7 +167,8 @@ class AllowList {
     const fitting = this.#allowed.filter(({ pattern }) => isMeantBy(pattern, name));
     for (const one of fitting) this.#applied.add(one);
     const effect = fitting.at(-1)?.effect;
-    return effect && { allowedCallers: ["programmatic"], effect };
+    if (effect === undefined) return undefined;
+    return { allowedCallers: ["programmatic"], effect, ...(effect !== "read" && { approval: "always" }) };
   }
 
   /** Throws a `Failure` for an option that had nothing to allow. `names` are the names of all tools of servers. */
