@@ -1,5 +1,6 @@
 import type { ListFilter, ListRow } from "../../src/views/list/list.ts";
 import type { CallTexts, ExecutionView } from "../../src/views/view.ts";
+import type { AnswerWords } from "../../src/views/words.ts";
 
 /** Where the page has executions from: a server, or the file that it stands in. */
 export interface Source {
@@ -37,7 +38,9 @@ export type Row = Pick<ListRow, "execution" | "kind" | "state" | "startedAt" | "
   Partial<Omit<ListRow, "execution" | "kind" | "state" | "startedAt" | "title" | "waitsFor">>;
 
 export interface Decision {
-  readonly allow: boolean;
+  readonly answer: AnswerWords["answer"];
+  /** The result of a call that was done, as JSON. */
+  readonly result?: string;
   readonly note?: string;
   /** Further calls of the same tool that need no decision. */
   readonly grant?: { readonly calls: number };

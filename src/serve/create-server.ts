@@ -18,6 +18,7 @@ import { newSecret, Seals } from "./gateway/carried/seals.ts";
 import { Counts } from "../places/counts.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
+import type { DecideCommand } from "./mcp/program-results.ts";
 import { Metrics } from "./metrics.ts";
 import { CurrentKeys } from "./current-keys.ts";
 import type { Driving, LeftByClients } from "./driving/driving.ts";
@@ -303,6 +304,8 @@ function readKeys(place: string, keys: string | object): Keys {
   return parseKeys(place, typeof keys === "string" ? keys : JSON.stringify(keys));
 }
 
-function decidePath(execution: string): string {
-  return `POST /v1/executions/${encodeURIComponent(execution)}/decisions`;
-}
+const decidePath: DecideCommand = (execution, callId, _, answer) => {
+  const decision = answer === "done" ? '{"done":{"value":JSON}}' : `{"allow":${answer === "allow"}}`;
+  const body = `{"decisions":{${JSON.stringify(callId)}:${decision}}}`;
+  return `POST /v1/executions/${encodeURIComponent(execution)}/decisions ${body}`;
+};

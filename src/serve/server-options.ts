@@ -3,6 +3,7 @@ import type { Approve } from "../gate/approve/approval.ts";
 import { isModel, MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
 import type { Model } from "../models/model.ts";
 import type { PriceTable } from "../models/prices.ts";
+import type { DecideCommand } from "./mcp/program-results.ts";
 import type { WebhookOptions } from "./webhooks/webhook-options.ts";
 import { isModelName, MODEL_NAMES, type ModelName } from "../models/model-name.ts";
 import {
@@ -109,10 +110,11 @@ export const SERVER_RULES = {
   /** Decides calls of MCP clients that need approval, in place of the clients' users. */
   approve: callback<Approve>(),
   /**
-   * Makes the command by which a person decides a call, which MCP clients are shown. By default they are shown the path
+   * Makes the command by which a person gives an answer to a call, which MCP clients are shown: `allow` or `deny`, or `done`
+   * with its result, for a call that may have been made already. By default they are shown the path
    * of this server; if it has the routes of MCP alone, no call waits then.
    */
-  decideCommand: callback<(execution: string, callId: string, tenant: string) => string>(),
+  decideCommand: callback<DecideCommand>(),
   /**
    * Who drives the programs that clients begin, if the runtime belongs to a fleet: `here`, the default, this server and
    * all other workers of the fleet; `elsewhere`, the other workers alone. Conversations, and programs of MCP clients, are

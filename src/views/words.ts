@@ -227,6 +227,35 @@ export const WAITS: Readonly<Record<WaitingView["why"], string>> = {
   result: "waits for its result",
 };
 
+/** An answer to a call that waits for a person. */
+export interface AnswerWords {
+  readonly answer: "done" | "allow" | "deny";
+  /** What a person chooses. */
+  readonly verb: string;
+  readonly effect: string;
+  /** What is said once it is chosen. */
+  readonly chosen: string;
+}
+
+/** The answers to a call that waits for a person, in the order in which they are shown. */
+export const ANSWERS: Readonly<Record<Exclude<WaitingView["why"], "result">, readonly AnswerWords[]>> = {
+  approval: [
+    { answer: "allow", verb: "Allow", effect: "the call runs", chosen: "Allowed" },
+    { answer: "deny", verb: "Deny", effect: "the program gets a refusal", chosen: "Denied" },
+  ],
+  // Nobody takes the answer that repeats a write because it is the first or the only one.
+  outcome_unknown: [
+    {
+      answer: "done",
+      verb: "It was done…",
+      effect: "the program gets the result that you give as JSON",
+      chosen: "Noted as done",
+    },
+    { answer: "allow", verb: "Run it again", effect: "the call is made a second time", chosen: "It runs again" },
+    { answer: "deny", verb: "Give up", effect: "the program gets the error outcome_unknown", chosen: "Given up" },
+  ],
+};
+
 /** What does the work: a program's language and sandbox, a conversation's model, the tool of a call. */
 export function byText(view: ExecutionView): string {
   if (view.kind === "program") return `${view.language} in ${view.sandbox}`;

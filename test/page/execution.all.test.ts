@@ -1,7 +1,8 @@
 /// <reference lib="dom" />
 import type { Page } from "puppeteer-core";
 import { expect } from "vitest";
-import { useBrowser, withBrowser } from "./browser.ts";
+import { journalWith } from "../support/journal-with.ts";
+import { textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startPage } from "./start-page.ts";
 
 const { open } = useBrowser();
@@ -74,6 +75,44 @@ withBrowser(
       "Call 2 of bank.pay, waits",
       "Call 3 of bank.pay, waits no more",
     ]);
+    expect(problems).toEqual([]);
+  },
+);
+
+withBrowser(
+  "a write that may have taken effect is said to be done, with its result, run again, or given up",
+  async () => {
+    await using one = await startPage(open);
+    const { journal } = one.runtime;
+    const running = one.runtime.execute("return tools.bank.send({ n: 1 });", { execution: "sends" });
+    const read = () => Array.fromAsync(journal.read("sends"));
+    await expect.poll(async () => (await read()).at(-1)).toMatchObject({ type: "call", decision: "allowed" });
+    // The same execution, as if its host had died here.
+    const records = await read();
+    await journalWith(
+      records.map((record) => (record.type === "header" ? { ...record, execution: "died" } : record)),
+      journal,
+    );
+    one.gate.open();
+    await running;
+    await one.runtime.resume("died");
+    const { page, problems } = await one.show("died", { width: 360, height: 640 });
+    await page.waitForSelector("[data-approval]");
+    const verbs = await page.$$eval(".decide button", (all) => all.map(({ textContent }) => textContent));
+    expect(verbs).toEqual(["It was done…", "Run it again", "Give up"]);
+    expect(await textOf(page, "[data-approval]")).toContain("“Run it again”: the call is made a second time.");
+    await page.locator(".decide .done").click();
+    await page.waitForFunction(() => document.activeElement?.className === "result");
+    expect(await inSight(page, ".decide button")).toEqual([true, true, true]);
+    await page.keyboard.type("{sent");
+    await page.locator(".decide .done").click();
+    await untilText(page, "[data-approval] [role=alert]", /not JSON/);
+    await page.$eval(".decide .result", (input) => (input as HTMLInputElement).select());
+    await page.keyboard.type('{"sent":"by hand"}');
+    await page.locator(".decide .done").click();
+    await page.waitForSelector('main[data-state="ended"]');
+    await untilText(page, '[data-part="output"]', /by hand/);
+    expect(await textOf(page, "[data-approval]")).toContain("Noted as done.");
     expect(problems).toEqual([]);
   },
 );

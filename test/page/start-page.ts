@@ -68,6 +68,15 @@ export async function startPage(open: (url: string, look?: Look) => Promise<Open
       },
     }),
     defineTool({ ...common, name: "bank.pay", effect: "write", approval: "always", handler: ({ n }) => ({ paid: n }) }),
+    defineTool({
+      ...common,
+      name: "bank.send",
+      effect: "write",
+      handler: async ({ n }) => {
+        await gate.wait();
+        return { sent: n };
+      },
+    }),
     defineTool({ ...common, name: "echo", effect: "read", handler: (input) => input }),
     defineTool({
       ...common,

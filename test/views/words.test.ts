@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ExecutionView } from "../../src/views/view.ts";
-import { duration, endingText, leadText, needsText, stateText, tokensText } from "../../src/views/words.ts";
+import { ANSWERS, duration, endingText, leadText, needsText, stateText, tokensText } from "../../src/views/words.ts";
 
 test("the limit that stopped an execution is named for those who set it, and told in words to all others", () => {
   const stopped = { type: "stopped", limit: "runningMs" };
@@ -41,6 +41,14 @@ test("an execution that no worker can take up says what it needs", () => {
     "a worker with its model x",
   ]);
   expect(needsText({ what: "tools", names: [] })).toBe("a worker with its tools as they were");
+});
+
+test("who decides a call that may have taken effect is offered to run it again second, not first", () => {
+  expect(ANSWERS.outcome_unknown.map(({ answer, verb }) => [answer, verb])).toEqual([
+    ["done", "It was done…"],
+    ["allow", "Run it again"],
+    ["deny", "Give up"],
+  ]);
 });
 
 test("one token is no tokens", () => {

@@ -1,7 +1,7 @@
 import { useId, useState } from "preact/hooks";
 import type { CallTexts, WaitingView } from "../../../src/views/view.ts";
 import { CHANGES } from "../../../src/output/effect-text.ts";
-import { WAITS } from "../../../src/views/words.ts";
+import { ANSWERS, type AnswerWords, WAITS } from "../../../src/views/words.ts";
 import type { Decision } from "../../data/source.ts";
 import { useSource } from "../../data/use-source.ts";
 import { grantText } from "../../../src/output/grant-text.ts";
@@ -47,7 +47,8 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
       <div class="approval-said">
         {!isShort && (
           <p class={`hint ${told === undefined ? "" : "past"}`}>
-            It {WAITS[why]}, since {timeToday(waiting.since)}.{why === "outcome_unknown" && UNKNOWN}
+            It {WAITS[why]}, since {timeToday(waiting.since)}.
+            {decide && why === "outcome_unknown" && ANSWERS[why].map(({ verb, effect }) => ` “${verb}”: ${effect}.`)}
             {effect !== undefined && why !== "result" && <b class="changes"> {CHANGES[effect]}</b>}
           </p>
         )}
@@ -85,7 +86,7 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
           <Decide
             names={names}
             tool={tool}
-            takesGrant={why === "approval" && tool !== "run_program"}
+            why={why}
             isReady={fate === undefined && whole !== undefined}
             onDecided={(decision) => decide(execution, id, decision)}
             onSaid={setSaid}
@@ -143,49 +144,41 @@ interface DecideProps {
   /** Ids of the elements that name the call. */
   readonly names: string;
   readonly tool: string;
-  /** Whether further calls of its tool can be allowed with it. */
-  readonly takesGrant: boolean;
+  readonly why: keyof typeof ANSWERS;
   /** The call waits, and its whole input is shown. */
   readonly isReady: boolean;
   readonly onDecided: (decision: Decision) => Promise<void>;
   readonly onSaid: (said: Said) => void;
 }
 
-function Decide({ names, tool, takesGrant, isReady, onDecided, onSaid }: DecideProps) {
+function Decide({ names, tool, why, isReady, onDecided, onSaid }: DecideProps) {
   const [note, setNote] = useState("");
   const [more, setMore] = useState(0);
+  const [result, setResult] = useState<string>();
   const [isSent, setSent] = useState(false);
   const canDecide = isReady && !isSent;
-  const send = async (allow: boolean) => {
+  // Further calls of a tool are allowed with one that was not begun.
+  const takesGrant = why === "approval" && tool !== "run_program";
+  const send = async ({ answer, chosen }: AnswerWords) => {
     if (!canDecide) return;
+    // The result is asked for first.
+    if (answer === "done" && result === undefined) return setResult("");
     setSent(true);
     try {
-      const grant = allow && more > 0 ? { grant: { calls: more } } : {};
-      await onDecided({ allow, ...(note === "" ? {} : { note }), ...grant });
-      onSaid({
-        text: allow ? `Allowed${more > 0 ? `, and ${grantText({ calls: more }, Date.now(), tool)}` : ""}.` : "Denied.",
-        isError: false,
-      });
+      const grant = answer === "allow" && more > 0 ? { grant: { calls: more } } : {};
+      const done = answer === "done" ? { result: jsonIn(result ?? "") } : {};
+      await onDecided({ answer, ...done, ...(note === "" ? {} : { note }), ...grant });
+      const further = grant.grant ? `, and ${grantText(grant.grant, Date.now(), tool)}` : "";
+      onSaid({ text: `${chosen}${further}.`, isError: false });
     } catch (error) {
       setSent(false);
       onSaid({ text: error instanceof Error ? error.message : String(error), isError: true });
     }
   };
-  const button = (word: string, allow: boolean) => (
-    <button
-      type="button"
-      class={word.toLowerCase()}
-      aria-disabled={!canDecide}
-      aria-describedby={names}
-      onClick={() => void send(allow)}
-    >
-      {word}
-    </button>
-  );
   return (
     <div class="decide">
       <label>
-        Note (a denied program reads it){" "}
+        {why === "approval" ? "Note (a denied program reads it)" : "Note"}{" "}
         <input
           type="text"
           value={note}
@@ -205,13 +198,45 @@ function Decide({ names, tool, takesGrant, isReady, onDecided, onSaid }: DecideP
           />
         </label>
       )}
-      {button("Allow", true)}
-      {button("Deny", false)}
+      {result !== undefined && (
+        <label>
+          Its result, as JSON (null for none), then the same button{" "}
+          <input
+            type="text"
+            class="result"
+            ref={focus}
+            value={result}
+            onInput={({ currentTarget }) => setResult(currentTarget.value)}
+          />
+        </label>
+      )}
+      {ANSWERS[why].map((one) => (
+        <button
+          type="button"
+          key={one.answer}
+          class={one.answer}
+          aria-disabled={!canDecide}
+          aria-describedby={names}
+          onClick={() => void send(one)}
+        >
+          {one.verb}
+        </button>
+      ))}
     </div>
   );
 }
 
-const UNKNOWN = " Allow runs it again; Deny tells the program that its outcome is unknown.";
+const focus = (input: HTMLInputElement | null) => input?.focus();
+
+/** A text that is JSON. Throws a sentence for who wrote it. */
+function jsonIn(text: string): string {
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    throw new Error('The result is not JSON: write a text in quotes, like "paid", and null for no result.');
+  }
+}
 
 /** All of an input is in the document, whatever its size: who decides has to be able to read it. */
 function WholeInput({ tool, text, name }: { readonly tool: string; readonly text: string; readonly name: string }) {

@@ -28,7 +28,7 @@ import { directResult } from "./direct-results.ts";
 import { listExecutionsOf } from "./list-executions.ts";
 import { listTools, type ListedTool, type ListedTools } from "./listed-tools.ts";
 import type { ServerPackage } from "./load-server.ts";
-import { programResult, waitingNotes } from "./program-results.ts";
+import { type DecideCommand, programResult, waitingNotes } from "./program-results.ts";
 import { RESULT } from "./result-tool.ts";
 
 export interface DoorCallsParts {
@@ -43,7 +43,7 @@ export interface DoorCallsParts {
   /** Decides calls that need approval, in place of the client's user. */
   readonly approve?: Approve | undefined;
   /** The command that decides a call, if decisions reach the journal from outside. Without it, nothing can wait. */
-  readonly decideCommand?: ((execution: string, callId: string, tenant: string) => string) | undefined;
+  readonly decideCommand?: DecideCommand | undefined;
   /** Told of what failed on the host's side. */
   readonly onError?: (error: unknown) => void;
 }
@@ -261,7 +261,7 @@ export class DoorCalls {
     const { execution, output } = report;
     const notes = waitingNotes(
       report,
-      decideCommand && ((callId) => decideCommand(execution, callId, principal.tenant)),
+      decideCommand && ((callId, answer) => decideCommand(execution, callId, principal.tenant, answer)),
     );
     if (output.cut?.valueBytes === undefined) return programResult(report, notes);
     const text = await returnedText(runtime.journal, execution);

@@ -7,6 +7,7 @@ import type { LinkedResult } from "../../../src/mcp-runs/result.ts";
 import type { Principal } from "../../../src/serve/principal.ts";
 import { McpDoor, type McpDoorOptions } from "../../../src/serve/mcp/mcp-door.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
+import { journalWith } from "../../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
 const both = ["direct", "programmatic"] as const;
@@ -53,6 +54,8 @@ const asks = (more: Partial<McpRequest> = {}): McpRequest => ({
   ...more,
 });
 const textOf = ({ content }: LinkedResult) => content.map((block) => ("text" in block ? block.text : "")).join("");
+/** The execution that a result is asked for by. */
+const executionIn = (result: LinkedResult) => /\{"execution":"([^"]+)"/.exec(textOf(result))?.[1] ?? "";
 /** What a caller can tell of an answer, without the name that it asked for. */
 const told = (answer: Promise<LinkedResult>, name: string) =>
   answer.then(textOf, (error: Error) => error.message).then((text) => text.replaceAll(name, "NAME"));
@@ -205,8 +208,7 @@ describe("a program that waits, when the door is opened again", () => {
   const begun = async () => {
     const journal = createMemoryJournal();
     const { as } = await open(options(journal), { decideCommand: () => "decide" });
-    const waiting = textOf(await as().call("run_program", { code: "return tools.bank.pay({})" }, asks()));
-    const execution = /\{"execution":"([^"]+)"\}/.exec(waiting)?.[1] ?? "";
+    const execution = executionIn(await as().call("run_program", { code: "return tools.bank.pay({})" }, asks()));
     expect(execution).not.toBe("");
     return { journal, execution };
   };
@@ -227,6 +229,29 @@ describe("a program that waits, when the door is opened again", () => {
     expect(textOf(await mine.call("result", { execution }, asks()))).toContain("waits for the approval");
     expect(ran).toEqual([]);
   });
+});
+
+test("of a call that may have taken effect, the client is shown the command of each answer", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const journal = createMemoryJournal();
+  const hangs = tool("bank.pay", { handler: () => (resolve(), new Promise<never>(() => {})) });
+  const { as } = await open({ tools: [hangs], journal }, { decideCommand: () => "decide", patienceMs: 1 });
+  const execution = executionIn(await as().call("run_program", { code: "return tools.bank.pay({})" }, asks()));
+  await promise;
+  const died = await journalWith(await Array.fromAsync(journal.read(execution)));
+  const runtime = await createRuntime({ sandbox, tools: [hangs], journal: died });
+  opened.push(runtime);
+  await runtime.resume(execution, { tenant: "acme" });
+  const decideCommand = (_: string, call: string, tenant: string, answer: string) => `${tenant} ${call} ${answer}`;
+  const again = (await open({ tools: [hangs], journal: died }, { decideCommand })).as();
+  expect(textOf(await again.call("result", { execution }, asks()))).toContain(
+    [
+      "To decide call 1, a person runs one of these:",
+      "- It was done… (the program gets the result that you give as JSON): acme 1 done",
+      "- Run it again (the call is made a second time): acme 1 allow",
+      "- Give up (the program gets the error outcome_unknown): acme 1 deny",
+    ].join("\n"),
+  );
 });
 
 test("a direct call is waited for, however long: its result could not be collected", async () => {

@@ -7,6 +7,8 @@ import { EXIT } from "../../exit-code.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
 import { existingJournal } from "../../input/open-journal.ts";
 import { wakingJournal } from "../../input/waking-journal.ts";
+import { viewExecution } from "../../../views/view-execution.ts";
+import { waitingLines } from "../../terminal/executions/execution-text.ts";
 import { resumeCommand, sameAs } from "../../terminal/executions/waiting-hints.ts";
 import { printJson } from "../../terminal/print.ts";
 import { writeStderr } from "../../terminal/standard-streams.ts";
@@ -28,9 +30,16 @@ export async function decide(named: string, call: string, options: CommandOption
   await noteDecision({ journal: waking.journal, tenant }, execution, { decisions: { [call]: decision } });
   const header = await readResumedHeader(journal, execution);
   const whole = header?.execution ?? execution;
-  const next = resumeCommand(whole, sameAs(header, options.journal));
-  if (options.json) printJson({ execution, call, resume: whole });
-  else if (waking.isFleets) writeStderr(`Noted. A worker of the fleet goes on with ${whole}.\n`);
-  else writeStderr(`Noted. Take it up, with the tools it began with: ${next}\n`);
+  if (options.json) {
+    printJson({ execution, call, resume: whole });
+    return EXIT.completed;
+  }
+  const same = sameAs(header, options.journal);
+  const left = waitingLines(await viewExecution(journal, whole), same);
+  const still = left.length === 0 ? "" : `It still waits:\n${left.join("\n")}\n`;
+  const next = waking.isFleets
+    ? `A worker of the fleet goes on with ${whole}.`
+    : `Take it up, with the tools it began with: ${resumeCommand(whole, same)}`;
+  writeStderr(`Noted. ${still}${next}\n`);
   return EXIT.completed;
 }

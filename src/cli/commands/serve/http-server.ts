@@ -127,8 +127,8 @@ async function close(server: PortcullisServer, drainMs: number): Promise<void> {
 /** Makes the commands by which a person decides calls; undefined without a journal, which the command reads. */
 export function decideCommandOf(journal: string | undefined): DoorOptions["decideCommand"] {
   if (journal === undefined) return undefined;
-  return (execution, call, tenant) =>
-    decideCommand(execution, call, { journal, tenant: tenant === "default" ? undefined : tenant });
+  return (execution, call, tenant, answer) =>
+    decideCommand(execution, call, answer, { journal, tenant: tenant === "default" ? undefined : tenant });
 }
 
 /** One line of JSON. Clients choose the ids in it. */

@@ -23,7 +23,7 @@ import {
 } from "../../../views/words.ts";
 import type { SameOptions } from "../../command-options.ts";
 import { oneLine, shortLine } from "../one-line.ts";
-import { nextCommand, restsText, resumeCommand } from "./waiting-hints.ts";
+import { nextCommands, restsText, resumeCommand } from "./waiting-hints.ts";
 
 /** UTF-16 units of an input, a result or a title in a line. */
 const TEXT_LENGTH = 200;
@@ -169,13 +169,17 @@ function decisionLine({ id, tool, decision }: CallView): readonly string[] {
 }
 
 /** What an execution waits for, and the commands that bring it further. The whole input is shown: people decide by it. */
-function waitingLines(view: ExecutionView, same: SameOptions): readonly string[] {
+export function waitingLines(view: ExecutionView, same: SameOptions): readonly string[] {
   // A call of a conversation's program is decided in the conversation, under another id; those of a host by the host.
   const isElsewhere = view.parent !== undefined || (view.kind === "conversation" && view.rests);
-  return view.waiting.flatMap((call) => [
-    waitingLine(call),
-    ...(isElsewhere ? [] : [`  ${nextCommand(view.execution, call, same)}`]),
-  ]);
+  return view.waiting.flatMap((call) => {
+    const commands = isElsewhere ? [] : nextCommands(view.execution, call, same);
+    const isOne = commands.length === 1;
+    return [
+      waitingLine(call),
+      ...commands.flatMap(({ what, command }) => (isOne ? [`  ${command}`] : [`  ${what}:`, `    ${command}`])),
+    ];
+  });
 }
 
 function waitingLine({ id, tool, input, rawInput, why, effect }: WaitingView): string {

@@ -2,7 +2,7 @@ import type { Header } from "../../../journal/record.ts";
 import { POSTGRES_URL, withoutPassword } from "../../../journal/postgres/connection/address.ts";
 import type { WaitingView } from "../../../views/view.ts";
 import { isModelName } from "../../../models/model-name.ts";
-import { RESTS } from "../../../views/words.ts";
+import { type AnswerWords, ANSWERS, RESTS } from "../../../views/words.ts";
 import type { SameOptions } from "../../command-options.ts";
 import { oneLine } from "../one-line.ts";
 import type { AgentEnding } from "../../../agent/ending.ts";
@@ -36,20 +36,17 @@ export function sameOr(options: SameOptions, header: Header | undefined): SameOp
   return { ...options, tools: hasTools ? tools : began.tools, model };
 }
 
-/** The commands that bring an execution or a conversation further, one for each call that it waits for. None after an ending. */
+/** The commands that bring an execution or a conversation further, for each call that it waits for. None after an ending. */
 export function waitingHints(execution: string, ended: Outcome | AgentEnding, options: SameOptions): readonly string[] {
   if (ended.type !== "waiting") return [];
   const { approvals, calls } = ended;
+  const waiting = [...approvals, ...calls.map(({ callId }) => ({ callId, why: "result" as const }))];
   return [
-    ...approvals.map(({ callId: id, why }) => {
-      const answers =
-        why === "approval" ? "allow it, or --deny it" : "run it again, or --deny it, or say that it was --done JSON";
-      return `portcullis: ${answers}, with:\n  ${nextCommand(execution, { id, why }, options)}`;
-    }),
-    ...calls.map(({ callId: id }) => {
-      const command = nextCommand(execution, { id, why: "result" }, options);
-      return `portcullis: answer call ${oneLine(id)} in place of JSON, with:\n  ${command}`;
-    }),
+    ...waiting.flatMap(({ callId: id, why }) =>
+      nextCommands(execution, { id, why }, options).map(
+        ({ what, command }) => `portcullis: ${what}, with:\n  ${command}`,
+      ),
+    ),
     ...(approvals.length > 0
       ? [`portcullis: then take it up, with:\n  ${resumeCommand(execution, options)}`, ...pageHint(options)]
       : []),
@@ -82,19 +79,36 @@ export function tellHeld(event: ExecutionEvent): void {
   );
 }
 
-/** The command that a call waits for: it allows the call, or gives its result in place of `JSON`. */
-export function nextCommand(
+/**
+ * The commands that a call waits for, each with what it does. A command has `JSON` in place of a result. The answers to a
+ * call whose outcome is unknown have one command each: who pastes a command has chosen.
+ */
+export function nextCommands(
   execution: string,
   { id, why }: Pick<WaitingView, "id" | "why">,
   options: SameOptions,
-): string {
-  if (why !== "result") return decideCommand(execution, id, options);
-  return `${resumeCommand(execution, options)} --result ${shown(`${id}=JSON`)}`;
+): readonly { readonly what: string; readonly command: string }[] {
+  if (why === "result") {
+    const command = `${resumeCommand(execution, options)} --result ${shown(`${id}=JSON`)}`;
+    return [{ what: `answer call ${oneLine(id)} in place of JSON`, command }];
+  }
+  if (why === "approval")
+    return [{ what: "allow it, or --deny it", command: decideCommand(execution, id, "allow", options) }];
+  return ANSWERS[why].map(({ answer, verb, effect }) => ({
+    what: `${verb} (${effect})`,
+    command: decideCommand(execution, id, answer, options),
+  }));
 }
 
-/** The command that allows a call that waits for approval. */
-export function decideCommand(execution: string, callId: string, { tenant, journal }: SameOptions): string {
-  return `portcullis decide ${shown(execution)} ${shown(callId)} --allow${flags({ tenant, journal })}`;
+/** The command that gives an answer to a call that waits for a person. */
+export function decideCommand(
+  execution: string,
+  callId: string,
+  answer: AnswerWords["answer"],
+  { tenant, journal }: SameOptions,
+): string {
+  const value = answer === "done" ? " JSON" : "";
+  return `portcullis decide ${shown(execution)} ${shown(callId)} --${answer}${value}${flags({ tenant, journal })}`;
 }
 
 /** The command that takes an execution up, with the tools of this command. */

@@ -5,24 +5,64 @@ import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool, type RuntimeOptions } from "portcullis";
 import { createMemorySandbox } from "portcullis/testing";
+import { journalWith } from "../../../support/journal-with.ts";
+import { signal } from "../../../support/tools.ts";
 import { portcullis } from "../../command.ts";
 
-const pay = defineTool({
+const payment = {
   name: "pay",
   description: "Pays",
   input: z.object({ euros: z.number() }),
   allowedCallers: ["programmatic"],
   effect: "write",
-  approval: "always",
-  handler: ({ euros }) => euros,
-});
+} as const;
+const pay = defineTool({ ...payment, approval: "always", handler: ({ euros }) => euros });
 const PAYS = "let sum = 0; for (const euros of [5, 10, 20, 400]) sum += await tools.pay({ euros }); return sum;";
 const common = { tools: [pay], approve: () => "later", logger: { error: () => {} } } satisfies RuntimeOptions;
 
-describe("decide --grant", () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-grant-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = mkdtempSync(join(tmpdir(), "portcullis-decide-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+test("writes that may have taken effect are shown with three answers, and decide says so of those that still wait", async () => {
+  const begun = signal();
+  const handler = async ({ euros }: { readonly euros: number }) => {
+    if (euros === 2) begun.happen();
+    return new Promise<never>(() => {});
+  };
+  const tools = [defineTool({ ...payment, handler })];
+  const sandbox = createMemorySandbox();
+  const records = await (async () => {
+    await using dies = await createRuntime({ ...common, tools, sandbox });
+    const program = "return Promise.all([1, 2].map((euros) => tools.pay({ euros })));";
+    void dies.execute(program, { execution: "died" });
+    await begun.happened;
+    return Array.fromAsync(dies.journal.read("died"));
+  })();
+  const path = join(folder, "died.db");
+  using journal = createSqliteJournal({ path });
+  await journalWith(records, journal);
+  await using runtime = await createRuntime({ ...common, tools, journal, sandbox });
+  await runtime.resume("died");
+  const answersOf = (call: number) =>
+    [
+      `call ${call}: pay with {"euros":${call}} waits for a decision: it may have taken effect already, and there is no result of it. It changes something each time.`,
+      "  It was done… (the program gets the result that you give as JSON):",
+      `    portcullis decide died ${call} --done JSON --journal ${path}`,
+      "  Run it again (the call is made a second time):",
+      `    portcullis decide died ${call} --allow --journal ${path}`,
+      "  Give up (the program gets the error outcome_unknown):",
+      `    portcullis decide died ${call} --deny --journal ${path}`,
+    ].join("\n");
+  const shown = await portcullis(["show", "died", "--journal", path]);
+  expect(shown.stdout).toContain(`\n${answersOf(1)}\n${answersOf(2)}\n`);
+  const decide = async (call: string, value: string) =>
+    (await portcullis(["decide", "died", call, "--done", value, "--journal", path])).stderr;
+  expect(await decide("1", "10")).toMatch(`Noted. It still waits:\n${answersOf(2)}\nTake it up`);
+  expect(await decide("2", "20")).toMatch(/^Noted\. Take it up/);
+  expect((await runtime.resume("died")).outcome).toEqual({ type: "completed", value: [10, 20] });
+});
+
+describe("decide --grant", () => {
   test("lets further calls through that fit it, and is noted with the words of the decision", async () => {
     const path = join(folder, "one.db");
     using journal = createSqliteJournal({ path });

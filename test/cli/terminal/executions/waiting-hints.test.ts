@@ -65,7 +65,9 @@ test("the lines below hints can be pasted: a shell reads them as the command tha
   ];
   expect(pasted(hints)).toEqual([
     ["decide", "exe; rm -rf /", "1", "--allow", ...where],
+    ["decide", "exe; rm -rf /", "call_2/3", "--done", "JSON", ...where],
     ["decide", "exe; rm -rf /", "call_2/3", "--allow", ...where],
+    ["decide", "exe; rm -rf /", "call_2/3", "--deny", ...where],
     [...resume, ...where, "--result", "$(4)=JSON"],
     [...resume, ...where],
   ]);
