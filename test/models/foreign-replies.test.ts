@@ -148,6 +148,27 @@ test.each(withInputs)("an input that is no object is not made, and goes back in 
   }
 });
 
+test.each(MODES)("arguments of a completion that are an object are those of the call, %s", async (_how, stream) => {
+  const given = { k: { list: [1, "\u2028"], none: null } };
+  const call = { index: 0, id: "c", type: "function", function: { name: "f", arguments: given } };
+  const message = { role: "assistant", content: null, tool_calls: [call] };
+  const calls = written(chatWire, { raw: stream ? { deltas: [message] } : { message } }, stream);
+  const { answer, made, asked } = await converse(chatWire, stream, [calls, written(chatWire, DONE, stream)]);
+  expect([answer, made, inputsIn(asked[1])]).toEqual(["Done.", [["f", given]], [given]]);
+});
+
+test("an object among pieces of arguments makes no call", async () => {
+  const pieces = [{ k: 1 }, '{"k":2}', { k: 3 }];
+  for (const [first, second] of [pieces.slice(0, 2), pieces.slice(1), [pieces[0], pieces[2]]]) {
+    const [begun, more] = [{ name: "f", arguments: first }, { arguments: second }].map((made) => ({
+      tool_calls: [{ index: 0, ...(made.name && { id: "c", type: "function" }), function: made }],
+    }));
+    const calls = written(chatWire, { raw: { deltas: [begun, more] } }, true);
+    const { answer, made } = await converse(chatWire, true, [calls, written(chatWire, DONE, true)]);
+    expect([answer, made]).toEqual(["Done.", []]);
+  }
+});
+
 // ---- bodies ----------------------------------------------------------------------------------------------------
 
 const typed = (body: string, type: string) => new Response(body, { headers: { "content-type": type } });

@@ -15,19 +15,27 @@ export interface ChatReply extends ProviderReply {
 export function readCompletion(completion: unknown): ChatReply | undefined {
   const choice = firstChoice(completion);
   const message = fieldOf(choice, "message");
-  if (!isFields(message) || !areCalls(fieldOf(message, "tool_calls") ?? [])) return undefined;
-  return replyOf(message, textOf(choice, "finish_reason"), completion);
+  const given = fieldOf(message, "tool_calls") ?? [];
+  const calls = Array.isArray(given) ? given.map(withWrittenInput) : undefined;
+  if (!isFields(message) || !calls?.every(isCall)) return undefined;
+  const read = calls.length === 0 ? message : { ...message, tool_calls: calls };
+  return replyOf(read, textOf(choice, "finish_reason"), completion);
 }
 
-/** Whether each call of a message can be read. Some servers send no arguments, or no id. */
-function areCalls(calls: unknown): boolean {
-  if (!Array.isArray(calls)) return false;
-  return calls.every((call: unknown) => {
-    const custom = fieldOf(call, "custom");
-    const made = custom ?? fieldOf(call, "function");
-    const input = custom === undefined ? (fieldOf(made, "arguments") ?? "") : fieldOf(made, "input");
-    return isFields(made) && typeof input === "string";
-  });
+/** A call, or a fragment of one, whose arguments are a text. Some servers send the object itself. */
+function withWrittenInput(call: unknown): unknown {
+  const made = fieldOf(call, "function");
+  const input = fieldOf(made, "arguments");
+  if (!isFields(call) || !isFields(made) || !isFields(input)) return call;
+  return { ...call, function: { ...made, arguments: JSON.stringify(input) } };
+}
+
+/** Whether a call can be read. Some servers send no arguments, or no id. */
+function isCall(call: unknown): boolean {
+  const custom = fieldOf(call, "custom");
+  const made = custom ?? fieldOf(call, "function");
+  const input = custom === undefined ? (fieldOf(made, "arguments") ?? "") : fieldOf(made, "input");
+  return isFields(made) && typeof input === "string";
 }
 
 /** `about` has the id of the completion, and its usage. */
@@ -101,7 +109,8 @@ export class ChatStream extends ReplyStream<ChatReply> {
     return replyOf({ ...this.#message, ...calls }, this.#finishReason, { id: this.#id, usage: this.#usage });
   }
 
-  #takeFragment(fragment: unknown): void {
+  #takeFragment(given: unknown): void {
+    const fragment = withWrittenInput(given);
     if (!isFields(fragment)) throw new SyntaxError("A fragment of a call is no object.");
     const custom = fieldOf(fragment, "custom");
     const part = custom ?? fieldOf(fragment, "function");
