@@ -45,8 +45,8 @@ export function toolUnknown(name: string, nearestNames: readonly string[]) {
 
 export function callerNotAllowed(tool: Tool) {
   const way = tool.allowedCallers.includes("programmatic")
-    ? "from a program, not directly"
-    : "directly, not from a program";
+    ? "from a program: write a program that calls it"
+    : "directly: call it outside of a program";
   return refusal("caller_not_allowed", tool.name, `${tool.name} can only be called ${way}.`);
 }
 

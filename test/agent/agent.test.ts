@@ -212,7 +212,7 @@ test("with local programs a tool for programs is in the stubs, and a direct call
   const hidden = makeTool({ name: "hidden", handler: () => (ran += 1) });
   const talked = await talk([{ calls: [call("hidden")] }, { text: "No." }], { tools: [hidden] });
   expect(resultsBefore(talked, 1)).toMatchObject([
-    { isError: true, text: "hidden can only be called from a program, not directly." },
+    { isError: true, text: "hidden can only be called from a program: write a program that calls it." },
   ]);
   expect(talked.model.conversations[0]?.[0]?.opening.tools).toEqual([]);
   expect(talked.records).toContainEqual(
