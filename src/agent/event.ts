@@ -64,6 +64,8 @@ export const CONVERSATION_EVENTS = eventSchemas({
     output: text.exactOptional(),
     sources: z.array(citation),
   },
+  /** A reply of the model had parts of kinds that are not read, as its provider calls them. Nothing was done with them. */
+  parts_unread: { model: text, parts: z.array(text) },
   conversation_waiting: {
     waiting,
     /** Why it keeps its process and its driver while it waits, as `execution_waiting` says it of its program. Missing if it was put down. */

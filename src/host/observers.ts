@@ -80,8 +80,10 @@ export class HostObservers {
    */
   observe(scope: AgentScope, listener: Listener | undefined) {
     const failures = new FailureLog(this.#logger);
+    const unread = new Set<string>();
     const tell = (event: AgentEvent) => {
       listener?.(event);
+      if (event.type === "parts_unread") this.#tellUnread(event, unread);
       if (!isExecutionEvent(event)) return;
       this.#onEvent?.(event);
       if (event.type === "call_ended" || event.type === "call_undecided") failures.take(event);
@@ -103,6 +105,17 @@ export class HostObservers {
         failures.end();
       },
     };
+  }
+
+  /** Tells the operator once of each kind. */
+  #tellUnread({ execution, model, parts }: AgentEvent & { readonly type: "parts_unread" }, told: Set<string>): void {
+    const kinds = parts.filter((kind) => !told.has(kind));
+    if (kinds.length === 0 || told.size >= MAX_TOLD) return;
+    for (const kind of kinds) told.add(kind);
+    this.#logger.warn?.(
+      { tool: "", execution, callId: "", code: "parts_unread" },
+      `A reply of ${model} has parts that are not read, and nothing was done with them: ${kinds.join(", ")}.`,
+    );
   }
 
   /** Tells the operator once of each tool whose `enabled` fails: it is asked for every execution. */

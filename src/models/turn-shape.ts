@@ -138,6 +138,8 @@ export const MODEL_TURN = objectSchema({
   hosted: z.array(z.union([HOSTED_PROGRAM_NEWS, HOSTED_CALL_NEWS])),
   /** The sources that the text names; missing if it names none. */
   citations: z.array(CITATION).exactOptional(),
+  /** Kinds of parts that were not read, as the provider calls them; missing if all were. They go back as they came. */
+  unreadParts: z.array(text).exactOptional(),
   end: TURN_END,
   usage,
   /** Missing for a model that is not one of this package's adapters. */

@@ -34,6 +34,7 @@ const written = (wire: Wire, turn: WireTurn, stream: boolean): string =>
 async function converse(wire: Wire, stream: boolean, bodies: readonly Body[]) {
   const made: unknown[] = [];
   const asked: Fields[] = [];
+  const warnings: string[] = [];
   const about = { allowedCallers: ["direct"], effect: "write" } as const;
   const tools = ["f", "get_weather"].map((name) =>
     defineTool({
@@ -56,9 +57,11 @@ async function converse(wire: Wire, stream: boolean, bodies: readonly Body[]) {
       return new Response(body, { headers: { "content-type": stream ? "text/event-stream" : "application/json" } });
     },
   });
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
-  const { ending, answer } = await runtime.agent({ model, task: "Do it.", programs: "none", maxTurns: 4 });
-  return { ending, answer, made, asked };
+  const logger = { error: () => {}, warn: (_: unknown, message: string) => void warnings.push(message) };
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger });
+  const { ending, answer, transcript } = await runtime.agent({ model, task: "Do it.", programs: "none", maxTurns: 4 });
+  const unread = transcript.turns.map(({ turn }) => turn.unreadParts);
+  return { ending, answer, made, asked, unread, warnings };
 }
 
 const DONE: WireTurn = { text: "Done." };
@@ -167,6 +170,46 @@ test("an object among pieces of arguments makes no call", async () => {
     const { answer, made } = await converse(chatWire, true, [calls, written(chatWire, DONE, true)]);
     expect([answer, made]).toEqual(["Done.", []]);
   }
+});
+
+// ---- parts of other kinds --------------------------------------------------------------------------------------
+
+const textPart = { type: "text", text: "Done." };
+const outputText = { type: "output_text", text: "Done.", annotations: [] };
+
+/** Where the parts of a reply are, and what the words of one are in. */
+const PARTS: ReadonlyMap<Wire, readonly [field: string, words: Fields]> = new Map([
+  [anthropicWire, ["content", textPart]],
+  [responsesWire, ["output", { type: "message", role: "assistant", status: "completed", content: [outputText] }]],
+  [interactionsWire, ["steps", { type: "model_output", content: [textPart] }]],
+]);
+
+const withParts = eachWay.filter(([, , wire]) => PARTS.has(wire));
+
+test.each(withParts)("parts of other kinds are told by their names, and end nothing: %s, %s", async (...given) => {
+  const [, , wire, stream] = given;
+  const [field, words] = PARTS.get(wire) ?? ["", {}];
+  for (const kind of ["quantum_search_call", "mcp_approval_request", "hologram", "<b>\n"]) {
+    // Interactions tell of every call of the provider's own as such.
+    if (wire === interactionsWire && kind.endsWith("_call")) continue;
+    const odd = { type: kind, id: "odd_1", status: "in_progress", deep: [1, null] };
+    const whole = await converse(wire, stream, [written(wire, { raw: { [field]: [odd, odd, words] } }, stream)]);
+    const name = kind.startsWith("<") ? "without a name" : kind;
+    const said = expect.stringMatching(new RegExp(`^A reply of .* are not read, .*: ${name}\\.$`)) as string;
+    expect([whole.answer, whole.unread, whole.warnings]).toEqual(["Done.", [[name]], [said]]);
+  }
+});
+
+test.each(withParts)("a turn that has nothing but such a part goes on: %s, %s", async (...given) => {
+  const [, , wire, stream] = given;
+  const [field] = PARTS.get(wire) ?? [""];
+  const raw = {
+    [field]: [{ type: "hologram", id: "odd_1" }],
+    ...(wire === anthropicWire && { stop_reason: "tool_use" }),
+  };
+  const bodies = [written(wire, { raw }, stream), written(wire, DONE, stream)];
+  const { answer, unread, warnings, asked } = await converse(wire, stream, bodies);
+  expect([answer, unread, warnings.length, asked.length]).toEqual(["Done.", [["hologram"], undefined], 1, 2]);
 });
 
 // ---- bodies ----------------------------------------------------------------------------------------------------

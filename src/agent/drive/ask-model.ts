@@ -99,6 +99,8 @@ export class ModelAsker {
     const about = calls.map((call) => ({ callId: call.id, tool: call.type === "tool_call" ? call.tool : RUN_PROGRAM }));
     this.#scope.onEvent({ type: "turn_ended", execution, turn: state.turns.length + 1, text, calls: about, usage });
     if (reply.type !== "turn") return reply;
+    const { unreadParts: parts } = reply;
+    if (parts) this.#scope.onEvent({ type: "parts_unread", execution, model: this.#live.model.name, parts });
     const reason = whatIsTooMuch(reply) ?? whatIsMissing(reply);
     if (reason !== undefined) return { ...reply, calls: [], hosted: [], end: { type: "invalid", reason } };
     this.#emitHosted(reply);

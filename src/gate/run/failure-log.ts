@@ -12,7 +12,8 @@ export interface FailureEntry {
   readonly callId: string;
   /**
    * Code of the failure or refusal, as the program has it. `"value"` or `"aborted"` if the call ended so, though
-   * something beside it went wrong; `"waiting"` if its approver failed and it waits for a decision. `"not_enabled"` for a tool that does not exist because its `enabled` failed.
+   * something beside it went wrong; `"waiting"` if its approver failed and it waits for a decision. `"not_enabled"` for a tool that does not exist because its `enabled` failed;
+   * `"parts_unread"` for a reply of a model with parts of kinds that are not read.
    */
   readonly code: string;
   /** What the handler threw, or what was wrong with its result. pino writes it with its stack. */

@@ -10,7 +10,7 @@ import { type ConversationParts, ProviderConversation, type TurnAsked } from "..
 import { notStrictTools, type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
 import { searchOf } from "../hosted-tools.ts";
-import { hostedCallOf, hostedResultOf } from "./hosted-blocks.ts";
+import { hostedCallOf, hostedResultOf, isRead } from "./hosted-blocks.ts";
 import { cacheMark, markedMessages, markedSystem, markedTools, withoutMarks } from "./cache.ts";
 import {
   type AnthropicReply,
@@ -177,7 +177,9 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
         ? { type: "cut_off", reason: "a call of the provider's own has no result" }
         : told;
     if (!end) return this.fail("interrupted", "It has no stop reason.", usage);
-    if (end.type === "called" && !reply.content.some(({ type }) => type === "tool_use"))
+    const unread = reply.content.filter((block) => !isRead(block));
+    const isCalled = end.type === "called" && !reply.content.some(({ type }) => type === "tool_use");
+    if (isCalled && unread.length === 0)
       return this.fail("reply_invalid", "It says that it calls tools, and has no call.", usage);
     if (!reply.content.every(isReadable))
       return this.fail("reply_invalid", "It made the history shorter, and does not say to what.", usage);
@@ -187,9 +189,10 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     if (kept.length > 0) this.#messages.push({ role: "assistant", content: kept });
     const answerBy = answerTime(container?.expires_at);
     return {
-      end,
+      end: isCalled ? ({ type: "unfinished" } as const) : end,
       hosted: content.flatMap((block) => this.#newsOf(block)),
       cited: content.flatMap((block) => listOf(block, "citations")),
+      unread,
       calls: () => content.flatMap((block, place) => this.#callsIn(block, reply.inputTexts.get(place), answerBy)),
     };
   }

@@ -1,6 +1,15 @@
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { HostedCall } from "../turn/hosted-calls.ts";
 
+const READ: ReadonlySet<unknown> = new Set(
+  "text thinking redacted_thinking tool_use server_tool_use mcp_tool_use compaction container_upload".split(" "),
+);
+
+/** Whether blocks of this kind are read. */
+export function isRead({ type }: Fields): boolean {
+  return READ.has(type) || String(type).endsWith("_tool_result");
+}
+
 /** A call of a tool that Anthropic runs itself, besides its programs; undefined for any other block. */
 export function hostedCallOf(block: Fields): HostedCall | undefined {
   const call = textOf(block, "id");

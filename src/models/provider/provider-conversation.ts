@@ -11,7 +11,7 @@ import {
   readResultParts,
   type ResultParts,
 } from "../turn/content-parts.ts";
-import type { Fields } from "../../values/fields.ts";
+import { type Fields, textOf } from "../../values/fields.ts";
 import {
   type CallResult,
   type Conversation,
@@ -92,6 +92,8 @@ interface Meaning {
   readonly hosted?: readonly HostedNews[];
   /** Objects with the addresses that the text names. */
   readonly cited?: readonly unknown[];
+  /** Parts of kinds that are not read. */
+  readonly unread?: readonly Fields[];
   /** Reads the calls of a whole reply. The calls of a reply that was cut off or refused cannot be trusted. */
   readonly calls: () => readonly ModelCall[];
 }
@@ -375,8 +377,9 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   #turnOf(reply: Reply): ModelTurn | FailedReply {
     const read = this.read(reply);
     if ("type" in read) return read;
-    const { text = reply.text, end, hosted = [], cited = [], calls: readCalls } = read;
+    const { text = reply.text, end, hosted = [], cited = [], unread = [], calls: readCalls } = read;
     const citations = citationsOf(cited);
+    const unreadParts = kindsOf(unread);
     const asOwn = (call: ModelCall) => rewrittenCall(this.opening, withToolInput(this.#textTools, call), "own");
     const made = isWholeEnd(end) ? readCalls().map(asOwn) : [];
     const calls = allowedCalls(made, this.#toolChoice, this.settings);
@@ -386,6 +389,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
       calls,
       hosted: [...hosted],
       ...(citations.length === 0 ? {} : { citations }),
+      ...(unreadParts.length === 0 ? {} : { unreadParts }),
       end: calls.length > 0 ? { type: "called" } : shownEnd(end, this.#failed),
       usage: reply.usage,
       origin: this.#originOf(reply),
@@ -446,6 +450,13 @@ const BROKEN_OFF: ReadonlySet<ProviderFailureCode> = new Set([
 function withUsage(reply: TurnReply, spent: ModelUsage | undefined): TurnReply {
   if (reply.type === "aborted" || !spent) return reply;
   return { ...reply, usage: reply.usage ? sumOfUsage([reply.usage, spent]) : spent };
+}
+
+const MAX_KINDS = 20;
+
+/** The kinds of parts, each once. */
+function kindsOf(parts: readonly Fields[]): readonly string[] {
+  return [...new Set(parts.map((part) => plainId(textOf(part, "type")) ?? "without a name"))].slice(0, MAX_KINDS);
 }
 
 function idsOf({ calls }: ModelTurn): readonly string[] {

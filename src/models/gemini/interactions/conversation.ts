@@ -7,7 +7,7 @@ import { contentBlocks, type MessageContent } from "../../turn/content-parts.ts"
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 import { GeminiProtocol } from "../gemini-protocol.ts";
 import { type GeminiClient, openClient } from "../request.ts";
-import { citationsIn, hostedStepNews } from "./hosted-steps.ts";
+import { citationsIn, hostedStepNews, isRead } from "./hosted-steps.ts";
 import { isForgotten } from "./is-forgotten.ts";
 import { endOf, type InteractionReply, InteractionStream, readInteraction } from "./reply.ts";
 import { CONTENT, generationSettings, interactionTools, responseFormat, resultStep, toolChoiceOf } from "./request.ts";
@@ -93,6 +93,7 @@ class InteractionsConversation extends GeminiProtocol<InteractionReply> {
       end,
       hosted: steps.flatMap(hostedStepNews),
       cited: citationsIn(steps),
+      unread: steps.filter((step) => !isRead(step)),
       calls: () =>
         steps.flatMap((step, place) =>
           step.type === "function_call" ? [this.#callOf(step, reply.unreadInputs[place])] : [],

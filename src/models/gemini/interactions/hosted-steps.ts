@@ -5,6 +5,11 @@ import { hostedEnd, hostedStart } from "../../turn/hosted-calls.ts";
 const CALL = "_call";
 const RESULT = "_result";
 
+/** Whether steps of this kind are read. */
+export function isRead({ type }: Fields): boolean {
+  return type === "model_output" || type === "thought" || /_(?:call|result)$/.test(String(type));
+}
+
 /** What Gemini ran itself: a step is a call of it or the result of one, and no function of ours. */
 export function hostedStepNews(step: Fields): readonly HostedNews[] {
   const type = textOf(step, "type") ?? "";

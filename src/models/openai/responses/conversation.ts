@@ -9,7 +9,7 @@ import { inputSentBack } from "../../turn/program-input.ts";
 import { notStrictTools, type ToolNames } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 import { searchOf } from "../../hosted-tools.ts";
-import { citationsIn, hostedCallOf } from "./hosted-items.ts";
+import { citationsIn, hostedCallOf, isRead } from "./hosted-items.ts";
 import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream } from "./reply.ts";
 import {
   additionalTools,
@@ -148,6 +148,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
       end,
       hosted: items.flatMap((item) => this.#newsOf(item)),
       cited: citationsIn(items),
+      unread: items.filter((item) => !isRead(item)),
       calls: () => items.filter(isCall).map((item) => this.#callOf(item)),
     };
   }

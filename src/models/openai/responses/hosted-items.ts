@@ -10,6 +10,17 @@ const INPUTS: Readonly<Record<string, readonly string[]>> = {
   mcp_call: ["arguments"],
 };
 
+const READ: ReadonlySet<unknown> = new Set([
+  ...Object.keys(INPUTS),
+  ...["message", "reasoning", "compaction", "function_call", "custom_tool_call", "program", "program_output"],
+  ...["tool_search_call", "tool_search_output", "mcp_list_tools"],
+]);
+
+/** Whether items of this kind are read. */
+export function isRead({ type }: Fields): boolean {
+  return READ.has(type);
+}
+
 /** A call that OpenAI made itself, with what it gave; undefined for any other item. */
 export function hostedCallOf(item: Fields) {
   const type = textOf(item, "type") ?? "";

@@ -2,6 +2,7 @@ import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../.
 import type { ToolCall, TurnEnd } from "../../model.ts";
 import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
 import { endSaidBy } from "../../turn/stop-reason.ts";
+import { isRead } from "./hosted-items.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 
 /** A whole response, as its items go back in the next request. */
@@ -127,9 +128,11 @@ const UNFINISHED = new Set<unknown>(["incomplete", "in_progress"]);
 /** Statuses of a call of our tools that may be made. Some servers give none. */
 const FINISHED = new Set<unknown>(["completed", null, undefined]);
 
-function isUnfinished({ type, status }: Fields): boolean {
+/** Of a call that nobody here reads, the status says nothing about the turn. */
+function isUnfinished(item: Fields): boolean {
+  const { type, status } = item;
   if (type === "function_call" || type === "custom_tool_call") return !FINISHED.has(status);
-  return String(type).endsWith("_call") && UNFINISHED.has(status);
+  return isRead(item) && String(type).endsWith("_call") && UNFINISHED.has(status);
 }
 
 /** How the turn ends; undefined if the response has no final status. */
