@@ -280,6 +280,15 @@ describe("where a model fails for good", () => {
     expect(records.filter(({ type }) => type === "model")).toHaveLength(1);
   });
 
+  test("one of the same name, at another address, is asked once", async () => {
+    const [second, third] = [[{ failure }], [{ text: "Third." }]].map((script) => scriptedModel(script));
+    const fallbacks = [second, second, third].filter((model) => model !== undefined);
+    await using runtime = await createRuntime({ tools: [look], sandbox });
+    const models = { model: scriptedModel([{ failure }]), fallbacks };
+    expect((await runtime.agent({ ...models, task: "Do it." })).answer).toBe("Third.");
+    expect(fallbacks.map(({ conversations }) => conversations.length)).toEqual([1, 1, 1]);
+  });
+
   test("one that cannot take the conversation is passed over, and the last failure is the ending", async () => {
     const cannot: Model = {
       name: "cannot:m",

@@ -109,9 +109,9 @@ export class ModelAsker {
 
   /** Goes on with the next model that takes the conversation. Returns whether there is such a model. */
   async #fallBack(): Promise<boolean> {
-    const { fallbacks = [] } = this.#live.request;
-    const place = fallbacks.findIndex(({ name }) => name === this.#live.model.name);
-    for (const model of fallbacks.slice(place + 1)) {
+    // Each once. Models of one name may be at different addresses.
+    const fallbacks = [...new Set(this.#live.request.fallbacks)];
+    for (const model of fallbacks.slice(fallbacks.indexOf(this.#live.model) + 1)) {
       if (this.#budget.tokensLeft <= 0) return false;
       try {
         await this.#live.changeModel(model);
