@@ -113,6 +113,8 @@ export type ReplyPart =
       readonly id: string;
       readonly text: string;
       readonly isError: boolean;
+      /** Whether a limit of time stopped it. */
+      readonly isLate: boolean;
     };
 
 /** A part that clients are sent while the model writes it. */

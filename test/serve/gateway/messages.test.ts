@@ -116,6 +116,20 @@ test.each([
   20_000,
 );
 
+test.each([true, false])("a program that a limit of time stopped has the vendor's error, stream %s", async (stream) => {
+  const script = [{ programs: ["await new Promise((done) => setTimeout(done, 60_000));"] }, { text: "Late." }];
+  await using gateway = await openGateway(script, { runtime: { limits: { wallMs: 10 } } });
+  const request = asked([{ role: "user", content: "Wait." }], { tools: [PROGRAMS, DEPOT] });
+  const { messages } = gateway.anthropic();
+  const done = await (stream ? messages.stream(request).finalMessage() : messages.create(request));
+  const error = { type: "code_execution_tool_result_error", error_code: "execution_time_exceeded" };
+  expect((done as Anthropic.Message).content).toMatchObject([
+    { type: "server_tool_use" },
+    { type: "code_execution_tool_result", content: error },
+    { type: "text", text: "Late." },
+  ]);
+});
+
 test("calls of the model itself are answered where they were made", async () => {
   await using gateway = await openGateway([
     {

@@ -50,7 +50,8 @@ function blockOf(part: ReplyPart): Fields {
 const DIRECT = { type: "direct" };
 
 /** The other end of `outputOf` in `../reply.ts`. */
-function resultOf({ text, isError }: { readonly text: string; readonly isError: boolean }): Fields {
+function resultOf({ text, isError, isLate }: ReplyPart & { readonly type: "program_ended" }): Fields {
+  if (isLate) return { type: "code_execution_tool_result_error", error_code: "execution_time_exceeded" };
   const printed = isError ? { stdout: "", stderr: text, return_code: 1 } : { stdout: text, stderr: "", return_code: 0 };
   return { type: "code_execution_result", ...printed, content: [] };
 }

@@ -72,8 +72,8 @@ export class ClientIds {
         return { type: "program", key: keyOf("program", place), id, source, state: this.state(execution) };
       }
       case "program_ended": {
-        const { place, text, isError } = told;
-        return { type: "program_ended", key: keyOf("ended", place), id: this.program(execution, place), text, isError };
+        const { place, ...ended } = told;
+        return { ...ended, key: keyOf("ended", place), id: this.program(execution, place) };
       }
       case "call": {
         const { place, tool, inputText } = told;

@@ -31,6 +31,8 @@ export interface AskedCalls {
   readonly bytesIn: readonly number[];
   /** The client has left the program, which was ended without it. */
   readonly isLeft: boolean;
+  /** A limit of time stopped the program. */
+  readonly isLate: boolean;
 }
 
 /** The text of a client's answer: the journal has it as JSON. */
@@ -80,11 +82,12 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
     readingSliced(execution, 0, take(record)),
   );
   const { outcome = "" } = state.end;
-  const { type } = await new Lane(tenant).work(endingHead(outcome));
+  const { type, limit } = await new Lane(tenant).work(endingHead(outcome));
   return {
     calls: [...found.values()],
     rounds,
     bytesIn: Array.from(bytesIn, (bytes) => bytes ?? 0),
     isLeft: type === "cancelled",
+    isLate: type === "stopped" && (limit === "runningMs" || limit === "wallMs"),
   };
 }

@@ -35,7 +35,13 @@ export type ToldPart =
   | { readonly type: "text"; readonly turn: number; readonly text: string }
   | { readonly type: "call"; readonly place: CallPlace; readonly tool: string; readonly inputText: string }
   | { readonly type: "program"; readonly place: CallPlace; readonly source: string }
-  | { readonly type: "program_ended"; readonly place: CallPlace; readonly text: string; readonly isError: boolean };
+  | {
+      readonly type: "program_ended";
+      readonly place: CallPlace;
+      readonly text: string;
+      readonly isError: boolean;
+      readonly isLate: boolean;
+    };
 
 /** A call that the client answers. */
 export interface ClientCall {
@@ -157,7 +163,7 @@ interface MadeCall {
   readonly turn: number;
 }
 
-const NOT_ASKED: AskedCalls = { calls: [], rounds: 0, bytesIn: [], isLeft: false };
+const NOT_ASKED: AskedCalls = { calls: [], rounds: 0, bytesIn: [], isLeft: false, isLate: false };
 
 /** What a call asks the client for: itself, or the calls of its program. */
 async function askedBy(journal: Journal, { header }: KnownState, { made, log, turn }: MadeCall): Promise<AskedCalls> {
@@ -177,7 +183,7 @@ async function askedBy(journal: Journal, { header }: KnownState, { made, log, tu
       answer,
     };
     const expiresAt = dueAt(record.at, limits.waitMs);
-    return { calls: [{ ...call, expiresAt }], rounds: isAnswered ? 1 : 0, bytesIn: [], isLeft: false };
+    return { calls: [{ ...call, expiresAt }], rounds: isAnswered ? 1 : 0, bytesIn: [], isLeft: false, isLate: false };
   }
   const child = childExecution(execution, made.id);
   const parent = (await ifKnown(() => readHeader(journal, child, { tenant })))?.parent;
@@ -206,7 +212,8 @@ function tellCall({ made, result, asked, place }: ToldCall, replyAt: (round: num
   for (const [round, bytesIn] of asked.bytesIn.entries()) count(replyAt(round), { calls: 0, bytesIn, bytesOut: 0 });
   if (!isProgram || !result || asked.isLeft) return;
   const reply = replyAt(asked.rounds);
-  reply.parts.push({ type: "program_ended", place, text: result.text, isError: result.isError });
+  const { text, isError } = result;
+  reply.parts.push({ type: "program_ended", place, text, isError, isLate: asked.isLate });
   count(reply, { calls: 0, bytesIn: 0, bytesOut: Buffer.byteLength(result.text) });
 }
 

@@ -157,7 +157,7 @@ test("what is written whole is what the adapter puts together from the events", 
     { type: "text", key: "a", id: "text_1", text: "One, two, three." },
     { type: "program", key: "b", id: "srvtoolu_1", source: "return 1", state: "container_1" },
     { type: "call", key: "c", id: "toolu_1", tool: "f", inputText: '{"a":[1]}', program: "srvtoolu_1" },
-    { type: "program_ended", key: "d", id: "srvtoolu_1", text: "failed", isError: true },
+    { type: "program_ended", key: "d", id: "srvtoolu_1", text: "failed", isError: true, isLate: false },
     { type: "call", key: "e", id: "toolu_2", tool: "f", inputText: "{}" },
   ];
   const facts = {
