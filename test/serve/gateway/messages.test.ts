@@ -123,7 +123,7 @@ test.each([true, false])("a program that a limit of time stopped has the vendor'
   const { messages } = gateway.anthropic();
   const done = await (stream ? messages.stream(request).finalMessage() : messages.create(request));
   const error = { type: "code_execution_tool_result_error", error_code: "execution_time_exceeded" };
-  expect((done as Anthropic.Message).content).toMatchObject([
+  expect(done.content).toMatchObject([
     { type: "server_tool_use" },
     { type: "code_execution_tool_result", content: error },
     { type: "text", text: "Late." },
