@@ -22,6 +22,8 @@ const matching = (paths: string, pattern: RegExp) =>
 const OWN_PROCESS = [
   "test/{package,packagers,durability,telemetry}/**/*.test.ts",
   "test/gate/session.test.ts",
+  // It draws pictures by vega-lite, which gives sets a form in JSON.
+  "test/readme.test.ts",
   // Its programs crash the type stripper, of which a process has one.
   "test/programs/prepare/thread/parse-program.test.ts",
   // Tests that share the Docker daemon, each with containers of its own.
