@@ -10,6 +10,7 @@ import { ALL_TESTS } from "../support/all-tests.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { MIXED_CALLS, MIXED_PROGRAMS } from "./mixed-programs.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 const ID = "mixed";
 /** Of the cuts, the quick run makes one in so many. */
@@ -87,11 +88,7 @@ function factsOf({ outcome, logs, calls, usage }: Report) {
 
 /** A journal that holds the first records of an execution, as its host left it when it died. */
 async function journalOf(records: readonly JournalRecord[]): Promise<Journal> {
-  const journal = createMemoryJournal();
-  const [header, ...others] = records;
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  await journal.create(header);
-  await journal.append(ID, 1, others);
+  const journal = await journalWith(records);
   // The dead host's leases have ended.
   return { ...journal, find: async (id) => ({ ...(await journal.find(id)), lease: { driver: "dead", until: 0 } }) };
 }

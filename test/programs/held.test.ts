@@ -10,6 +10,7 @@ import type { GuestFace } from "../../src/sandboxes/memory-sandbox.ts";
 import type { ExecutionEvent } from "../../src/programs/event.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 /** A third of it passes until a driver reads what others have decided. A busy machine must not let it end. */
 const LEASE_MS = 3000;
@@ -94,12 +95,7 @@ async function startHeld(journal: Journal, options: { readonly signal?: AbortSig
 
 /** The journal as it is now, without its driver's lease. */
 async function copyOf(journal: Journal): Promise<Journal> {
-  const [header, ...others] = await Array.fromAsync(journal.read("one"));
-  const copy = createMemoryJournal();
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  await copy.create(header);
-  await copy.append("one", 1, others);
-  return copy;
+  return journalWith(await Array.fromAsync(journal.read("one")));
 }
 
 test("a program that cannot be replayed waits where it runs, says so, and is decided from another process", async () => {

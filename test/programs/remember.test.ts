@@ -4,6 +4,7 @@ import { shownText } from "../../src/cli/commands/journal/show.ts";
 import { type Approve, createRuntime, defineTool, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -123,11 +124,7 @@ test("a decision about a call whose outcome is unknown cannot be remembered, nor
   }
   const records = await Array.fromAsync(journal.read("one"));
   const allowed = records.findIndex((record) => record.type === "call" && record.decision === "allowed");
-  const [header, ...others] = records.slice(0, allowed + 1);
-  const cut = createMemoryJournal();
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  await cut.create(header);
-  await cut.append("one", 1, others);
+  const cut = await journalWith(records.slice(0, allowed + 1));
   await using runtime = await open(cut, [pay]);
   const { outcome, output } = await runtime.resume("one");
   expect(outcome).toMatchObject({ approvals: [{ why: "outcome_unknown" }] });

@@ -10,6 +10,7 @@ import { createRuntime } from "../../src/runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import { enginesOf } from "../support/engines.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 const MANY_WRITES = `
   console.log("before");
@@ -156,12 +157,8 @@ test("a report lists the calls that a program makes as it ends, as its journal d
   expect(told(await runtime.resume(report.execution))).toEqual(told(report));
 
   // A host that died as the program ended left the same calls.
-  const [header, ...records] = await Array.fromAsync(runtime.journal.read(report.execution));
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  const until = records.findLastIndex(({ type }) => type === "turn") + 1;
-  const journal = createMemoryJournal();
-  await journal.create(header);
-  await journal.append(report.execution, 1, records.slice(0, until));
+  const records = await Array.fromAsync(runtime.journal.read(report.execution));
+  const journal = await journalWith(records.slice(0, records.findLastIndex(({ type }) => type === "turn") + 1));
   await using next = await createRuntime({ tools: [read], sandbox: createMemorySandbox(), journal });
   const byId = ({ calls, ...rest }: ReturnType<typeof told>) => ({
     ...rest,

@@ -14,6 +14,7 @@ import { createForkedPythonSandbox, PYTHON } from "../support/python-process-san
 import { memoryFolder } from "../support/memory-folder.ts";
 import { evicting } from "../support/evicting-sandbox.ts";
 import { cutsWhere, handsItems, type Run, streamingTools } from "./streaming-tools.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
 afterAll(() => sandbox[Symbol.asyncDispose]());
@@ -130,11 +131,7 @@ test("of more than a quarter of totalBytes a journal in memory keeps no batches,
   expect(report.calls[0]?.bytes).toBeGreaterThan(20_000);
 
   // As its host left it in the midst of the stream.
-  const copy = createMemoryJournal();
-  const [header, ...others] = records;
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  await copy.create(header);
-  await copy.append(report.execution, 1, others.slice(0, others.findLastIndex(handsItems)));
+  const copy = await journalWith(records.slice(0, records.findLastIndex(handsItems)));
   await using next = await createRuntime({ tools, sandbox, journal: copy, limits });
   expect((await next.resume(report.execution)).outcome).toEqual({
     type: "crashed",

@@ -8,17 +8,12 @@ import {
   type Runtime,
   type RuntimeOptions,
 } from "../../src/index.ts";
-import {
-  createMemoryJournal,
-  exportLines,
-  importLines,
-  type Journal,
-  type JournalRecord,
-} from "../../src/journal/index.ts";
+import { exportLines, importLines, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { pastTurns } from "../../src/programs/from-journal/read-turns.ts";
 import { replay } from "../../src/programs/replay.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { cutsWhere, handsItems, type Run, rowsOf, stateAfter, streamingTools } from "./streaming-tools.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 /** Where streams are taken up. A store is made empty. */
 export interface StreamPlaces {
@@ -83,7 +78,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
 
   /** Takes the execution up that a journal with these records leaves. */
   async function takeUp(records: readonly JournalRecord[], more: Partial<RuntimeOptions> = {}) {
-    const journal = await journalOf(records, makeJournal());
+    const journal = await journalWith(records, makeJournal());
     const runs: Run[] = [];
     await using runtime = await open(runs, journal, more);
     const report = await runtime.resume(ID);
@@ -268,7 +263,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     expect(items).toBeGreaterThan(1);
     const all = "0,1,2,3,4,5,6,7,8";
     const decided = async (decision: object) => {
-      const journal = await journalOf(records.slice(0, cut), makeJournal());
+      const journal = await journalWith(records.slice(0, cut), makeJournal());
       const runs: Run[] = [];
       await using runtime = await open(runs, journal);
       const { outcome } = await runtime.resume(ID);
@@ -310,7 +305,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     const [call] = stateAfter(records, cut).calls.values();
     const { id = 0, streamed: { items = 0 } = {} } = call ?? {};
     for (const value of [{ i: 1 }, [...rowsOf("pay", items), { i: "x" }]]) {
-      const journal = await journalOf(records.slice(0, cut), makeJournal());
+      const journal = await journalWith(records.slice(0, cut), makeJournal());
       await using runtime = await open([], journal);
       await runtime.resume(ID);
       await runtime.decide(ID, { [id]: { done: { value } } });
@@ -360,7 +355,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     expect(factsOf(await runtime.resume(ID))).toEqual(factsOf(first.report));
 
     const cut = cutsWhere(first.records, (_, last) => handsItems(last))[9] ?? 0;
-    const part = await journalOf(first.records.slice(0, cut), createMemoryJournal());
+    const part = await journalWith(first.records.slice(0, cut));
     const left = makeJournal();
     await Array.fromAsync(importLines(left, linesOf(await lines(part))));
     await using next = await open([], left);
@@ -378,14 +373,6 @@ function factsOf({ outcome, logs, calls, usage, notes }: Report) {
   lines.sort(([one], [other]) => Number(one) - Number(other));
   const bytes = calls.reduce((sum, line) => sum + line.bytes, 0);
   return { outcome, logs: logs.text, lines, notes, isCounted: bytes === usage.bytesIn };
-}
-
-async function journalOf(records: readonly JournalRecord[], journal: Journal): Promise<Journal> {
-  const [header, ...others] = records;
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  await journal.create(header);
-  await journal.append(ID, 1, others);
-  return journal;
 }
 
 /** Ids of the calls whose results the program has got. */

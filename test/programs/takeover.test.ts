@@ -6,6 +6,7 @@ import { type OpenOptions, QueueFull, type Sandbox } from "../../src/sandboxes/s
 import { createMemorySandbox } from "../../src/testing.ts";
 import { finding } from "../redaction/redact.ts";
 import { recovered } from "./recovered.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
 const LEASE_MS = 100;
@@ -33,12 +34,7 @@ function makeTool(effect: Effect, options: { readonly hangs?: number; readonly o
 
 /** The records of an execution, copied to a journal of their own as if its host had died after `count` of them. */
 async function cutAfter(journal: Journal, execution: string, count: number): Promise<Journal> {
-  const [header, ...others] = (await Array.fromAsync(journal.read(execution))).slice(0, count);
-  const copy = createMemoryJournal();
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  await copy.create(header);
-  await copy.append(execution, 1, others);
-  return copy;
+  return journalWith((await Array.fromAsync(journal.read(execution))).slice(0, count));
 }
 
 /** Starts a program whose call hangs, and gives the journal as it is then. */
@@ -295,12 +291,7 @@ describe("an execution that is taken up with other versions of node, V8 or the p
       0,
       records.findLastIndex(({ type }) => type === "turn"),
     );
-    const forged = createMemoryJournal();
-    const [header, ...others] = kept.map(change);
-    if (header?.type !== "header") throw new Error("The first record is the header.");
-    await forged.create(header);
-    await forged.append("one", 1, others);
-    return forged;
+    return journalWith(kept.map(change));
   }
   const older = (record: JournalRecord): JournalRecord =>
     record.type === "header" ? { ...record, versions: { node: "22.1.0", v8: "12.4", protocol: "1" } } : record;

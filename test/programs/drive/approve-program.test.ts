@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Approve, createRuntime, defineTool, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
+import { journalWith } from "../../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
 const done: number[] = [];
@@ -24,12 +25,7 @@ function open(journal: Journal, options: Partial<RuntimeOptions> = {}) {
 
 /** The records of an execution, copied to a journal of their own as if its host had died after `count` of them. */
 async function cutAfter(journal: Journal, count: number): Promise<Journal> {
-  const [header, ...others] = (await Array.fromAsync(journal.read("one"))).slice(0, count);
-  const copy = createMemoryJournal();
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  await copy.create(header);
-  if (others.length > 0) await copy.append("one", 1, others);
-  return copy;
+  return journalWith((await Array.fromAsync(journal.read("one"))).slice(0, count));
 }
 
 describe("a program that is held for a decision", () => {
