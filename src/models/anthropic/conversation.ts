@@ -178,8 +178,8 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
         : told;
     if (!end) return this.fail("interrupted", "It has no stop reason.", usage);
     const unread = reply.content.filter((block) => !isRead(block));
-    const isCalled = end.type === "called" && !reply.content.some(({ type }) => type === "tool_use");
-    if (isCalled && unread.length === 0)
+    const lacksCall = end.type === "called" && !reply.content.some(({ type }) => type === "tool_use");
+    if (lacksCall && unread.length === 0)
       return this.fail("reply_invalid", "It says that it calls tools, and has no call.", usage);
     if (!reply.content.every(isReadable))
       return this.fail("reply_invalid", "It made the history shorter, and does not say to what.", usage);
@@ -189,7 +189,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     if (kept.length > 0) this.#messages.push({ role: "assistant", content: kept });
     const answerBy = answerTime(container?.expires_at);
     return {
-      end: isCalled ? ({ type: "unfinished" } as const) : end,
+      end: lacksCall ? ({ type: "unfinished" } as const) : end,
       hosted: content.flatMap((block) => this.#newsOf(block)),
       cited: content.flatMap((block) => listOf(block, "citations")),
       unread,

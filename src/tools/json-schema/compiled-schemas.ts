@@ -11,9 +11,10 @@ const LARGEST = 1 / 4;
 export function compiledBy(key: string, make: () => CompiledSchema): CompiledSchema {
   const kept = compiled.get(key);
   const schema = kept ?? make();
+  const isSmall = schema.bytes <= heldInCommon.allowed * LARGEST;
   if (kept) compiled.delete(key);
-  if (kept || schema.bytes <= heldInCommon.allowed * LARGEST) compiled.set(key, schema);
-  if (!kept && compiled.has(key)) heldInCommon.bytes += schema.bytes;
+  else if (isSmall) heldInCommon.bytes += schema.bytes;
+  if (kept || isSmall) compiled.set(key, schema);
   // A runtime that came since may allow less.
   for (const [oldest, { bytes }] of compiled) {
     if (heldInCommon.bytes <= heldInCommon.allowed) break;

@@ -183,7 +183,7 @@ async function askedBy(journal: Journal, { header }: KnownState, { made, log, tu
       answer,
     };
     const expiresAt = dueAt(record.at, limits.waitMs);
-    return { calls: [{ ...call, expiresAt }], rounds: isAnswered ? 1 : 0, bytesIn: [], isLeft: false, isLate: false };
+    return { ...NOT_ASKED, calls: [{ ...call, expiresAt }], rounds: isAnswered ? 1 : 0 };
   }
   const child = childExecution(execution, made.id);
   const parent = (await ifKnown(() => readHeader(journal, child, { tenant })))?.parent;
