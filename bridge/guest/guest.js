@@ -1453,14 +1453,56 @@
     return sum >>> 0;
   }
 
-  /** A string, or a whole number of so many digits that stands for a value. */
-  const stringsAndIntegers = /"[^"\\]*(?:\\[^][^"\\]*)*"?|(?<![\d.eE+-])-?[1-9]\d{15,400}(?![\d.eE]|\s*:)/g;
+  /** A JSON text, in which a whole number is written as the host gives it in results: as the text of its digits, if no double holds it. */
+  function exactText(text) {
+    if (execute(/\d{16}/, text) === null) return text;
+    let written = "";
+    let kept = 0;
+    for (let at = 0; at < text.length;) {
+      const start = at;
+      if (charCodeAt(text, at) === 0x22) {
+        at = endOfString(text, at);
+        continue;
+      }
+      while (isNumberUnit(charCodeAt(text, at))) at += 1;
+      if (at - start > 15) {
+        const digits = slice(text, start, at);
+        if (isLongInteger(digits) && !isName(text, at)) {
+          written += `${slice(text, kept, start)}"${digits}"`;
+          kept = at;
+        }
+      }
+      if (at === start) at += 1;
+    }
+    return written + slice(text, kept);
+  }
 
-  /** A part of JSON, in which a whole number is written as the host gives it in results: as the text of its digits, if no double holds it. */
-  function exactPart(part) {
-    if (part[0] === '"') return part;
-    const number = +part;
-    return RealString(number) === part && RealBigInt(number) === RealBigInt(part) ? part : `"${part}"`;
+  function endOfString(text, start) {
+    for (let end = indexOf(text, '"', start + 1); end >= 0; end = indexOf(text, '"', end + 1)) {
+      let backslashes = 0;
+      while (charCodeAt(text, end - 1 - backslashes) === 0x5c) backslashes += 1;
+      if (backslashes % 2 === 0) return end + 1;
+    }
+    return text.length;
+  }
+
+  /** Digits, and "+", "-", ".", "E" and "e". NaN, past the end of a text, is none. */
+  function isNumberUnit(unit) {
+    if (unit < 0x3a) return unit >= 0x30 || unit === 0x2b || unit === 0x2d || unit === 0x2e;
+    return unit === 0x45 || unit === 0x65;
+  }
+
+  function isLongInteger(digits) {
+    if (execute(/^-?[1-9]\d{15,}$/, digits) === null) return false;
+    const number = +digits;
+    return RealString(number) !== digits || RealBigInt(number) !== RealBigInt(digits);
+  }
+
+  /** Whether a colon follows, so that what stands here would become the name of a field. */
+  function isName(text, end) {
+    let at = end;
+    while (execute(/^\s$/, slice(text, at, at + 1)) !== null) at += 1;
+    return charCodeAt(text, at) === 0x3a;
   }
 
   const { parse: exactJson } = {
@@ -1469,9 +1511,7 @@
         throw new RealSyntaxError(
           "JSON.parse takes a text, and was given a value that is no text. Results of tools are values already: use them as they are.",
         );
-      const source = RealString(text);
-      const exact = execute(/\d{16}/, source) === null ? source : replaceAll(source, stringsAndIntegers, exactPart);
-      return parse(exact, reviver);
+      return parse(exactText(RealString(text)), reviver);
     },
   };
   defineProperty(JSON, "parse", { value: exactJson, configurable: true, writable: true });

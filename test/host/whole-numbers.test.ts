@@ -14,6 +14,7 @@ const NUMBERS = [
   ["1000000000000000000", 1e18],
   ["-100000000000000000000", -1e20],
   ["1000000000000000000000", "1000000000000000000000"],
+  ["9".repeat(500), "9".repeat(500)],
 ] as const;
 const TEXT = `[${NUMBERS.map(([digits]) => digits).join()}]`;
 const VALUES = NUMBERS.map(([, value]) => value);
