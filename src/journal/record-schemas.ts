@@ -88,6 +88,10 @@ const AFTER_REF = strictObjectSchema({
   maxAgeMs: amount,
 });
 
+/** A grant without terms would allow every call. */
+const hasTerms = ({ sums, ...others }: { readonly sums?: Readonly<Record<string, number>> }): boolean =>
+  Object.keys(sums ?? others).length > 0;
+
 /** Schemas of records by type, and of headers by kind. The types of `record.ts` are derived from them. */
 export const RECORD_SCHEMAS = {
   "header (program)": strictObjectSchema({
@@ -273,7 +277,9 @@ export const RECORD_SCHEMAS = {
       sums: z.record(text, amount).exactOptional(),
       /** Milliseconds since 1970. */
       untilMs: amount.exactOptional(),
-    }).exactOptional(),
+    })
+      .refine(hasTerms, "expected at least one of calls, sums and untilMs")
+      .exactOptional(),
     /** The call is allowed by the grant of an earlier decision. No one was asked. */
     granted: strictObjectSchema({
       /** Id of the call with whose decision the grant was given. */
@@ -292,7 +298,7 @@ export const RECORD_SCHEMAS = {
     /** JSON text of the result, if the call had already been done. */
     done: text.exactOptional(),
     at,
-  }),
+  }).refine(({ allow, grant, granted }) => allow || !(grant ?? granted), "a refusal has no grant"),
   result: z
     .strictObject({
       type: z.literal("result"),

@@ -16,7 +16,7 @@ import { cutMiddle } from "../values/cut-middle.ts";
 import { jsonTextOf, parsedJson } from "../values/json/json-text.ts";
 import { Lane, type SlicedWork } from "../values/slice-scheduler.ts";
 import { drivenHere } from "./driven.ts";
-import { type ExecutionState, shownText, type UnansweredCall } from "./from-journal/execution-state.ts";
+import { callOfId, type ExecutionState, shownText, type UnansweredCall } from "./from-journal/execution-state.ts";
 import { type Past, readOwn } from "./from-journal/past-execution.ts";
 import type { Scope } from "./scope.ts";
 import { isExpired } from "./from-journal/call-history.ts";
@@ -68,12 +68,12 @@ export async function decide(
 
 export type FindCall = (id: string) => UnansweredCall | undefined;
 
-function openCallsOf({ calls, end: { outcome }, own, turns }: ExecutionState): FindCall {
+function openCallsOf(state: ExecutionState): FindCall {
+  const { end, own, turns } = state;
   return (id) => {
-    if (outcome !== undefined) return undefined;
+    if (end.outcome !== undefined) return undefined;
     if (own && own.id === id) return turns === 0 ? own : undefined;
-    const call = calls.get(Number(id));
-    return call && String(call.id) === id ? call : undefined;
+    return callOfId(state, id);
   };
 }
 

@@ -18,6 +18,7 @@ import { runUnderId, type WorkUnderId } from "./run-under-id.ts";
 import type { Execution } from "./execution.ts";
 import type { Position } from "./guest/source-lines.ts";
 import { limitsOf } from "./limits.ts";
+import { callOfId } from "./from-journal/execution-state.ts";
 import { type Past, readOwn, withoutOpenCalls } from "./from-journal/past-execution.ts";
 import { endAsDeadly, killsItsDrivers } from "./drive/ending/end-without-running.ts";
 import { observed, traceOf } from "./observers.ts";
@@ -93,10 +94,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
     const driver = { driver: randomUUID(), leaseMs, ...traceOf(span) };
     const log = await TrackedLog.claim(journal, past.state, driver, records);
     if (killsItsDrivers(past.state)) return { log, drive: () => endAsDeadly(own, past, log) };
-    const remembered = [
-      ...past.remembered,
-      ...rememberedIn(records, (id) => past.state.calls.get(Number(id)), header.tools),
-    ];
+    const remembered = [...past.remembered, ...rememberedIn(records, (id) => callOfId(past.state, id), header.tools)];
     const driven = {
       spans: span,
       map,

@@ -231,3 +231,22 @@ test.each([
     });
   },
 );
+
+test.each([
+  [{ grant: {} }, /expected at least one of calls, sums and untilMs/],
+  [{ grant: { calls: 1, sums: {} } }, /expected at least one/],
+  [{ allow: false, grant: { calls: 1 } }, /a refusal has no grant/],
+])("a decision that would allow more than it says is not read: %j", async (changes, message) => {
+  const text = Buffer.from(withChanged("decided", "decision", changes));
+  const imported = Array.fromAsync(importLines(createMemoryJournal(), readLines(chunksOf(text, 1000))));
+  await expect(imported).rejects.toThrow(message);
+});
+
+test.each(["02", "2.0", " 2", "0x2", "2e0"])("a decision about the call %j decides no call 2", async (call) => {
+  const journal = createMemoryJournal();
+  const text = Buffer.from(withChanged("decided", "decision", { call }));
+  await Array.fromAsync(importLines(journal, readLines(chunksOf(text, 1000))));
+  await using runtime = await createRuntime({ tools, journal, sandbox, approve: () => "later" });
+  const { outcome } = await runtime.resume("decided", {});
+  expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "2" }] });
+});

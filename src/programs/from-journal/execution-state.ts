@@ -272,11 +272,17 @@ function noteRedacted(state: ExecutionState, record: JournalRecord): void {
 
 function applyToOpen(state: ExecutionState, id: string, record: RecordOfCall): void {
   if (id === state.own?.id) return applyToCall(state.own, record);
-  const call = state.calls.get(Number(id));
+  const call = callOfId(state, id);
   if (!call) return;
   const waited = isWaiting(call);
   applyToCall(call, record);
   state.waiting += Number(isWaiting(call)) - Number(waited);
+}
+
+/** The open call that records name by this id: "01" is none. */
+export function callOfId({ calls }: Pick<ExecutionState, "calls">, id: string): OpenCall | undefined {
+  const call = calls.get(Number(id));
+  return call && String(call.id) === id ? call : undefined;
 }
 
 /** Applies a turn whose frames are already parsed: first its event, then its commands. */

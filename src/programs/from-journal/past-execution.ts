@@ -13,7 +13,14 @@ import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../../journal/
 import { textOf } from "../../values/fields.ts";
 import { readPlainData } from "../../values/json/plain-data.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
-import { applyRecord, applySliced, ExecutionState, PROGRAM_CALL, type TurnListener } from "./execution-state.ts";
+import {
+  applyRecord,
+  applySliced,
+  callOfId,
+  ExecutionState,
+  PROGRAM_CALL,
+  type TurnListener,
+} from "./execution-state.ts";
 import { readingSliced } from "./read-turns.ts";
 import { LogCollector } from "../drive/log-collector.ts";
 import { CallHistory } from "./call-history.ts";
@@ -101,7 +108,7 @@ export class PastFold {
       const { logBytes = 0, printedBytes = 0 } = record.limits;
       this.#logs = new LogCollector({ logBytes, printedBytes });
     } else if (record.type === "decision")
-      this.#remembered.push(...rememberedIn([record], (id) => state.calls.get(Number(id)), state.header?.tools ?? []));
+      this.#remembered.push(...rememberedIn([record], (id) => callOfId(state, id), state.header?.tools ?? []));
     else if (record.type === "outcome") this.#outcome = record;
   }
 
@@ -186,7 +193,7 @@ export function headerOf({ header }: ExecutionState, execution: ExecutionId): Pr
 
 /** The past of an execution for its next driver, which makes the open calls again, even if their handlers have ended. */
 export function withoutOpenCalls(past: Past): Past {
-  const isOpen = ({ callId }: CallLine) => past.state.calls.has(Number(callId));
+  const isOpen = ({ callId }: CallLine) => callOfId(past.state, callId) !== undefined;
   const again = past.lines
     .filter((line) => isOpen(line) && line.items === undefined)
     .reduce((bytes, line) => bytes + line.bytes, 0);
