@@ -2,14 +2,12 @@
  * What `runtime.converse` gives to a developer: a `Talk`. Messages of the user come in; answers of the model go out, or
  * single turns (`Step`) whose calls the developer answers. Each step is driven by a `SayLoop`.
  */
-import { now } from "../clock.ts";
-import { optionError, PortcullisError } from "../errors.ts";
-import { recordedTool } from "../tools/tool-digest.ts";
+import { PortcullisError } from "../errors.ts";
 import type { Resolved } from "../option-rules/options.ts";
-import { beginConversation, shownTo } from "./agent.ts";
+import { beginConversation } from "./agent.ts";
 import { type CONVERSE_RULES, KEPT_OPTIONS, requestOf, type WithModels } from "./agent-options.ts";
 import { type Continued, continueConversation, continueTranscript } from "./drive/continue-conversation.ts";
-import { openingFor } from "./prompt/opening.ts";
+import { changeTools } from "./drive/change-opening.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ModelTurn } from "../models/model.ts";
 import type { ClientResult } from "../programs/decide.ts";
@@ -269,29 +267,4 @@ function stepOf(turn: ModelTurn | AgentEnding, holdsMessages: boolean): Step {
   if (end.type === "answered" && !holdsMessages) return { ...step, ending: { type: "answered", answer: text } };
   const ending = endingOfBadTurn(end);
   return ending ? { ...step, ending } : step;
-}
-
-/** As `Talk.setTools`. Throws `tools_conflict`, and `option_invalid` if the model cannot take other tools. */
-async function changeTools(live: LiveConversation, tools: ToolSet): Promise<void> {
-  const { scope, request, model, state } = live;
-  const {
-    answering: { instructions },
-    turns,
-  } = state;
-  const gate = scope.gate.beside(tools);
-  const opening = openingFor(model, { ...scope, gate }, { ...request, instructions }, "setTools");
-  const conversation = await live.conversation();
-  if (!conversation.restore && turns.length > 0 && !conversation.declare)
-    throw optionError("setTools(tools)", "a model whose conversations have `restore` or `declare`", model.name);
-  const isReopened = conversation.restore !== undefined || turns.length === 0;
-  // Before it is journalled: what the model does not take is refused here.
-  const changed = isReopened ? await live.openedWith(opening) : conversation;
-  if (!isReopened) conversation.declare?.(opening);
-  const digests = tools.all.map(recordedTool);
-  await live.log.append({ type: "tools", tools: digests, shown: shownTo(opening), at: now() });
-  live.scope = { ...scope, gate };
-  // A decision that only the journal tells of may be about another tool of the same name and interface.
-  const { use } = live;
-  live.use = use && { ...use, remembered: use.remembered?.filter(({ handler }) => handler !== undefined) ?? [] };
-  live.takeOpened(opening, changed);
 }

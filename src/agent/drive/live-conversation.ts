@@ -191,16 +191,20 @@ export class LiveConversation {
     if (this.#conversation?.restore || this.state.turns.length === 0) this.reopen();
   }
 
-  /** Another model answers from here on. Rejects as `Model.converse` does, and then nothing changed. */
-  async changeModel(model: Model): Promise<void> {
+  /** Another model answers from here on, or the same one by other instructions. Rejects as `Model.converse` does, and then nothing changed. */
+  async changeModel(model: Model, instructions = this.#instructionsOf(model)): Promise<void> {
     const { request, scope } = this;
-    const instructions = request.instructionsFor?.(model.name) ?? request.instructions;
     const opening = openingFor(model, scope, { ...request, instructions });
     const conversation = await this.openedWith(opening, model);
     const told = instructions === undefined ? {} : { instructions };
     await this.log.append({ type: "model", model: model.name, ...told, at: now() });
     this.model = model;
     this.takeOpened(opening, conversation);
+  }
+
+  #instructionsOf({ name }: Model): string | undefined {
+    const { request, state } = this;
+    return request.instructionsFor?.(name) ?? state.answering.instructions;
   }
 
   /** The model is sent a shorter history from here on. */

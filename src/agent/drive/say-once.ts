@@ -18,6 +18,7 @@ import { refusal } from "../calls/call-result.ts";
 import { saidByUser } from "../prompt/said-message.ts";
 import { takeUp, undrivenReport } from "../resume-agent.ts";
 import { messagesOf } from "../user-message.ts";
+import { changeOpening } from "./change-opening.ts";
 import { driveConversation } from "./drive-conversation.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 
@@ -126,8 +127,12 @@ async function goOn<Answer>(scope: AgentScope, past: PastConversation, work: Say
   return driveConversation<Answer>(await taken(scope, past, work), { staysOpen: true });
 }
 
-async function sayIn<Answer>(live: LiveConversation, { messages, onSaid }: SayWork): Promise<AgentReport<Answer>> {
+async function sayIn<Answer>(
+  live: LiveConversation,
+  { messages, onSaid, request }: SayWork,
+): Promise<AgentReport<Answer>> {
   try {
+    if (live.scope.owner?.surface) await changeOpening(live, request);
     if (messages) {
       await giveUpOpenCalls(live);
       await live.say(saidByUser(messages));

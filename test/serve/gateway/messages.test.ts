@@ -116,6 +116,25 @@ test.each([
   20_000,
 );
 
+test("other instructions and tools that come with the answers to a program hold from there on", async () => {
+  const told: ScriptedStep = ({ opening: { instructions, tools }, results }) => ({
+    text: `${results[0]?.text} ${tools[0]?.name} ${instructions?.match(/Be \w+/)?.[0]}`,
+  });
+  await using gateway = await openGateway([{ programs: [SUM] }, told]);
+  const client = gateway.anthropic();
+  const question: Anthropic.MessageParam = { role: "user", content: "How many?" };
+  const tools = [PROGRAMS, DEPOT];
+  const paused = await client.messages.create(asked([question], { tools, system: "Be brief." }));
+  const calls = paused.content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
+  const content = calls.map((id) => ({ type: "tool_result" as const, tool_use_id: id, content: '{"n":4}' }));
+  const said = paused.content as Anthropic.ContentBlockParam[];
+  const history: Anthropic.MessageParam[] = [question, { role: "assistant", content: said }, { role: "user", content }];
+  const other = { tools: [...tools, { ...DEPOT, name: "store", allowed_callers: ["direct"] }], system: "Be long." };
+  const done = await client.messages.create(asked(history, { ...other, container: paused.container?.id }));
+  expect(done.content.at(-1)).toMatchObject({ type: "text", text: "8 store Be long" });
+  expect(gateway.errors).toEqual([]);
+});
+
 test.each([true, false])("a program that a limit of time stopped has the vendor's error, stream %s", async (stream) => {
   const script = [{ programs: ["await new Promise((done) => setTimeout(done, 60_000));"] }, { text: "Late." }];
   await using gateway = await openGateway(script, { runtime: { limits: { wallMs: 10 } } });
