@@ -204,7 +204,12 @@ class IsolateGuest implements Guest, Occupied {
     this.#allowedBytes = allowedBytes;
     this.#baseBytes = engine.memoryBytes;
     this.frames = engine.frames;
-    engine.listen(this.#exit.resolve);
+    engine.listen((exit) => {
+      // Between two readings it may have taken all that it was allowed.
+      if (exit.type === "memory")
+        this.#peakBytes = Math.max(this.#peakBytes, exit.seenBytes, allowedBytes - MEMORY_SLACK_BYTES);
+      this.#exit.resolve(exit);
+    });
     this.#watch = every(WATCH_MS, () => this.#watchMemory()).unref();
   }
 
