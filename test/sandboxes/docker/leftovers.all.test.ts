@@ -96,7 +96,7 @@ describe.skipIf(skipped)("what a host leaves behind", () => {
 
   test("a daemon that stops during a program is reported with a sentence and the calls made so far", async () => {
     const proxy = await engineProxy();
-    await using sandbox = createDockerSandbox({ callMs: 2000 });
+    await using sandbox = createDockerSandbox();
     const stop = tool("stop", () => proxy.stop());
     await using runtime = await createRuntime({ tools: [stop], sandbox });
     const { outcome, calls } = await runtime.execute(
