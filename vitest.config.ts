@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import packageJson from "./package.json" with { type: "json" };
 import { INTEGRATIONS } from "./test/support/integrations.ts";
 
@@ -49,6 +50,17 @@ const NOT_TESTS = ["**/node_modules/**", ...OF_INTEGRATIONS, ...(RUN === "machin
 // Processes of tests load the same packages, and start the command line a hundred times: node keeps what it compiled.
 process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/node-compile", import.meta.url));
 
+/** Files that take longest begin first, so that none runs alone at the end. */
+const LONG =
+  /\.all\.test\.ts$|\/(?:page\/page|package\/package|gateway\/(?:deaths|mutated-requests)|programs\/(?:execute(?:-python)?|corrected\.property|evictions|streams-kept)|durability\/every-cut|serve\/load|fleet\/fleet|clients\.integration)\.test\.ts$/;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLate = ({ moduleId }: TestSpecification) => Number(!LONG.test(moduleId));
+    return (await super.sort(files)).toSorted((one, other) => isLate(one) - isLate(other));
+  }
+}
+
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Files of tests that are run in one way. */
@@ -78,6 +90,7 @@ export default defineConfig({
     globalSetup: ["test/docker-support/stop-engine.ts", "test/support/tell-started.ts"],
     setupFiles: ["test/support/count-started.ts"],
     pool: "forks",
+    sequence: { sequencer: LongestFirst },
     // Bounds for what never comes: on a busy machine all else takes a part of them. A test may wait more than once.
     testTimeout: 180_000,
     hookTimeout: 180_000,
