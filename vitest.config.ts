@@ -90,6 +90,8 @@ export default defineConfig({
     globalSetup: ["test/docker-support/stop-engine.ts", "test/support/tell-started.ts"],
     setupFiles: ["test/support/count-started.ts"],
     pool: "forks",
+    // What a test makes is garbage soon: collected less often, it costs a tenth of the processor time less.
+    execArgv: ["--max-semi-space-size=64"],
     sequence: { sequencer: LongestFirst },
     // Bounds for what never comes: on a busy machine all else takes a part of them. A test may wait more than once.
     testTimeout: 180_000,
