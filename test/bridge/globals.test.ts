@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "../support/all-tests.ts";
+import { runs, testOfAll } from "../support/all-tests.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { INTEGRATIONS } from "../support/integrations.ts";
 
@@ -59,7 +59,7 @@ const hrefOf = (Type: typeof URL, text: string) => {
   }
 };
 
-test("URL gives what node's own gives", () => {
+testOfAll("URL gives what node's own gives", () => {
   const { URL: Bundled } = loadPart("url");
   const host = fc.stringMatching(/^[A-Za-z0-9.:@%\-_]{1,20}$/);
   const text = fc.oneof(

@@ -7,7 +7,7 @@ import { createMemorySandbox } from "portcullis/testing";
 import { expect, onTestFinished, test } from "vitest";
 
 const MB = 1_000_000;
-const RESULTS = 20;
+const RESULTS = 10;
 const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
 
 /** A text of 1 MB that does not compress to less than half, always the same for one number. */
@@ -16,7 +16,7 @@ const textOf = (number: unknown) =>
     .update(String(number))
     .digest("base64");
 
-/** Moves results of 1 MB through one program whose host may hold 8 MiB, and replays it. */
+/** Moves results of 1 MB through one program whose host may hold 4 MiB, and replays it. */
 async function move(name: string, isEqual: boolean) {
   const path = join(folder, name);
   using journal = createSqliteJournal({ path });
@@ -32,7 +32,7 @@ async function move(name: string, isEqual: boolean) {
     tools: [page],
     journal,
     sandbox: createMemorySandbox(),
-    heldBytes: 8 * 1024 * 1024,
+    heldBytes: 4 * 1024 * 1024,
   });
   const { outcome, execution } = await runtime.execute(
     `let length = 0;

@@ -7,6 +7,7 @@ import { createMemorySandbox } from "../../src/testing.ts";
 import { viewExecution } from "../../src/views/view-execution.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { changedClock, settableClock } from "../support/clock.ts";
+import { testOfAll } from "../support/all-tests.ts";
 
 const tools = [makeTool({ name: "pay", approval: "always", effect: "write" })];
 
@@ -56,7 +57,7 @@ test("the running time of all drivers counts: a program that waits and is resume
   expect(report.outcome).toMatchObject({ type: "stopped", limit: "runningMs", allowed: 10_000 });
 });
 
-test("usage, page and limits show the times of all drivers, and the waits between them are among the events", async () => {
+testOfAll("usage, page and limits show the times of all drivers, the events also the waits between", async () => {
   const { journal, report, execution, running } = await ranInSteps(4, 60_000);
   expect(report.outcome.type).toBe("completed");
   // Each driver adds to what those before have used.

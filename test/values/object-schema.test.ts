@@ -1,14 +1,5 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { objectSchema, strictObjectSchema } from "../../src/values/object-schema.ts";
-
-test("fields are read as zod reads them: unknown ones are left out, or refused", () => {
-  const fields = { a: z.number(), b: z.string().exactOptional() };
-  expect(objectSchema(fields).parse({ a: 1, c: 2 })).toEqual({ a: 1 });
-  expect(strictObjectSchema(fields).safeParse({ a: 1, c: 2 }).success).toBe(false);
-  expect(objectSchema(fields).safeParse({ a: 1, b: undefined }).success).toBe(false);
-});
 
 test("public types that come from schemas keep the comments of their fields in declaration files", () => {
   const sources = globSync("src/**/*.ts").map((path) => ({ path, text: readFileSync(path, "utf8") }));

@@ -335,7 +335,7 @@ test.each(LARGE)(
   },
 );
 
-test("the view and the list of a program with large streams are the same whether their items are read or not", async () => {
+testOfAll("view and list of a program with large streams are the same, whether or not items are read", async () => {
   const folder = memoryFolder("portcullis-streams-");
   const journal = createSqliteJournal({ path: join(folder, "journal.db") });
   const text = "é".repeat(1500);

@@ -7,7 +7,7 @@ import { Slices } from "../../src/values/in-slices.ts";
 import { Lane } from "../../src/values/slice-scheduler.ts";
 import { Glob } from "../../src/workspace/glob.ts";
 import { Search, Workspace } from "../../src/workspace/workspace.ts";
-import { runs } from "../support/all-tests.ts";
+import { runs, testOfAll } from "../support/all-tests.ts";
 import { Folder } from "./folder.ts";
 
 const SECRET = "the secret beside the workspace";
@@ -142,7 +142,7 @@ test("a folder may have more files than a call of a function has arguments", asy
   expect(found).toBe(200_000);
 });
 
-test("the files of a folder come in the order of their names, however many they are", async () => {
+testOfAll("the files of a folder come in the order of their names, however many they are", async () => {
   const names = Array.from({ length: 1100 }, (_, index) => String(index));
   await using folder = new Folder(Object.fromEntries(names.map((name) => [name, ""])));
   const workspace = new Workspace(folder.root, []);

@@ -8,6 +8,7 @@ import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
 import { jsonSchema, type Schema, storedSchema } from "../../../src/tools/schema.ts";
 import { INTEGRATIONS } from "../../support/integrations.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 const Effect = INTEGRATIONS ? (await import("effect")).Schema : undefined;
 
@@ -252,7 +253,7 @@ test("thousands of unknown fields with long names give a bounded message", async
   expect((reason as string).length).toBeLessThan(1000);
 });
 
-test("a schema whose alternatives refer to each other in every combination ends with a sentence", async () => {
+testOfAll("a schema whose alternatives refer to each other in every combination ends with a sentence", async () => {
   const $defs = Object.fromEntries(
     Array.from({ length: 40 }, (_, index) =>
       ["a", "b"].map((side) => [
@@ -272,7 +273,7 @@ test("a schema whose alternatives refer to each other in every combination ends 
   );
 });
 
-test("fields are read with the steps that the schema's owner has, and parts that are joined again count each time", async () => {
+testOfAll("fields are read with the steps of the schema's owner, and parts that are joined again count", async () => {
   const tooLong = "it takes too long to be checked against the tool's schema: pass less";
   const alternatives = Array.from({ length: 200 }, (_, index) => ({ properties: { [`p${index}`]: {} } }));
   const json = (word: "anyOf" | "allOf", references: number): JsonSchema => ({

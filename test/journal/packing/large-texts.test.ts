@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { packRecord, unpackRecord } from "../../../src/journal/packing/large-texts.ts";
 import { inSteps, parseInSteps } from "../../../src/journal/packing/parse-in-steps.ts";
 import { header, turn } from "../records.ts";
-import { ALL_TESTS, runs } from "../../support/all-tests.ts";
+import { ALL_TESTS, runs, testOfAll } from "../../support/all-tests.ts";
 
 /** The record as it comes back, and the length of its row. */
 async function stored(record: object): Promise<{ readonly back: unknown; readonly length: number }> {
@@ -67,7 +67,7 @@ test("a row is parsed in steps as it is at once", async () => {
   );
 });
 
-test("lists of many records and lists are parsed in steps as they are at once, and lists that are none are refused", () => {
+testOfAll("lists of many records are parsed in steps as they are at once, and lists that are none are refused", () => {
   const parse = (json: string) => {
     const work = parseInSteps(json);
     for (let pauses = 0; ; pauses += 1) {

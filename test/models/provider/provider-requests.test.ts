@@ -5,6 +5,7 @@ import { ProviderRequests, retryWaitMs } from "../../../src/models/provider/prov
 import { wellFormedJson } from "../../../src/models/provider/provider-requests.ts";
 import { manualClock } from "../../support/clock.ts";
 import { startLoopback } from "../loopback.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 const waitFor = (status: number, headers: Record<string, string>, attempt = 1) => {
   manualClock(Date.parse("2026-11-21T10:00:00Z"));
@@ -98,7 +99,7 @@ test("JSON without lone surrogates is unchanged, and in other JSON only these ar
   );
 });
 
-test("an event of a stream has its limit however many lines it has", async () => {
+testOfAll("an event of a stream has its limit however many lines it has", async () => {
   const bounds = { timeoutMs: 10_000, stream: true, fetch };
   await using lines = await startLoopback(() => ({ type: "text", body: `data: ${"x".repeat(1000)}\n`.repeat(5300) }));
   await expect((await boundedFetch(bounds)(lines.url)).text()).rejects.toThrow("An event of the reply has more than");

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { BytesByKey } from "../../../src/serve/http/bytes-by-key.ts";
 import { countedAnswer } from "../../../src/serve/http/counted-answer.ts";
 import { keyOf, openServer } from "../servers.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 const SAVES = `
   await save("rows", [1, 2]);
@@ -52,7 +53,7 @@ test("another name, another tenant's and a key without the scope get nothing", a
   expect(await codeFor("run")).toBe("scope_missing");
 });
 
-test("an answer that could never be given says so, and not that it is worth to try again", async () => {
+testOfAll("an answer that could never be given says so, and not that it is worth to try again", async () => {
   const give = () => countedAnswer(new Response("x".repeat(90_000_000)), { open: new BytesByKey(), key: "ann" });
   await expect(give()).rejects.toMatchObject({ problem: { code: "answer_too_large" } });
 });

@@ -173,7 +173,7 @@ test.each([
   expect(gateway.errors).toEqual([]);
 });
 
-test("in a journal in memory the oldest conversations of the tenant with most text end first, on both paths, and the operator is told once", async () => {
+testOfAll("in memory the oldest conversations of the tenant with most text end first, told once", async () => {
   await using gateway = await openGateway(Array.from({ length: 60 }, () => ({ text: "said" })));
   const isOpen = async (id: string, key?: string) => {
     const after = gateway.openai(key).responses.create({ model: "m", input: "more", previous_response_id: id });

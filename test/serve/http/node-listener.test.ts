@@ -120,7 +120,7 @@ async function drip(url: string, body: string): Promise<string> {
   return text(socket);
 }
 
-test("a body that comes as a hundred thousand chunks of one byte is passed on in few parts, and whole", async () => {
+testOfAll("a body of a hundred thousand chunks of one byte is passed on in few parts, and whole", async () => {
   const body = JSON.stringify({ text: "x0123456789".repeat(10_000) });
   let parts = 0;
   let read = "";
@@ -137,7 +137,7 @@ test("a body that comes as a hundred thousand chunks of one byte is passed on in
   expect(parts).toBeLessThan(body.length / 100);
 });
 
-test("a body that its reader leaves in the middle is read to its end, so that the client gets the answer", async () => {
+testOfAll("a body that its reader leaves in the middle is read to its end: the client gets the answer", async () => {
   // What is read is bounded by time, and a busy machine reads slowly.
   manualClock();
   const fetched = async (asked: Request) => {

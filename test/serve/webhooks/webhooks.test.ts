@@ -11,6 +11,7 @@ import { TenantIds } from "../../../src/serve/tenant-ids.ts";
 import { Webhooks } from "../../../src/serve/webhooks/webhooks.ts";
 import { manualClock } from "../../support/clock.ts";
 import { KEYS, openServer } from "../servers.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 const SECRET = "secret-0123456789abcdef01";
 
@@ -243,7 +244,7 @@ test("events of a tenant come before the many of another that wait for a slow re
   expect(slow.told.slice(8)).toEqual(["b0", "c0", "b1", "a8", "a9", "a10"]);
 });
 
-test("a tenant whose events wait may hold as many bytes as it leaves to others, whose events are told", async () => {
+testOfAll("a tenant whose events wait may hold as many bytes as it leaves to others, who are told", async () => {
   await using slow = await slowHook();
   const long = "x".repeat(3 * 1024 * 1024);
   for (let n = 0; n < 9; n += 1) await slow.tell("a", `a${n}`, long);

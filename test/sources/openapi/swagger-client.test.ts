@@ -5,7 +5,7 @@ import { resolveReference } from "../../../src/tools/json-schema/json-schema.ts"
 import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { ALL, type Arrived, operationOf, sourceOf, startServer } from "./api-server.ts";
-import { ALL_TESTS } from "../../support/all-tests.ts";
+import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
 import { Recording } from "../../support/recording.ts";
 
 /** Requests of the library's own client, by the options that it was given. */
@@ -134,7 +134,7 @@ function alone(path: string, method: string): object {
 /** Of the operations, one in so many is compared, to meet all parts of the API. */
 const STEP = ALL_TESTS ? 19 : 57;
 
-test("operations of GitHub are requested as swagger-client requests them", { timeout: 120_000 }, async () => {
+testOfAll("operations of GitHub are requested as swagger-client requests them", { timeout: 120_000 }, async () => {
   await using server = await startServer((_, response) => response.writeHead(204).end());
   const { tools } = await fromOpenApi(
     { name: "github", spec: document, baseUrl: `${server.baseUrl}${BASE}` },

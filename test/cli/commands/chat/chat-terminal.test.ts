@@ -73,7 +73,7 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(screen[3]).toMatch(/^turn 1: called, .*: I wait\.$/);
   });
 
-  test("a question shows who asks and each field of the input; y runs the call, n denies it, and neither is a message", async () => {
+  testOfAll("a question shows who asks and the input; y runs the call, n denies it, neither is a message", async () => {
     const to = Array.from({ length: 60 }, (_, at) => `part-${at}`).join(" ");
     const { code, shown } = await onTerminal(CHAT, [
       [PROMPT, `pay ${JSON.stringify({ amount: 1, to })}${ENTER}`],

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { redactSecrets } from "../../../../src/redaction/redact-secrets.ts";
 import { declaredSecrets } from "../../../../src/cli/commands/tools/declared-secrets.ts";
 import { defineTextTool, defineTool, jsonSchema, type Tool } from "../../../../src/index.ts";
+import { testOfAll } from "../../../support/all-tests.ts";
 
 function toolWith(changes: object): Tool {
   const options = {
@@ -109,7 +110,7 @@ test("without rules for secrets, names and addresses are found", async () => {
   ]);
 });
 
-test("of a declaration with too many texts it is said where the look ended", async () => {
+testOfAll("of a declaration with too many texts it is said where the look ended", async () => {
   const many = (count: number) =>
     input(Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, { type: "string" }])));
   const tools = [

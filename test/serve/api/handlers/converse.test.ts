@@ -4,7 +4,7 @@ import { createServer, type ServerOptions } from "portcullis/serve";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { ALL_TESTS } from "../../../support/all-tests.ts";
+import { ALL_TESTS, testOfAll } from "../../../support/all-tests.ts";
 import { payTool, tool } from "../../../support/tools.ts";
 import { type Answer, type AskOptions, ask, KEYS as ALL, keyOf } from "../../servers.ts";
 
@@ -359,7 +359,7 @@ test("a key that lacks tools of a conversation cannot continue it, and is not to
   expect((await door.say("wide", { message: "two" })).json.conversation).toMatchObject({ said: 2 });
 });
 
-test("what a conversation was told counts for its key until it rests, also after the answer: a key cannot fill the server", async () => {
+testOfAll("what a conversation was told counts for its key until it rests, also after the answer", async () => {
   const { model, release } = slowModel();
   await using door = await open({ server: { model } });
   const message = "x".repeat(3_500_000);
