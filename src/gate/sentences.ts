@@ -38,9 +38,9 @@ function shortName(name: string): string {
   return name.length <= NAME_LENGTH ? name : `${name.slice(0, NAME_LENGTH)}…`;
 }
 
-export function toolUnknown(name: string, nearestNames: readonly string[]) {
-  const meant = nearestNames.length === 0 ? "" : ` Did you mean ${nearestNames.join(" or ")}?`;
-  return refusal("tool_unknown", name, `There is no tool ${JSON.stringify(shortName(name))}.${meant}`);
+export function toolUnknown(name: string, meant: string | undefined) {
+  const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  return refusal("tool_unknown", name, `There is no tool ${JSON.stringify(shortName(name))}.${hint}`);
 }
 
 export function callerNotAllowed(tool: Tool) {

@@ -19,6 +19,16 @@ export function nearest(name: string, known: readonly string[], max = 3): string
     .map(({ candidate }) => candidate);
 }
 
+/** Whether hardly a letter of a name, or of its last part, is another than that of a known name. */
+export function isSlip(name: string, known: string): boolean {
+  const [wanted, candidate] = [lastPart(name), lastPart(known)].map((part) => part.slice(0, 128).toLowerCase());
+  return isNearly(wanted ?? "", candidate ?? "");
+}
+
+function isNearly(one: string, other: string): boolean {
+  return areSwapped(one, other) || leven(one, other, { maxDistance: 2 }) <= 1;
+}
+
 /** A sentence with the known name that was probably meant, to stand after another; empty if none is similar. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const [meant] = nearest(name, known, 1);

@@ -82,6 +82,11 @@ function usedStream({ excerpt = "" }: Fault, tools: ToolSet): string | undefined
   return named.length === 1 && only !== undefined && tools.get(only.slice("tools.".length))?.stream ? only : undefined;
 }
 
+/** A server's refusal of a crowd of requests. */
+const TOO_MANY = /\b429\b|\btoo many requests\b|\brate.?limit|\bretry-after\b/i;
+const FEWER =
+  "Make fewer calls at once. If a call fails like this, wait before it is made again: programs have timers.";
+
 const AWAIT_IT = /^A call returns a promise/;
 
 function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
@@ -89,6 +94,7 @@ function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
   if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(pathAt(missing, fault), tools, missing);
   const missingField = /^globalThis\.(\w+) is not a (?:function|constructor)$/.exec(fault.message)?.[1];
   if (missingField !== undefined) return ABSENT.get(missingField);
+  if (fault.name === "ToolError" && TOO_MANY.test(fault.message.slice(0, MESSAGE_LENGTH))) return FEWER;
   const inPython = hintForPython(fault, tools);
   if (inPython !== undefined) return inPython;
   const [, notFunction, orItsResult] = NOT_FUNCTION.exec(fault.message) ?? [];
@@ -186,8 +192,8 @@ function pathAt(name: string, { excerpt = "" }: Fault): string {
 function meantTool(name: string, tools: ToolSet, written = `tools.${name}`): string | undefined {
   if (/^search_?tools$/i.test(name))
     return `The search among tools is a function of its own: await ${SEARCH_FUNCTION}("what the tool should do", 5).`;
-  const names = tools.nearestNames(name, "programmatic").filter((one) => `tools.${one}` !== written);
-  return names.length === 0 ? undefined : `Did you mean ${names.map((one) => `tools.${one}`).join(" or ")}?`;
+  const meant = tools.nearestName(name, "programmatic");
+  return meant === undefined || `tools.${meant}` === written ? undefined : `Did you mean tools.${meant}?`;
 }
 
 function listTools(tools: ToolSet): string {

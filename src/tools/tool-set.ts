@@ -1,5 +1,5 @@
 import { describe, optionError, PortcullisError } from "../errors.ts";
-import { nearest } from "../option-rules/nearest.ts";
+import { isSlip, nearest } from "../option-rules/nearest.ts";
 import { array } from "../option-rules/options.ts";
 import { isSchema } from "./schema.ts";
 import { isMeantBy, namespacesOf, toolNameFault } from "./tool-name.ts";
@@ -88,10 +88,12 @@ export class ToolSet {
     return this.all.filter((tool) => isVisible(tool, callers));
   }
 
-  /** Names similar to `name` of tools that this caller may call, the best first. */
-  nearestNames(name: string, caller: Caller): readonly string[] {
+  /** The name that was meant, of a tool that this caller may call. A tool that changes something is named only for a slip of a letter. */
+  nearestName(name: string, caller: Caller): string | undefined {
     const names = this.visibleTo([caller]).map((tool) => tool.name);
-    return nearest(name, names);
+    const [meant] = nearest(name, names, 1);
+    if (meant === undefined) return undefined;
+    return this.get(meant)?.effect === "read" || isSlip(name, meant) ? meant : undefined;
   }
 
   #refuseNamespaceThatIsATool(name: string): void {

@@ -150,13 +150,11 @@ function expectNothingTold({ heard, report, declarations, tools, asked }: Happen
     const told = JSON.parse(body) as { code?: string; tool: string; message: string; tools?: readonly string[] };
     if (kind === "start") expect(told.tools).toEqual(visible.all.map(({ name }) => name));
     if (kind === "answer" && ok === false && !visible.get(told.tool)) {
-      const meant = visible.nearestNames(told.tool, "programmatic");
+      const meant = visible.nearestName(told.tool, "programmatic");
       const said = `There is no tool ${JSON.stringify(told.tool)}.`;
       expect(told.code).toBe("tool_unknown");
       // The first ten have hints.
-      expect([said, ...(meant.length === 0 ? [] : [`${said} Did you mean ${meant.join(" or ")}?`])]).toContain(
-        told.message,
-      );
+      expect([said, ...(meant === undefined ? [] : [`${said} Did you mean ${meant}?`])]).toContain(told.message);
     } else {
       for (const name of hidden) expect(text).not.toContain(name);
     }

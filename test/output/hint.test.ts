@@ -34,6 +34,14 @@ test("who misspells a tool is told the nearest that programs may call", () => {
   expect(hint("Cannot read properties of undefined (reading 'listPeople')", excerpt)).toBe(meant);
 });
 
+test("who is refused for too many requests at once is told to make fewer, and to wait", () => {
+  const fault = (name: string, message: string) => hintFor({ name, message }, tools);
+  for (const message of ["429 Too Many Requests (Retry-After: 2)", "shop: status 429", "Rate limit exceeded"])
+    expect(fault("ToolError", message)).toMatch(/^Make fewer calls at once\..* timers\.$/);
+  expect(fault("ToolError", "order 4290 is closed")).toBeUndefined();
+  expect(fault("TypeError", "429")).toBeUndefined();
+});
+
 test("who forgets tools. before a tool is told of that tool, not of others of its namespace", () => {
   const crm = new ToolSet(["crm.addNote", "crm.list", "crm.merge"].map((name) => tool(name, "programmatic")));
   const hintAt = (message: string, excerpt: string) => hintFor({ name: "ReferenceError", message, excerpt }, crm);

@@ -194,7 +194,7 @@ test("a write that failed and was not awaited is told in a note, with its tool a
   const { outcome, notes, output } = await runtime.execute(source);
   expect(outcome).toEqual({ type: "completed", value: "row" });
   expect(notes).toEqual([
-    "2 calls of write (handler_failed) failed, but the program completed: it did not await the calls, or it caught the error.",
+    "2 calls of write (handler_failed) failed and may have taken effect: find out before you make them again. The program completed, because it did not await the calls, or caught the error.",
   ]);
   expect(output.text).toContain("write (handler_failed)");
 });

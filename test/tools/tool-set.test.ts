@@ -80,10 +80,19 @@ test.each<[readonly Caller[], readonly string[]]>([
   expect(names(set.all.filter((one) => isVisible(one, callers)))).toEqual(visible);
 });
 
-test("the names near one that was not found are only those that the caller may call", () => {
-  expect(set.nearestNames("mail.sen", "programmatic")).toEqual(["mail.seen", "mail.sent"]);
-  expect(set.nearestNames("mail.sen", "direct")).toEqual(["mail.seen", "mail.send"]);
-  expect(set.nearestNames("mail.send", "programmatic")).toEqual(["mail.sent", "mail.seen"]);
+test("the name nearest to one that was not found is of a tool that the caller may call", () => {
+  expect(set.nearestName("mail.sen", "programmatic")).toBe("mail.seen");
+  expect(set.nearestName("mail.sendd", "direct")).toBe("mail.send");
+  expect(set.nearestName("mail.send", "programmatic")).toBe("mail.sent");
+});
+
+test("a tool that changes something is proposed for a slip of a letter alone, and none in place of it", () => {
+  const bikes = new ToolSet(
+    ["bikes.create", "bikes.replace"].map((name) => ({ ...tool(name), effect: "write" }) as const),
+  );
+  expect(bikes.nearestName("bikes.remove", "programmatic")).toBeUndefined();
+  expect(bikes.nearestName("bikes.craete", "programmatic")).toBe("bikes.create");
+  expect(bikes.nearestName("create", "programmatic")).toBe("bikes.create");
 });
 
 test.each(["mail", "mail.", "toString", "__proto__", "constructor", "MAIL.SEND", "mail.send ", ""])(

@@ -60,7 +60,7 @@ export class Admission {
     const tool = own.get(name) ?? tools.get(name);
     const isCaller = callers.includes(caller);
     if (!tool || !isCaller || !(isHosts || isVisible(tool, visibleTo)))
-      return sentences.toolUnknown(name, isCaller && this.#hints-- > 0 ? tools.nearestNames(name, caller) : []);
+      return sentences.toolUnknown(name, isCaller && this.#hints-- > 0 ? tools.nearestName(name, caller) : undefined);
     return tool.allowedCallers.includes(caller) ? tool : sentences.callerNotAllowed(tool);
   }
 

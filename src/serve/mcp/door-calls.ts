@@ -287,7 +287,7 @@ export class DoorCalls {
   #callTool(name: string, input: Fields, request: McpRequest): Promise<LinkedResult> {
     const { principal, runs } = this.#parts;
     // Under such names the gate has the global functions of programs, which are no tools of a client.
-    if (isOfFunction(name)) throw this.#unknown(toolUnknown(name, []).message);
+    if (isOfFunction(name)) throw this.#unknown(toolUnknown(name, undefined).message);
     return runs.handle(
       {
         principal: ownerOf(principal),
@@ -321,7 +321,7 @@ export class DoorCalls {
     // The tool exists for other callers, and the host is told so. For a client it does not exist.
     if (!answer.ok && answer.code === "caller_not_allowed") {
       const tool = this.#list.toolNamed(name);
-      throw this.#unknown(toolUnknown(tool, runtime.tools.nearestNames(tool, "direct")).message);
+      throw this.#unknown(toolUnknown(tool, runtime.tools.nearestName(tool, "direct")).message);
     }
     return directResult(answer, runtime.limits.outputBytes, (text) =>
       kept.keep(ownerOf(principal), `Result of ${name.slice(0, 128)}`, text),

@@ -150,7 +150,7 @@ function notDone(failed: readonly CallLine[]): string[] {
   return notesOf(
     counts,
     (kind, count) =>
-      `${count === 1 ? "A call" : `${count} calls`} of ${kind} failed, but the program completed: it did not await ${count === 1 ? "the call" : "the calls"}, or it caught the error.`,
+      `${count === 1 ? "A call" : `${count} calls`} of ${kind} failed and may have taken effect: find out before you make ${count === 1 ? "it" : "them"} again. The program completed, because it did not await ${count === 1 ? "the call" : "the calls"}, or caught the error.`,
     (others) => `Calls of ${others} other kinds failed too.`,
   );
 }
