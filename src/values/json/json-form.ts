@@ -24,8 +24,16 @@ export function isUnusual(value: object): boolean {
   return (
     typeof (value as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag] === "string" ||
     types.isRegExp(value) ||
-    isError(value)
+    isError(value) ||
+    isBare(value, prototype as object)
   );
+}
+
+/** An object of a class that has no fields of its own: private ones are lost. Each realm has a root of its own. */
+function isBare(value: object, prototype: object): boolean {
+  const isOfClass =
+    Object.getPrototypeOf(prototype) !== null && !Array.isArray(value) && !types.isBoxedPrimitive(value);
+  return isOfClass && Object.keys(value).length === 0;
 }
 
 /** Of any realm: a test runner or `node:vm` has globals of its own. `instanceof` knows DOMException. */
@@ -59,7 +67,9 @@ export function jsonForm(value: object, room: IteratorRoom): unknown {
 const GIVES_ITEMS = " (a tool with `stream: true` gives its items one by one)";
 
 function classOf(value: object): string {
-  return Object.prototype.toString.call(value).slice("[object ".length, -1).slice(0, 64);
+  const tag = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  const { constructor } = value as { readonly constructor?: { readonly name?: unknown } };
+  return (tag === "Object" && typeof constructor?.name === "string" ? constructor.name : tag).slice(0, 64);
 }
 
 /** A typed array. Its elements are read where they are, because a list of them takes eight times the memory of bytes. */
