@@ -249,9 +249,13 @@ export function outputInvalid(tool: string) {
 }
 
 /** The operator's text of `outputInvalid`, with the fields. */
-export function outputFaults(tool: string, faults: string): Error {
+export function outputFaults({ name, source }: Tool, faults: string): Error {
+  const advice =
+    source === undefined
+      ? "Mend the handler or the schema."
+      : `${source} does not keep to its own schema: mend it there, or pass its results on with \`checkResults: false\` of fromOpenApi.`;
   return new Error(
-    `The result of ${tool} does not match its declared output: ${cutMiddle(faults, REASON_BYTES)}. Mend the handler or the schema.`,
+    `The result of ${name} does not match its declared output: ${cutMiddle(faults, REASON_BYTES)}. ${advice}`,
   );
 }
 

@@ -104,7 +104,7 @@ export class CallRunner {
     return calls.finish(
       call,
       items instanceof Returned
-        ? { answer: sentences.outputInvalid(name), error: sentences.outputFaults(name, "it is no list of items") }
+        ? { answer: sentences.outputInvalid(name), error: sentences.outputFaults(call.tool, "it is no list of items") }
         : items,
     );
   }

@@ -171,7 +171,7 @@ async function validatedText(
     return failed(sentences.outputInvalid(name), error);
   }
   if (!validated.ok)
-    return failed(sentences.outputInvalid(name), sentences.outputFaults(name, issuesText(validated.issues)));
+    return failed(sentences.outputInvalid(name), sentences.outputFaults(call.tool, issuesText(validated.issues)));
   return handledText(call, validated.value, await serialiseResult(validated.value, limits, share), limits);
 }
 

@@ -107,13 +107,16 @@ describe("an answer of success", () => {
     expect(await callTool(tools, "api.call", { password: "p", id: 2 })).toMatchObject({ code: "input_invalid" });
   });
 
-  test("that does not have the shape of its document is output_invalid", async () => {
+  test("that does not have the shape of its document is output_invalid, and the operator is told the option", async () => {
     await using server = await startServer((_, response) => sendJson(response, { id: "one" }));
     const schema = { type: "object", properties: { id: { type: "integer" } } };
     const { tools } = await sourceOf(operationOf(answering({ "application/json": { schema } })), {
       baseUrl: server.baseUrl,
     });
-    expect(await callTool(tools, "api.call", {})).toMatchObject({ ok: false, code: "output_invalid" });
+    const errors: unknown[] = [];
+    const answer = await callTool(tools, "api.call", {}, { errors });
+    expect(answer).toMatchObject({ ok: false, code: "output_invalid" });
+    expect(errors).toMatchObject([{ err: { message: expect.stringContaining("`checkResults: false`") as string } }]);
   });
 
   test("of another shape is taken where results are not to be checked, and the type is shown all the same", async () => {
