@@ -396,12 +396,12 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "timed_out" } });
     });
 
-    ofRequests("a provider that cannot be reached is a failure", async () => {
+    ofRequests("a provider that cannot be reached is a failure, which names its address", async () => {
       const served = await serve(wire, []);
       await served[Symbol.asyncDispose]();
       expect((await ask(served, { stream })).ending).toMatchObject({
         type: "provider_failed",
-        failure: { code: "unreachable" },
+        failure: { code: "unreachable", message: expect.stringContaining("at http://127.0.0.1:") as string },
       });
     });
 

@@ -16,8 +16,12 @@ export interface FailedProvider {
   readonly provider: string;
   readonly keyVariable: string;
   readonly key: string | undefined;
-  /** How often the request was sent, and the provider's id of it. */
-  readonly requests: { readonly attempts: number; readonly requestId?: string | undefined };
+  /** How often the request was sent, to where, and the provider's id of it. */
+  readonly requests: {
+    readonly attempts: number;
+    readonly origin?: string | undefined;
+    readonly requestId?: string | undefined;
+  };
 }
 
 /** The reply for an error that a request threw. Nothing of the error is trusted. */
@@ -36,9 +40,9 @@ export function failure(
   status?: number,
 ): ProviderFailure {
   const shown = shownWords(detail, key, DETAIL_LENGTH);
-  const { attempts, requestId: request } = requests;
+  const { attempts, origin, requestId: request } = requests;
   const message = [
-    SENTENCES[code](provider, keyVariable),
+    SENTENCES[code](provider, keyVariable, origin),
     ...(attempts > 1 ? [`It was asked ${attempts} times.`] : []),
     ...(shown === "" ? [] : [`It says: ${shown}`]),
   ].join(" ");
@@ -50,7 +54,9 @@ export function shownEnd(end: TurnEnd, { key }: FailedProvider): TurnEnd {
   return "reason" in end ? { ...end, reason: shownWords(end.reason, key, REASON_LENGTH) } : end;
 }
 
-const SENTENCES: Readonly<Record<ProviderFailureCode, (provider: string, keyVariable: string) => string>> = {
+const SENTENCES: Readonly<
+  Record<ProviderFailureCode, (provider: string, keyVariable: string, origin?: string) => string>
+> = {
   key_refused: (provider, variable) => `${provider} does not take the key: check ${variable}, and what it may do.`,
   rate_limited: (provider) => `${provider} takes no more requests for now: wait, or ask for a higher limit.`,
   overloaded: (provider) => `${provider} is overloaded: try again later.`,
@@ -58,7 +64,7 @@ const SENTENCES: Readonly<Record<ProviderFailureCode, (provider: string, keyVari
     `${provider} does not take the request: the model's name, a feature it lacks, or the length of the conversation.`,
   server_failed: (provider) => `${provider} failed: try again later.`,
   timed_out: (provider) => `${provider} did not answer in time.`,
-  unreachable: (provider) => `${provider} cannot be reached.`,
+  unreachable: (provider, _, origin) => `${provider} cannot be reached${origin === undefined ? "" : ` at ${origin}`}.`,
   interrupted: (provider) => `The reply of ${provider} broke off, and nothing of it was done.`,
   reply_invalid: (provider) => `The reply of ${provider} is not what its protocol says, and nothing of it was done.`,
 };

@@ -34,6 +34,8 @@ export class ProviderRequests {
   attempts = 0;
   /** The provider's id of the last request. */
   requestId: string | undefined;
+  /** Where the last request went, like `http://localhost:11434`. */
+  origin: string | undefined;
   /** Package and version of the SDK that made the last request, like `openai@6.1.0`. */
   sdk: string | undefined;
   readonly #package: string;
@@ -78,6 +80,7 @@ export class ProviderRequests {
       this.attempts += 1;
       this.isAnswered = false;
       this.requestId = undefined;
+      this.origin = new URL(input instanceof Request ? input.url : input).origin;
       const version = sdkVersionIn(new Headers(init?.headers));
       this.sdk = version === undefined ? undefined : `${this.#package}@${version}`;
       try {

@@ -62,9 +62,10 @@ export function whyNoAddon(host: Host = process): string | undefined {
     findAddon();
     return whyOldAddon(addonVersion());
   } catch (error) {
+    // There it cannot be installed.
+    if (!isSupportedRuntime(host)) return `This is node ${node}. ${NODE_SENTENCE}`;
     if ((error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND")
       return `The package isolated-vm is not installed: npm install isolated-vm. ${NODE_SENTENCE}`;
-    if (!isSupportedRuntime(host)) return `This is node ${node}. ${NODE_SENTENCE}`;
     // The files may not be readable now, for example without free file descriptors.
     if (platformSupport(host) !== "no binary") return undefined;
     return `isolated-vm has no binary for ${host.platform}-${host.arch}: compile it (npm rebuild isolated-vm, which needs a C++ compiler), or use another platform that is listed in docs/operating.md.`;
