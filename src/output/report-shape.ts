@@ -12,6 +12,7 @@ const OUTPUT = objectSchema({
    * the first line, every line that does not begin with two spaces is the runtime's own. Safe to show on a terminal.
    */
   text: z.string(),
+  /** Whether the program ended without completing. One that waits has not ended. */
   isError: z.boolean(),
   /** What was left out; absent if nothing was. */
   cut: objectSchema({ valueBytes: count.exactOptional(), logLines: count.exactOptional() }).exactOptional(),

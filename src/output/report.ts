@@ -82,7 +82,8 @@ export function reportOf<Value = unknown>(
     ...(ending.type === "completed" && ending.checked ? { value: ending.checked.value as Value } : {}),
     output: {
       text,
-      isError: ending.type !== "completed",
+      // A loop that makes failed calls again would make the calls of a program that waits once more.
+      isError: ending.type !== "completed" && ending.type !== "waiting",
       ...(Object.keys(cut).length === 0 ? {} : { cut }),
       ...(execution.redacted ? { redacted: execution.redacted } : {}),
     },

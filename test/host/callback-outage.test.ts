@@ -37,6 +37,7 @@ test.each(FAILURES)(
     await using runtime = await opening;
     const report = await runtime.execute("return await tools.pay({});", { execution: "e" });
     expect(report.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", tool: "pay" }] });
+    expect(report.output.isError).toBe(false);
     expect(report.output.text).not.toContain("10.0.0.7");
     expect(error.mock.calls).toMatchObject([
       [
