@@ -344,9 +344,7 @@ const KEYS_FILE = { "--keys <file>": mandatory("the file of keys, as serve and m
 export const KEY_ADD = {
   ...KEYS_FILE,
   "--tenant <name>": defaulting("tenant of its executions", "default"),
-  "--scope <name>": repeatable(
-    "what it may do: run, decide, read, converse or admin (repeatable; default: run, decide, read)",
-  ),
+  "--scope <name>": repeatable("what it may do: run, decide, read, converse or admin (repeatable; default: run, read)"),
   "--allow-tool <name>": repeatable("a tool that it may use, like crm.* (repeatable; default: all)"),
   "--expires <time>": "when it expires, like 2027-01-31T00:00:00Z",
   ...JSON_LINE,

@@ -28,7 +28,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   read: ["read"],
   converse: ["converse"],
   admin: ["admin"],
-  usual: ["run", "decide", "read"],
+  usual: ["run", "read"],
   every: SCOPES,
 };
 

@@ -8,15 +8,15 @@ import { z } from "zod";
 /** Keys of two tenants. */
 export const KEYS = {
   keys: [
-    { id: "ann", key: "ann-0123456789abcdef", tenant: "acme" },
+    { id: "ann", key: "ann-0123456789abcdef", tenant: "acme", scopes: ["run", "decide", "read"] },
     { id: "ada", key: "ada-0123456789abcdef", tenant: "acme", scopes: ["read"] },
-    { id: "bob", key: "bob-0123456789abcdef", tenant: "bolt" },
+    { id: "bob", key: "bob-0123456789abcdef", tenant: "bolt", scopes: ["run", "decide", "read"] },
     { id: "ops", key: "ops-0123456789abcdef", tenant: "ops", scopes: ["admin"] },
     { id: "con", key: "con-0123456789abcdef", tenant: "acme", scopes: ["converse", "read", "decide", "run"] },
     { id: "bea", key: "bea-0123456789abcdef", tenant: "bolt", scopes: ["converse", "read", "decide", "run"] },
     { id: "old", key: "old-0123456789abcdef", tenant: "acme", expires: "2020-01-01T00:00:00Z" },
     { id: "few", key: "few-0123456789abcdef", tenant: "acme", rate: { calls: 2, perMs: 60_000 } },
-    { id: "one", key: "one-0123456789abcdef", tenant: "acme", atOnce: 1 },
+    { id: "one", key: "one-0123456789abcdef", tenant: "acme", atOnce: 1, scopes: ["run", "decide"] },
     { id: "low", key: "low-0123456789abcdef", tenant: "acme", limits: { calls: 2 }, tools: ["crm.find"] },
   ],
 };

@@ -39,7 +39,8 @@ export const SCOPES = ["run", "decide", "read", "converse", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 /** What a key needs for a route; `none` for a route that needs no key, `any` for a route that any key may ask. */
 export type RouteScope = Scope | "none" | "any";
-const DEFAULT_SCOPES: readonly Scope[] = ["run", "decide", "read"];
+/** Without `decide`: who runs programs does not approve their calls, unless the operator says so. */
+const DEFAULT_SCOPES: readonly Scope[] = ["run", "read"];
 
 export const KEY_RULES = {
   /** Name of the key: in the journal, and for the operator. */
@@ -60,7 +61,7 @@ export const KEY_RULES = {
   rate: object<Rate>(),
   /** Executions that it may run at once; as many as the server by default. */
   atOnce: wholeNumber({ min: 1 }),
-  /** What it may do: any of `run`, `decide`, `read`, `converse` and `admin`; the first three by default. */
+  /** What it may do: any of `run`, `decide`, `read`, `converse` and `admin`; `run` and `read` by default. */
   scopes: option<readonly Scope[]>('a list of "run", "decide", "read", "converse" and "admin"', (value) =>
     isListOf(SCOPES, value),
   ),

@@ -18,7 +18,7 @@ beforeAll(async () => {
   const keys = join(folder, "keys.json");
   const content = {
     keys: [
-      { id: "ann", key: ANN, tenant: "acme" },
+      { id: "ann", key: ANN, tenant: "acme", scopes: ["run", "decide"] },
       { id: "bob", hash: createHash("sha256").update(BOB).digest("hex"), tenant: "acme" },
     ],
   };
