@@ -239,5 +239,6 @@ test("a container that a hanging daemon may have made is removed by the next san
   const [name] = removals();
   const before = removals().length;
   await createDockerSandbox(HANGS).clean?.();
-  expect(removals().slice(before)).toEqual([name]);
+  // A busy host may ask twice.
+  expect(new Set(removals().slice(before))).toEqual(new Set([name]));
 });
