@@ -57,7 +57,7 @@ const LONG =
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLate = ({ moduleId }: TestSpecification) => Number(!LONG.test(moduleId));
-    return (await super.sort(files)).toSorted((one, other) => isLate(one) - isLate(other));
+    return (await super.sort.call(this, files)).toSorted((one, other) => isLate(one) - isLate(other));
   }
 }
 
