@@ -1467,7 +1467,7 @@
       while (isNumberUnit(charCodeAt(text, at))) at += 1;
       if (at - start > 15) {
         const digits = slice(text, start, at);
-        if (isLongInteger(digits) && !isName(text, at)) {
+        if (isInexact(digits) && !isName(text, at)) {
           written += `${slice(text, kept, start)}"${digits}"`;
           kept = at;
         }
@@ -1492,10 +1492,13 @@
     return unit === 0x45 || unit === 0x65;
   }
 
-  function isLongInteger(digits) {
-    if (execute(/^-?[1-9]\d{15,}$/, digits) === null) return false;
-    const number = +digits;
-    return RealString(number) !== digits || RealBigInt(number) !== RealBigInt(digits);
+  /** Whether a number is whole and no double holds it. A pattern that repeats overflows its stack on megabytes. */
+  function isInexact(number) {
+    const digits = charCodeAt(number, 0) === 0x2d ? slice(number, 1) : number;
+    if (charCodeAt(digits, 0) === 0x30 || execute(/\D/, digits) !== null || digits.length < 16) return false;
+    if (digits.length > 1024) return true;
+    const double = +number;
+    return RealString(double) !== number || RealBigInt(double) !== RealBigInt(number);
   }
 
   /** Whether a colon follows, so that what stands here would become the name of a field. */

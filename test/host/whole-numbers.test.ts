@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime, defineTool, jsonSchema } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 
 const about = { input: z.object({}), allowedCallers: ["programmatic"], effect: "read" } as const;
@@ -61,4 +61,10 @@ test("the stub says so of a result that was seen", async () => {
   await using runtime = await createRuntime({ tools: [one], sandbox: createMemorySandbox(), observeResults: true });
   await runtime.execute("return await tools.db.one({})");
   expect(runtime.declarations()).toContain("Promise<{ id: string /* integer as text */ }>");
+});
+
+test("a text stands for a number up to a thousand digits: a schema asks for each of its parts", async () => {
+  const { validate } = jsonSchema({ type: "integer" })["~standard"];
+  expect(await validate("9".repeat(900))).not.toHaveProperty("issues");
+  expect(await validate("9".repeat(2000))).toHaveProperty("issues");
 });
