@@ -351,4 +351,8 @@ test("a server is sent them as a number, where its schema takes numbers", () => 
     `{"id":${LONG},"all":[${LONG},null],"either":"${LONG}","more":${LONG}}`,
   );
   expect(sent({ id: 1 })).toBe('{"id":1}');
+  const account = (kind: string, type: string) => ({ properties: { kind: { const: kind }, account: { type } } });
+  const union = jsonSchema({ type: "object", anyOf: [account("iban", "string"), account("own", "integer")] });
+  const shown = { kind: "iban", account: LONG };
+  expect(withWholeNumbers(shown, union), "a text that a person approved").toEqual(shown);
 });

@@ -38,6 +38,12 @@ export function takesNumbersAlone({ type }: Fields): boolean {
   return Array.isArray(type) && !type.includes("string") && (type.includes("integer") || type.includes("number"));
 }
 
+/** Whether a part says that it takes texts. */
+export function takesText({ type, const: only, enum: some }: Fields): boolean {
+  const values = [only, ...(Array.isArray(some) ? (some as unknown[]) : [])];
+  return [type].flat().includes("string") || values.some((value) => typeof value === "string");
+}
+
 /** The part of a schema that a reference points to; undefined if there is none. */
 export function resolveReference(root: JsonSchema, reference: string): unknown {
   if (reference === "#") return root;

@@ -14,19 +14,29 @@ export interface ValueMap {
 /** A copy of a value with what is to stand in place of its names and scalars, by what a schema says of them. */
 export function mapValue(root: JsonSchema, value: unknown, { name, scalar }: ValueMap): unknown {
   let left = MAX_PARTS;
+  const targets = new Map<string, unknown>();
+  const targetOf = (reference: string): unknown => {
+    if (!targets.has(reference)) targets.set(reference, resolveReference(root, reference));
+    return targets.get(reference);
+  };
   const map = (one: unknown, schemas: readonly unknown[]): unknown => {
-    const parts = left > 0 ? partsInPlace(root, schemas) : [];
+    const parts = left > 0 ? partsInPlace(schemas, targetOf) : [];
     left -= parts.length + 1;
     if (parts.length === 0) return one;
+    // Each part is asked about each element and field.
+    const isSpent = () => (left -= parts.length) < 0;
     if (Array.isArray(one))
       return one.map((element, index) =>
-        map(
-          element,
-          parts.flatMap((part) => elementOf(part, index)),
-        ),
+        isSpent()
+          ? element
+          : map(
+              element,
+              parts.flatMap((part) => elementOf(part, index)),
+            ),
       );
     if (!isFields(one)) return scalar ? scalar(one, parts) : one;
     const fields = Object.entries(one).map(([key, field]) => {
+      if (isSpent()) return [key, field];
       const named = parts.map(({ properties }) => fieldOf(properties, key)).filter((part) => part !== undefined);
       if (named.length === 0) return [key, map(field, parts.flatMap(othersOf))];
       return [name ? name(key) : key, map(field, named)];
@@ -37,14 +47,14 @@ export function mapValue(root: JsonSchema, value: unknown, { name, scalar }: Val
 }
 
 /** The parts of a schema that speak of the same value, also where it depends on the value whether they do. */
-function partsInPlace(root: JsonSchema, schemas: readonly unknown[]): readonly Fields[] {
+function partsInPlace(schemas: readonly unknown[], targetOf: (reference: string) => unknown): readonly Fields[] {
   const found = new Set<Fields>();
   const open = [...schemas];
   for (let part = open.pop(); open.length > 0 || part !== undefined; part = open.pop()) {
     if (!isFields(part) || found.has(part)) continue;
     found.add(part);
     const { $ref, allOf, anyOf, oneOf, if: condition, then, else: otherwise, dependentSchemas } = part;
-    if (typeof $ref === "string") open.push(resolveReference(root, $ref));
+    if (typeof $ref === "string") open.push(targetOf($ref));
     for (const list of [allOf, anyOf, oneOf]) if (Array.isArray(list)) open.push(...(list as unknown[]));
     open.push(condition, then, otherwise);
     if (isFields(dependentSchemas)) open.push(...Object.values(dependentSchemas));
