@@ -170,8 +170,13 @@ export class PausingTools {
   async #wereShown(call: LoopCall, id: string, waits: readonly WaitingApproval[]): Promise<boolean> {
     if (call.name === CONTINUE_PROGRAM) return this.#handleOf(call.input)?.wave === waveOf(waits);
     const records = await this.#programs.records(id).catch(notRun);
-    // The first question is about what the program waits for before any person has decided anything.
-    return this.#areOnlyBy(records);
+    // The first question is about what the first driver came to wait for: before any person has decided, or a call expired.
+    const claim = records.findIndex(({ type }) => type === "claim");
+    const first = claim < 0 ? records : records.slice(0, claim);
+    const held = new Set(first.flatMap((record) => (record.type === "call" ? [record.call] : [])));
+    // Calls of a program's agents stand in journals of their own.
+    const isFirst = ({ callId }: WaitingApproval) => held.has(callId) || (claim < 0 && callId.includes("/"));
+    return waits.every(isFirst) && this.#areOnlyBy(records);
   }
 
   /** Whether nobody has decided calls of a program but the loop's own rule, and `by`. */

@@ -3,6 +3,7 @@ import { MockLanguageModelV4 } from "ai/test";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Runtime } from "../../../src/index.ts";
+import { settableClock } from "../../support/clock.ts";
 import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts";
 
 const usage = {
@@ -402,4 +403,15 @@ test("an approval counts for no program that had to be begun anew, because the o
     expect(await chat.answer(nested(after.runtime, {}).tools, true)).toContain("waits for a person");
   }
   expect([...before.paid, ...after.paid]).toEqual([]);
+});
+
+test("an approval that comes after its call has expired counts for no call that followed it", async () => {
+  const clock = settableClock();
+  await using refunds = await openRefunds({ approval: "always", limits: { waitMs: 60_000 } });
+  const of = (n: number) => `return await tools.refund({ n: ${n} })`;
+  const chat = new RepeatedIds(`try { ${of(5)}; } catch { ${of(500)}; }`);
+  await chat.ask(nested(refunds.runtime, {}).tools);
+  clock.jump(61_000);
+  expect(await chat.answer(nested(refunds.runtime, {}).tools, true)).toContain("waits for a person");
+  expect(refunds.paid).toEqual([]);
 });
