@@ -2,7 +2,7 @@ import type { IdPrefixes, ReplyPart, SpokenPart } from "../../../models/surface/
 import type { Key } from "../../http/keys.ts";
 import type { ClientTools } from "../client-tools.ts";
 import type { CallPlace, ToldPart } from "../from-journal/replies.ts";
-import type { SealKind, Sealed, Seals } from "./seals.ts";
+import { executionNamed, type SealKind, type Sealed, type Seals } from "./seals.ts";
 
 /** The ids of one client's conversations, as its surface writes them. */
 export class ClientIds {
@@ -30,11 +30,9 @@ export class ClientIds {
     return opened;
   }
 
-  /** The conversation of an item, by the item's id: whatever it begins with. */
+  /** The conversation that an item's id names, whatever it begins with. Its own items have other ids if the id is forged. */
   executionOf(item: string): string | undefined {
-    const bare = item.slice(item.indexOf("_") + 1);
-    const kinds = ["call", "program", "text", "reasoning"] as const;
-    return kinds.map((kind) => this.#seals.open(this.#key, kind, bare)?.execution).find((one) => one !== undefined);
+    return executionNamed(item.slice(item.indexOf("_") + 1));
   }
 
   call(execution: string, { turn, call, number }: CallPlace): string {

@@ -40,9 +40,8 @@ export class Seals {
 
   /** Undefined for an id that this server has not sealed, or that belongs to another key. */
   open(key: Pick<Key, "id" | "tenant">, kind: SealKind, id: string): (Sealed & { readonly by: number }) | undefined {
-    if (id.length > 128 || !/^[A-Za-z0-9_-]+$/.test(id)) return undefined;
-    const bytes = Buffer.from(id, "base64url");
-    if (bytes.toString("base64url") !== id || bytes.length < UUID_BYTES + MAC_BYTES) return undefined;
+    const bytes = bytesOf(id);
+    if (!bytes) return undefined;
     const payload = bytes.subarray(0, -MAC_BYTES);
     const mac = bytes.subarray(-MAC_BYTES);
     const by = this.#secrets.findIndex((secret) => timingSafeEqual(macOf(secret, key, kind, payload), mac));
@@ -50,6 +49,19 @@ export class Seals {
     const numbers = readVarints(payload.subarray(UUID_BYTES));
     return numbers && { execution: executionOf(payload.subarray(0, UUID_BYTES)), numbers, by };
   }
+}
+
+/** Undefined for a text that is no sealed id. */
+function bytesOf(id: string): Buffer | undefined {
+  if (id.length > 128 || !/^[A-Za-z0-9_-]+$/.test(id)) return undefined;
+  const bytes = Buffer.from(id, "base64url");
+  return bytes.toString("base64url") === id && bytes.length >= UUID_BYTES + MAC_BYTES ? bytes : undefined;
+}
+
+/** The execution that an id names, whoever has made the id. */
+export function executionNamed(id: string): string | undefined {
+  const bytes = bytesOf(id);
+  return bytes && executionOf(bytes.subarray(0, UUID_BYTES));
 }
 
 export function newSecret(): Buffer {
