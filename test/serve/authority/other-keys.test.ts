@@ -23,6 +23,7 @@ async function opened(key: object) {
 const ASKS = [
   ["corrects it", "POST", "/v1/executions", { program: LOADS, after: "payroll" }],
   ["asks for it again under its id", "POST", "/v1/executions", { program: KEEPS, execution: "payroll" }],
+  ["cancels it", "POST", "/v1/executions/payroll/cancel", {}],
   ["asks for its value", "GET", "/v1/executions/payroll/artifacts/s", undefined],
 ] as const;
 
