@@ -8,7 +8,7 @@ import type { Runtime } from "../runtime.ts";
 import { withTraceparent } from "../telemetry/with-traceparent.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
 import { allowedHosts, allowedOrigins, isLoopback } from "./http/allowed-hosts.ts";
-import { type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
+import { idsOfKeys, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey } from "./http/bytes-by-key.ts";
@@ -222,7 +222,15 @@ class Server {
         "option_invalid",
         "setKeys: this server has a token and no keys. Create another server with keys.",
       );
-    this.#keys.replace(readKeys("setKeys(keys)", keys));
+    let read: Keys;
+    try {
+      read = readKeys("setKeys(keys)", keys);
+    } catch (error) {
+      const ids = idsOfKeys(keys);
+      if (ids) this.#keys.keep(ids);
+      throw error;
+    }
+    this.#keys.replace(read);
   }
 
   async #listen(options: ListenOptions = {}): Promise<Listening> {

@@ -82,15 +82,26 @@ export class CurrentKeys implements Owners {
       for (const key of keys.all) this.#hold(key, before.get(key.id));
       this.#keys = keys;
     } catch (error) {
-      // An invalid new key must not keep a revoked key in use.
-      this.#keys = before.still(keys);
+      this.#keys = before;
+      this.keep(new Set(keys.all.map(({ id }) => id)));
       throw error;
     } finally {
-      const held = new Set(this.#keys.all.map((key) => this.#held.get(key)));
-      for (const key of before.all) {
-        const was = this.#held.get(key);
-        if (was && !held.has(was) && !was.end.signal.aborted) this.#end(key, was);
-      }
+      this.#endFormer(before);
+    }
+  }
+
+  /** Ends the keys without these ids: what is invalid about a new key must not keep a revoked one in use. */
+  keep(ids: ReadonlySet<unknown>): void {
+    const before = this.#keys;
+    this.#keys = before.still(ids);
+    this.#endFormer(before);
+  }
+
+  #endFormer(before: Keys): void {
+    const held = new Set(this.#keys.all.map((key) => this.#held.get(key)));
+    for (const key of before.all) {
+      const was = this.#held.get(key);
+      if (was && !held.has(was) && !was.end.signal.aborted) this.#end(key, was);
     }
   }
 

@@ -16,6 +16,7 @@ import { idText, TENANT } from "../../programs/execute-options.ts";
 import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";
 import { type Caller, CALLERS } from "../../tools/tool.ts";
 import { fieldOf, isFields } from "../../values/fields.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
 import { OWN_IDS, type Principal, TOKEN_ID } from "../principal.ts";
 
 /** Characters of a key. */
@@ -97,9 +98,9 @@ export class Keys {
     return this.#keys.get(id);
   }
 
-  /** The keys whose ids others have too. */
-  still(others: Keys): Keys {
-    return new Keys(this.all.filter(({ id }) => others.get(id)));
+  /** The keys with these ids. */
+  still(ids: ReadonlySet<unknown>): Keys {
+    return new Keys(this.all.filter(({ id }) => ids.has(id)));
   }
 
   /** The key of a request's `Authorization` header. The time that it takes says nothing about the keys. */
@@ -144,6 +145,13 @@ export function parseKeys(place: string, written: string): Keys {
     digests.add(hex);
   }
   return new Keys(keys);
+}
+
+/** The ids of keys that may be invalid; undefined for what has none, or a key without: it does not say which keys are gone. */
+export function idsOfKeys(written: string | object): ReadonlySet<unknown> | undefined {
+  const list = fieldOf(typeof written === "string" ? parsedJson(written.replace(/^\ufeff/, "")) : written, "keys");
+  const ids = Array.isArray(list) ? (list as unknown[]).map((key) => fieldOf(key, "id")) : [];
+  return ids.length > 0 && ids.every((id) => typeof id === "string") ? new Set(ids) : undefined;
 }
 
 /** Where the text is wrong. The rest of the message has a part of the text, which may be of a key. */

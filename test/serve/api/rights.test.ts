@@ -127,10 +127,10 @@ test("decisions about many calls read an execution once", async () => {
   expect(read.mock.calls.length).toBeLessThan(10);
 });
 
-test("a key that is revoked is refused, also where another one cannot be read with its tools", async () => {
+test.each([{ tools: ["no.such"] }, { scopes: ["raed"] }])("a revoked key is refused, also beside %j", async (wrong) => {
   await using door = await openServer();
-  const keys = without("ann").keys.map((key) => (key.id === "bob" ? { ...key, tools: ["no.such"] } : key));
-  expect(() => door.server.setKeys({ keys })).toThrow(/no\.such/);
+  const keys = without("ann").keys.map((key) => (key.id === "bob" ? { ...key, ...wrong } : key));
+  expect(() => door.server.setKeys({ keys })).toThrow(/no\.such|raed/);
   const status = async (id: string) => (await door.ask("GET", "/v1/executions", { key: keyOf(id) })).status;
   expect([await status("ann"), await status("ada"), await status("bob")]).toEqual([401, 200, 200]);
 });
