@@ -293,7 +293,14 @@ export class DoorCalls {
         principal: ownerOf(principal),
         ...digestOf(name, input),
         who: "The model",
-        start: async (work) => this.#answered(name, await this.#callOnce(name, input, request, work)),
+        start: async (work) => {
+          try {
+            return this.#answered(name, await this.#inPlace(() => this.#callOnce(name, input, request, work)));
+          } catch (error) {
+            if (PortcullisError.is(error) && error.code === "busy") return errorResult(error.message);
+            throw error;
+          }
+        },
       },
       request,
     );
