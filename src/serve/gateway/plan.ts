@@ -84,6 +84,7 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
     return BEGIN;
   }
   const plan = await planIn(parts, execution, { asked, replies });
+  if (bound && plan) refuseUndeclared(plan, replies, tools);
   if (plan && (bound || (await isSameConversation(asked, tools, { replies, reply: plan.reply - 1 }, parts.reader))))
     return plan;
   if (bound || asked.answers.size === 0) throw refusedState(ANSWERS);
@@ -179,6 +180,18 @@ async function planAt(
   return { type: "go_on", execution, results: Object.fromEntries(results), reply: place + 1 };
 }
 
+/** Refuses answers to calls of tools that the request does not declare: they would reach no program. */
+function refuseUndeclared({ type, reply }: PlanThere, { all }: Replies, tools: ClientTools): void {
+  const declared = new Set(tools.all.map(({ name }) => name));
+  const parts = type === "go_on" ? (all[reply - 1]?.parts ?? []) : [];
+  const part = parts.find((one) => one.type === "call" && !declared.has(one.tool));
+  if (part?.type !== "call") return;
+  const name = tools.given(part.tool)?.name ?? part.tool;
+  throw refusedState(
+    `A program waits for a call of ${name}, and the request has no such tool. Send the same tools again.`,
+  );
+}
+
 /** Endings after which a client asks again without anything new. */
 const GOES_ON: ReadonlySet<string> = new Set(["stopped", "turns_spent", "tokens_spent", "stuck"]);
 
@@ -258,6 +271,7 @@ async function planAfter(parts: PlanParts, asked: Asked, tools: ClientTools): Pr
     const goesOn = said.length === 0 && !hasParts(asked);
     const isSame = isBound || (goesOn && isSameOpening(asked, tools, replies));
     const plan = isSame ? await planAt(parts, execution, { asked, replies }, reply) : undefined;
+    if (isBound && plan) refuseUndeclared(plan, replies, tools);
     if (plan) return plan;
     return { type: "begin", history: historyUntil({ execution, replies, reply }, parts.ids, answers) };
   }

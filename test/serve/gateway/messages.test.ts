@@ -130,9 +130,9 @@ test("other instructions and tools that come with the answers to a program hold 
   const said = paused.content as Anthropic.ContentBlockParam[];
   const history: Anthropic.MessageParam[] = [question, { role: "assistant", content: said }, { role: "user", content }];
   const other = { tools: [...tools, { ...DEPOT, name: "store", allowed_callers: ["direct"] }], system: "Be long." };
-  const done = await client.messages.create(asked(history, { ...other, container: paused.container?.id }));
-  expect(done.content.at(-1)).toMatchObject({ type: "text", text: "8 store Be long" });
-  expect(gateway.errors).toEqual([]);
+  const send = (more: object) => client.messages.create(asked(history, { ...more, container: paused.container?.id }));
+  await expect(send({ tools: [PROGRAMS] })).rejects.toThrow("no such tool. Send the same tools again");
+  expect((await send(other)).content.at(-1)).toMatchObject({ type: "text", text: "8 store Be long" });
 });
 
 test.each([true, false])("a program that a limit of time stopped has the vendor's error, stream %s", async (stream) => {
