@@ -76,7 +76,7 @@ const RIGHT: readonly [does: string, program: string, returns: unknown][] = [
   ],
   [
     "races, takes the first and settles",
-    "const all = () => [tools.later({ n: 1, ms: 1 }), tools.later({ n: 2, ms: 30 })];\nreturn [(await Promise.race(all())).n, (await Promise.any([tools.broken(), ...all()])).n, (await Promise.allSettled([...all(), tools.broken()])).map(({ status }) => status)];",
+    "const all = () => [tools.echo({ n: 1 }), tools.echo({}).then(() => tools.later({ n: 2, ms: 30 }))];\nreturn [(await Promise.race(all())).n, (await Promise.any([tools.broken(), ...all()])).n, (await Promise.allSettled([...all(), tools.broken()])).map(({ status }) => status)];",
     [1, 1, ["fulfilled", "fulfilled", "rejected"]],
   ],
   [
