@@ -43,9 +43,11 @@ export async function answer(
 ): Promise<void> {
   const { tools } = scope;
   const { kind } = await findOwn(scope, execution);
-  if (kind === "conversation")
-    await refuseWrongResultsOf(await readOwnConversation(scope, execution), { results }, tools);
-  else {
+  if (kind === "conversation") {
+    const past = await readOwnConversation(scope, execution);
+    // Of a surface's client: the tools are the client's own.
+    if (!past.header.owner?.surface) await refuseWrongResultsOf(past, { results }, tools);
+  } else {
     const past = await readOwn(scope, execution, NO_ITEMS);
     const about = decidableOf(past, past.header);
     const records = await recordsOf(about, { results });

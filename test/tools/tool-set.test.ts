@@ -83,7 +83,6 @@ test.each<[readonly Caller[], readonly string[]]>([
 test("the name nearest to one that was not found is of a tool that the caller may call", () => {
   expect(set.nearestName("mail.sen", "programmatic")).toBe("mail.seen");
   expect(set.nearestName("mail.sendd", "direct")).toBe("mail.send");
-  expect(set.nearestName("mail.send", "programmatic")).toBe("mail.sent");
 });
 
 test("a tool that changes something is proposed for a slip of a letter alone, and none in place of it", () => {

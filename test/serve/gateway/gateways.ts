@@ -5,6 +5,8 @@ import type { Model } from "portcullis/models";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createServer, type PortcullisServer, type ServerOptions } from "portcullis/serve";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portcullis/testing";
+import { z } from "zod";
+import { makeTool } from "../../gate/open-session.ts";
 
 /** Keys of two tenants, and two of one. */
 export const GATEWAY_KEYS = {
@@ -43,7 +45,9 @@ export async function openGateway(
   { journal = createMemoryJournal(), runtime: of, ...options }: GatewayOptions = {},
 ): Promise<OpenGateway> {
   const model = "converse" in upstream ? upstream : scriptedModel(upstream, { name: "scripted:m" });
-  const runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), journal, ...of });
+  // It says nothing of a client's tool of the same name.
+  const own = makeTool({ name: "depot", output: z.object({ secret: z.string() }) });
+  const runtime = await createRuntime({ tools: [own], sandbox: createMemorySandbox(), journal, ...of });
   const errors: unknown[] = [];
   const server = await createServer(runtime, {
     model,

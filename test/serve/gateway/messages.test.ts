@@ -123,13 +123,15 @@ test("other instructions and tools that come with the answers to a program hold 
   await using gateway = await openGateway([{ programs: [SUM] }, told]);
   const client = gateway.anthropic();
   const question: Anthropic.MessageParam = { role: "user", content: "How many?" };
-  const tools = [PROGRAMS, DEPOT];
-  const paused = await client.messages.create(asked([question], { tools, system: "Be brief." }));
+  const paused = await client.messages.create(asked([question], { tools: [PROGRAMS, DEPOT], system: "Be brief." }));
   const calls = paused.content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
   const content = calls.map((id) => ({ type: "tool_result" as const, tool_use_id: id, content: '{"n":4}' }));
   const said = paused.content as Anthropic.ContentBlockParam[];
   const history: Anthropic.MessageParam[] = [question, { role: "assistant", content: said }, { role: "user", content }];
-  const other = { tools: [...tools, { ...DEPOT, name: "store", allowed_callers: ["direct"] }], system: "Be long." };
+  const other = {
+    tools: [PROGRAMS, DEPOT, { ...DEPOT, name: "store", allowed_callers: ["direct"] }],
+    system: "Be long.",
+  };
   const send = (more: object) => client.messages.create(asked(history, { ...more, container: paused.container?.id }));
   await expect(send({ tools: [PROGRAMS] })).rejects.toThrow("no such tool. Send the same tools again");
   expect((await send(other)).content.at(-1)).toMatchObject({ type: "text", text: "8 store Be long" });

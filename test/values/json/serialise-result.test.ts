@@ -78,13 +78,6 @@ test("iterators become arrays, nested in Maps too", async () => {
   expect(await resultText({ rows: rows.values() }, 1_000_000)).toMatchObject({ text: JSON.stringify({ rows }) });
 });
 
-class Money {
-  readonly #cents = 5;
-  get cents() {
-    return this.#cents;
-  }
-}
-
 test.each<[string, unknown, string]>([
   ["a function", { a: [{ b: () => 1 }] }, "a function at a.0.b"],
   ["a symbol", [Symbol("a")], "a symbol at 0"],
@@ -98,7 +91,7 @@ test.each<[string, unknown, string]>([
   ["NaN behind much else", ["x".repeat(70_000), Number.NaN], "NaN at"],
   ["a RegExp", { a: /b/ }, "an object of the class RegExp at a"],
   ["a WeakMap", new Map([["a", new WeakMap()]]), "an object of the class WeakMap at a"],
-  ["an object of private fields alone", { a: new Money() }, "an object of the class Money at a"],
+  ["a class without fields", { a: Object.create(class Money {}.prototype) }, "an object of the class Money at a"],
   ["an ArrayBuffer", { a: new ArrayBuffer(8) }, "an object of the class ArrayBuffer at a"],
   ["a Promise", { a: Promise.resolve(1) }, "a Promise, which the handler has to await at a"],
   ["an async generator", { a: (async function* () {})() }, "class AsyncGenerator (a tool with `stream: true` gives"],
