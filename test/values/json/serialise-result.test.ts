@@ -91,7 +91,11 @@ test.each<[string, unknown, string]>([
   ["NaN behind much else", ["x".repeat(70_000), Number.NaN], "NaN at"],
   ["a RegExp", { a: /b/ }, "an object of the class RegExp at a"],
   ["a WeakMap", new Map([["a", new WeakMap()]]), "an object of the class WeakMap at a"],
-  ["a class without fields", { a: Object.create(class Money {}.prototype) }, "an object of the class Money at a"],
+  [
+    "a class without fields",
+    { a: Object.create({ constructor: { name: "Money" } }) },
+    "an object of the class Money at a",
+  ],
   ["an ArrayBuffer", { a: new ArrayBuffer(8) }, "an object of the class ArrayBuffer at a"],
   ["a Promise", { a: Promise.resolve(1) }, "a Promise, which the handler has to await at a"],
   ["an async generator", { a: (async function* () {})() }, "class AsyncGenerator (a tool with `stream: true` gives"],
