@@ -24,7 +24,7 @@ describe.skipIf(!ALL_TESTS)("the folder of the image", { timeout: BUILDING_MS },
   beforeAll(async () => {
     server = await makeServerFolder(folder);
     const keys = join(server, "keys.json");
-    key = addKey(keys, { id: "ann", tenant: "acme" });
+    key = addKey(keys, { id: "ann", tenant: "acme", scopes: ["run", "read", "decide"] });
     // The user of the image reads it. It has hashes alone.
     chmodSync(keys, 0o444);
   }, BUILDING_MS);
