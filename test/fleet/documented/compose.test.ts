@@ -123,7 +123,8 @@ describeOfAll.skipIf(noPostgres)("its services, started here", () => {
     const postgres = stack.use(await PostgresServer.start());
     const { path: folder } = stack.use(temporaryFolder());
     const keys = join(folder, "keys.json");
-    writeFileSync(keys, JSON.stringify({ keys: [{ id: "ann", key: KEY, tenant: "acme" }] }), { mode: 0o600 });
+    const ann = { id: "ann", key: KEY, tenant: "acme", scopes: ["run", "read", "decide"] };
+    writeFileSync(keys, JSON.stringify({ keys: [ann] }), { mode: 0o600 });
     const environment = {
       PORTCULLIS_JOURNAL: postgres.url({ password: "" }),
       PGPASSWORD: new URL(postgres.url()).password,
