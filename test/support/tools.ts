@@ -11,7 +11,7 @@ export function signal(): { readonly happened: Promise<void>; readonly happen: (
 export function tool(
   name: string,
   handler: Tool["handler"],
-  options: Partial<Pick<Tool, "effect" | "timeoutMs" | "concurrency">> = {},
+  options: Partial<Pick<Tool, "effect" | "timeoutMs" | "concurrency" | "output">> = {},
 ): Tool {
   return defineTool({
     name,

@@ -6,7 +6,7 @@ import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createServer, type PortcullisServer, type ServerOptions } from "portcullis/serve";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { z } from "zod";
-import { makeTool } from "../../gate/open-session.ts";
+import { tool } from "../../support/tools.ts";
 
 /** Keys of two tenants, and two of one. */
 export const GATEWAY_KEYS = {
@@ -46,7 +46,7 @@ export async function openGateway(
 ): Promise<OpenGateway> {
   const model = "converse" in upstream ? upstream : scriptedModel(upstream, { name: "scripted:m" });
   // It says nothing of a client's tool of the same name.
-  const own = makeTool({ name: "depot", output: z.object({ secret: z.string() }) });
+  const own = tool("depot", () => "", { output: z.object({ secret: z.string() }) });
   const runtime = await createRuntime({ tools: [own], sandbox: createMemorySandbox(), journal, ...of });
   const errors: unknown[] = [];
   const server = await createServer(runtime, {
