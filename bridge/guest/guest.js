@@ -95,7 +95,6 @@
   const slice = uncurry(String.prototype.slice);
   const charCodeAt = uncurry(String.prototype.charCodeAt);
   const split = uncurry(String.prototype.split);
-  const replaceAll = uncurry(String.prototype.replaceAll);
   const padEnd = uncurry(String.prototype.padEnd);
   const execute = uncurry(RegExp.prototype.exec);
   const then = uncurry(Promise.prototype.then);
@@ -1496,7 +1495,6 @@
   function isInexact(number) {
     const digits = charCodeAt(number, 0) === 0x2d ? slice(number, 1) : number;
     if (charCodeAt(digits, 0) === 0x30 || execute(/\D/, digits) !== null || digits.length < 16) return false;
-    if (digits.length > 1024) return true;
     const double = +number;
     return RealString(double) !== number || RealBigInt(double) !== RealBigInt(number);
   }

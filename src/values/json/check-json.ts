@@ -1,3 +1,4 @@
+import { NUMBER_LENGTH } from "./exact-json.ts";
 import {
   CLOSE_LIST,
   CLOSE_RECORD,
@@ -15,8 +16,6 @@ import { PLAIN_DEPTH } from "./plain-data.ts";
 const STEP_LENGTH = 16 * 1024;
 /** Maximum length of a string that takes longer to parse than to look at. */
 const SHORT_LENGTH = 256;
-/** Maximum length of a number, in characters. */
-const NUMBER_LENGTH = 1024;
 /** Maximum length of the field name `__proto__` with each of its characters escaped, in quotation marks. */
 const PROTO_LENGTH = 6 * "__proto__".length + 2;
 

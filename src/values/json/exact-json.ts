@@ -1,8 +1,7 @@
 /** Digits that a double may not hold. */
 export const LONG_NUMBER = /\d{16}/;
-const INTEGER = /^-?[1-9]\d{15,}$/;
 /** Characters up to which a text may stand for a number: a schema asks for each of its parts. */
-const NUMBER_LENGTH = 1024;
+export const NUMBER_LENGTH = 1024;
 
 /**
  * A whole number as JSON can carry it to everybody: a number if a double holds it, and the text of its digits if none does. So an
@@ -16,9 +15,7 @@ export function integerOf(digits: string): number | string {
 
 /** The text of a whole number that no double holds. */
 export function isLongInteger(value: unknown): value is string {
-  return (
-    typeof value === "string" && value.length <= NUMBER_LENGTH && INTEGER.test(value) && integerOf(value) === value
-  );
+  return typeof value === "string" && value.length <= NUMBER_LENGTH && isInexact(value);
 }
 
 /** A JSON text with its whole numbers as `integerOf` has them. A text that is no JSON is none afterwards. */
@@ -43,11 +40,10 @@ export function exactText(text: string): string {
   return written + text.slice(kept);
 }
 
-/** Whether a number is whole and no double holds it. A pattern that repeats overflows its stack on megabytes. */
-function isInexact(number: string): boolean {
-  if (number.length <= NUMBER_LENGTH) return isLongInteger(number);
-  const digits = number.startsWith("-") ? number.slice(1) : number;
-  return !digits.startsWith("0") && !/\D/.test(digits);
+/** Whether a text is a whole number that no double holds. A pattern that repeats overflows its stack on megabytes. */
+function isInexact(text: string): boolean {
+  const digits = text.startsWith("-") ? text.slice(1) : text;
+  return digits.length > 15 && !digits.startsWith("0") && !/\D/.test(digits) && integerOf(text) === text;
 }
 
 const QUOTE = 0x22;
