@@ -21,12 +21,8 @@ export function nearest(name: string, known: readonly string[], max = 3): string
 
 /** Whether hardly a letter of a name, or of its last part, is another than that of a known name. */
 export function isSlip(name: string, known: string): boolean {
-  const [wanted, candidate] = [lastPart(name), lastPart(known)].map((part) => part.slice(0, 128).toLowerCase());
-  return isNearly(wanted ?? "", candidate ?? "");
-}
-
-function isNearly(one: string, other: string): boolean {
-  return areSwapped(one, other) || leven(one, other, { maxDistance: 2 }) <= 1;
+  const part = (one: string) => lastPart(one).slice(0, 128).toLowerCase();
+  return edits(part(name), part(known), 1) <= 1;
 }
 
 /** A sentence with the known name that was probably meant, to stand after another; empty if none is similar. */
@@ -44,8 +40,13 @@ function distance(wanted: string, candidate: string): number | undefined {
 
 function editsIfNear(wanted: string, candidate: string, penalty = 0): number | undefined {
   const most = Math.max(1, Math.floor(wanted.length / 3));
-  const edits = areSwapped(wanted, candidate) ? 1 : leven(wanted, candidate, { maxDistance: most + 1 });
-  return edits <= most ? edits + penalty : undefined;
+  const made = edits(wanted, candidate, most);
+  return made <= most ? made + penalty : undefined;
+}
+
+/** Edits from one name to another, counted up to one more than asked for. */
+function edits(one: string, other: string, most: number): number {
+  return areSwapped(one, other) ? 1 : leven(one, other, { maxDistance: most + 1 });
 }
 
 /** Whether two neighbouring characters in the other order are the only difference. */
