@@ -80,14 +80,12 @@ export class CurrentKeys implements Owners {
     const before = this.#keys;
     try {
       for (const key of keys.all) this.#hold(key, before.get(key.id));
-      this.#keys = keys;
     } catch (error) {
-      this.#keys = before;
       this.keep(new Set(keys.all.map(({ id }) => id)));
       throw error;
-    } finally {
-      this.#endFormer(before);
     }
+    this.#keys = keys;
+    this.#endFormer(before);
   }
 
   /** Ends the keys without these ids: what is invalid about a new key must not keep a revoked one in use. */
