@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { identityOf } from "./schema.ts";
 import type { ToolDigest } from "../journal/record.ts";
 import { elsewhere } from "./tool-facts.ts";
@@ -47,6 +48,11 @@ export function toolDigest(tool: Tool): string {
   const digest = hash("sha256", JSON.stringify([name, ...schemas, ...(stream ? ["stream"] : [])]));
   digests.set(tool, digest);
   return digest;
+}
+
+/** Whether tools are recorded as these are, in the same order. */
+export function areRecorded(tools: readonly Tool[], recorded: readonly ToolDigest[]): boolean {
+  return isDeepStrictEqual(tools.map(recordedTool), [...recorded]);
 }
 
 export function recordedTool(tool: Tool): ToolDigest {

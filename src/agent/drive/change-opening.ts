@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
 import { now } from "../../clock.ts";
 import { optionError } from "../../errors.ts";
-import { recordedTool } from "../../tools/tool-digest.ts";
+import { areRecorded, recordedTool } from "../../tools/tool-digest.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { shownTo } from "../agent.ts";
 import type { AgentRequest } from "../agent-report.ts";
@@ -15,8 +14,7 @@ export async function changeOpening(live: LiveConversation, { instructionsFor }:
   if (instructions !== undefined && instructions !== state.answering.instructions)
     await live.changeModel(model, instructions);
   const { hostTools: tools } = scope;
-  if (!tools || tools.all.length === 0 || isDeepStrictEqual(tools.all.map(recordedTool), [...state.tools])) return;
-  await changeTools(live, tools);
+  if (tools && tools.all.length > 0 && !areRecorded(tools.all, state.tools)) await changeTools(live, tools);
 }
 
 /** As `Talk.setTools`. Throws `tools_conflict`, and `option_invalid` if the model cannot take other tools. */

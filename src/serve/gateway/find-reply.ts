@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { settingsOf } from "../../agent/conversation-settings.ts";
 import { messageText } from "../../agent/prompt/said-message.ts";
 import { areSame, type TextReader, untrusted, type UntrustedText } from "../../untrusted/untrusted-text.ts";
-import { recordedTool } from "../../tools/tool-digest.ts";
+import { areRecorded } from "../../tools/tool-digest.ts";
 import type { Asked } from "../../models/surface/surface.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { type Replies, turnsUntil } from "./from-journal/replies.ts";
@@ -28,7 +28,7 @@ export function isSameOpening(asked: Asked, tools: ClientTools, { state }: Pick<
   const { instructions } = state.answering;
   const own = asked.instructions === undefined ? undefined : `# Instructions\n\n${asked.instructions.trim()}`;
   if (asked.settings.answer === undefined && own !== instructions) return false;
-  if (!isDeepStrictEqual(tools.all.map(recordedTool), [...state.tools])) return false;
+  if (!areRecorded(tools.all, state.tools)) return false;
   return isDeepStrictEqual(settingsOf(state.header).settings ?? {}, { ...settingsFor(asked, tools) });
 }
 
