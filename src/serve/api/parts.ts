@@ -73,6 +73,11 @@ export async function ownUnless(
   return stored;
 }
 
+/** The same, of an execution whose outcome the key may have: its own, or another's that it may read. */
+export function ownReadable(parts: ApiParts, key: Key, id: string): Promise<ExecutionId> {
+  return ownUnless(parts, key, id, (header) => refuseOfAnother(key, header));
+}
+
 /** The id in the journal of a conversation that the key's tenant may see. Rejects with a `RequestProblem`, also for a program. */
 export async function ownConversation({ ids, runtime }: ApiParts, { tenant }: Key, id: string): Promise<ExecutionId> {
   const stored = await ids.stored(tenant, id);

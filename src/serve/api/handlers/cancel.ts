@@ -2,13 +2,12 @@ import { cancelled, interrupted } from "../../../agent/drive/interruption.ts";
 import type { ConversationStatus } from "../../../executions/conversation-status.ts";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { isHeadMoved } from "../../../journal/execution-log.ts";
-import { readHeader } from "../../../journal/reading/read-records.ts";
 import { drivenHere } from "../../../programs/driven.ts";
 import type { Runtime } from "../../../runtime.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownConversation, ownExecution, refuseOfAnother } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownConversation, ownReadable } from "../parts.ts";
 import { statusAnswer } from "./show.ts";
 
 type ExecutionStatus = Awaited<ReturnType<Runtime["status"]>>;
@@ -18,17 +17,17 @@ const TRIES = 10;
 
 /** `POST /v1/executions/:id/cancel`: ends an execution, and answers what it has come to. An execution that has ended stays as it is. */
 export async function cancel(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  return end(parts, key, await unlessOthers(parts, key, await ownExecution(parts, key, id)));
+  return end(parts, key, await ownReadable(parts, key, id));
 }
 
 /** `POST /v1/conversations/:id/end`: the same for a conversation, by those who hold conversations. */
 export async function endConversation(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  return end(parts, key, await unlessOthers(parts, key, await ownConversation(parts, key, id)));
+  return end(parts, key, await readableConversation(parts, key, id));
 }
 
 /** `POST /v1/conversations/:id/interrupt`: ends what is under way. It is answered once the journal has it. */
 export async function interrupt(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const own = await unlessOthers(parts, key, await ownConversation(parts, key, id));
+  const own = await readableConversation(parts, key, id);
   await repeat(parts, key, own, async (status) => {
     if (parts.runs.has(own)) await parts.runs.end(own, interrupted());
     else if (status.listed.state === "running") await endRunning(parts, key, own, status, "interrupt");
@@ -38,11 +37,9 @@ export async function interrupt(parts: ApiParts, { key, id }: ApiRequest<unknown
   return jsonAnswer(key, await statusAnswer(parts, key, own));
 }
 
-/** The answer holds what the execution has come to. */
-async function unlessOthers({ runtime }: ApiParts, key: Key, id: ExecutionId): Promise<ExecutionId> {
-  const header = await readHeader(runtime.journal, id, { tenant: key.tenant });
-  if (header) refuseOfAnother(key, header);
-  return id;
+async function readableConversation(parts: ApiParts, key: Key, id: string): Promise<ExecutionId> {
+  await ownConversation(parts, key, id);
+  return ownReadable(parts, key, id);
 }
 
 async function end(parts: ApiParts, key: Key, own: ExecutionId): Promise<Response> {

@@ -8,7 +8,7 @@ import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { LIST_QUERY } from "../bodies.ts";
 import { jsonAnswer, textAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownExecution, ownUnless, refuseOfAnother } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownExecution, ownReadable } from "../parts.ts";
 
 export const FOR_CLIENTS = { ...VIEW_BOUNDS, forClient: true } as const;
 
@@ -54,7 +54,7 @@ export async function call(
 
 /** `GET /v1/executions/:id/artifacts/:name`: the latest value under the name, as JSON. */
 export async function artifact(parts: ApiParts, { key, id, name }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const own = await ownUnless(parts, key, id, (header) => refuseOfAnother(key, header));
+  const own = await ownReadable(parts, key, id);
   let text: string | undefined;
   for await (const record of readRecords(parts.runtime.journal, own, key))
     if (record.type === "artifact" && record.name === name) text = record.value;
