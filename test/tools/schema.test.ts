@@ -345,6 +345,21 @@ test("the digits of a whole number that no double holds are a number to a schema
   expect(await fits({ small: LONG })).toBe(false);
 });
 
+test.each<[object, string, boolean]>([
+  [{ maximum: 9007199254740992 }, "9007199254740993", false],
+  [{ minimum: -9007199254740992 }, "-9007199254740993", false],
+  [{ multipleOf: 2 }, "9007199254740993", false],
+  [{ multipleOf: 3 }, "9007199254740993", true],
+  [{ enum: ["9007199254740993"] }, "9007199254740993", true],
+  [{ enum: [9007199254740992] }, "9007199254740993", false],
+  [{ const: 9007199254740992 }, "9007199254740993", false],
+  [{ allOf: [{ maximum: 100 }] }, "9007199254740993", false],
+])("and exactly that number: %j of %s", async (part, digits, fits) => {
+  const schema = jsonSchema({ type: "object", properties: { id: { type: "integer", ...part } } });
+  expect((await validate(schema, { id: digits })).ok).toBe(fits);
+  if (fits) expect(JSON.stringify(withWholeNumbers({ id: digits }, schema))).toBe(`{"id":${digits}}`);
+});
+
 test("a server is sent them as a number, where its schema takes numbers", () => {
   const sent = (input: object) => JSON.stringify(withWholeNumbers(input, long));
   expect(sent({ id: LONG, all: [LONG, null], either: LONG, more: LONG })).toBe(

@@ -9,7 +9,7 @@ const CHARACTERS_A_STEP = 8;
 /** Steps of one `multipleOf` check, which may divide integers of hundreds of digits. */
 const MULTIPLE_STEPS = 60;
 
-export function checkNumber(checker: Checker, schema: JsonSchema, value: number, found: Findings): void {
+export function checkNumber(checker: Checker, schema: JsonSchema, value: number | bigint, found: Findings): void {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema as Record<string, number>;
   if (minimum !== undefined && value < minimum) found.add("minimum", () => `expected at least ${minimum}`);
   if (maximum !== undefined && value > maximum) found.add("maximum", () => `expected at most ${maximum}`);
@@ -50,8 +50,8 @@ function lengthOf(text: string): number {
 }
 
 /** Whether a number is a whole multiple of another in decimal notation: 0.3 is a multiple of 0.1. */
-function isMultipleOf(value: number, divisor: number): boolean {
-  if (!Number.isFinite(value) || !Number.isFinite(divisor) || divisor <= 0) return false;
+function isMultipleOf(value: number | bigint, divisor: number): boolean {
+  if (!Number.isFinite(Number(value)) || !Number.isFinite(divisor) || divisor <= 0) return false;
   const [digits, exponent] = decimalOf(value);
   const [divisorDigits, divisorExponent] = decimalOf(divisor);
   const shift = exponent - divisorExponent;
@@ -61,8 +61,8 @@ function isMultipleOf(value: number, divisor: number): boolean {
 }
 
 /** Digits and decimal exponent of a number. */
-function decimalOf(number: number): readonly [bigint, number] {
-  const [digits = "", exponent = "0"] = Math.abs(number).toString().split("e");
+function decimalOf(number: number | bigint): readonly [bigint, number] {
+  const [digits = "", exponent = "0"] = String(number).replace(/^-/, "").split("e");
   const [whole = "", fraction = ""] = digits.split(".");
   return [BigInt(whole + fraction), Number(exponent) - fraction.length];
 }

@@ -68,8 +68,9 @@ class Evaluation implements Checker {
   }
 
   #enter(node: SchemaNode, schema: JsonSchema, given: unknown): Outcome {
+    // A bigint is compared with numbers exactly. Parts without a type get it too.
     const value =
-      typeof given === "string" && takesNumbersAlone(schema) && isLongInteger(given) ? Number(given) : given;
+      typeof given === "string" && takesNumbersAlone(schema) && isLongInteger(given) ? BigInt(given) : given;
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new TooDeep();
     const found = new Findings(this.#readsSeen && isContainer(value));
@@ -84,7 +85,7 @@ class Evaluation implements Checker {
         checkArray(this, node, schema, value as readonly unknown[], found);
         break;
       case "number":
-        checkNumber(this, schema, value as number, found);
+        checkNumber(this, schema, value as number | bigint, found);
         break;
       case "string":
         checkString(this, node, schema, value as string, found);
@@ -105,12 +106,14 @@ class Evaluation implements Checker {
     if (ref) found.take(this.seen(this.check(ref, value)), "$ref", () => "it does not fit");
     const { type: types, const: constant } = schema;
     if (types !== undefined) this.#checkType(types, type, value, found);
-    if (constant !== undefined && !this.identities.areEqual(value, constant))
+    // In a schema such a number is the text of its digits.
+    const written = typeof value === "bigint" ? String(value) : value;
+    if (constant !== undefined && !this.identities.areEqual(written, constant))
       found.add("const", () => `expected ${shown(constant)}`);
     if (!enumeration) return;
-    const isNamed = isContainer(value)
-      ? enumeration.containers.some((one) => this.identities.areEqual(value, one))
-      : enumeration.scalars.has(value);
+    const isNamed = isContainer(written)
+      ? enumeration.containers.some((one) => this.identities.areEqual(written, one))
+      : enumeration.scalars.has(written);
     if (!isNamed) found.add("enum", () => expectedOneOf(schema.enum as readonly unknown[]));
   }
 
@@ -160,12 +163,13 @@ function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   const type = typeof value;
+  if (type === "bigint") return "number";
   if (type === "boolean" || type === "number" || type === "string" || type === "object") return type;
   throw new Error(`Instances of "${type}" type are not supported.`);
 }
 
 function isOfType(wanted: unknown, type: string, value: unknown): boolean {
-  if (wanted === "integer") return type === "number" && (value as number) % 1 === 0;
+  if (wanted === "integer") return type === "number" && (typeof value === "bigint" || (value as number) % 1 === 0);
   return wanted === type || !TYPES.has(wanted);
 }
 

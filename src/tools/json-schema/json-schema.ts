@@ -38,9 +38,11 @@ export function takesNumbersAlone({ type }: Fields): boolean {
   return Array.isArray(type) && !type.includes("string") && (type.includes("integer") || type.includes("number"));
 }
 
-/** Whether a part says that it takes texts. */
-export function takesText({ type, const: only, enum: some }: Fields): boolean {
+/** Whether a part says that it takes texts. Digits among the values of a part that takes numbers alone are no texts. */
+export function takesText(part: Fields): boolean {
+  const { type, const: only, enum: some } = part;
   const values = [only, ...(Array.isArray(some) ? (some as unknown[]) : [])];
+  if (takesNumbersAlone(part)) return false;
   return [type].flat().includes("string") || values.some((value) => typeof value === "string");
 }
 
