@@ -37,8 +37,15 @@ const trace = text.max(256).exactOptional();
 /** Characters that the runtime's `redact` has taken out of the record; missing if nothing was taken out. */
 const redacted = z.int().positive().exactOptional();
 
+/** Names of limits, versions and the like: some dozens. */
+const MAX_NAMES = 64;
+const byName = <Value extends z.ZodType>(value: Value) =>
+  z
+    .record(text, value)
+    .refine((given) => Object.keys(given).length <= MAX_NAMES, `it has more than ${MAX_NAMES} names`);
+
 /** Amounts by their names in a report's `usage`: times and memory. */
-const usage = z.record(text, amount).exactOptional();
+const usage = byName(amount).exactOptional();
 
 /** A call of another execution. */
 export const PARENT_REF = strictObjectSchema({ execution: text, call: text });
@@ -71,9 +78,9 @@ export const HEADER_BASE = strictObjectSchema({
   startedAt: at,
   /** The tools behind the gate. */
   tools,
-  limits: z.record(text, amount),
+  limits: byName(amount),
   /** Versions that affect behaviour: `portcullis`, `node`, `v8`, `protocol`; for a conversation also the provider's `sdk`. */
-  versions: z.record(text, text),
+  versions: byName(text),
   /** The call that started this execution, if one did. */
   parent: PARENT_REF.exactOptional(),
   /** Span in which it began. */
@@ -274,7 +281,7 @@ export const RECORD_SCHEMAS = {
     grant: strictObjectSchema({
       calls: z.int().positive().exactOptional(),
       /** By JSON pointers into the input: what the numbers there may be in all. */
-      sums: z.record(text, amount).exactOptional(),
+      sums: byName(amount).exactOptional(),
       /** Milliseconds since 1970. */
       untilMs: amount.exactOptional(),
     })
@@ -285,11 +292,11 @@ export const RECORD_SCHEMAS = {
       /** Id of the call with whose decision the grant was given. */
       call: text,
       /** What the call takes of each sum. */
-      sums: z.record(text, amount).exactOptional(),
+      sums: byName(amount).exactOptional(),
       /** What is left of the grant after it. */
       left: strictObjectSchema({
         calls: z.int().nonnegative().exactOptional(),
-        sums: z.record(text, amount).exactOptional(),
+        sums: byName(amount).exactOptional(),
         untilMs: amount.exactOptional(),
       }),
     }).exactOptional(),

@@ -2,13 +2,13 @@ import { fieldTexts } from "../../values/json/json-fields.ts";
 import { COMMA, JsonScanner, MORE, newCount } from "../../values/json/json-scanner.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 
-/** A text up to this length is parsed in one step, in UTF-16 code units. */
+/** A text up to this length is parsed in one step, in UTF-16 code units. A longer one may have as many values. */
 const AT_ONCE = 256 * 1024;
 
 /** `JSON.parse` of a row, in parts: a list in it may have a hundred thousand texts. Throws a `SyntaxError`. */
 export function* parseInSteps(text: string): SlicedWork<unknown> {
   const texts = text.length > AT_ONCE ? yield* fieldTexts(text) : undefined;
-  if (!texts) return JSON.parse(text);
+  if (!texts) return yield* parsePart(text);
   const fields: [string, unknown][] = [];
   let parsed = 0;
   for (const [name, field] of texts) {
@@ -17,9 +17,21 @@ export function* parseInSteps(text: string): SlicedWork<unknown> {
       parsed = field.length;
       yield;
     }
-    fields.push([name, field.startsWith("[") ? yield* parseList(field) : JSON.parse(field)]);
+    fields.push([name, field.startsWith("[") ? yield* parseList(field) : yield* parsePart(field)]);
   }
   return Object.fromEntries(fields);
+}
+
+/** What cannot be parsed in steps: a long text, or an object. */
+function* parsePart(text: string): SlicedWork<unknown> {
+  const scanner = new JsonScanner(text);
+  const count = newCount();
+  while (text.length > AT_ONCE && !scanner.isAtEnd) {
+    scanner.pass(count, scanner.at + AT_ONCE);
+    if (count.values > AT_ONCE) throw new SyntaxError("A part of a record has too many values.");
+    yield;
+  }
+  return JSON.parse(text);
 }
 
 /** A list as `JSON.stringify` writes it: about as many of its elements at once as `AT_ONCE` allows. */
@@ -33,7 +45,7 @@ function* parseList(text: string): SlicedWork<unknown[]> {
     for (let mark = MORE; scanner.level > 0 && !(mark === COMMA && scanner.level === 1);) mark = scanner.next();
     const elements = text.slice(from, scanner.end - 1);
     if (elements === "") throw new SyntaxError("A list of a record ends with a comma.");
-    for (const element of JSON.parse(`[${elements}]`) as unknown[]) list.push(element);
+    for (const element of (yield* parsePart(`[${elements}]`)) as unknown[]) list.push(element);
     from = scanner.end;
   }
   if (scanner.end !== text.length || !text.endsWith("]")) throw new SyntaxError("A list of a record has no end.");

@@ -93,6 +93,14 @@ testOfAll("lists of many records are parsed in steps as they are at once, and li
     expect(() => parse(`{"rows":${wrong}}`), wrong.slice(-20)).toThrow(SyntaxError);
 });
 
+test("a row that would be parsed at once is refused for too many values, wherever they are", async () => {
+  const many = JSON.stringify(Object.fromEntries(Array.from({ length: 300_000 }, (_, index) => [index, 1])));
+  for (const row of [many, `{"limits":${many}}`, `{"tools":[${many}]}`, `{"tools":[{"a":[1,${many}]}]}`])
+    await expect((async () => inSteps(parseInSteps(row), () => Promise.resolve()))()).rejects.toThrow(
+      "too many values",
+    );
+});
+
 test.each(['{"a":', '{"a":"', '{"a":[1', '{"a":1}x', '{"a" 1}', '{"a":1,}', '{"a":[1,]}', "{", '{"a":]}'])(
   "a row that is no JSON is refused: %s",
   async (text) => {
