@@ -6,11 +6,11 @@ import { afterComputing } from "./after-computing.ts";
 /** Maximum time for a thread to start, and to load what its jobs need, in milliseconds. */
 const START_MS = 20_000;
 
-export interface JobThreadOptions {
+export interface JobThreadOptions<Request> {
   /** The file that the thread runs, asked for when it starts: a bundle of CommonJS has no addresses of modules. */
   readonly entry: () => URL;
-  /** Maximum processor time of one job, in milliseconds. */
-  readonly jobMs: number;
+  /** Maximum processor time of a job, in milliseconds. */
+  readonly jobMs: (request: Request) => number;
   /** Maximum of the thread's heap, in MiB. */
   readonly heapMebibytes: number;
   /** What the thread does, for the error if it does not start. */
@@ -41,7 +41,7 @@ interface Job<Request, Read> {
 
 /** Does one job at a time, tenants in turn, on a thread that is ended if a job takes too long. */
 export class JobThread<Request, Read> {
-  readonly #options: JobThreadOptions;
+  readonly #options: JobThreadOptions<Request>;
   #thread: Worker | undefined;
   #isReady = false;
   #job: Job<Request, Read> | undefined;
@@ -49,7 +49,7 @@ export class JobThread<Request, Read> {
   /** Waiting jobs by tenant, in the order in which tenants are served. */
   readonly #waiting = new Map<string, Set<Job<Request, Read>>>();
 
-  constructor(options: JobThreadOptions) {
+  constructor(options: JobThreadOptions<Request>) {
     this.#options = options;
   }
 
@@ -165,7 +165,8 @@ export class JobThread<Request, Read> {
 
   #endIfLong(thread: Worker): void {
     this.#stopClock();
-    this.#stopClock = afterComputing(thread, this.#options.jobMs, () => this.#lose(thread));
+    if (!this.#job) return;
+    this.#stopClock = afterComputing(thread, this.#options.jobMs(this.#job.request), () => this.#lose(thread));
   }
 
   #lose(thread: Worker, error?: unknown): void {

@@ -1,8 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { checkJson } from "../values/json/check-json.ts";
+import { exactText } from "../values/json/exact-json.ts";
+import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
 import { JsonScanner, newCount, OPEN_LIST } from "../values/json/json-scanner.ts";
 import type { JsonLook } from "../values/json/json-text.ts";
 import { PLAIN_DEPTH } from "../values/json/plain-data.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
+import { isSameJson } from "../values/json/same-json.ts";
 
 /*
  * What reads untrusted texts: at once if they are short, and on the thread if they are long. Each takes time that is linear
@@ -16,6 +20,9 @@ export interface JsonBounds {
   /** Values in all, the text itself included. */
   readonly values: number;
 }
+
+/** Why a text is not to be parsed. */
+export type JsonFault = keyof JsonBounds | "syntax" | "time";
 
 /** Characters that are measured between two looks at the bounds. */
 const STEP_LENGTH = 64 * 1024;
@@ -67,6 +74,76 @@ function areEqual(pairs: readonly (readonly [string, string])[]): boolean {
   });
 }
 
-export const READERS = { exceeded, fault: checkJson, look, areEqual };
+/** A text with whole numbers as `integerOf` has them, and how it looks if it has more than `parsed` values. */
+interface Exact {
+  readonly text: string;
+  readonly look?: JsonLook;
+}
+
+function exact(text: string, bounds: JsonBounds, parsed: number): Exact | JsonFault {
+  const fault = exceeded(text, bounds);
+  if (fault !== undefined) return fault;
+  const read = { text: exactText(text) };
+  if (text.length <= parsed || exceeded(text, { ...bounds, values: parsed }) === undefined) return read;
+  const seen = look(read.text);
+  return seen ? { ...read, look: seen } : "syntax";
+}
+
+/** A message, which has {} in place of what was cut out of it. */
+interface Cut {
+  readonly rest: string;
+  readonly part?: Exact;
+}
+
+/**
+ * A message of at most `bounds.values` values beside those of the field at `path`, which may have `cutValues`. The field of a
+ * message with more in all is cut out.
+ */
+function cut(text: string, path: readonly string[], bounds: JsonBounds, cutValues: number): Cut | JsonFault {
+  const fault = exceeded(text, { ...bounds, values: bounds.values + cutValues });
+  if (fault !== undefined) return fault;
+  if (exceeded(text, bounds) === undefined) return { rest: exactText(text) };
+  const made = without(text, path);
+  if (made === undefined) return "values";
+  const restFault = exceeded(made.rest, bounds);
+  const part = exact(made.part, { ...bounds, values: cutValues }, 0);
+  return restFault ?? (typeof part === "string" ? part : { rest: exactText(made.rest), part });
+}
+
+function without(text: string, [name = "", ...path]: readonly string[]): { rest: string; part: string } | undefined {
+  const fields = wholly(fieldTexts(text.trim()));
+  const field = fields?.get(name);
+  if (fields === undefined || field === undefined) return undefined;
+  const inner = path.length === 0 ? { rest: "{}", part: field.trim() } : without(field, path);
+  if (inner === undefined) return undefined;
+  const written = Array.from(fields, ([one, its]) => `${JSON.stringify(one)}:${one === name ? inner.rest : its}`);
+  return { rest: `{${written.join(",")}}`, part: inner.part };
+}
+
+/** Whether each text of some blocks is the JSON of a structure, or of one of its fields, or they are that of a field's elements. */
+function repeats(whole: string, blocks: readonly string[]): boolean {
+  const [structure = "", ...texts] = [whole, ...blocks].map(exactText);
+  const fields = [...(wholly(fieldTexts(structure))?.values() ?? [])];
+  if (texts.every((text) => [structure, ...fields].some((one) => says(one, text)))) return true;
+  return fields.some((field) => {
+    const entries = wholly(entryTexts(field.trim(), texts.length + 1)) ?? [];
+    return entries.length === texts.length && entries.every((entry, index) => says(entry, texts[index] ?? ""));
+  });
+}
+
+/** Whether a text is JSON, or what it is the string of. */
+function says(json: string, text: string): boolean {
+  return isSameJson(json, text) || (/^\s*"/.test(json) && isSameJson(json, JSON.stringify(text)));
+}
+
+/** Work that releases the host's thread is done at once on this one. */
+function wholly<Value>(work: SlicedWork<Value>): Value {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+export const READERS = { exceeded, fault: checkJson, look, areEqual, exact, cut, repeats };
 
 export type Readers = typeof READERS;

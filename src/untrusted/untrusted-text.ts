@@ -1,8 +1,9 @@
 import { memoryOf, type Share } from "../values/held-bytes.ts";
 import { JsonText } from "../values/json/json-text.ts";
 import { JobThread, type Reader, type Settled } from "./job-thread.ts";
-import type { JsonBounds, Readers } from "./readers.ts";
-import { READERS } from "./readers.ts";
+import { type JsonBounds, type JsonFault, type Readers, READERS } from "./readers.ts";
+
+export type { JsonFault } from "./readers.ts";
 
 declare const unread: unique symbol;
 
@@ -39,11 +40,14 @@ export const readerFor = (tenant: string): TextReader => ({ tenant, hold: () => 
 /** UTF-16 units of what is read at once: some two milliseconds of the thread. */
 export const AT_ONCE = 64 * 1024;
 
+/** Values that are made on this thread: they take some 20 ms at most. */
+export const PARSED_VALUES = 65_536;
+
 /** Reads larger texts. A text of 4 MiB takes 0.2 s, and three times its memory at most. */
-const thread = new JobThread<unknown, unknown>({
+const thread = new JobThread<{ readonly length: number }, unknown>({
   entry: () => new URL("./thread/thread.js", import.meta.url),
-  jobMs: 2000,
-  heapMebibytes: 256,
+  jobMs: ({ length }) => 2000 + length / 10_000,
+  heapMebibytes: 512,
   purpose: "reads large texts",
 });
 
@@ -61,7 +65,9 @@ function read<Name extends keyof Readers>(
   if (length <= AT_ONCE) return (READERS[name] as unknown as (...asked: Asked<Name>) => Read<Name>)(...asked);
   const bytes = texts.reduce((sum, text) => sum + memoryOf(text), 0);
   const release = reader.hold(bytes);
-  return (thread.do({ name, asked }, reader) as Promise<Settled<Read<Name>>>).finally(release);
+  return (
+    thread.do({ name, asked, length } as { readonly length: number }, reader) as Promise<Settled<Read<Name>>>
+  ).finally(release);
 }
 
 type Promisable<Value> = Value | Promise<Value>;
@@ -69,10 +75,15 @@ type Promisable<Value> = Value | Promise<Value>;
 /** The value of a text, or why it has none: it exceeds a bound, takes too long to be measured, or is no JSON. */
 export type ReadJson =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly fault: JsonFault | "syntax" };
+  | { readonly ok: false; readonly fault: JsonFault };
 
-/** Why a text that may be JSON is not to be parsed. */
-export type JsonFault = keyof JsonBounds | "time";
+function parsed(text: string): ReadJson {
+  try {
+    return { ok: true, value: JSON.parse(text) as unknown };
+  } catch {
+    return { ok: false, fault: "syntax" };
+  }
+}
 
 /** Measures a text that others parse, a provider's SDK: undefined if it is within the bounds. */
 export function jsonFault(
@@ -88,14 +99,8 @@ export function jsonFault(
 
 /** The value of JSON, made on this thread once its depth and its values are known. */
 export function readJson(text: UntrustedText, bounds: JsonBounds, reader: TextReader): Promisable<ReadJson> {
-  const made = (fault: JsonFault | undefined): ReadJson => {
-    if (fault !== undefined) return { ok: false, fault };
-    try {
-      return { ok: true, value: JSON.parse(opened(text)) as unknown };
-    } catch {
-      return { ok: false, fault: "syntax" };
-    }
-  };
+  const made = (fault: JsonFault | undefined): ReadJson =>
+    fault === undefined ? parsed(opened(text)) : { ok: false, fault };
   const fault = jsonFault(text, bounds, reader);
   return fault instanceof Promise ? fault.then(made) : made(fault);
 }
@@ -111,6 +116,53 @@ export async function readPlainJson(text: UntrustedText, reader: TextReader): Pr
 export async function plainFault(text: UntrustedText, reader: TextReader): Promise<string | undefined> {
   const fault = await read("fault", [opened(text)], [opened(text)], reader);
   return fault === "given_up" ? "it takes too long to read" : fault;
+}
+
+/** A message that is parsed elsewhere: without the field at `path` if it has more values than `bounds` allow. */
+export interface ReadMessage {
+  readonly rest: string;
+  /** The field. */
+  readonly part?: JsonText | undefined;
+}
+
+/**
+ * Reads a message with whole numbers as `integerOf` has them. It may have `bounds.values` values, and `cutValues` in the
+ * field at `path`.
+ */
+export async function readMessage(
+  text: UntrustedText,
+  {
+    path,
+    bounds,
+    cutValues,
+  }: { readonly path: readonly string[]; readonly bounds: JsonBounds; readonly cutValues: number },
+  reader: TextReader,
+): Promise<ReadMessage | JsonFault> {
+  const message = await read("cut", [opened(text)], [opened(text), path, bounds, cutValues], reader);
+  if (typeof message === "string") return message === "given_up" ? "time" : message;
+  const { rest, part } = message;
+  return { rest, part: part?.look && new JsonText(part.text, part.look) };
+}
+
+/** Whether each text is the JSON of a structure, of one of its fields, or of an element of one. */
+export async function repeats(
+  structure: JsonText,
+  texts: readonly UntrustedText[],
+  reader: TextReader,
+): Promise<boolean> {
+  const others = texts.map(opened);
+  return (await read("repeats", [structure.text, ...others], [structure.text, others], reader)) === true;
+}
+
+/**
+ * The value of JSON with whole numbers as `integerOf` has them. Of more than `PARSED_VALUES` it is the text, which was checked,
+ * and no value.
+ */
+export async function readExact(text: UntrustedText, bounds: JsonBounds, reader: TextReader): Promise<ReadJson> {
+  const source = opened(text);
+  const exact = await read("exact", [source], [source, bounds, PARSED_VALUES], reader);
+  if (typeof exact === "string") return { ok: false, fault: exact === "given_up" ? "time" : exact };
+  return exact.look ? { ok: true, value: new JsonText(exact.text, exact.look) } : parsed(exact.text);
 }
 
 /** Whether the texts of each pair are the same, or JSON of the same value. */

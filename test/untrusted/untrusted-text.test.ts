@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as room from "../../src/untrusted/untrusted-text.ts";
 import {
@@ -18,6 +19,11 @@ const READERS = {
   jsonFault: (text: string, by: TextReader) => room.jsonFault(untrusted(text), BOUNDS, by),
   plainFault: (text: string, by: TextReader) => room.plainFault(untrusted(text), by),
   readPlainJson: (text: string, by: TextReader) => readPlainJson(untrusted(text), by),
+  readExact: (text: string, by: TextReader) => room.readExact(untrusted(text), BOUNDS, by),
+  readMessage: (text: string, by: TextReader) =>
+    room.readMessage(untrusted(text), { path: ["a"], bounds: BOUNDS, cutValues: HUGE }, by),
+  repeats: async (text: string, by: TextReader) =>
+    room.repeats((await readPlainJson(untrusted('[{"a":[1]}]'), by)) as never, [untrusted(text)], by),
   areSame: (text: string, by: TextReader) => areSame([[untrusted(text), untrusted(` ${text}`)]], by),
   passOn: (text: string) => room.passOn(untrusted(text)),
   bytesOf: (text: string) => room.bytesOf(untrusted(text)),
@@ -25,7 +31,9 @@ const READERS = {
 };
 
 test("each reader of the room is tried below", () => {
-  const readers = Object.keys(room).filter((name) => !["untrusted", "AT_ONCE", "readerOf", "readerFor"].includes(name));
+  const readers = Object.keys(room).filter(
+    (name) => !["untrusted", "AT_ONCE", "PARSED_VALUES", "readerOf", "readerFor"].includes(name),
+  );
   expect(Object.keys(READERS).toSorted()).toEqual(readers.toSorted());
 });
 
@@ -116,5 +124,50 @@ test("texts are the same if they are JSON of the same value, whichever way it is
     expect(await same(`${long}{"a":1}`, '{"a":2}')).toBe(false);
     expect(await same(`${long}{`, "{")).toBe(long === "");
     expect(await same(`${long}[1, 2]`, "[1,")).toBe(false);
+  }
+});
+
+test("blocks repeat a structure if they are its JSON, its fields' or the elements' of one, in any writing of it", async () => {
+  const escaped = (text: string) =>
+    text.replaceAll(/[a-z](?=[^"]*"(?:[^"]*"[^"]*")*[^"]*$)/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`);
+  const value = fc.jsonValue().filter((one) => !JSON.stringify(one).includes("__proto__"));
+  await fc.assert(
+    fc.asyncProperty(fc.array(value, { minLength: 1 }), value, fc.nat(3), async (values, one, blanks) => {
+      const structure = (await readPlainJson(untrusted(JSON.stringify({ values, one })), reader())) as never;
+      const repeats = (...texts: unknown[]) =>
+        room.repeats(
+          structure,
+          texts.map((text) => untrusted(escaped(JSON.stringify(text, null, blanks)))),
+          reader(),
+        );
+      const others = [
+        await repeats({ values, one }),
+        await repeats(one),
+        await repeats(...values),
+        await repeats(values),
+      ];
+      expect(others).toEqual([true, true, true, true]);
+      expect(await repeats({ values, one, more: 1 })).toBe(false);
+      expect(await repeats(...values, "an element more")).toBe(false);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test("a message of more values is read without the field that may have them, and is refused if that has none of them", async () => {
+  const read = (text: string, cutValues: number) =>
+    room.readMessage(untrusted(text), { path: ["a", "b"], bounds: { depth: 9, values: 10 }, cutValues }, reader());
+  const many = JSON.stringify(Array.from({ length: 20 }, () => 12345678901));
+  for (const long of ["", " ".repeat(AT_ONCE)]) {
+    expect(await read(`${long}{"a":{"b":[12345678901234567]}}`, 0)).toEqual({
+      rest: `${long}{"a":{"b":["12345678901234567"]}}`,
+    });
+    expect(await read(`${long}{"id": 1,"a":{"b":${many},"c":2}}`, 40)).toEqual({
+      rest: '{"id": 1,"a":{"b":{},"c":2}}',
+      part: expect.objectContaining({ text: many, type: "array of 20" }),
+    });
+    expect(await read(`${long}{"a":{"b":${many}}}`, 9)).toBe("values");
+    expect(await read(`${long}{"a":{"c":${many}}}`, 40)).toBe("values");
+    expect(await read(`${long}{"a":{"b":[${"1,".repeat(20)}x]}}`, 40)).toBe("syntax");
   }
 });

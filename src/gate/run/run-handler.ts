@@ -6,6 +6,7 @@ import type { CallContext } from "../../tools/tool.ts";
 import type { Failure } from "../answer.ts";
 import type { Failed, Handled } from "./handled.ts";
 import { OVER } from "../call-end.ts";
+import { handlerOf, valueOf } from "../../tools/text-results.ts";
 import { isThenable } from "./foreign-promise.ts";
 import type { OpenCall } from "../open-call.ts";
 import { readerOf, readPlainJson, untrusted } from "../../untrusted/untrusted-text.ts";
@@ -43,7 +44,7 @@ export function runHandler(
   if (call.isOver) return timedOut(call);
   call.handling.started = true;
   try {
-    const returned = handler(input, context);
+    const returned = handlerOf(handler)(input, context);
     return isThenable(returned) ? withinTime(call, returned, context, allowedMs) : new Returned(returned);
   } catch (error) {
     return failed(thrownFailure(call, error, context), reasonOf(error));
@@ -166,7 +167,7 @@ async function validatedText(
     return handledText(call, returned, returnedText, limits);
   let validated: Validated;
   try {
-    validated = await share.lane.run(() => validate(output, returned));
+    validated = await share.lane.run(() => validate(output, valueOf(returned)));
   } catch (error) {
     return failed(sentences.outputInvalid(name), error);
   }

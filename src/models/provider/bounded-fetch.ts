@@ -136,5 +136,6 @@ async function checkText(what: string, { buffer, byteOffset, byteLength }: Uint8
 const FAULTS = {
   depth: `is nested more than ${BOUNDS.depth} levels deep`,
   values: `holds more than ${BOUNDS.values} values`,
+  syntax: "is not JSON",
   time: "takes too long to read",
 };

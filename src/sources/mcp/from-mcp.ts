@@ -20,6 +20,7 @@ import { SourceTools } from "./pinned-tools.ts";
 import type { McpPolicies, ServerTool, UnassignedTool } from "./make-tools.ts";
 import { ConnectionLost, MalformedMessage, type Message, MessageTooLarge } from "./wire/wire.ts";
 import { isFields } from "../../values/fields.ts";
+import { tooManyValues } from "../../values/json/serialise-result.ts";
 import { untilAborted } from "../../values/until-aborted.ts";
 
 /** How often, and within how many milliseconds, a server may be connected to again. */
@@ -239,9 +240,20 @@ export class McpSource implements AsyncDisposable {
    */
   async #call(tool: ServerTool, name: string, input: unknown, context: CallContext): Promise<unknown> {
     const { listed, headers, declared, sent, method } = tool;
-    const { effect, signal, resultBytes, ask, execution, callId, caller, isNamed, idempotencyKey } = context;
+    const { effect, signal, resultBytes, resultValues, ask, execution, callId, caller, isNamed, idempotencyKey } =
+      context;
     const { original } = listed;
-    const called = { name, original, source: this.name, declared, input, caller, isNamed, idempotencyKey };
+    const called = {
+      name,
+      original,
+      source: this.name,
+      declared,
+      input,
+      caller,
+      isNamed,
+      idempotencyKey,
+      resultValues,
+    };
     const request = method.request({ ...called, input: sent(input) });
     const dialogue = new Dialogue(ask, () => declined(name, effect));
     let isAsked = false;
@@ -253,11 +265,12 @@ export class McpSource implements AsyncDisposable {
         const result = await session.call(request, {
           signal,
           resultBytes,
+          resultValues,
           headers: session.readsHeaders ? headersOf(headers, input) : {},
           onProgress: this.#server.onProgress && ((progress) => this.#tellProgress(name, execution, callId, progress)),
           dialogue,
         });
-        return method.value(result, called, this.#text);
+        return await method.value(result, called, this.#text);
       } catch (error) {
         signal.throwIfAborted();
         this.#closing.signal.throwIfAborted();
@@ -268,6 +281,7 @@ export class McpSource implements AsyncDisposable {
           await this.#accessGiven(name, signal);
           continue;
         }
+        if (error instanceof MessageTooLarge && error.of === "values") throw tooManyValues();
         if (error instanceof MessageTooLarge)
           throw new PortcullisError("result_too_large", `The result of ${name} has more than ${resultBytes} bytes.`, {
             cause: error,

@@ -1,6 +1,7 @@
 import { monotonic, nextTurn } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { defineTool, refuseUnnamedFields, runsAt } from "../../tools/define-tool.ts";
+import { givingText } from "../../tools/text-results.ts";
 import { withWholeNumbers } from "../../tools/whole-numbers.ts";
 import { PatternStates } from "../../tools/json-schema/compile-schema.ts";
 import { lazySchema, reasonOf, type Schema, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
@@ -199,7 +200,11 @@ function toolOf(
     const served = { listed, headers: paramHeaders(inputSchema), declared: output !== undefined, sent, method };
     const tool = defineTool({
       timeoutMs,
-      ...withResult(policy, output, (input, context) => call(served, name, input, sourceContext(policy, context))),
+      ...withResult(
+        policy,
+        output,
+        givingText((input, context) => call(served, name, input, sourceContext(policy, context))),
+      ),
       ...(method === readingResource && { effect: "read" }),
       source,
       name,

@@ -13,7 +13,7 @@ export interface ServerRequest {
 }
 
 /** A call, as a method reads it. */
-export interface ServerCall extends Pick<CallContext, "caller" | "isNamed" | "idempotencyKey"> {
+export interface ServerCall extends Pick<CallContext, "caller" | "isNamed" | "idempotencyKey" | "resultValues"> {
   /** The tool's name here, and at the server. */
   readonly name: string;
   readonly original: string;

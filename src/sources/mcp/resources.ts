@@ -85,7 +85,7 @@ export const readingResource: ProtocolMethod = {
 export function namingResources(calls: ProtocolMethod): ProtocolMethod {
   return {
     ...calls,
-    value: (result, call, text) => naming(calls.value(result, call, text), resourcesOf(result)),
+    value: async (result, call, text) => naming(await calls.value(result, call, text), resourcesOf(result)),
   };
 }
 

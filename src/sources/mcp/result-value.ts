@@ -5,15 +5,21 @@ import { content as withParts, failedContent, MAX_PARTS, type PartInput } from "
 import type { Caller } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
 import { exactJson } from "../../values/json/exact-json.ts";
-import { jsonTextOf } from "../../values/json/json-text.ts";
+import { JsonText, jsonTextOf } from "../../values/json/json-text.ts";
+import { measure } from "../../values/json/plain-data.ts";
+import { tooManyValues } from "../../values/json/serialise-result.ts";
+import { MAX_DEPTH } from "../../values/json/weigh.ts";
+import { readerFor, readExact, repeats as isRepeated, untrusted } from "../../untrusted/untrusted-text.ts";
 
 /** Levels of a list of blocks, or of resources. */
 export const BLOCK_LEVELS = 4;
 
 /** Who reads a result, and whether its tool says what structured content it gives. */
 export interface ResultReader {
+  readonly source?: string;
   readonly caller?: Caller;
   readonly declared?: boolean;
+  readonly resultValues?: number;
 }
 
 /**
@@ -22,11 +28,12 @@ export interface ResultReader {
  * `{ content }`, without what servers tell clients about blocks. Throws `tool_failed` with the server's text if the tool
  * failed, and a `MalformedMessage` for a message that is no result.
  */
-export function resultValue(
+export async function resultValue(
   { content: given = [], structuredContent, isError }: Message,
   text: ServerText,
-  { caller = "programmatic", declared = false }: ResultReader = {},
-): unknown {
+  reader: ResultReader = {},
+): Promise<unknown> {
+  const { caller = "programmatic", declared = false } = reader;
   const content = withoutNulls(given, BLOCK_LEVELS);
   if (!Array.isArray(content) || !content.every(isBlock))
     throw new MalformedMessage("The result has content that is no list of blocks.");
@@ -37,15 +44,16 @@ export function resultValue(
   const hidesBytes = caller === "direct" || isError === true;
   const shown = hidesBytes ? content.map(shownToModel) : content.map((block) => ({ block, part: undefined }));
   const parts = shown.flatMap(({ part }) => part ?? []).slice(0, MAX_PARTS);
-  const isAlone = isError === true || declared || structuredContent === undefined || repeats(shown, structuredContent);
-  const value = valueOf(shown, structuredContent, isAlone);
+  const isStructured = structuredContent !== undefined;
+  const isAlone = isStructured && (isError === true || declared || (await repeats(shown, structuredContent, reader)));
+  const value = isAlone ? structuredContent : await valueOf(shown, structuredContent, reader);
   if (isError === true) return failureWith(value, parts, sentenceOf(content, structuredContent, text, caller), text);
   return parts.length === 0 ? value : withParts({ value, parts });
 }
 
 /** A failure with all that the server gave. It may repeat what it was given, so its texts are quoted. */
 function failureWith(value: unknown, parts: readonly PartInput[], sentence: string | undefined, text: ServerText) {
-  const quoted = text.quoteWithin(value);
+  const quoted = value instanceof JsonText ? undefined : text.quoteWithin(value);
   if (quoted !== undefined) return failedContent(quoted, parts, sentence);
   const said = sentence ?? "The tool failed.";
   throw new PortcullisError("tool_failed", `${said}\nIts server gave more with this failure than is read of one.`);
@@ -65,40 +73,56 @@ function sentenceOf(
 }
 
 /** Whether blocks say no more than structured content: they are its JSON, or that of fields and elements. Parts are read beside it. */
-function repeats(shown: readonly Shown[], structured: unknown): boolean {
+async function repeats(shown: readonly Shown[], structured: unknown, { source }: ResultReader): Promise<boolean> {
   const beside = shown.filter(
     ({ block, part }) => !part && !(block.type === "text" && String(block.text).trim() === ""),
   );
   if (beside.length === 0) return true;
+  if (beside.some(({ block }) => block.type !== "text")) return false;
+  const texts = beside.map(({ block }) => String(block.text));
+  if (structured instanceof JsonText) return isRepeated(structured, texts.map(untrusted), readerOf(source));
   const fields: readonly unknown[] = isFields(structured) ? Object.values(structured) : [];
   const said = new Set([structured, ...fields, ...fields.flat()].map(jsonTextOf));
-  return beside.every(
-    ({ block: { type, text } }) => type === "text" && (said.has(jsonOf(text)) || said.has(jsonTextOf(text))),
-  );
+  return texts.every((text) => said.has(jsonOf(text)) || said.has(jsonTextOf(text)));
 }
 
-function valueOf(shown: readonly Shown[], structuredContent: unknown, isAlone: boolean): unknown {
-  if (structuredContent !== undefined && isAlone) return structuredContent;
+/** What blocks are beside structured content, or without any. */
+async function valueOf(shown: readonly Shown[], structured: unknown, reader: ResultReader): Promise<unknown> {
   const content = shown.map(({ block }) => withoutNotes(block));
-  if (structuredContent !== undefined) return { structuredContent, content };
+  if (structured instanceof JsonText) return withContent(structured, content);
+  if (structured !== undefined) return { structuredContent: structured, content };
   const [only] = content;
   if (content.length > 1 || only?.type !== "text") return { content };
-  return (/^\s*[{[]/.test(String(only.text)) ? valueIn(only.text) : undefined) ?? only.text;
+  return (/^\s*[{[]/.test(String(only.text)) ? await structureIn(String(only.text), reader) : undefined) ?? only.text;
+}
+
+function withContent(structured: JsonText, content: readonly Message[]): JsonText {
+  const text = `{"structuredContent":${structured.text},"content":${JSON.stringify(content)}}`;
+  return new JsonText(text, {
+    values: structured.values + measure(JSON.stringify(content)).values + 1,
+    type: "object",
+  });
 }
 
 /** The JSON of a text, as this process writes it; undefined for any other text. */
 function jsonOf(text: unknown): string | undefined {
-  return jsonTextOf(valueIn(text));
-}
-
-/** The value of a text that is JSON; undefined for any other. */
-function valueIn(text: unknown): unknown {
   try {
-    return exactJson(String(text));
+    return jsonTextOf(exactJson(String(text)));
   } catch {
     return undefined;
   }
 }
+
+/** The object or list that a text is the JSON of; undefined for any other text. */
+async function structureIn(text: string, { source, resultValues: values }: ResultReader): Promise<unknown> {
+  const bounds = { depth: MAX_DEPTH, values: values ?? Number.POSITIVE_INFINITY };
+  const read = await readExact(untrusted(text), bounds, readerOf(source));
+  if (read.ok) return read.value;
+  if (read.fault === "values") throw tooManyValues();
+  return undefined;
+}
+
+const readerOf = (source = "") => readerFor(`source ${source}`);
 
 export interface Shown {
   readonly block: Block;

@@ -18,7 +18,7 @@ import { weigh } from "../../values/json/weigh.ts";
 const LIST = {
   pages: 100,
   tools: 10_000,
-  pageBytes: 16 * 1024 * 1024,
+  page: { bytes: 16 * 1024 * 1024, values: 1_000_000 },
   megabytes: 32,
 } as const;
 /** A result may hold a value twice, as data and as text in which quotes are escaped. */
@@ -28,6 +28,7 @@ const ENVELOPE_BYTES = 64 * 1024;
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly resultBytes: number;
+  readonly resultValues: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly onProgress: ((progress: Message) => void) | undefined;
   /** What the server asks during the call. */
@@ -162,7 +163,7 @@ export class Session {
         ttlMs,
       } = await this.#request("tools/list", cursor === undefined ? {} : { cursor }, {
         signal,
-        maxBytes: LIST.pageBytes,
+        limits: LIST.page,
         envelope: this.#envelope,
       });
       // Older versions of the protocol know no such field.
@@ -194,14 +195,14 @@ export class Session {
    * error by which the dialogue has ended.
    */
   async call({ method, params: asked }: ServerRequest, options: CallOptions): Promise<Message> {
-    const { resultBytes, headers, onProgress, dialogue } = options;
+    const { resultBytes, resultValues, headers, onProgress, dialogue } = options;
     const { ask } = dialogue;
     const signal = AbortSignal.any([options.signal, dialogue.ended]);
     let params = asked;
     for (;;) {
       const result = await this.#request(method, params, {
         signal,
-        maxBytes: COPIES * resultBytes + ENVELOPE_BYTES,
+        limits: { bytes: COPIES * resultBytes + ENVELOPE_BYTES, structuredValues: resultValues },
         headers,
         ask,
         ...(onProgress ? { onProgress } : {}),
@@ -233,7 +234,7 @@ export class Session {
     if (!this.#channel.hasSession) return false;
     if (!this.isOpen) return true;
     try {
-      await this.#channel.request("ping", {}, { signal, maxBytes: ENVELOPE_BYTES, envelope: undefined });
+      await this.#channel.request("ping", {}, { signal, limits: {}, envelope: undefined });
       return false;
     } catch (error) {
       signal.throwIfAborted();

@@ -16,6 +16,7 @@ import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
 import { leftOut as leftOutPart, nameClashes, uncheckedPart } from "../name-clashes.ts";
+import { givingText } from "../../tools/text-results.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
 import { isFields, textOf } from "../../values/fields.ts";
@@ -232,7 +233,7 @@ class SourceMaker {
     const { schema: output, accept } = toolOutput(this.#schemas.output, answers, this.#checkResults);
     const form = parts.body?.form;
     const [sender, styles] = [this.#sender, this.#styles];
-    const shaped = withResult(policy, output, (fields, context) =>
+    const run = givingText((fields, context) =>
       send(
         sender,
         {
@@ -249,7 +250,7 @@ class SourceMaker {
       ),
     );
     const tool: Tool = defineTool({
-      ...shaped,
+      ...withResult(policy, output, run),
       effect: policy.effect ?? effectOf(method),
       source: sender.source,
       name,

@@ -5,9 +5,9 @@ import { ByteList } from "../../values/byte-list.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import { type Content, content, isMediaType } from "../../tools/content.ts";
 import type { CallContext, Effect } from "../../tools/tool.ts";
-import { exactJson } from "../../values/json/exact-json.ts";
-import { measure } from "../../values/json/plain-data.ts";
-import { TOO_MANY_VALUES } from "../../values/json/serialise-result.ts";
+import { tooManyValues } from "../../values/json/serialise-result.ts";
+import { MAX_DEPTH } from "../../values/json/weigh.ts";
+import { readerFor, readExact, untrusted } from "../../untrusted/untrusted-text.ts";
 import { type BodyForm, formOf } from "./operations.ts";
 import { basePath, type RequestParts } from "./request.ts";
 import { KeptSecrets } from "../kept-secrets.ts";
@@ -180,18 +180,12 @@ async function readAnswer(
   }
   const text = secrets.takenFrom(saidIn(bytes, mediaType, form));
   if (form !== "json") return text;
-  if (measure(text).values > resultValues)
-    throw new PortcullisError("result_too_large", `The answer holds more than ${resultValues} values.`, {
-      cause: TOO_MANY_VALUES,
-    });
-  try {
-    return exactJson(text);
-  } catch (cause) {
-    if (mediaType === null) return text;
-    throw new PortcullisError("source_unavailable", `${sender.source} answered with JSON that cannot be read.`, {
-      cause,
-    });
-  }
+  const bounds = { depth: MAX_DEPTH, values: resultValues };
+  const read = await readExact(untrusted(text), bounds, readerFor(`source ${sender.source}`));
+  if (read.ok) return read.value;
+  if (read.fault === "values") throw tooManyValues();
+  if (mediaType === null && read.fault === "syntax") return text;
+  throw new PortcullisError("source_unavailable", `${sender.source} answered with JSON that cannot be read.`);
 }
 
 /** Bytes for a model: as an image or a file beside their type and size. */

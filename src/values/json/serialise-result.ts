@@ -1,3 +1,4 @@
+import { PortcullisError } from "../../errors.ts";
 import { type HeldOverdraft, memoryOf, type Share } from "../held-bytes.ts";
 import { isNumbers, isUnusual, iteratorRoom, jsonForm, stringifyUnusual } from "./json-form.ts";
 import { JsonText } from "./json-text.ts";
@@ -31,6 +32,10 @@ export interface ResultLimits {
 /** Cause of a `result_too_large` that a handler throws: the result holds too many values, not too many bytes. */
 export const TOO_MANY_VALUES = new Error("The result holds more than `resultValues` values.");
 
+export function tooManyValues(): PortcullisError {
+  return new PortcullisError("result_too_large", TOO_MANY_VALUES.message, { cause: TOO_MANY_VALUES });
+}
+
 /** The last large result of each tenant. A tenant's large results are serialised one at a time, because each may take the maximum memory. */
 const lastLargeResults = new Map<string, Promise<unknown>>();
 
@@ -39,7 +44,7 @@ const lastLargeResults = new Map<string, Promise<unknown>>();
  * objects and arrays, a bigint a number or its digits. A function, symbol, number that is not finite, invalid date, Error
  * or another object that JSON would leave out, empty or make null is `not_json`. A large result is serialised in parts that
  * yield the host's thread in between, and abandoned as soon as it exceeds `resultBytes` or `resultValues`. Each part is weighed, and its
- * values are counted, before it is serialised. The text is given to `use`, which costs no further promise.
+ * values are counted, before it is serialised. A checked text is the value's. The text is given to `use`, which costs no further promise.
  */
 export function serialiseResult<Used = ResultText>(
   value: unknown,
@@ -47,9 +52,16 @@ export function serialiseResult<Used = ResultText>(
   share: Share,
   use: (text: ResultText) => Used = (text: unknown) => text as Used,
 ): Used | Promise<Used> {
+  if (value instanceof JsonText) return use(checkedText(value, limits));
   const withShort = (made: ResultText | undefined) => (made ? use(made) : longText(value, limits, share).then(use));
   const made = share.lane.run(() => shortText(value, limits));
   return made instanceof Promise ? made.then(withShort) : withShort(made);
+}
+
+function checkedText({ text, values }: JsonText, { resultBytes, resultValues }: ResultLimits): ResultText {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > resultBytes) return { type: "too_large", bytes };
+  return values > resultValues ? { type: "too_many", values } : { type: "text", text, bytes, values };
 }
 
 /** Undefined if the value must be serialised in parts. */

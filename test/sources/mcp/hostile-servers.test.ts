@@ -262,6 +262,21 @@ test.each(someOf(["long-line", "long-line-late-id"], 1))(
   },
 );
 
+test.each([
+  ["over its streams", () => rawServer("rows")],
+  ["over HTTP", () => servedRaw("rows")],
+])("a result of many values is what a small one is, and fails alone beyond `resultValues`: %s", async (_, server) => {
+  await using source = await fromMcp(await server(), READ);
+  const program = `const read = async (text) => {
+      const { result, ...others } = await tools.raw.echo({ text });
+      return [result.length, result.at(-2), result.at(-1), others];
+    };
+    return [await read("2"), await read("60000"), await read("150000").catch(({ code }) => code), await read("3")]`;
+  const { outcome } = await run(source.tools, program, { limits: { resultValues: 300_000 } });
+  const rowsOf = (length: number) => [length, { id: "12345678901234567", name: "é" }, { id: 1, name: "é" }, {}];
+  expect(outcome).toMatchObject({ value: [rowsOf(2), rowsOf(60_000), "result_too_large", rowsOf(3)] });
+});
+
 testOfAll("a result over ten megabytes passes where resultBytes allows it", async () => {
   await using source = await fromMcp(await servedRaw("large"), READ);
   const { outcome } = await run(source.tools, 'return (await tools.raw.echo({ text: "24000000" })).length');

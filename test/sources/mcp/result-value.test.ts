@@ -5,12 +5,12 @@ import { Content } from "../../../src/tools/content.ts";
 
 const said = { type: "text", text: "a chart" };
 
-test("a failure repeats no credential that the server was given, and more than is read is said", () => {
+test("a failure repeats no credential that the server was given, and more than is read is said", async () => {
   const failed = (result: object, secrets: readonly string[] = []) =>
     resultValue({ isError: true, ...result }, new ServerText(secrets), { caller: "direct" });
-  const value = failed({ structuredContent: { headers: ["Bearer s3cret-token"] } }, ["Bearer s3cret-token"]);
+  const value = await failed({ structuredContent: { headers: ["Bearer s3cret-token"] } }, ["Bearer s3cret-token"]);
   expect(JSON.stringify(Content.is(value) && value.value)).not.toContain("s3cret");
-  expect(() => failed({ content: [said], structuredContent: { x: "y".repeat(300_000) } })).toThrow(
+  await expect(failed({ content: [said], structuredContent: { x: "y".repeat(300_000) } })).rejects.toThrow(
     /^a chart\nIts server gave more with this failure than is read of one\.$/,
   );
 });
@@ -62,16 +62,18 @@ test.each<[string, object, unknown]>([
     },
     { content: [image, { type: "resource", resource: { uri: "a:b", text: "a" } }] },
   ],
-])("%s: %j", (_, result, value) => {
-  expect(resultValue({ ...result }, new ServerText([]))).toEqual(value);
+])("%s: %j", async (_, result, value) => {
+  expect(await resultValue({ ...result }, new ServerText([]))).toEqual(value);
 });
 
-test("a tool that declares what it gives gives that", () => {
+test("a tool that declares what it gives gives that", async () => {
   const result = { content: text("Read two lines."), structuredContent: file };
-  expect(resultValue(result, new ServerText([]), { declared: true })).toEqual(file);
+  expect(await resultValue(result, new ServerText([]), { declared: true })).toEqual(file);
 });
 
-test("a model that calls directly gets an image beside the structure, and not in a text", () => {
-  const value = resultValue({ content: [image], structuredContent: file }, new ServerText([]), { caller: "direct" });
+test("a model that calls directly gets an image beside the structure, and not in a text", async () => {
+  const value = await resultValue({ content: [image], structuredContent: file }, new ServerText([]), {
+    caller: "direct",
+  });
   expect(Content.is(value) && [value.value, value.parts.length]).toEqual([file, 1]);
 });

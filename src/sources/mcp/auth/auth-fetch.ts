@@ -40,8 +40,7 @@ async function wholeAnswer(response: Response, url: URL): Promise<Response> {
   const read = new ByteList();
   for await (const chunk of response.body ?? []) {
     read.add(chunk);
-    if (read.bytes > ANSWER_BYTES)
-      throw new MessageTooLarge(`An answer about access to the server has more than ${ANSWER_BYTES} bytes.`);
+    if (read.bytes > ANSWER_BYTES) throw new MessageTooLarge(ANSWER_BYTES, "bytes");
   }
   const { status, statusText, headers } = response;
   const hasBody = status !== 204 && status !== 205 && status !== 304;

@@ -1,11 +1,20 @@
 import { setMaxListeners } from "node:events";
 import type { Transport, TransportSendOptions } from "@modelcontextprotocol/client";
 import type { Ask } from "../elicitation.ts";
-import { ConnectionLost, MalformedMessage, type Message, type MessageId, type Wire, withoutNulls } from "./wire.ts";
+import {
+  ConnectionLost,
+  MalformedMessage,
+  type Message,
+  type MessageId,
+  type MessageLimits,
+  type Wire,
+  withoutNulls,
+} from "./wire.ts";
+import { PARSED_VALUES } from "../../../untrusted/untrusted-text.ts";
 import { isFields } from "../../../values/fields.ts";
 
-/** Bytes of a message that answers none of our own requests. */
-const MESSAGE_BYTES = 4 * 1024 * 1024;
+/** What a message may have that answers none of our own requests. */
+const LEAST: MessageLimits = { bytes: 4 * 1024 * 1024, values: PARSED_VALUES, structuredValues: 0 };
 
 /** Levels of a message on which null is nothing: below its result, it may be data. The package reads all that it takes by schemas. */
 const LEVELS = { own: 2, package: 50 } as const;
@@ -15,7 +24,8 @@ const INTERNAL_ERROR = -32603;
 
 export interface RequestOptions {
   readonly signal: AbortSignal;
-  readonly maxBytes: number;
+  /** What the answer may have. */
+  readonly limits: Partial<MessageLimits>;
   readonly headers?: Readonly<Record<string, string>>;
   /** Decides about a question that the server asks before it answers. */
   readonly ask?: Ask;
@@ -24,7 +34,7 @@ export interface RequestOptions {
   readonly envelope: Message | undefined;
 }
 
-interface OpenRequest extends Pick<RequestOptions, "maxBytes" | "ask" | "onProgress"> {
+interface OpenRequest extends Pick<RequestOptions, "limits" | "ask" | "onProgress"> {
   readonly resolve: (result: Message) => void;
   readonly reject: (error: Error) => void;
 }
@@ -95,7 +105,7 @@ export class Channel implements Transport {
 
   async start(): Promise<void> {
     await this.#wire.start({
-      allowedBytes: () => Math.max(MESSAGE_BYTES, ...[...this.#open.values()].map(({ maxBytes }) => maxBytes)),
+      allowed: () => this.#allowed(),
       onMessage: (message) => this.#take(message),
       onFailed: (id, error) => this.#fail(id, error),
       onClosed: (why) => {
@@ -103,6 +113,12 @@ export class Channel implements Transport {
         this.#end(why);
       },
     });
+  }
+
+  #allowed(): MessageLimits {
+    const all = [LEAST, ...[...this.#open.values()].map(({ limits }) => limits)];
+    const most = (field: keyof MessageLimits) => Math.max(...all.map(({ [field]: limit = 0 }) => limit));
+    return { bytes: most("bytes"), values: most("values"), structuredValues: most("structuredValues") };
   }
 
   /** For the package. */

@@ -7,6 +7,7 @@ import { PortcullisError } from "../../../errors.ts";
 import { NoAccess, wordsIn, wordsOf } from "../auth/no-access.ts";
 import { Exchange, type Refusal, RESUME_MS } from "./exchange.ts";
 import type { McpPackage } from "./load-client.ts";
+import { withStructured } from "./large-message.ts";
 import { asPackageReads } from "./package-message.ts";
 import { reasonOf } from "./reason.ts";
 import {
@@ -26,6 +27,8 @@ const ERROR_BODY_BYTES = 64 * 1024;
 const GOODBYE_MS = 500;
 /** Least time between two requests for a stream of notifications, in milliseconds. A server says itself when to ask again. */
 const STREAM_AGAIN_MS = 1000;
+/** Of a wire that is not open. */
+const NOTHING = { bytes: 0, values: 0, structuredValues: 0 } as const;
 /** Statuses by which a server says that it has taken a message and will not answer it. */
 const UNANSWERED = new Set([202, 204]);
 /** Statuses by which a server says that it will not give the rest of a stream. */
@@ -96,7 +99,10 @@ export class HttpWire implements Wire {
     });
     this.#transport = transport;
     Object.assign(transport, {
-      onmessage: (message: unknown) => events.onMessage(message),
+      onmessage: (message: Message) => {
+        const { id, structured } = this.#exchanges.getStore() ?? {};
+        events.onMessage(withStructured(message, message.id === id ? structured : undefined));
+      },
       onclose: () => events.onClosed("closed"),
       onerror: (error: unknown) => {
         const exchange = this.#exchanges.getStore();
@@ -234,27 +240,41 @@ export class HttpWire implements Wire {
   /** The reply, which ends with an error if a message in it is too large. */
   #bounded(response: Response, isStream: boolean, exchange: Exchange | undefined): Response {
     if (!response.body) return response;
-    const allowedBytes = () => this.#events?.allowedBytes() ?? 0;
+    const allowed = () => this.#events?.allowed() ?? NOTHING;
     const events = new EventCutter();
     const document = new ByteList();
+    type Output = TransformStreamDefaultController<Uint8Array>;
+    const refuse = (output: Output, error: unknown) => {
+      output.error(error instanceof Error ? (exchange?.end(error) ?? error) : error);
+    };
+    const give = async (whole: Uint8Array, output: Output) => {
+      try {
+        const { bytes, structured } = await asPackageReads(whole, isStream, this.#url.host, allowed);
+        if (structured && exchange) exchange.structured = structured;
+        output.enqueue(bytes);
+      } catch (error) {
+        refuse(output, error);
+      }
+    };
     const bounding = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
+      async transform(chunk, output) {
         // Events and documents are passed on as wholes: what is bounded is a message, and not how many parts it came in.
         const whole = isStream ? events.push(chunk) : [];
         if (exchange) exchange.news += whole.length;
         if (!isStream) document.add(chunk);
+        const { bytes } = allowed();
         if (!response.ok && document.bytes > ERROR_BODY_BYTES) {
-          controller.enqueue(document.take().subarray(0, ERROR_BODY_BYTES));
-          controller.terminate();
-        } else if (Math.max(events.heldBytes, document.bytes, ...whole.map((one) => one.byteLength)) > allowedBytes()) {
-          const error = new MessageTooLarge(`A message of the server has more than ${allowedBytes()} bytes.`);
-          exchange?.end(error);
-          controller.error(error);
-        } else for (const one of whole) controller.enqueue(asPackageReads(one, isStream));
+          output.enqueue(document.take().subarray(0, ERROR_BODY_BYTES));
+          output.terminate();
+        } else if (Math.max(events.heldBytes, document.bytes, ...whole.map((one) => one.byteLength)) > bytes)
+          refuse(output, new MessageTooLarge(bytes, "bytes"));
+        else for (const one of whole) await give(one, output);
       },
-      flush(controller) {
+      async flush(output) {
         const rest = isStream ? events.end() : document.take();
-        if (rest.byteLength > 0) controller.enqueue(response.ok ? asPackageReads(rest, isStream) : rest);
+        if (rest.byteLength === 0) return;
+        if (response.ok) await give(rest, output);
+        else output.enqueue(rest);
       },
     });
     const { status, statusText, headers } = response;

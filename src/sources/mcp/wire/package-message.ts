@@ -1,31 +1,58 @@
 import { exactText, LONG_NUMBER } from "../../../values/json/exact-json.ts";
-import { withoutNulls } from "./wire.ts";
+import type { JsonText } from "../../../values/json/json-text.ts";
+import { isLargeMessage, readLargeMessage } from "./large-message.ts";
+import { type MessageLimits, withoutNulls } from "./wire.ts";
 
 /** What the package's transport refuses in the envelope of a message. */
 const NULL_FIELD = /"(?:error|result|params|_meta)"\s{0,9}:\s{0,9}null/;
 
-/** A document, or an event of a stream, whose message the package reads as we do. What cannot be read stays as it is. */
-export function asPackageReads(bytes: Uint8Array, isEvent: boolean): Uint8Array {
-  const text = Buffer.from(bytes).toString();
-  if (!NULL_FIELD.test(text) && !LONG_NUMBER.test(text)) return bytes;
+export interface PackageMessage {
+  readonly bytes: Uint8Array;
+  /** What the package does not read of it. */
+  readonly structured?: JsonText | undefined;
+}
+
+/**
+ * A document, or an event of a stream, whose message the package reads as we do. What is no JSON stays as it is. Rejects as
+ * `readLargeMessage` does.
+ */
+export async function asPackageReads(
+  bytes: Uint8Array,
+  isEvent: boolean,
+  server: string,
+  allowed: () => MessageLimits,
+): Promise<PackageMessage> {
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  if (isLargeMessage(whole)) {
+    const { data, others } = isEvent ? partsOf(whole) : { data: whole };
+    const { text, structured } = await readLargeMessage(data, server, allowed());
+    return { bytes: Buffer.from(written(withoutNullFields(text), others)), structured };
+  }
+  if (!NULL_FIELD.test(whole) && !LONG_NUMBER.test(whole)) return { bytes };
+  const { data, others } = isEvent ? partsOf(whole) : { data: whole };
+  return { bytes: Buffer.from(written(withoutNullFields(exactText(data)), others)) };
+}
+
+function withoutNullFields(text: string): string {
+  if (!NULL_FIELD.test(text)) return text;
   try {
-    return Buffer.from(isEvent ? rewrittenEvent(text) : rewritten(text));
+    const message: unknown = JSON.parse(text);
+    return JSON.stringify(
+      Array.isArray(message) ? message.map((one) => withoutNulls(one, 2)) : withoutNulls(message, 2),
+    );
   } catch {
-    return bytes;
+    return text;
   }
 }
 
-function rewritten(text: string): string {
-  const exact = exactText(text);
-  if (!NULL_FIELD.test(exact)) return exact;
-  const message: unknown = JSON.parse(exact);
-  return JSON.stringify(Array.isArray(message) ? message.map((one) => withoutNulls(one, 2)) : withoutNulls(message, 2));
+/** The data of an event, and its other lines. */
+function partsOf(event: string): { readonly data: string; readonly others: readonly string[] } {
+  const isData = (line: string) => line.startsWith("data:");
+  const lines = event.split(/\r\n|\r|\n/);
+  const data = lines.filter(isData).map((line) => line.slice(line.startsWith("data: ") ? 6 : 5));
+  return { data: data.join("\n"), others: lines.filter((line) => !isData(line)) };
 }
 
-function rewrittenEvent(text: string): string {
-  const isData = (line: string) => line.startsWith("data:");
-  const lines = text.split(/\r\n|\r|\n/);
-  const data = lines.filter(isData).map((line) => line.slice(line.startsWith("data: ") ? 6 : 5));
-  const written = rewritten(data.join("\n")).replaceAll("\n", "\ndata: ");
-  return [`data: ${written}`, ...lines.filter((line) => !isData(line))].join("\n");
+function written(text: string, others: readonly string[] | undefined): string {
+  return others ? [`data: ${text.replaceAll("\n", "\ndata: ")}`, ...others].join("\n") : text;
 }

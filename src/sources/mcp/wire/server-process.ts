@@ -97,6 +97,15 @@ export class ServerProcess {
     this.#drained = undefined;
   }
 
+  /** Reads no more of its output until `resume`. */
+  pause(): void {
+    this.#child.stdout?.pause();
+  }
+
+  resume(): void {
+    this.#child.stdout?.resume();
+  }
+
   /** Ends the group: standard input is closed, then SIGTERM, then SIGKILL. Resolves once the process has ended. */
   async stop(): Promise<void> {
     if (this.#isOver) return;

@@ -1,5 +1,7 @@
 import type { OutputTail } from "../../../values/output-tail.ts";
 import { exactJson } from "../../../values/json/exact-json.ts";
+import type { JsonText } from "../../../values/json/json-text.ts";
+import { isLargeMessage, readLargeMessage, withStructured } from "./large-message.ts";
 import { LineReader, type LongLine } from "./line-reader.ts";
 import { type ServerCommand, ServerProcess } from "./server-process.ts";
 import { ConnectionLost, type Message, MessageTooLarge, type MessageId, type Wire, type WireEvents } from "./wire.ts";
@@ -16,6 +18,9 @@ export class StdioWire implements Wire {
   /** Set once the process is being started. It may be closed before it runs. */
   #starting: Promise<ServerProcess> | undefined;
   #garbageBytes = 0;
+  /** What takes the lines that wait for a large one, that first. */
+  readonly #waiting: (() => void | Promise<void>)[] = [];
+  #taking: Promise<void> | undefined;
 
   /** `log` gets standard error, and the lines of standard output that are no messages. */
   constructor(server: ServerCommand, log: OutputTail) {
@@ -23,27 +28,57 @@ export class StdioWire implements Wire {
     this.#log = log;
   }
 
-  async start({ allowedBytes, onMessage, onFailed, onClosed }: WireEvents): Promise<void> {
-    const onGarbage = (line: string) => {
-      this.#log.add(Buffer.from(`${line}\n`));
-      this.#garbageBytes += line.length + 1;
-      if (this.#garbageBytes > GARBAGE_BYTES) void this.#process?.stop();
-    };
+  async start(events: WireEvents): Promise<void> {
+    const allowedBytes = () => events.allowed().bytes;
     const reader = new LineReader(
       allowedBytes,
+      (line) => this.#inTurn(line, () => this.#take(line, events)),
       (line) => {
-        const message = parseLine(line);
-        if (message === undefined) return onGarbage(line);
-        this.#garbageBytes = 0;
-        onMessage(message);
+        const tooLarge = new MessageTooLarge(allowedBytes(), "bytes");
+        this.#inTurn("", () => events.onFailed(answeredBy(line), tooLarge));
       },
-      (line) =>
-        onFailed(answeredBy(line), new MessageTooLarge(`A line of the server has more than ${allowedBytes()} bytes.`)),
     );
     this.#starting = ServerProcess.start(this.#server, (chunk) => reader.push(chunk), this.#log);
     const process = await this.#starting;
     this.#process = process;
-    void process.ended.then(onClosed);
+    void process.ended.then(async (how) => {
+      await this.#taking;
+      events.onClosed(how);
+    });
+  }
+
+  /** Lines are taken in their order. While a large one is read, the server's output waits. */
+  #inTurn(line: string, take: () => void | Promise<void>): void {
+    if (this.#waiting.length === 0 && !isLargeMessage(line)) return void take();
+    if (this.#waiting.push(take) === 1) this.#taking = this.#takeWaiting();
+  }
+
+  async #takeWaiting(): Promise<void> {
+    this.#process?.pause();
+    for (let take = this.#waiting[0]; take !== undefined; take = this.#waiting[0]) {
+      await take();
+      this.#waiting.shift();
+    }
+    this.#process?.resume();
+  }
+
+  #take(line: string, events: WireEvents): void | Promise<void> {
+    if (!isLargeMessage(line) || !line.startsWith("{")) return this.#takeLine(line, line, events);
+    return readLargeMessage(line, this.#server.name, events.allowed()).then(
+      ({ text, structured }) => this.#takeLine(line, text, events, structured),
+      (error: Error) => events.onFailed(answeredBy(endsOf(line)), error),
+    );
+  }
+
+  #takeLine(line: string, text: string, events: WireEvents, structured?: JsonText): void {
+    const message = parseLine(text);
+    if (message !== undefined) {
+      this.#garbageBytes = 0;
+      return events.onMessage(withStructured(message, structured));
+    }
+    this.#log.add(Buffer.from(`${line}\n`));
+    this.#garbageBytes += line.length + 1;
+    if (this.#garbageBytes > GARBAGE_BYTES) void this.#process?.stop();
   }
 
   async send(message: Message): Promise<void> {
@@ -70,6 +105,8 @@ function parseLine(line: string): unknown {
     return undefined;
   }
 }
+
+const endsOf = (line: string): LongLine => ({ head: line.slice(0, 512), tail: line.slice(-512) });
 
 /** The id in a line that was too long to be held. It is written near one of its ends. */
 export function answeredBy({ head, tail }: LongLine): MessageId | undefined {

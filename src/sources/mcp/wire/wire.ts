@@ -17,9 +17,17 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** What a message may have. */
+export interface MessageLimits {
+  readonly bytes: number;
+  /** Values, beside those of a result's structured content. */
+  readonly values: number;
+  readonly structuredValues: number;
+}
+
 export interface WireEvents {
-  /** Bytes that a message may have at the moment. */
-  readonly allowedBytes: () => number;
+  /** What a message may have at the moment. */
+  readonly allowed: () => MessageLimits;
   readonly onMessage: (message: unknown) => void;
   /** No answer to this request will come; without an id, no answer to any open request. */
   readonly onFailed: (id: MessageId | undefined, error: Error) => void;
@@ -42,9 +50,15 @@ export interface Wire {
   currentRequest?(): MessageId | undefined;
 }
 
-/** A message has more bytes than it may have. */
+/** A message has more bytes, or values, than it may have. */
 export class MessageTooLarge extends Error {
   override readonly name = "MessageTooLarge";
+  readonly of: "bytes" | "values";
+
+  constructor(allowed: number, of: "bytes" | "values") {
+    super(`A message of the server has more than ${allowed} ${of}.`);
+    this.of = of;
+  }
 }
 
 /** The server sent something that is no message, or no answer to the request. */
