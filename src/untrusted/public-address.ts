@@ -1,4 +1,5 @@
-import { BlockList, isIP } from "node:net";
+import { lookup as lookUp, type LookupAddress } from "node:dns";
+import { BlockList, isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
 
 /** IPv4 networks that are not part of the public internet (IANA's registry of special-purpose addresses). */
@@ -21,6 +22,30 @@ export function isPublicAddress(address: string): boolean {
   if (version === 4) return !specialIpv4.check(address, "ipv4");
   return version === 6 && globalIpv6.check(address, "ipv6") && !specialIpv6.check(address, "ipv6");
 }
+
+/**
+ * How a request looks up the name that it connects to, so that the address that is connected to is the one that was checked:
+ * each of a name's addresses has to be public. A host that is an address is not looked up.
+ */
+export function publicLookup(refusal: (host: string) => Error): LookupFunction {
+  return (host, options, done) => {
+    lookUp(host, { ...options, all: true }, (error, found) => {
+      const addresses = found as unknown as readonly LookupAddress[] | undefined;
+      if (error) return done(error, "", 0);
+      const [first] = addresses ?? [];
+      if (!first || !addresses?.every(({ address }) => isPublicAddress(address))) return done(refusal(host), "", 0);
+      if (options.all)
+        return (done as unknown as (error: null, all: readonly LookupAddress[]) => void)(null, addresses);
+      return done(null, first.address, first.family);
+    });
+  };
+}
+
+/** Host of a URL as a request connects to it. */
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
+
+/** Whether a host is an address that is not public. */
+export const isOtherAddress = (host: string): boolean => isIP(host) !== 0 && !isPublicAddress(host);
 
 /** Whether an address is in a network of this machine: if public, it may still lead behind a firewall. */
 export function isNearAddress(address: string, interfaces = networkInterfaces()): boolean {

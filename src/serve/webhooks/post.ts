@@ -1,9 +1,7 @@
-import { lookup as lookUp, type LookupAddress } from "node:dns";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
 import { deadline } from "../../clock.ts";
-import { isPublicAddress } from "../../untrusted/public-address.ts";
+import { hostOf, isOtherAddress, publicLookup } from "../../untrusted/public-address.ts";
 import type { Webhook } from "./webhook-options.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -21,8 +19,8 @@ export function post(
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<number> {
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return Promise.reject(notPublic(host));
+  const host = hostOf(url);
+  if (!allowPrivate && isOtherAddress(host)) return Promise.reject(notPublic(host));
   const request = url.protocol === "https:" ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -37,7 +35,7 @@ export function post(
         },
         signal: AbortSignal.any([signal, deadline(TIMEOUT_MS)]),
         agent: false,
-        ...(allowPrivate ? {} : { lookup: publicOnly }),
+        ...(allowPrivate ? {} : { lookup: publicLookup(notPublic) }),
       },
       (answer) => {
         resolve(answer.statusCode ?? 0);
@@ -48,18 +46,6 @@ export function post(
     sent.end(body);
   });
 }
-
-/** Names may have many addresses: each of them has to be public. */
-const publicOnly: LookupFunction = (host, options, done) => {
-  lookUp(host, { ...options, all: true }, (error, found) => {
-    const addresses = found as unknown as readonly LookupAddress[] | undefined;
-    if (error) return done(error, "", 0);
-    const [first] = addresses ?? [];
-    if (!first || !addresses?.every(({ address }) => isPublicAddress(address))) return done(notPublic(host), "", 0);
-    if (options.all) return (done as unknown as (error: null, all: readonly LookupAddress[]) => void)(null, addresses);
-    return done(null, first.address, first.family);
-  });
-};
 
 function notPublic(host: string): NotAllowed {
   return new NotAllowed(`${host} is not on the public internet: allowPrivate lets a webhook call it`);

@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
+import dns from "node:dns";
+import dnsPromises from "node:dns/promises";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
 import { readOAuth } from "../../../src/sources/mcp/auth/auth-option.ts";
 import { authFetch } from "../../../src/sources/mcp/auth/auth-fetch.ts";
@@ -458,11 +461,26 @@ describe("OAuth", () => {
     },
   );
 
+  const recordOf = (address: string) => ({ address, family: 4 });
   test("a server on the public internet sends no request to a network of this machine", async () => {
     await using local = await serve((_, __, response) => json(response, 200, {}));
     const { host, port } = new URL(local.url);
     for (const address of [`http://${host}/`, `http://localhost:${port}/`, `http://[::ffff:127.0.0.1]:${port}/`])
       await expect(authFetch(new URL("https://1.1.1.1/mcp"), address)).rejects.toThrow("not on the public internet");
+    // One of the server's own addresses is private, and another name has a private one only when it is connected to.
+    const found = { "mixed.example": ["1.1.1.1", "10.0.0.1"], "turned.example": ["127.0.0.1"] };
+    vi.spyOn(dnsPromises, "lookup").mockImplementation((async () => found["mixed.example"].map(recordOf)) as never);
+    vi.spyOn(dns, "lookup").mockImplementation(((
+      name: keyof typeof found,
+      _: object,
+      done: (...args: unknown[]) => void,
+    ) => done(null, found[name].map(recordOf))) as never);
+    syncBuiltinESMExports();
+    await expect(authFetch(new URL("https://mixed.example"), `http://turned.example:${port}`)).rejects.toThrow(
+      "internet",
+    );
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
     expect(local.headers).toEqual([]);
     expect((await authFetch(new URL("http://127.0.0.1:9/mcp"), local.url)).status).toBe(200);
   });

@@ -1,6 +1,10 @@
 import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { Readable } from "node:stream";
 import { deadline } from "../../../clock.ts";
-import { isPublicAddress } from "../../../untrusted/public-address.ts";
+import { hostOf, isOtherAddress, isPublicAddress, publicLookup } from "../../../untrusted/public-address.ts";
 import { ByteList } from "../../../values/byte-list.ts";
 import { isFields } from "../../../values/fields.ts";
 import { MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
@@ -18,9 +22,8 @@ export async function authFetch(server: URL, input: string | URL, init: RequestI
   const signal = AbortSignal.any([deadline(ANSWER_MS), ...(init.signal ? [init.signal] : [])]);
   let url = new URL(input);
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
-    if (url.origin !== server.origin && (await isPublicHost(server)) && !(await isPublicHost(url)))
-      throw new MalformedMessage(`The server sends its clients to ${url.origin}, which is not on the public internet.`);
-    const response = await fetch(url, { ...init, signal, redirect: "manual" });
+    const isForeign = url.origin !== server.origin && (await isOnInternet(server));
+    const response = await (isForeign ? fetchPublic : fetch)(url, { ...init, signal, redirect: "manual" });
     const location = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
     if (location === null) return wholeAnswer(response, url);
     await response.body?.cancel();
@@ -31,9 +34,40 @@ export async function authFetch(server: URL, input: string | URL, init: RequestI
   throw new MalformedMessage(`${url.origin} redirects a request for access, which is followed within its origin only.`);
 }
 
-async function isPublicHost({ hostname }: URL): Promise<boolean> {
-  const addresses = await lookup(hostname.replace(/^\[|\]$/g, ""), { all: true });
-  return addresses.every(({ address }) => isPublicAddress(address));
+/** Whether a host has an address on the public internet: of several, others may be those of this machine. */
+async function isOnInternet(server: URL): Promise<boolean> {
+  const addresses = await lookup(hostOf(server), { all: true });
+  return addresses.some(({ address }) => isPublicAddress(address));
+}
+
+/** Like `fetch`, at addresses on the public internet alone. */
+async function fetchPublic(url: URL, init: RequestInit): Promise<Response> {
+  const refusal = () =>
+    new MalformedMessage(`The server sends its clients to ${url.origin}, which is not on the public internet.`);
+  if (isOtherAddress(hostOf(url))) throw refusal();
+  const { method, headers, body, signal } = new Request(url, init);
+  const options = {
+    method,
+    headers: { ...Object.fromEntries(headers), "accept-encoding": "identity" },
+    signal,
+    agent: false,
+    lookup: publicLookup(refusal),
+  };
+  try {
+    const sent = (url.protocol === "https:" ? requestHttps : requestHttp)(url, options);
+    sent.end(body ? Buffer.from(await new Response(body).arrayBuffer()) : undefined);
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    const given = new Headers();
+    for (const [name, values = []] of Object.entries(answer.headersDistinct))
+      for (const value of values) given.append(name, value);
+    const { statusCode: status = 0 } = answer;
+    const hasBody = status !== 204 && status !== 205 && status !== 304;
+    return new Response(hasBody ? (Readable.toWeb(answer) as ReadableStream) : null, { status, headers: given });
+  } catch (cause) {
+    if (cause instanceof MalformedMessage) throw cause;
+    signal.throwIfAborted();
+    throw new TypeError("fetch failed", { cause });
+  }
 }
 
 async function wholeAnswer(response: Response, url: URL): Promise<Response> {
