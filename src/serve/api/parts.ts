@@ -111,7 +111,7 @@ export function refuseOfGateway({ owner }: Header): void {
 }
 
 /** What another key's execution holds is for keys that may read, and may use all of its tools. */
-export function refuseOfAnother(key: Key, { owner, tools }: Header): void {
+function refuseOfAnother(key: Key, { owner, tools }: Header): void {
   if (owner?.key === key.id) return;
   if (!hasScope(key, "read"))
     throw new RequestProblem(
@@ -126,6 +126,12 @@ export function refuseOfAnother(key: Key, { owner, tools }: Header): void {
       "scope_missing",
       "Another key has begun this execution, with tools that this key may not use: ask with a key that may.",
     );
+}
+
+/** Refuses to go on here with what the gateway's client or another key goes on with. */
+export function refuseElsewhere(key: Key, header: Header): void {
+  refuseOfGateway(header);
+  refuseOfAnother(key, header);
 }
 
 /** The header of an execution that exists and is the key's tenant's; undefined for any other. */

@@ -25,6 +25,7 @@ const ASKS = [
   ["asks for it again under its id", "POST", "/v1/executions", { program: KEEPS, execution: "payroll" }],
   ["cancels it", "POST", "/v1/executions/payroll/cancel", {}],
   ["asks for its value", "GET", "/v1/executions/payroll/artifacts/s", undefined],
+  ["asks for a call's", "GET", "/v1/executions/payroll/calls/1", undefined],
 ] as const;
 
 test.each(ASKS)("a key without the scope read that %s is refused", async (_, method, path, body) => {
@@ -102,11 +103,14 @@ test("what waits for a client of the gateway takes nothing on another path, of n
       [conversation, "/v1/executions/:id/decisions", { decisions: { "call-1/1": { allow: true } } }],
       [child, "/v1/executions/:id/decisions", { decisions: { 1: { allow: true } } }],
       [conversation, "/v1/conversations/:id", { message: "and now?" }],
+      [conversation, "/v1/conversations", { message: "go", execution: conversation }],
     ] as const) {
       const answer = await ask(id, path, body, key);
       expect([answer.status, await answer.text()], path).toEqual([409, expect.stringContaining("execution_driven")]);
     }
   expect(await Array.fromAsync(journal.read(child))).toEqual(before);
+  const ended = await ask(conversation, "/v1/executions/:id/cancel", {}, "con");
+  expect(await ended.json(), "though the client's tools are gone").toMatchObject({ state: "ended" });
   expect(ran).toEqual([]);
 });
 

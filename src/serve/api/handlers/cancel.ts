@@ -104,7 +104,8 @@ async function takeUpAborted(
       "execution_driven",
       "Code of the server itself runs this execution, and only that code can cancel it.",
     );
-  const options = { tenant, signal: AbortSignal.abort(reason), onEvent, approve: () => "later" as const };
+  const signal = AbortSignal.abort(reason);
+  const options = { tenant, signal, onEvent, approve: () => "later" as const, allowChangedTools: true };
   const model = conversation && served.continuing({ execution: id, tenant, ...conversation });
   await runs.run<unknown>(id, () =>
     model ? runtime.resumeAgent(id, { ...options, model }) : runtime.resume(id, options),
@@ -120,7 +121,7 @@ async function endResting(
 ): Promise<void> {
   const model = served.continuing({ execution: id, tenant, ...conversation });
   await runs.run(id, async () => {
-    const talk = await runtime.converse({ model, continue: id, tenant, onEvent });
+    const talk = await runtime.converse({ model, continue: id, tenant, onEvent, allowChangedTools: true });
     await talk[Symbol.asyncDispose]();
   });
 }

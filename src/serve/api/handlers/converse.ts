@@ -11,15 +11,7 @@ import type { Key } from "../../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../../http/problems.ts";
 import type { BEGIN_BODY, SAY_BODY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import {
-  type ApiParts,
-  type ApiRequest,
-  headerIfOwn,
-  ownConversation,
-  refuseOfAnother,
-  refuseOfGateway,
-  takePlace,
-} from "../parts.ts";
+import { type ApiParts, type ApiRequest, headerIfOwn, ownConversation, refuseElsewhere, takePlace } from "../parts.ts";
 import { refuseAboveLimits, refuseLanguage, schemaOf } from "./execute.ts";
 import { statusAnswer } from "./show.ts";
 
@@ -44,7 +36,7 @@ export async function begin(parts: ApiParts, request: BeginRequest): Promise<Res
   const answer = await schemaOf(key, schema, "body.answer");
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
   const header = await headerIfOwn(parts, key, id);
-  if (header) refuseOfAnother(key, header);
+  if (header) refuseElsewhere(key, header);
   about(execution);
   const { maxTurns, maxTokens } = served.offer;
   const options = { maxTurns, maxTokens, ...given(chosen), ...given({ answer }), expect: 0, model };
@@ -60,9 +52,8 @@ export async function continueIt(parts: ApiParts, request: SayRequest): Promise<
     const own = await ownConversation(parts, key, request.id);
     const header = await readHeader(parts.runtime.journal, own, { tenant });
     if (header) {
-      refuseOfGateway(header);
       refuseWider(key, header);
-      refuseOfAnother(key, header);
+      refuseElsewhere(key, header);
     }
     const { conversation } = await parts.runtime.status(own, { tenant });
     if (!conversation) throw new Error("A conversation has the status of one.");

@@ -18,7 +18,7 @@ import { cutMiddle } from "../../../values/cut-middle.ts";
 import { Lane } from "../../../values/slice-scheduler.ts";
 import { type EXECUTE_BODY, FAULT_BYTES, SCHEMA_LENGTH } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, headerIfOwn, refuseOfAnother, takePlace } from "../parts.ts";
+import { type ApiParts, type ApiRequest, headerIfOwn, refuseElsewhere, takePlace } from "../parts.ts";
 import { reportAnswer } from "./show.ts";
 
 type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
@@ -37,7 +37,7 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   const after = body.after === undefined ? undefined : await parts.ids.stored(key.tenant, body.after);
   for (const other of [id, after]) {
     const header = other === undefined ? undefined : await headerIfOwn(parts, key, other);
-    if (header) refuseOfAnother(key, header);
+    if (header) refuseElsewhere(key, header);
   }
   about(execution);
   const release = takePlace(parts, key);

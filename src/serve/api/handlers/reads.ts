@@ -48,7 +48,7 @@ export async function call(
   parts: ApiParts,
   { key, id, call: callId }: ApiRequest<unknown, unknown>,
 ): Promise<Response> {
-  const own = await ownExecution(parts, key, id);
+  const own = await ownReadable(parts, key, id);
   return jsonAnswer(key, await viewCall(parts.runtime.journal, own, callId));
 }
 
