@@ -49,16 +49,20 @@ export function executionAsked(
 ): string | undefined {
   const stated = state === undefined ? undefined : ids.read("state", state)?.execution;
   const named = stated ?? (previous === undefined ? undefined : ids.read("reply", previous)?.execution);
-  const answered = [...answers.keys()].map((id) => ids.read("call", id)?.execution);
-  return named ?? answered.find((one) => one !== undefined) ?? executionOfPrograms({ ids }, turns);
+  return named ?? executionOf({ ids }, answers) ?? executionOfPrograms({ ids }, turns);
 }
+
+/** Programs of one turn whose seals are tried: to try one that is forged takes as long as to try one that is not. */
+const PROGRAMS_TRIED = 64;
 
 /** The conversation of the last turn's programs, by what their ids seal. */
 function executionOfPrograms({ ids }: Pick<PlanParts, "ids">, turns: Asked["turns"]): string | undefined {
-  const found = (turns.at(-1)?.calls ?? []).map(({ type, id }) =>
-    type === "program_call" ? ids.read("program", id)?.execution : undefined,
-  );
-  return found.find((one) => one !== undefined);
+  const programs = (turns.at(-1)?.calls ?? []).filter(({ type }) => type === "program_call").slice(0, PROGRAMS_TRIED);
+  for (const { id } of programs) {
+    const execution = ids.read("program", id)?.execution;
+    if (execution !== undefined) return execution;
+  }
+  return undefined;
 }
 
 /**
@@ -76,7 +80,7 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
     return BEGIN;
   }
   if (bound && asked.state === undefined) throw refusedState(parts.surface.words.stateMissing);
-  const execution = bound || asked.answers.size === 0 ? await stateOf(parts, asked) : executionOf(parts, asked);
+  const execution = bound || asked.answers.size === 0 ? await stateOf(parts, asked) : executionOf(parts, asked.answers);
   if (execution === undefined) return BEGIN;
   const replies = await knownReplies(parts, execution);
   if (!replies) {
@@ -92,9 +96,14 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
 }
 
 /** The conversation that made the calls of the model that are answered; undefined if they are of several, or of none here. */
-function executionOf({ ids }: PlanParts, { answers }: Asked): string | undefined {
-  const found = new Set([...answers.keys()].map((id) => ids.read("call", id)?.execution));
-  return found.size === 1 ? [...found][0] : undefined;
+function executionOf({ ids }: Pick<PlanParts, "ids">, answers: Asked["answers"]): string | undefined {
+  let execution: string | undefined;
+  for (const id of answers.keys()) {
+    const one = ids.read("call", id)?.execution;
+    if (one === undefined || one !== (execution ?? one)) return undefined;
+    execution = one;
+  }
+  return execution;
 }
 
 /** Without a state, that of the programs that have ended in the last turn. */
