@@ -1,7 +1,9 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
+import { runs } from "../support/all-tests.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { interactionsWire } from "./gemini/interactions/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
@@ -59,7 +61,7 @@ async function converse(wire: Wire, stream: boolean, bodies: readonly Body[]) {
   });
   const logger = { error: () => {}, warn: (_: unknown, message: string) => void warnings.push(message) };
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger });
-  const { ending, answer, transcript } = await runtime.agent({ model, task: "Do it.", programs: "none", maxTurns: 4 });
+  const { ending, answer, transcript } = await runtime.agent({ model, task: "Do it.", programs: "none", maxTurns: 9 });
   const unread = transcript.turns.map(({ turn }) => turn.unreadParts);
   return { ending, answer, made, asked, unread, warnings };
 }
@@ -320,4 +322,69 @@ test.each(eachWay)("a turn with nothing in it is asked for once more, and then t
       2,
     ]);
   }
+});
+
+// ---- all of it at random ---------------------------------------------------------------------------------------
+
+/** What becomes of a step: calls that are made, or how the conversation ends. */
+interface Step {
+  readonly body: Body;
+  readonly made?: readonly unknown[];
+  /** In the ending: whose fault it was, and in which words. */
+  readonly fault?: { readonly code: string; readonly message: string };
+  readonly isEmpty?: true;
+}
+
+const WAYS: Readonly<Record<string, (wire: Wire, stream: boolean) => Step | undefined>> = {
+  "another word for the end": (wire, stream) => {
+    const field = REASON_FIELDS.get(wire);
+    return field
+      ? { body: written(wire, { ...CALL, raw: { [field]: "eos" } }, stream), made: [["f", { k: 1 }]] }
+      : undefined;
+  },
+  "keep-alives": (wire) => ({
+    body: typed(KEEP_ALIVES.join("") + sse(wire.events(CALL, 1)) + KEEP_ALIVES.join(""), "text/event-stream"),
+    made: [["f", { k: 1 }]],
+  }),
+  "the other form": (wire, stream) => ({
+    body: typed(written(wire, CALL, !stream), "text/plain"),
+    made: [["f", { k: 1 }]],
+  }),
+  "an input that says nothing": (wire, stream) =>
+    wire === interactionsWire ? undefined : { body: replyThatCalls(wire, stream, "null"), made: [["f", {}]] },
+  "a broken input": (wire, stream) =>
+    wire === interactionsWire ? undefined : { body: replyThatCalls(wire, stream, '{"k":') },
+  nothing: (wire, stream) => ({ body: written(wire, {}, stream), isEmpty: true }),
+  "a page": () => ({ body: typed(PAGE, "text/html"), fault: { code: "reply_invalid", message: "Sign in" } }),
+  "an error in a 200": () => ({
+    body: typed('{"error":{"message":"No credits left","code":402}}', "application/json"),
+    fault: { code: "request_refused", message: "No credits left" },
+  }),
+};
+
+test("whatever servers get wrong, a conversation ends as its last step says, in the words of whose fault it was", async () => {
+  const step = fc.constantFrom(...Object.keys(WAYS));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...eachWay),
+      fc.array(step, { maxLength: 4 }),
+      async ([, , wire, stream], ways) => {
+        const steps = ways.flatMap((way) => WAYS[way]?.(wire, stream) ?? []);
+        // A message of the user is asked for once more after an empty turn.
+        const [, second] = steps.filter(({ isEmpty }) => isEmpty);
+        const last = steps.findIndex((one) => one.fault ?? one === second);
+        const { fault = { code: "reply_invalid", message: "" } } = steps[last] ?? {};
+        const { ending, made } = await converse(wire, stream, [
+          ...steps.map(({ body }) => body),
+          written(wire, DONE, stream),
+        ]);
+        expect(made).toEqual((last < 0 ? steps : steps.slice(0, last)).flatMap(({ made: calls = [] }) => calls));
+        const message = expect.stringContaining(fault.message) as unknown;
+        expect(ending).toMatchObject(
+          last < 0 ? { type: "answered" } : { type: "provider_failed", failure: { code: fault.code, message } },
+        );
+      },
+    ),
+    { numRuns: runs(2000) },
+  );
 });
