@@ -15,12 +15,16 @@ function serverFile(name: string): string {
 const reading = (names: readonly string[]) => (name: string) =>
   names.includes(name) ? ({ allowedCallers: ["programmatic"], effect: "read" } as const) : undefined;
 
+/** A process may take long to start on a machine that is at work. */
+const STARTING_MS = 60_000;
+
 const files = await fromMcp(
   {
     name: "files",
     command: process.execPath,
     args: [serverFile("server-filesystem"), join(folder, "notes")],
     cwd: folder,
+    connectTimeoutMs: STARTING_MS,
   },
   reading(["list_directory", "read_text_file"]),
 );
@@ -30,6 +34,7 @@ const memory = await fromMcp(
     command: process.execPath,
     args: [serverFile("server-memory")],
     env: { MEMORY_FILE_PATH: join(folder, "memory.jsonl") },
+    connectTimeoutMs: STARTING_MS,
   },
   reading(["read_graph", "search_nodes", "open_nodes"]),
 );

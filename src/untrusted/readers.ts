@@ -89,32 +89,45 @@ function exact(text: string, bounds: JsonBounds, parsed: number): Exact | JsonFa
   return seen ? { ...read, look: seen } : "syntax";
 }
 
-/** A message, which has {} in place of what was cut out of it. */
+/** A field of a message that may have many values, by its path. */
+export interface LargeField {
+  readonly path: readonly string[];
+  readonly values: number;
+  /** Whether it is to be plain JSON. */
+  readonly isPlain: boolean;
+}
+
+/** A message, which has `inPlace` where `field`, a number of the large ones, was cut out of it. */
 interface Cut {
   readonly rest: string;
+  readonly field?: number;
   readonly part?: Exact;
 }
 
-/**
- * A message of at most `bounds.values` values beside those of the field at `path`, which may have `cutValues`. The field of a
- * message with more in all is cut out.
- */
-function cut(text: string, path: readonly string[], bounds: JsonBounds, cutValues: number): Cut | JsonFault {
-  const fault = exceeded(text, { ...bounds, values: bounds.values + cutValues });
-  if (fault !== undefined) return fault;
+/** A message of at most `bounds.values` values, without the first of its large fields if it would have more with it. */
+function cut(text: string, fields: readonly LargeField[], bounds: JsonBounds, inPlace: string): Cut | JsonFault {
   if (exceeded(text, bounds) === undefined) return { rest: exactText(text) };
-  const made = without(text, path);
-  if (made === undefined) return "values";
-  const restFault = exceeded(made.rest, bounds);
-  const part = exact(made.part, { ...bounds, values: cutValues }, 0);
-  return restFault ?? (typeof part === "string" ? part : { rest: exactText(made.rest), part });
+  const most = Math.max(0, ...fields.map(({ values }) => values));
+  const fault = exceeded(text, { ...bounds, values: bounds.values + most });
+  if (fault !== undefined) return fault;
+  for (const [field, { path, values, isPlain }] of fields.entries()) {
+    const made = without(text, path, inPlace);
+    if (made === undefined || exceeded(made.rest, bounds) !== undefined) continue;
+    const part = exact(made.part, { ...bounds, values }, isPlain ? 0 : values);
+    return typeof part === "string" ? part : { rest: exactText(made.rest), field, part };
+  }
+  return "values";
 }
 
-function without(text: string, [name = "", ...path]: readonly string[]): { rest: string; part: string } | undefined {
+function without(
+  text: string,
+  [name = "", ...path]: readonly string[],
+  inPlace: string,
+): { readonly rest: string; readonly part: string } | undefined {
   const fields = wholly(fieldTexts(text.trim()));
   const field = fields?.get(name);
   if (fields === undefined || field === undefined) return undefined;
-  const inner = path.length === 0 ? { rest: "{}", part: field.trim() } : without(field, path);
+  const inner = path.length === 0 ? { rest: inPlace, part: field.trim() } : without(field, path, inPlace);
   if (inner === undefined) return undefined;
   const written = Array.from(fields, ([one, its]) => `${JSON.stringify(one)}:${one === name ? inner.rest : its}`);
   return { rest: `{${written.join(",")}}`, part: inner.part };
@@ -133,7 +146,7 @@ function repeats(whole: string, blocks: readonly string[]): boolean {
 
 /** Whether a text is JSON, or what it is the string of. */
 function says(json: string, text: string): boolean {
-  return isSameJson(json, text) || (/^\s*"/.test(json) && isSameJson(json, JSON.stringify(text)));
+  return isSameJson(json, text) || (json.trimStart().startsWith('"') && isSameJson(json, JSON.stringify(text)));
 }
 
 /** Work that releases the host's thread is done at once on this one. */

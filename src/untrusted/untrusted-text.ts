@@ -1,7 +1,10 @@
 import { memoryOf, type Share } from "../values/held-bytes.ts";
 import { JsonText } from "../values/json/json-text.ts";
 import { JobThread, type Reader, type Settled } from "./job-thread.ts";
-import { type JsonBounds, type JsonFault, type Readers, READERS } from "./readers.ts";
+import { type JsonBounds, type JsonFault, type LargeField, type Readers, READERS } from "./readers.ts";
+import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
+import { measure } from "../values/json/plain-data.ts";
+import type { Lane } from "../values/slice-scheduler.ts";
 
 export type { JsonFault } from "./readers.ts";
 
@@ -118,40 +121,67 @@ export async function plainFault(text: UntrustedText, reader: TextReader): Promi
   return fault === "given_up" ? "it takes too long to read" : fault;
 }
 
-/** A message that is parsed elsewhere: without the field at `path` if it has more values than `bounds` allow. */
+/** A message that is parsed elsewhere, and what was cut out of it. */
 export interface ReadMessage {
   readonly rest: string;
-  /** The field. */
-  readonly part?: JsonText | undefined;
+  readonly cut?: { readonly field: number; readonly part: JsonText | UntrustedText } | undefined;
 }
 
 /**
- * Reads a message with whole numbers as `integerOf` has them. It may have `bounds.values` values, and `cutValues` in the
- * field at `path`.
+ * Reads a message with whole numbers as `integerOf` has them. It may have `bounds.values` values: if it has more, the first of
+ * the large fields that has them is cut out, and `inPlace` stands there.
  */
 export async function readMessage(
   text: UntrustedText,
-  {
-    path,
-    bounds,
-    cutValues,
-  }: { readonly path: readonly string[]; readonly bounds: JsonBounds; readonly cutValues: number },
+  { fields, bounds, inPlace }: MessageForm,
   reader: TextReader,
 ): Promise<ReadMessage | JsonFault> {
-  const message = await read("cut", [opened(text)], [opened(text), path, bounds, cutValues], reader);
+  const message = await read("cut", [opened(text)], [opened(text), fields, bounds, inPlace], reader);
   if (typeof message === "string") return message === "given_up" ? "time" : message;
-  const { rest, part } = message;
-  return { rest, part: part?.look && new JsonText(part.text, part.look) };
+  const { rest, field, part } = message;
+  if (part === undefined || field === undefined) return { rest };
+  return { rest, cut: { field, part: part.look ? new JsonText(part.text, part.look) : untrusted(part.text) } };
+}
+
+export interface MessageForm {
+  readonly fields: readonly LargeField[];
+  readonly bounds: JsonBounds;
+  readonly inPlace: string;
+}
+
+/** Stands for an entry of a list that has more than `PARSED_VALUES` values. */
+export class LargeEntry {
+  readonly name: unknown;
+
+  constructor(name: unknown) {
+    this.name = name;
+  }
+}
+
+/** The values of the first entries of a list, at most `most`; undefined for one that is no JSON. */
+export async function entriesOf(list: UntrustedText, most: number, lane: Lane): Promise<readonly unknown[]> {
+  const entries: unknown[] = [];
+  const valueOf = (text: string) => {
+    const read = parsed(text);
+    return read.ok ? read.value : undefined;
+  };
+  for (const text of (await lane.work(entryTexts(opened(list), most))) ?? []) {
+    const isSmall = text.length <= AT_ONCE || (await lane.run(() => measure(text).values)) <= PARSED_VALUES;
+    const { name = "" } = isSmall ? {} : Object.fromEntries((await lane.work(fieldTexts(text.trim()))) ?? []);
+    entries.push(isSmall ? valueOf(text) : new LargeEntry(name.length <= AT_ONCE ? valueOf(name) : undefined));
+  }
+  return entries;
 }
 
 /** Whether each text is the JSON of a structure, of one of its fields, or of an element of one. */
 export async function repeats(
-  structure: JsonText,
+  structure: UntrustedText,
   texts: readonly UntrustedText[],
   reader: TextReader,
 ): Promise<boolean> {
-  const others = texts.map(opened);
-  return (await read("repeats", [structure.text, ...others], [structure.text, others], reader)) === true;
+  const all = [structure, ...texts].map(opened);
+  const [whole = "", ...others] = all;
+  return (await read("repeats", all, [whole, others], reader)) === true;
 }
 
 /**

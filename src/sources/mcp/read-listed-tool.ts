@@ -1,3 +1,4 @@
+import { LargeEntry, PARSED_VALUES } from "../../untrusted/untrusted-text.ts";
 import { hash } from "node:crypto";
 import { describe } from "../../errors.ts";
 import { type Message, withoutNulls } from "./wire/wire.ts";
@@ -37,6 +38,7 @@ const SCHEMA_BOUNDS = { depth: 200, values: 20_000 };
 
 /** The tool, or why an entry of a list is no tool. */
 export function readListed(entry: unknown): ListedTool | string {
+  if (entry instanceof LargeEntry) return `it has more than ${PARSED_VALUES} values`;
   if (!isFields(entry)) return `it is ${describe(entry)}, not a tool`;
   const {
     name,

@@ -9,7 +9,7 @@ import { JsonText, jsonTextOf } from "../../values/json/json-text.ts";
 import { measure } from "../../values/json/plain-data.ts";
 import { tooManyValues } from "../../values/json/serialise-result.ts";
 import { MAX_DEPTH } from "../../values/json/weigh.ts";
-import { readerFor, readExact, repeats as isRepeated, untrusted } from "../../untrusted/untrusted-text.ts";
+import { AT_ONCE, readerFor, readExact, repeats as isRepeated, untrusted } from "../../untrusted/untrusted-text.ts";
 
 /** Levels of a list of blocks, or of resources. */
 export const BLOCK_LEVELS = 4;
@@ -80,7 +80,9 @@ async function repeats(shown: readonly Shown[], structured: unknown, { source }:
   if (beside.length === 0) return true;
   if (beside.some(({ block }) => block.type !== "text")) return false;
   const texts = beside.map(({ block }) => String(block.text));
-  if (structured instanceof JsonText) return isRepeated(structured, texts.map(untrusted), readerOf(source));
+  const json = jsonTextOf(structured) ?? "";
+  if (structured instanceof JsonText || texts.some(({ length }) => length > AT_ONCE))
+    return isRepeated(untrusted(json), texts.map(untrusted), readerOf(source));
   const fields: readonly unknown[] = isFields(structured) ? Object.values(structured) : [];
   const said = new Set([structured, ...fields, ...fields.flat()].map(jsonTextOf));
   return texts.every((text) => said.has(jsonOf(text)) || said.has(jsonTextOf(text)));

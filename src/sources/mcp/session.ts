@@ -9,16 +9,18 @@ import type { ReadServer } from "./mcp-options.ts";
 import { shorterSpan } from "./list-again.ts";
 import type { ServerRequest } from "./protocol-method.ts";
 import type { Peer } from "./server-identity.ts";
+import { LargeList } from "./wire/large-messages.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
 import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 import { isFields } from "../../values/fields.ts";
+import { Lane } from "../../values/slice-scheduler.ts";
 import { untilAborted } from "../../values/until-aborted.ts";
 import { weigh } from "../../values/json/weigh.ts";
 
 const LIST = {
   pages: 100,
   tools: 10_000,
-  page: { bytes: 16 * 1024 * 1024, values: 1_000_000 },
+  page: { bytes: 16 * 1024 * 1024, largeValues: 4_000_000 },
   megabytes: 32,
 } as const;
 /** A result may hold a value twice, as data and as text in which quotes are escaped. */
@@ -59,9 +61,11 @@ export class Session {
   readonly #mcp: McpPackage;
   readonly #client: Client;
   readonly #channel: Channel;
+  readonly #lane: Lane;
   readonly protocol: ReadServer["protocol"];
 
-  private constructor(mcp: McpPackage, client: Client, channel: Channel, protocol: ReadServer["protocol"]) {
+  private constructor(mcp: McpPackage, client: Client, channel: Channel, { name, protocol }: ReadServer) {
+    this.#lane = new Lane(`source ${name}`);
     this.protocol = protocol;
     this.#mcp = mcp;
     this.#client = client;
@@ -116,7 +120,7 @@ export class Session {
         },
       },
     );
-    const session = new Session(mcp, client, channel, protocol);
+    const session = new Session(mcp, client, channel, { ...server, protocol });
     client.setRequestHandler("elicitation/create", (request) => session.#onQuestion(request.params));
     try {
       signal.throwIfAborted();
@@ -168,15 +172,16 @@ export class Session {
       });
       // Older versions of the protocol know no such field.
       if (this.#envelope) holdsMs = shorterSpan(holdsMs, ttlMs);
-      if (!Array.isArray(tools)) throw new MalformedMessage("Its list of tools is no list.");
-      const taken = tools.slice(0, missing) as unknown[];
+      const listed = tools instanceof LargeList ? await tools.entries(missing + 1, this.#lane) : tools;
+      if (!Array.isArray(listed)) throw new MalformedMessage("Its list of tools is no list.");
+      const taken = listed.slice(0, missing) as unknown[];
       room -= weigh([taken, nextCursor], room);
       if (room < 0) return cut(`after ${LIST.megabytes} MB`);
       await take(taken);
       signal.throwIfAborted();
-      const isCut = tools.length > missing || (tools.length === missing && typeof nextCursor === "string");
+      const isCut = listed.length > missing || (listed.length === missing && typeof nextCursor === "string");
       if (isCut) return cut(`after ${LIST.tools} tools`);
-      missing -= tools.length;
+      missing -= listed.length;
       if (typeof nextCursor !== "string") return { holdsMs };
       if (cursors.has(nextCursor)) return cut("where the server gave the same cursor again");
       cursors.add(nextCursor);
@@ -202,7 +207,7 @@ export class Session {
     for (;;) {
       const result = await this.#request(method, params, {
         signal,
-        limits: { bytes: COPIES * resultBytes + ENVELOPE_BYTES, structuredValues: resultValues },
+        limits: { bytes: COPIES * resultBytes + ENVELOPE_BYTES, largeValues: resultValues },
         headers,
         ask,
         ...(onProgress ? { onProgress } : {}),

@@ -42,7 +42,8 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
         },
         onNotify: (channel, listener) => {
           listeners.set(channel, listener);
-          void listening.query(`LISTEN "${channel}"`);
+          // The connection may be ended before it listens.
+          listening.query(`LISTEN "${channel}"`).catch(() => {});
           return { [Symbol.dispose]: () => void listeners.delete(channel) };
         },
       };

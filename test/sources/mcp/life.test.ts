@@ -73,7 +73,7 @@ testOfAll("a server whose connection is closed while it starts does not run", as
   const mark = `mark-starting-${process.pid}`;
   const { command = "", args = [] } = rawServer("stays", mark);
   const wire = new StdioWire({ name: "raw", command, args }, new OutputTail(100));
-  const allowed = () => ({ bytes: 100, values: 100, structuredValues: 0 });
+  const allowed = () => ({ bytes: 100, values: 100, largeValues: 0 });
   const starting = wire.start({ allowed, onMessage() {}, onFailed() {}, onClosed() {} });
   await wire.close();
   expect(isRunning(mark)).toBe(false);

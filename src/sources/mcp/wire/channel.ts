@@ -14,7 +14,7 @@ import { PARSED_VALUES } from "../../../untrusted/untrusted-text.ts";
 import { isFields } from "../../../values/fields.ts";
 
 /** What a message may have that answers none of our own requests. */
-const LEAST: MessageLimits = { bytes: 4 * 1024 * 1024, values: PARSED_VALUES, structuredValues: 0 };
+const LEAST: MessageLimits = { bytes: 4 * 1024 * 1024, values: PARSED_VALUES, largeValues: 0 };
 
 /** Levels of a message on which null is nothing: below its result, it may be data. The package reads all that it takes by schemas. */
 const LEVELS = { own: 2, package: 50 } as const;
@@ -118,7 +118,7 @@ export class Channel implements Transport {
   #allowed(): MessageLimits {
     const all = [LEAST, ...[...this.#open.values()].map(({ limits }) => limits)];
     const most = (field: keyof MessageLimits) => Math.max(...all.map(({ [field]: limit = 0 }) => limit));
-    return { bytes: most("bytes"), values: most("values"), structuredValues: most("structuredValues") };
+    return { bytes: most("bytes"), values: most("values"), largeValues: most("largeValues") };
   }
 
   /** For the package. */

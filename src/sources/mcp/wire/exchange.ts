@@ -1,4 +1,3 @@
-import type { JsonText } from "../../../values/json/json-text.ts";
 import { ConnectionLost, type MessageId } from "./wire.ts";
 
 /** Wait before a broken stream is asked for again, in milliseconds. A call does not wait for a server that wants more. */
@@ -20,8 +19,6 @@ export class Exchange {
   readonly id: MessageId | undefined;
   /** Whether the reply is a document, which holds the answer if there is any. */
   isDocument = false;
-  /** Structured content of the answer that the package does not read. */
-  structured: JsonText | undefined;
   /** Of its latest request, if that was refused. */
   refusal: Refusal | undefined;
   /** Events of its streams so far. */

@@ -7,7 +7,7 @@ import { PortcullisError } from "../../../errors.ts";
 import { NoAccess, wordsIn, wordsOf } from "../auth/no-access.ts";
 import { Exchange, type Refusal, RESUME_MS } from "./exchange.ts";
 import type { McpPackage } from "./load-client.ts";
-import { withStructured } from "./large-message.ts";
+import { LargeMessages } from "./large-messages.ts";
 import { asPackageReads } from "./package-message.ts";
 import { reasonOf } from "./reason.ts";
 import {
@@ -28,7 +28,7 @@ const GOODBYE_MS = 500;
 /** Least time between two requests for a stream of notifications, in milliseconds. A server says itself when to ask again. */
 const STREAM_AGAIN_MS = 1000;
 /** Of a wire that is not open. */
-const NOTHING = { bytes: 0, values: 0, structuredValues: 0 } as const;
+const NOTHING = { bytes: 0, values: 0, largeValues: 0 } as const;
 /** Statuses by which a server says that it has taken a message and will not answer it. */
 const UNANSWERED = new Set([202, 204]);
 /** Statuses by which a server says that it will not give the rest of a stream. */
@@ -67,6 +67,7 @@ export class HttpWire implements Wire {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #exchanges = new AsyncLocalStorage<Exchange>();
   readonly #access: Access | undefined;
+  readonly #large: LargeMessages;
   /** What was said with errors of the package. */
   readonly #refusals = new WeakMap<Error, Refusal>();
   #latestRefusal: Refusal | undefined;
@@ -83,6 +84,7 @@ export class HttpWire implements Wire {
     this.#url = new URL(url);
     this.#headers = headers;
     this.#access = access;
+    this.#large = new LargeMessages(this.#url.host);
   }
 
   get hasSession(): boolean {
@@ -99,10 +101,7 @@ export class HttpWire implements Wire {
     });
     this.#transport = transport;
     Object.assign(transport, {
-      onmessage: (message: Message) => {
-        const { id, structured } = this.#exchanges.getStore() ?? {};
-        events.onMessage(withStructured(message, message.id === id ? structured : undefined));
-      },
+      onmessage: (message: unknown) => events.onMessage(this.#large.whole(message)),
       onclose: () => events.onClosed("closed"),
       onerror: (error: unknown) => {
         const exchange = this.#exchanges.getStore();
@@ -249,9 +248,7 @@ export class HttpWire implements Wire {
     };
     const give = async (whole: Uint8Array, output: Output) => {
       try {
-        const { bytes, structured } = await asPackageReads(whole, isStream, this.#url.host, allowed);
-        if (structured && exchange) exchange.structured = structured;
-        output.enqueue(bytes);
+        output.enqueue(await asPackageReads(whole, isStream, this.#large, allowed));
       } catch (error) {
         refuse(output, error);
       }

@@ -1,36 +1,28 @@
 import { exactText, LONG_NUMBER } from "../../../values/json/exact-json.ts";
-import type { JsonText } from "../../../values/json/json-text.ts";
-import { isLargeMessage, readLargeMessage } from "./large-message.ts";
+import { isLargeMessage, type LargeMessages } from "./large-messages.ts";
 import { type MessageLimits, withoutNulls } from "./wire.ts";
 
 /** What the package's transport refuses in the envelope of a message. */
 const NULL_FIELD = /"(?:error|result|params|_meta)"\s{0,9}:\s{0,9}null/;
 
-export interface PackageMessage {
-  readonly bytes: Uint8Array;
-  /** What the package does not read of it. */
-  readonly structured?: JsonText | undefined;
-}
-
 /**
  * A document, or an event of a stream, whose message the package reads as we do. What is no JSON stays as it is. Rejects as
- * `readLargeMessage` does.
+ * `LargeMessages.read` does.
  */
 export async function asPackageReads(
   bytes: Uint8Array,
   isEvent: boolean,
-  server: string,
+  large: LargeMessages,
   allowed: () => MessageLimits,
-): Promise<PackageMessage> {
+): Promise<Uint8Array> {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   if (isLargeMessage(whole)) {
     const { data, others } = isEvent ? partsOf(whole) : { data: whole };
-    const { text, structured } = await readLargeMessage(data, server, allowed());
-    return { bytes: Buffer.from(written(withoutNullFields(text), others)), structured };
+    return Buffer.from(written(withoutNullFields(await large.read(data, allowed())), others));
   }
-  if (!NULL_FIELD.test(whole) && !LONG_NUMBER.test(whole)) return { bytes };
+  if (!NULL_FIELD.test(whole) && !LONG_NUMBER.test(whole)) return bytes;
   const { data, others } = isEvent ? partsOf(whole) : { data: whole };
-  return { bytes: Buffer.from(written(withoutNullFields(exactText(data)), others)) };
+  return Buffer.from(written(withoutNullFields(exactText(data)), others));
 }
 
 function withoutNullFields(text: string): string {

@@ -1,10 +1,17 @@
 import type { OutputTail } from "../../../values/output-tail.ts";
 import { exactJson } from "../../../values/json/exact-json.ts";
-import type { JsonText } from "../../../values/json/json-text.ts";
-import { isLargeMessage, readLargeMessage, withStructured } from "./large-message.ts";
+import { isLargeMessage, LargeMessages } from "./large-messages.ts";
 import { LineReader, type LongLine } from "./line-reader.ts";
 import { type ServerCommand, ServerProcess } from "./server-process.ts";
-import { ConnectionLost, type Message, MessageTooLarge, type MessageId, type Wire, type WireEvents } from "./wire.ts";
+import {
+  ConnectionLost,
+  MalformedMessage,
+  type Message,
+  MessageTooLarge,
+  type MessageId,
+  type Wire,
+  type WireEvents,
+} from "./wire.ts";
 
 /** Bytes that a server may write to standard output between two messages. Some print a banner there. */
 const GARBAGE_BYTES = 16 * 1024 * 1024;
@@ -14,18 +21,20 @@ export class StdioWire implements Wire {
   readonly hasExchanges = false;
   readonly #server: ServerCommand;
   readonly #log: OutputTail;
+  readonly #large: LargeMessages;
   #process: ServerProcess | undefined;
   /** Set once the process is being started. It may be closed before it runs. */
   #starting: Promise<ServerProcess> | undefined;
   #garbageBytes = 0;
   /** What takes the lines that wait for a large one, that first. */
-  readonly #waiting: (() => void | Promise<void>)[] = [];
+  #waiting: (() => void | Promise<void>)[] = [];
   #taking: Promise<void> | undefined;
 
   /** `log` gets standard error, and the lines of standard output that are no messages. */
   constructor(server: ServerCommand, log: OutputTail) {
     this.#server = server;
     this.#log = log;
+    this.#large = new LargeMessages(server.name);
   }
 
   async start(events: WireEvents): Promise<void> {
@@ -49,36 +58,39 @@ export class StdioWire implements Wire {
 
   /** Lines are taken in their order. While a large one is read, the server's output waits. */
   #inTurn(line: string, take: () => void | Promise<void>): void {
-    if (this.#waiting.length === 0 && !isLargeMessage(line)) return void take();
-    if (this.#waiting.push(take) === 1) this.#taking = this.#takeWaiting();
+    if (this.#taking === undefined && !isLargeMessage(line)) return void take();
+    this.#waiting.push(take);
+    this.#taking ??= this.#takeWaiting();
   }
 
   async #takeWaiting(): Promise<void> {
     this.#process?.pause();
-    for (let take = this.#waiting[0]; take !== undefined; take = this.#waiting[0]) {
-      await take();
-      this.#waiting.shift();
-    }
+    for (let place = 0; place < this.#waiting.length; place += 1) await this.#waiting[place]?.();
+    this.#waiting = [];
+    this.#taking = undefined;
     this.#process?.resume();
   }
 
   #take(line: string, events: WireEvents): void | Promise<void> {
     if (!isLargeMessage(line) || !line.startsWith("{")) return this.#takeLine(line, line, events);
-    return readLargeMessage(line, this.#server.name, events.allowed()).then(
-      ({ text, structured }) => this.#takeLine(line, text, events, structured),
+    return this.#large.read(line, events.allowed()).then(
+      (text) => this.#takeLine(line, text, events),
       (error: Error) => events.onFailed(answeredBy(endsOf(line)), error),
     );
   }
 
-  #takeLine(line: string, text: string, events: WireEvents, structured?: JsonText): void {
+  #takeLine(line: string, text: string, events: WireEvents): void {
     const message = parseLine(text);
     if (message !== undefined) {
       this.#garbageBytes = 0;
-      return events.onMessage(withStructured(message, structured));
+      return events.onMessage(this.#large.whole(message));
     }
     this.#log.add(Buffer.from(`${line}\n`));
     this.#garbageBytes += line.length + 1;
     if (this.#garbageBytes > GARBAGE_BYTES) void this.#process?.stop();
+    const answered = line.startsWith("{") ? answeredBy(endsOf(line)) : undefined;
+    if (answered !== undefined)
+      events.onFailed(answered, new MalformedMessage("A message of the server cannot be read: it is not JSON."));
   }
 
   async send(message: Message): Promise<void> {

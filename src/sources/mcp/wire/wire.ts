@@ -20,9 +20,10 @@ export interface SendOptions {
 /** What a message may have. */
 export interface MessageLimits {
   readonly bytes: number;
-  /** Values, beside those of a result's structured content. */
+  /** Values, beside those of what is large in it. */
   readonly values: number;
-  readonly structuredValues: number;
+  /** Values of a result's structured content, or of a list of tools. */
+  readonly largeValues: number;
 }
 
 export interface WireEvents {
