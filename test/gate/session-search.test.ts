@@ -9,17 +9,6 @@ const other = makeTool({ name: "secret.find", description: "Finds a customer.", 
 
 const search = { tool: "search_tools" };
 
-test("a search is admitted, journalled and answered like a call, and finds only what the session shows", async () => {
-  const { call, records, session } = openSession({ tools: [own, other] });
-  const answer = await call({ query: "find a customer" }, search);
-  expect(answer?.ok && (JSON.parse(answer.text) as { name: string }[]).map(({ name }) => name)).toEqual(["crm.find"]);
-  expect(records).toMatchObject([
-    { type: "call", tool: "search_tools", decision: "allowed" },
-    { type: "answered", ok: true, shown: [{ name: "crm.find" }] },
-  ]);
-  expect(session.usage.calls).toBe(1);
-});
-
 test.each([
   ["another name of the search", { tool: "searchTools" }, "tool_unknown"],
   ["a caller that the session does not have", { ...search, caller: "direct" }, "tool_unknown"],
@@ -34,14 +23,6 @@ test.each([
   const answer = await call({}, forged);
   expect(answer).toMatchObject({ ok: false, code });
   expect(JSON.stringify(answer)).not.toContain("secret");
-});
-
-test("a search over the limit of calls is refused, and one in a closed session is dropped", async () => {
-  const spent = openSession({ tools: [own], limits: { calls: 0 } });
-  expect(await spent.call({ query: "x" }, search)).toMatchObject({ code: "budget_spent" });
-  const closed = openSession({ tools: [own] });
-  closed.session.close();
-  expect(await closed.call({ query: "x" }, search)).toBeUndefined();
 });
 
 test("a filter that throws fails the search, and says nothing of why", async () => {

@@ -122,19 +122,6 @@ test("a call that gathers has one array as its value", async () => {
   expect(await outcomeOf(host)).toEqual({ type: "completed", value: [{ id: 0 }, { id: 1 }, { id: 2 }] });
 });
 
-test("a handler is asked for two batches and no more while the host reads the first item", async () => {
-  const { tool, seen } = rows({ count: 1_000_000 });
-  await using host = await open({ tool });
-  const iterator = (await host.items())[Symbol.asyncIterator]();
-  expect(await iterator.next()).toEqual({ done: false, value: { id: 0 } });
-  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
-  expect(seen.pulled).toBeLessThanOrEqual(2001);
-  expect(seen.ended).toBe(false);
-  await iterator.return?.();
-  expect(seen).toMatchObject({ ended: true, aborted: true });
-  expect(host.runtime.queue).toMatchObject({ running: 0 });
-});
-
 test("many items pass in order, and the thread is free meanwhile", async () => {
   await using host = await open(rows({ count: 20_000 }));
   const turns = countTurns();

@@ -8,7 +8,6 @@ import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import { content } from "../../../src/tools/content.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
-import { PortcullisError } from "../../../src/errors.ts";
 import { idle, makeTool, openSession, type SessionParts } from "../open-session.ts";
 import { manualClock } from "../../support/clock.ts";
 import { deaf, type Items, read, streamTool } from "./read-stream.ts";
@@ -83,60 +82,6 @@ test("batches that are sent while the program reads others count until each is r
   await answered;
 });
 
-test("the first item leaves at once, though the handler gives no second", async () => {
-  const handler = async function* () {
-    yield "first";
-    await new Promise(() => {});
-  };
-  const { session, untilBatch, items } = read(streamTool(() => handler()));
-  await untilBatch();
-  expect(items()).toEqual(["first"]);
-  session.close();
-});
-
-/** A handler that never ends by itself, and how it was ended. */
-function endless() {
-  const seen: string[] = [];
-  const handler = async function* (_input: unknown, { signal }: CallContext) {
-    try {
-      for (;;) yield 1;
-    } finally {
-      seen.push(`finally, aborted: ${signal.aborted}`);
-    }
-  };
-  return { handler, seen };
-}
-
-test("a reader that stops ends the generator and aborts its signal, and the call is answered with what was given", async () => {
-  const { handler, seen } = endless();
-  const { session, untilBatch, records } = read(streamTool(handler), { reads: () => false });
-  await untilBatch();
-  await session.stopReading("1");
-  await idle();
-  expect(seen).toEqual(["finally, aborted: true"]);
-  expect(records.at(-1)).toMatchObject({
-    type: "answered",
-    ok: true,
-    items: 16,
-    shape: "stream of 16, not read to its end",
-  });
-  expect(session.lines).toMatchObject([{ items: 16, outcome: { type: "value" } }]);
-  expect(session.share.held).toBe(0);
-});
-
-test.each(["close", "suspend"] as const)(
-  "a session that ends (%s) ends the generator and aborts its signal",
-  async (end) => {
-    const { handler, seen } = endless();
-    const { session, untilBatch, answered } = read(streamTool(handler), { reads: () => false });
-    await untilBatch();
-    session[end]();
-    expect(await answered).toBeUndefined();
-    await idle();
-    expect(seen).toEqual(["finally, aborted: true"]);
-  },
-);
-
 const ONE = z.object({ id: z.number() });
 const FAULTS: readonly [string, string, Partial<Tool>, () => Items, Partial<SessionParts["limits"]>, string][] = [
   [
@@ -156,24 +101,11 @@ const FAULTS: readonly [string, string, Partial<Tool>, () => Items, Partial<Sess
     "Item 1 of",
   ],
   ["too many values in an item", "result_too_large", {}, () => [[1], [1, 2, 3]], { resultValues: 3 }, "Item 1 of"],
-  [
-    "more bytes than a stream may have",
-    "result_over_budget",
-    {},
-    () => ["aaaa", "bbbb"],
-    { streamBytes: 10 },
-    "streamBytes",
-  ],
   ["an item that is no JSON", "handler_failed", {}, () => [1, () => 5], {}, "t failed"],
   ["an item that is a promise", "handler_failed", {}, () => [1, Promise.resolve(2)], {}, "t failed"],
-  ["an error that tells the caller", "handler_failed", {}, tellsAfterOne, {}, "No such customer"],
   ["a value that is returned, not yielded", "handler_failed", {}, returnsAfterOne, {}, "t failed"],
 ];
 
-async function* tellsAfterOne() {
-  yield 1;
-  throw new PortcullisError("tool_failed", "No such customer.");
-}
 // oxlint-disable-next-line no-unreachable -- the return is what is tested
 async function* returnsAfterOne() {
   yield 1;
@@ -236,26 +168,6 @@ test.each<[string, () => unknown, Schema | undefined, string]>([
   expect(String(error)).toContain(sentence);
 });
 
-test("a stream that gives nothing for the tool's time ends, after the items before it", async () => {
-  const handler = async function* () {
-    yield 1;
-    await new Promise(() => {});
-  };
-  const { answered, items } = read(streamTool(() => handler(), { timeoutMs: 20 }));
-  expect(await answered).toMatchObject({ ok: false, code: "handler_timed_out" });
-  expect(items()).toEqual([1]);
-});
-
-test("a stream that is begun anew with other items than the journal has fails", async () => {
-  const { session, call } = openSession({ tools: [streamTool(() => [1, 2], { resumes: "from-start" })] });
-  const streamed = { items: 1, bytes: 3, batches: 1, asked: 1, digest: "another" };
-  expect(await call({}, { reader: deaf }, { streamed })).toMatchObject({
-    ok: false,
-    code: "stream_changed",
-  });
-  session.close();
-});
-
 test("a batch that is asked for before the next driver has opened the stream again is given", async () => {
   const opened = Promise.withResolvers<void>();
   const handler = async (_: unknown, { after }: CallContext) => {
@@ -279,14 +191,6 @@ test("a call that is no stream is not ended as one", async () => {
   const answered = call();
   await session.stopReading("1");
   expect(await answered).toMatchObject({ ok: true, text: '"done"' });
-});
-
-test("a call above the number of streams that may be open is refused", async () => {
-  const { session, call } = openSession({ tools: [streamTool(() => numbers(5))], limits: { streams: 1 } });
-  const reader = deaf;
-  void call({}, { reader });
-  expect(await call({}, { reader })).toMatchObject({ ok: false, code: "budget_spent" });
-  session.close();
 });
 
 test("a caller that reads no streams gets no array that is larger than a result may be, and the generator ends", async () => {

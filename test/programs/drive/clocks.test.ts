@@ -204,26 +204,6 @@ test("all replays together may take runningMs, and are not charged as running ti
   expect(alarms).toEqual([{ limit: "replays", allowed: 100, seen: 110 }]);
 });
 
-test("time in which a program waits for approvals alone is not charged as wall time", () => {
-  let waits = false;
-  const { clocks, alarms } = start(
-    { runningMs: 100, wallMs: 500 },
-    () => undefined,
-    () => waits,
-  );
-  pass(300);
-  waits = true;
-  pass(100_000);
-  waits = false;
-  expect(alarms).toEqual([]);
-  expect(clocks.approvalMs).toBe(99_990);
-  pass(180);
-  expect(alarms).toEqual([]);
-  pass(20);
-  expect(alarms).toEqual([{ limit: "wallMs", allowed: 500, seen: 510 }]);
-  expect([clocks.approvalMs, clocks.wallMs]).toEqual([99_990, 510]);
-});
-
 test("time in which a journal is locked is not charged as wall time, and not twice where approvals are awaited too", () => {
   let [isLocked, waits] = [false, false];
   const { clocks, alarms } = start(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answerText, frameText, type GuestFrame } from "../../../bridge/frames.ts";
+import { frameText, type GuestFrame } from "../../../bridge/frames.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import { readPast } from "../../../src/programs/from-journal/past-execution.ts";
 import type { GuestEvent } from "../../../src/programs/guest/guest-event.ts";
@@ -24,7 +24,6 @@ const turnOf = (...commands: readonly GuestFrame[]) => ({
   settled: false,
 });
 const call = (id: number): GuestFrame => ({ kind: "call", id, tool: "crm.find", body: `{"id":${id}}` });
-const about = (id: string) => ({ type: "call", call: id, tool: "crm.find", caller: "programmatic", at: AT }) as const;
 
 /** Applies turns in one go and appends them. */
 async function appendTurns(log: TrackedLog, turns: Parameters<TrackedLog["applyTurns"]>[0]): Promise<void> {
@@ -34,25 +33,6 @@ async function appendTurns(log: TrackedLog, turns: Parameters<TrackedLog["applyT
   log.deferTurns(step.value);
   await log.flush(() => {});
 }
-
-test("the state of a log is the fold of what its journal holds", async () => {
-  const journal = createMemoryJournal();
-  const log = await TrackedLog.create(journal, header("one"), DRIVER);
-  await appendTurns(log, [[BEGIN, turnOf(call(1), call(2), { kind: "timer", id: 3, ms: 5 })]]);
-  await log.append({ ...about("1"), decision: "held" });
-  await log.append({ type: "decision", call: "1", allow: true, by: "ann", at: AT });
-  await log.append({ ...about("2"), decision: "allowed" });
-  log.defer({ type: "answered", call: "2", ok: true, ms: 1, bytes: 1, at: AT });
-  await log.append({ type: "restart", detail: "it died", at: AT });
-  expect(log.state).toEqual((await readPast(journal.read("one"))).state);
-  const answer = answerText(AT + 5, 2, true, "1");
-  await appendTurns(log, [
-    [{ head: { kind: "answer", now: AT + 5, id: 2, resultBytes: 1 }, text: answer }, turnOf(call(4))],
-  ]);
-  await log.append(outcome);
-  expect(log.state).toEqual((await readPast(journal.read("one"))).state);
-  expect([...log.state.calls.keys()]).toEqual([1, 4]);
-});
 
 test("a deferred record is in the state at once, and in the journal before the next one that is appended", async () => {
   const journal = createMemoryJournal();
@@ -68,21 +48,6 @@ test("a deferred record is in the state at once, and in the journal before the n
     "answered",
     "outcome",
   ]);
-});
-
-test("a journal in memory keeps a quarter of totalBytes of items, and nothing after the first that it does not keep", async () => {
-  const limits = { totalBytes: 400 };
-  const log = await TrackedLog.create(createMemoryJournal(), header("one", { limits }), DRIVER);
-  expect(log.keepsItems("x".repeat(60))).toBe(true);
-  expect(log.keepsItems("x".repeat(40))).toBe(true);
-  expect(log.keepsItems("x")).toBe(false);
-  expect(log.keepsItems("")).toBe(false);
-  const durable = await TrackedLog.create(
-    { ...createMemoryJournal(), isDurable: true },
-    header("two", { limits }),
-    DRIVER,
-  );
-  expect(durable.keepsItems("x".repeat(4000))).toBe(true);
 });
 
 test("a driver that takes an execution up counts the items that the journal in memory keeps already", async () => {
