@@ -16,26 +16,6 @@ const call = (tool: string, input: unknown = {}) => ({ tool, input });
 
 // ---- the loop --------------------------------------------------------------------------------------------------
 
-test("a model that answers at once has one turn", async () => {
-  const { ending, answer, usage, events } = await talk(
-    [{ text: "It is 4.", usage: { inputTokens: 10, outputTokens: 4 } }],
-    {
-      tools: [],
-    },
-  );
-  expect(ending).toEqual({ type: "answered", answer: "It is 4." });
-  expect(answer).toBe("It is 4.");
-  expect(usage).toEqual({ turns: 1, calls: 0, inputTokens: 10, outputTokens: 4, cachedInputTokens: 0 });
-  expect(events.map(({ type }) => type)).toEqual([
-    "conversation_started",
-    "text",
-    "text",
-    "text",
-    "turn_ended",
-    "conversation_ended",
-  ]);
-});
-
 test("a call's result is sent under its own id with its source, and the model continues", async () => {
   const stock = makeTool({
     name: "stock.get",
@@ -100,29 +80,6 @@ test("a program that is not text gets a result that says so, and nothing runs", 
   expect(resultsBefore(talked, 1)).toMatchObject([
     { isError: true, text: 'run_program takes the program\'s source as text in the field "code", and got none.' },
   ]);
-});
-
-test("calls that read run at once, calls that change something one after the other in order", async () => {
-  const reads = holdCalls();
-  const order: string[] = [];
-  const read = direct({ name: "read", handler: reads.handler });
-  const write = makeTool({
-    name: "write",
-    allowedCallers: ["direct"],
-    effect: "write",
-    handler: async ({ n }) => {
-      order.push(`begin ${String(n)}`);
-      await idle();
-      order.push(`end ${String(n)}`);
-    },
-  });
-  const calls = [call("read"), call("write", { n: 1 }), call("read"), call("write", { n: 2 })];
-  const talking = talk([{ calls }, { text: "Done." }], { tools: [read, write] });
-  await reads.untilStarted(2);
-  reads.release();
-  reads.release();
-  expect((await talking).ending.type).toBe("answered");
-  expect(order).toEqual(["begin 1", "end 1", "begin 2", "end 2"]);
 });
 
 test("calls whose effect depends on their input are in order only where they change something", async () => {
@@ -342,25 +299,6 @@ test("a conversation ends after maxTokens, unless the last turn is an answer", a
   expect(answered.ending.type).toBe("answered");
 });
 
-test("an unfinished turn is requested again without new messages, up to maxTurns", async () => {
-  const unfinished: ScriptedTurn = { end: { type: "unfinished" } };
-  const talked = await talk([unfinished, unfinished, { text: "4" }], { tools: [] });
-  expect(talked.ending.type).toBe("answered");
-  expect(talked.model.conversations[0]?.map(({ results, said }) => [results, said])).toEqual([
-    [[], ["Do it."]],
-    [[], ["Do it."]],
-    [[], ["Do it."]],
-  ]);
-  expect(
-    (
-      await talk(
-        Array.from({ length: 9 }, () => unfinished),
-        { tools: [], maxTurns: 4 },
-      )
-    ).ending.type,
-  ).toBe("turns_spent");
-});
-
 test("cancelling aborts running calls, starts no others, and every call has a result", async () => {
   const controller = new AbortController();
   const started = signal();
@@ -423,22 +361,6 @@ test("an answer that has arrived counts, even if it is cancelled at that moment"
     onEvent: ({ type }) => type === "turn_ended" && controller.abort(),
   });
   expect(ending).toEqual({ type: "answered", answer: "4" });
-});
-
-test("cancelling a conversation ends its running program", async () => {
-  const controller = new AbortController();
-  const hang = makeTool({
-    handler: () => {
-      controller.abort();
-      return new Promise(() => {});
-    },
-  });
-  const { ending, events } = await talk([{ programs: ["return await tools.t({})"] }], {
-    tools: [hang],
-    signal: controller.signal,
-  });
-  expect(ending).toEqual({ type: "cancelled" });
-  expect(events).toContainEqual(expect.objectContaining({ type: "program_ended", outcome: { type: "cancelled" } }));
 });
 
 test("programs count as calls: of four hundred in one turn the allowed number run, and the others are refused with the limit", async () => {

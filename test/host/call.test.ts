@@ -154,13 +154,6 @@ test("closing the runtime cancels a call that is under way, and takes no further
   await expect(runtime.call({ tool: "t", ...direct })).rejects.toMatchObject({ code: "runtime_closed" });
 });
 
-test("a call rejects with the cause where the journal cannot be written", async () => {
-  const gone = new Error("the store is gone");
-  const journal = { ...createMemoryJournal(), append: () => Promise.reject(gone) };
-  await using runtime = await createRuntime({ tools: [double], sandbox, journal });
-  await expect(runtime.call({ tool: "math.double", ...direct, input: { value: 1 } })).rejects.toBe(gone);
-});
-
 test("a tool's concurrency holds over calls and programs of a runtime, and an agent can be called", async () => {
   let atOnce = 0;
   let most = 0;

@@ -47,19 +47,6 @@ test.each(NAMES)("%s can be set to its bounds, and not past them", (name) => {
     );
 });
 
-test.each([
-  ["call", "did you mean calls?"],
-  ["memory", "did you mean memoryBytes?"],
-  ["runningms", "did you mean runningMs?"],
-  ["outputBites", "did you mean outputBytes?"],
-])("the limit %s is refused, and the error suggests %s", (name, meant) => {
-  expect(refusal({ [name]: 1 })).toContain(`"${name}", ${meant}`);
-});
-
-test.each(["toString", "__proto__", "constructor", "hasOwnProperty"])("the limit %s is refused", (name) => {
-  expect(refusal(JSON.parse(`{ "${name}": 1 }`))).toContain(`execute({ limits }): there is no option "${name}"`);
-});
-
 test("an error names the option in which the limits were given", () => {
   expect(refusal({ calls: -1 }, fieldsOf("header.limits"))).toContain("header.limits.calls: expected");
 });

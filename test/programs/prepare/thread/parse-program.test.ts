@@ -10,19 +10,6 @@ async function read(code: string): Promise<unknown> {
 
 // ---- JavaScript ------------------------------------------------------------------------------------------------
 
-test.each([
-  "",
-  "return await tools.a({});",
-  "return /[/`'\"]<a>(b)/.test(`${`<a>(`}`)",
-  "return a < b && c > (d)",
-  "return (a < b) + (c > d)",
-  "const t = f(a <b, c> (d)) + `\nimport a from 'b'\n`",
-  "// import a from 'b'\n/* export */ return 1",
-  "const text = `\nimport a from 'b'\nexport default 1\n`; return text",
-])("the JavaScript %j is read as it is", async (code) => {
-  expect(await read(code)).toBe(code);
-});
-
 test.each<[string, string, number, number]>([
   ["x = ;", "Unexpected token.", 1, 5],
   ["const a = 1;\n  const a = 2;", "Identifier 'a' has already been declared.", 2, 9],
@@ -68,13 +55,6 @@ test.each([
   expect(stripped.slice(start.length)).toMatch(/^[ }]*$/);
 });
 
-test("types of several lines keep every line and column behind them", async () => {
-  const code = "interface Zeile {\n  größe: '😀漢'\n}\nlet a: Zeile; return a";
-  const stripped = (await read(code)) as string;
-  expect(stripped.split("\n").map((line) => line.length)).toEqual(code.split("\n").map((line) => line.length));
-  expect(stripped.indexOf("return a")).toBe(code.indexOf("return a"));
-});
-
 test.each<[code: string, value: unknown]>([
   ["enum A { B = 2, C }\nreturn A.C", 3],
   ["let x: number\n  const enum A { B = 'b' }\nreturn A.B", "b"],
@@ -86,12 +66,6 @@ test.each<[code: string, value: unknown]>([
 });
 
 const AsyncFunction = (async () => {}).constructor as new (body: string) => () => Promise<unknown>;
-
-test("a fault behind converted TypeScript has its place in the source", async () => {
-  expect(
-    await read("enum A { B }\nclass C {\n  constructor(public d: number) {}\n}\n  await import('e')"),
-  ).toMatchObject(["program_is_module", expect.any(String), { line: 5, column: 9 }]);
-});
 
 test("a text that is neither JavaScript nor TypeScript gets the error for JavaScript", async () => {
   expect(await read("let x: number = ;")).toEqual(["syntax", "Unexpected token.", { line: 1, column: 6 }]);
@@ -116,11 +90,6 @@ test.each<[string, string, number, number]>([
 });
 
 test.each([
-  ["export const a = 1", "       const a = 1"],
-  [
-    "\nexport default async function main() {}\nawait main()",
-    "\n               async function main() {}\nawait main()",
-  ],
   ["const a = 1; export { a }", "const a = 1;             "],
   ["export default async (x: string) => x", "return         async (x        ) => x"],
   ["export default { a: 1 }", "return         { a: 1 }"],
