@@ -31,13 +31,6 @@ test("a program with a tool that needs approval starts; without a terminal the c
   expect(stderr).toContain(NO_TERMINAL);
 });
 
-test("only calls that need approval are denied", async () => {
-  const program =
-    "return [await tools.order({ amount: 5 }), await tools.order({ amount: 500 }).catch(({ code }) => code)];";
-  const { code, stdout } = await portcullis(["run", "-", ...TOOLS, "--approve", "none"], program);
-  expect([code, stdout]).toEqual([0, '[5,"approval_denied"]\n']);
-});
-
 test("--approve all runs the call, and --json still prints one document", async () => {
   const { code, stdout, stderr } = await portcullis(
     ["run", "-", ...TOOLS, "--approve", "all", "--json"],
@@ -80,11 +73,6 @@ test.skipIf(!hasScript)("on a terminal a person allows one call and denies the n
   expect(shown).toMatch(
     /The program calls pay, which needs approval:\r\n {2}It changes something each time\. [^\r]+\r\n {2}amount: 1\r\nRun it\? y runs it, n or Enter denies it: y/,
   );
-});
-
-testOfAll.skipIf(!hasScript)("a call that is denied and not caught ends with exit code 3", async () => {
-  const { code } = await onTerminal(["run", scratch("return tools.pay({ amount: 1 });"), ...TOOLS], [[ASKED, "n\n"]]);
-  expect(code).toBe(3);
 });
 
 testOfAll.skipIf(!hasScript)("Ctrl-C at a question cancels the program", async () => {

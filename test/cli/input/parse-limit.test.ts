@@ -24,19 +24,12 @@ test.each([
   expect(parseLimit(text)).toBe(sentence);
 });
 
-test.each([
-  "calls=_",
-  "calls=",
-  "calls=.",
-  "calls=e",
-  "calls=1_",
-  "calls=1__0",
-  "calls=1.2.3",
-  "calls=0x10",
-  "calls=x",
-])("%s has no number, and its text is left to the rule of the limit", (text) => {
-  expect(parseLimit(text)).toEqual({ name: "calls", value: text.slice("calls=".length) });
-});
+test.each(["calls=", "calls=1__0", "calls=1.2.3", "calls=x"])(
+  "%s has no number, and its text is left to the rule of the limit",
+  (text) => {
+    expect(parseLimit(text)).toEqual({ name: "calls", value: text.slice("calls=".length) });
+  },
+);
 
 test.each(["=5", "calls"])("%s is refused as no limit", (text) => {
   expect(parseLimit(text)).toBe(`Expected name=value, like memoryBytes=64MiB, got ${JSON.stringify(text)}.`);

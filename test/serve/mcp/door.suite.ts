@@ -68,15 +68,6 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     expect((await client.call("shop_list", { n: "many" })).isError).toBe(true);
   });
 
-  test("a tool for programs is refused in the words of an unknown one", async () => {
-    const refusalOf = async (name: string) => {
-      const { text } = await client.call(name).catch((error: Error) => ({ text: error.message }));
-      return text.replace(name, "NAME");
-    };
-    expect(await refusalOf("only.programs")).toBe(await refusalOf("only.prograns"));
-    expect(await refusalOf("only_programs")).toContain('There is no tool "NAME".');
-  });
-
   test("the user is asked about a call, in a program or not, and it runs once or not at all", async () => {
     const before = (await statement()).paid.length;
     answer = { action: "accept", content: { allow: true } };
@@ -135,14 +126,6 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     });
     await expect(running).rejects.toThrow();
     await expect.poll(async () => (await statement()).stopped).toBe(stopped + 1);
-  });
-
-  test("an id that is no program's is refused with a sentence", async () => {
-    for (const execution of ["none", "__proto__", "mcp-0000000000000000-x", ""])
-      expect(await client.call("result", { execution })).toMatchObject({
-        text: expect.stringMatching(/^There is no program /) as string,
-        isError: true,
-      });
   });
 }
 

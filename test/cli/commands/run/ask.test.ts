@@ -176,10 +176,6 @@ test.each<[readonly string[], string]>([
     ["--model", "anthropic:m", "--base-url", "nowhere"],
     "anthropic({ baseUrl }): expected an origin like https://example.com",
   ],
-  [
-    ["--model", "gemini:m", "--programs", "hosted"],
-    'agent({ programs }): expected "local" or "none", because gemini:m does not host programs',
-  ],
 ])("wrong usage is told: %j", async (options, message) => {
   const { code, stderr } = await portcullis(["ask", "x", "--tools", `${fixtures}tools.ts`, ...options]);
   expect(stderr).toContain(message);
