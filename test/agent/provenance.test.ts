@@ -122,21 +122,29 @@ test("the result of a program says who approved the program", async () => {
 
 // ---- boundaries -------------------------------------------------------------------------------------------------
 
-test("a model is told the limits in force", async () => {
-  const tools = [direct({ timeoutMs: 1500 }), makeTool({ name: "look", allowedCallers: ["programmatic"] })];
+test("a model is told the limits in force, in one place, each with what it bounds", async () => {
+  const tools = [
+    direct({ timeoutMs: 1500 }),
+    makeTool({ name: "look", allowedCallers: ["programmatic"], timeoutMs: 2000 }),
+  ];
   const limits = { calls: 12, outputBytes: 2000, runningMs: 500, wallMs: 3000, totalBytes: 1024 * 1024 };
   const { model } = await talk([{ text: "Done." }], { tools, limits });
   const opening = model.conversations[0]?.[0]?.opening;
-  expect(opening?.runProgram?.description).toMatch(/0\.5 s .*3 s .*12 calls .*1 MiB.*1\.9 KiB/);
-  expect(opening?.instructions).toContain(instructionsFor("local"));
-  expect(opening?.instructions).toMatch(/12 calls, .*1\.5 s.*1\.9 KiB/);
+  expect(opening?.runProgram?.description).toMatch(
+    /Per run: 0\.5 s of computing, 3 s in all, 1 MiB of .*Per conversation: 12 calls, each up to 2 s.*1\.9 KiB/,
+  );
+  expect(opening?.instructions).toBe(instructionsFor("local"));
+  const { model: alone } = await talk([{ text: "Done." }], { tools: tools.slice(0, 1), limits });
+  expect(alone.conversations[0]?.[0]?.opening.instructions).toMatch(/12 calls, each up to 1\.5 s.*1\.9 KiB/);
 });
 
 test("boundaries tell nothing of what there is not: direct tools, times of clients, values to load", () => {
   expect(callBoundaries(DEFAULT_LIMITS, [makeTool({ allowedCallers: ["programmatic"] })])).toBe("");
   expect(callBoundaries(DEFAULT_LIMITS, [direct({ handler: "client" })])).not.toContain("each");
-  expect(programBoundaries(DEFAULT_LIMITS, { shares: false })).not.toContain("load");
-  expect(programBoundaries({ ...DEFAULT_LIMITS, outputBytes: 64 }, { shares: false })).toContain("over 64 bytes");
+  expect(programBoundaries(DEFAULT_LIMITS, { shares: false, tools: [] })).not.toContain("load");
+  expect(programBoundaries({ ...DEFAULT_LIMITS, outputBytes: 64 }, { shares: false, tools: [] })).toContain(
+    "over 64 bytes",
+  );
 });
 
 test("what a redaction covers is taken out of the approver's name too", async () => {

@@ -93,10 +93,11 @@ export function declarePrograms(
   { tenant, limits, shares, shown = (tool) => tool }: ProgramSituation,
 ): ProgramDeclarations {
   const tools = search.tools.visibleTo(["programmatic"]);
+  const callable = shares ? search.tools.visibleTo(["direct", "programmatic"]) : tools;
   const streams = tools.some(({ stream }) => stream) ? `${STREAMS[language]} ` : "";
   const rules = RULES[language]
     .replace(AFRESH, streams + (shares ? SHARES : AFRESH))
-    .replace(BOUNDARIES, programBoundaries(limits, { shares }));
+    .replace(BOUNDARIES, programBoundaries(limits, { shares, tools: callable }));
   const withStubs = (stubs: string) => declaration(rules, stubs === "" ? "(there are none)" : stubs);
   const fits = (text: string) => tokensOf(withStubs(text)) <= search.stubTokens;
   const seen = tools.map(shown);

@@ -3,21 +3,28 @@ import type { Tool } from "../../tools/tool.ts";
 
 type ProgramBounds = Pick<Limits, "runningMs" | "wallMs" | "calls" | "totalBytes" | "outputBytes">;
 
-/** For the model, in one line: what a run of a program may take, and what happens beyond. `shares`: later programs can load what earlier ones keep. */
-export function programBoundaries(limits: ProgramBounds, { shares }: { readonly shares: boolean }): string {
-  const { runningMs, wallMs, calls, totalBytes, outputBytes } = limits;
-  const time = `${seconds(runningMs)} of computing, ${seconds(wallMs)} in all`;
+/** For the model, in one line: the limits of calls of these tools and of runs of programs. `shares`: later programs can load what earlier ones keep, and all count their calls together. */
+export function programBoundaries(
+  { runningMs, wallMs, calls, totalBytes, outputBytes }: ProgramBounds,
+  { shares, tools }: { readonly shares: boolean; readonly tools: readonly Tool[] },
+): string {
+  const run = `Per run: ${seconds(runningMs)} of computing, ${seconds(wallMs)} in all, ${size(totalBytes)} of inputs and results`;
+  const all = shares ? `. Per conversation: ${calls} calls` : `, ${calls} calls`;
   const beyond = shares ? "; load gives all of it" : "";
-  return `A run has ${time}, ${calls} calls with ${size(totalBytes)}; beyond, it fails. Of a value over ${size(outputBytes)} you get the beginning${beyond}.`;
+  return `${run}${all}${perCall(tools)}. Of a value over ${size(outputBytes)} you get the beginning${beyond}.`;
 }
 
-/** The same for calls that the model makes directly. Empty if no tool can be called directly. */
+/** The same where no programs run here: for calls that the model makes directly. Empty if no tool can be called directly. */
 export function callBoundaries({ calls, outputBytes }: ProgramBounds, tools: readonly Tool[]): string {
   const direct = tools.filter(({ allowedCallers }) => allowedCallers.includes("direct"));
   if (direct.length === 0) return "";
-  const times = direct.flatMap(({ handler, timeoutMs }) => (handler === "client" ? [] : [timeoutMs]));
-  const time = times.length === 0 ? "" : `, each up to ${seconds(Math.max(...times))}`;
-  return `You have ${calls} calls${time}; beyond, they fail. Of a result over ${size(outputBytes)} you get the beginning.`;
+  return `Per conversation: ${calls} calls${perCall(direct)}. Of a result over ${size(outputBytes)} you get the beginning.`;
+}
+
+/** Empty if clients answer all calls, in their own time. */
+function perCall(tools: readonly Tool[]): string {
+  const times = tools.flatMap(({ handler, timeoutMs }) => (handler === "client" ? [] : [timeoutMs]));
+  return times.length === 0 ? "" : `, each up to ${seconds(Math.max(...times))}`;
 }
 
 function seconds(ms: number): string {

@@ -43,7 +43,10 @@ export function openingFor(
   const shown = all.filter(({ tool }) => !isDeferred(tool)).map(({ declared }) => declared);
   const searched = local?.search ?? (deferred.length > 0 ? SEARCH_DIRECT : undefined);
   return {
-    instructions: instructionsFor(programs, { boundaries: callBoundaries(limits, told), own: instructions }),
+    instructions: instructionsFor(programs, {
+      boundaries: local ? "" : callBoundaries(limits, told),
+      own: instructions,
+    }),
     ...(asked === undefined ? {} : { settings: asked }),
     ...(compactAt === undefined ? {} : { compactAt }),
     tools: [...shown, ...(searched ? [searched] : [])],

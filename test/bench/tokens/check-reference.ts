@@ -41,7 +41,7 @@ const CLOSE = 0.1;
 const WRITE_FACTOR = 1.25;
 const READ_FACTOR = 0.1;
 const OUTPUT_FACTOR = 5;
-const PROGRAM_BOUNDARIES = countTokens(programBoundaries(DEFAULT_LIMITS, { shares: true }));
+const PROGRAM_BOUNDARIES = countTokens(programBoundaries(DEFAULT_LIMITS, { shares: true, tools: [] }));
 
 /** What providers are told of a tool's input whose unknown fields are refused. */
 const CLOSED = countTokens(',"additionalProperties":false');
