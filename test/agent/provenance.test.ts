@@ -138,6 +138,13 @@ test("a model is told the limits in force, in one place, each with what it bound
   expect(alone.conversations[0]?.[0]?.opening.instructions).toMatch(/12 calls, each up to 1\.5 s.*1\.9 KiB/);
 });
 
+test("a model is told that a program can wait by a timer, and it can", async () => {
+  const wait = 'return await new Promise((done) => setTimeout(done, 1, "waited"));';
+  const talked = await talk([{ programs: [wait] }, { text: "Done." }], { tools: [makeTool()] });
+  expect(talked.model.conversations[0]?.[0]?.opening?.runProgram?.description).toContain("setTimeout");
+  expect(resultsBefore(talked, 1)).toMatchObject([{ text: '"waited"' }]);
+});
+
 test("boundaries tell nothing of what there is not: direct tools, times of clients, values to load", () => {
   expect(callBoundaries(DEFAULT_LIMITS, [makeTool({ allowedCallers: ["programmatic"] })])).toBe("");
   expect(callBoundaries(DEFAULT_LIMITS, [direct({ handler: "client" })])).not.toContain("each");

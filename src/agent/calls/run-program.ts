@@ -23,10 +23,10 @@ const BOUNDARIES = "BOUNDARIES";
 const RULES: Readonly<Record<ProgramLanguage, string>> = {
   javascript: `Runs a program in JavaScript and gives back what it returns and prints. The program is the body of an async function: use await, and end with return.
 
-Use it if an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. ${AFRESH} ${BOUNDARIES} There is no network, no files, no modules; everything outside is reached through tools:`,
+Use it if an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. ${AFRESH} ${BOUNDARIES} There are timers (setTimeout), but no network, files or modules; everything outside is reached through tools:`,
   python: `Runs a program in Python and gives back what it returns and prints. The program is a module with await at its top level; its last expression is what it returns.
 
-Use it if an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. ${AFRESH} ${BOUNDARIES} There is no network and no package but the standard library; everything outside is reached through tools:`,
+Use it if an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. ${AFRESH} ${BOUNDARIES} There is asyncio.sleep, but no network and no package beyond the standard library; everything outside is reached through tools:`,
 };
 
 /** How a program reads what a tool with `stream` gives. */
