@@ -145,6 +145,21 @@ test("a model is told that a program can wait by a timer, and it can", async () 
   expect(resultsBefore(talked, 1)).toMatchObject([{ text: '"waited"' }]);
 });
 
+test("a model is told how large values are named before there are any, and a program loads them so", async () => {
+  const script = [
+    { calls: [{ id: "c1", tool: "pay" }] },
+    { programs: ['return "y".repeat(3000);'] },
+    { programs: ['return [(await load("result-1")).length, (await load("result-2")).length];'] },
+    { text: "Done." },
+  ];
+  const tools = [direct({ handler: () => "x".repeat(2000) }), makeTool({ allowedCallers: ["programmatic"] })];
+  const talked = await talk(script, { tools, limits: { outputBytes: 1000 } });
+  expect(talked.model.conversations[0]?.[0]?.opening?.runProgram?.description).toContain(
+    'result-N, for await load("result-1")',
+  );
+  expect(resultsBefore(talked, 3)).toMatchObject([{ text: "[2000,3000]" }]);
+});
+
 test("boundaries tell nothing of what there is not: direct tools, times of clients, values to load", () => {
   expect(callBoundaries(DEFAULT_LIMITS, [makeTool({ allowedCallers: ["programmatic"] })])).toBe("");
   expect(callBoundaries(DEFAULT_LIMITS, [direct({ handler: "client" })])).not.toContain("each");

@@ -10,15 +10,15 @@ export function programBoundaries(
 ): string {
   const run = `Per run: ${seconds(runningMs)} of computing, ${seconds(wallMs)} in all, ${size(totalBytes)} of inputs and results`;
   const all = shares ? `. Per conversation: ${calls} calls` : `, ${calls} calls`;
-  const beyond = shares ? "; load gives all of it" : "";
-  return `${run}${all}${perCall(tools)}. Of a value over ${size(outputBytes)} you get the beginning${beyond}.`;
+  const kept = shares ? ': all of it is kept as result-N, for await load("result-1")' : "";
+  return `${run}${all}${perCall(tools)}. You see a part of a value over ${size(outputBytes)}${kept}.`;
 }
 
 /** The same where no programs run here: for calls that the model makes directly. Empty if no tool can be called directly. */
 export function callBoundaries({ calls, outputBytes }: ProgramBounds, tools: readonly Tool[]): string {
   const direct = tools.filter(({ allowedCallers }) => allowedCallers.includes("direct"));
   if (direct.length === 0) return "";
-  return `Per conversation: ${calls} calls${perCall(direct)}. Of a result over ${size(outputBytes)} you get the beginning.`;
+  return `Per conversation: ${calls} calls${perCall(direct)}. You see a part of a result over ${size(outputBytes)}.`;
 }
 
 /** Empty if clients answer all calls, in their own time. */

@@ -194,8 +194,8 @@ const CLIENTS: readonly (readonly [name: string, saying: Saying, client: Client]
 /** A request without what a client sets, and without how long calls may take, which is true of tools with a handler alone. */
 function framed(body: Record<string, unknown>): string {
   return JSON.stringify(without(without(body, "max_tokens"), "reasoning_effort")).replace(
-    " calls, each up to 60 s. Of",
-    " calls. Of",
+    " calls, each up to 60 s. You",
+    " calls. You",
   );
 }
 

@@ -46,8 +46,8 @@ async function ownRequests() {
 /** What a client sets, and what is true of tools with a handler alone: how long a call may take. */
 function framed(body: Record<string, unknown>): string {
   return JSON.stringify(without(without(body, "max_tokens"), "reasoning_effort")).replace(
-    " calls, each up to 60 s. Of",
-    " calls. Of",
+    " calls, each up to 60 s. You",
+    " calls. You",
   );
 }
 
