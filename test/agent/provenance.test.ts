@@ -160,6 +160,18 @@ test("a model is told how large values are named before there are any, and a pro
   expect(resultsBefore(talked, 3)).toMatchObject([{ text: "[2000,3000]" }]);
 });
 
+test("a model is told what approvals are only if a tool needs them, and a denial throws with the reason", async () => {
+  const refund = "try { await tools.pay({}); } catch (error) { return error.message; }";
+  for (const approval of ["always", "never"] as const) {
+    const tools = [makeTool({ name: "pay", allowedCallers: ["programmatic"], approval })];
+    const approve = () => ({ allow: false, note: "too much" });
+    const talked = await talk([{ programs: [refund] }, { text: "Done." }], { tools, approve });
+    const description = talked.model.conversations[0]?.[0]?.opening?.runProgram?.description;
+    expect(description?.includes("a denial throws with the reason")).toBe(approval === "always");
+    if (approval === "always") expect(resultsBefore(talked, 1)[0]?.text).toContain("too much");
+  }
+});
+
 test("boundaries tell nothing of what there is not: direct tools, times of clients, values to load", () => {
   expect(callBoundaries(DEFAULT_LIMITS, [makeTool({ allowedCallers: ["programmatic"] })])).toBe("");
   expect(callBoundaries(DEFAULT_LIMITS, [direct({ handler: "client" })])).not.toContain("each");

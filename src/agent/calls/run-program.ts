@@ -29,6 +29,9 @@ Use it if an answer takes more than a few calls, or large results: loop, filter,
 Use it if an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. ${AFRESH} ${BOUNDARIES} There is asyncio.sleep, but no network and no package beyond the standard library; everything outside is reached through tools:`,
 };
 
+/** What the words "needs approval" of a stub mean. */
+const APPROVALS = "If a call needs approval, a person decides: the call waits, and a denial throws with the reason.";
+
 /** How a program reads what a tool with `stream` gives. */
 const STREAMS: Readonly<Record<ProgramLanguage, string>> = {
   javascript:
@@ -95,9 +98,10 @@ export function declarePrograms(
   const tools = search.tools.visibleTo(["programmatic"]);
   const callable = shares ? search.tools.visibleTo(["direct", "programmatic"]) : tools;
   const streams = tools.some(({ stream }) => stream) ? `${STREAMS[language]} ` : "";
+  const approvals = tools.some(({ approvable }) => approvable) ? ` ${APPROVALS}` : "";
   const rules = RULES[language]
     .replace(AFRESH, streams + (shares ? SHARES : AFRESH))
-    .replace(BOUNDARIES, programBoundaries(limits, { shares, tools: callable }));
+    .replace(BOUNDARIES, `${programBoundaries(limits, { shares, tools: callable })}${approvals}`);
   const withStubs = (stubs: string) => declaration(rules, stubs === "" ? "(there are none)" : stubs);
   const fits = (text: string) => tokensOf(withStubs(text)) <= search.stubTokens;
   const seen = tools.map(shown);
