@@ -154,9 +154,7 @@ test("a model is told how large values are named before there are any, and a pro
   ];
   const tools = [direct({ handler: () => "x".repeat(2000) }), makeTool({ allowedCallers: ["programmatic"] })];
   const talked = await talk(script, { tools, limits: { outputBytes: 1000 } });
-  expect(talked.model.conversations[0]?.[0]?.opening?.runProgram?.description).toContain(
-    'result-N, for await load("result-1")',
-  );
+  expect(talked.model.conversations[0]?.[0]?.opening?.runProgram?.description).toContain("result-N, for load");
   expect(resultsBefore(talked, 3)).toMatchObject([{ text: "[2000,3000]" }]);
 });
 
@@ -169,6 +167,17 @@ test("a model is told what approvals are only if a tool needs them, and a denial
     const description = talked.model.conversations[0]?.[0]?.opening?.runProgram?.description;
     expect(description?.includes("a denial throws with the reason")).toBe(approval === "always");
     if (approval === "always") expect(resultsBefore(talked, 1)[0]?.text).toContain("too much");
+  }
+});
+
+test("a model is told when to call a tool directly only if it can call one both ways", async () => {
+  for (const callers of [["direct", "programmatic"], ["programmatic"]] as const) {
+    const talked = await talk([{ text: "Done." }], {
+      tools: [direct({ name: "a" }), makeTool({ allowedCallers: callers })],
+    });
+    const description = talked.model.conversations[0]?.[0]?.opening?.runProgram?.description;
+    expect(description?.includes("call the tool directly")).toBe(callers.length === 2);
+    expect(description).not.toContain("DIRECT");
   }
 });
 

@@ -17,16 +17,20 @@ const AFRESH = "Each run begins afresh.";
 /** The same sentence if programs of one conversation share what they keep. */
 const SHARES = "Runs share only what await save(name, value) keeps and await load(name) reads.";
 
+/** Stands for the sentence on tools that the model can also call itself. */
+const DIRECT = "DIRECT";
+const CALL_DIRECTLY = "For one call with a small result, call the tool directly if you can. ";
+
 /** Stands for what a run may take. */
 const BOUNDARIES = "BOUNDARIES";
 
 const RULES: Readonly<Record<ProgramLanguage, string>> = {
   javascript: `Runs a program in JavaScript and gives back what it returns and prints. The program is the body of an async function: use await, and end with return.
 
-Use it if an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. ${AFRESH} ${BOUNDARIES} There are timers (setTimeout), but no network, files or modules; everything outside is reached through tools:`,
+Use it if an answer takes more than a few calls, or large results: loop, filter, join and count, call independent things at once with Promise.all, and return only what the answer needs. ${DIRECT}${AFRESH} ${BOUNDARIES} There are timers (setTimeout), but no network, files or modules; everything else is reached through tools:`,
   python: `Runs a program in Python and gives back what it returns and prints. The program is a module with await at its top level; its last expression is what it returns.
 
-Use it if an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. ${AFRESH} ${BOUNDARIES} There is asyncio.sleep, but no network and no package beyond the standard library; everything outside is reached through tools:`,
+Use it if an answer takes more than a few calls, or large results: loop, filter, join and count, call independent things at once with asyncio.gather, and end with only what the answer needs. ${DIRECT}${AFRESH} ${BOUNDARIES} There is asyncio.sleep, but no network and no package beyond the standard library; everything else is reached through tools:`,
 };
 
 /** What the words "needs approval" of a stub mean. */
@@ -99,7 +103,9 @@ export function declarePrograms(
   const callable = shares ? search.tools.visibleTo(["direct", "programmatic"]) : tools;
   const streams = tools.some(({ stream }) => stream) ? `${STREAMS[language]} ` : "";
   const approvals = tools.some(({ approvable }) => approvable) ? ` ${APPROVALS}` : "";
+  const isDirect = shares && tools.some(({ allowedCallers }) => allowedCallers.includes("direct"));
   const rules = RULES[language]
+    .replace(DIRECT, isDirect ? CALL_DIRECTLY : "")
     .replace(AFRESH, streams + (shares ? SHARES : AFRESH))
     .replace(BOUNDARIES, `${programBoundaries(limits, { shares, tools: callable })}${approvals}`);
   const withStubs = (stubs: string) => declaration(rules, stubs === "" ? "(there are none)" : stubs);

@@ -10,7 +10,7 @@ export function programBoundaries(
 ): string {
   const run = `Per run: ${seconds(runningMs)} of computing, ${seconds(wallMs)} in all, ${size(totalBytes)} of inputs and results`;
   const all = shares ? `. Per conversation: ${calls} calls` : `, ${calls} calls`;
-  const kept = shares ? ': all of it is kept as result-N, for await load("result-1")' : "";
+  const kept = shares ? ": all of it is kept as result-N, for load" : "";
   return `${run}${all}${perCall(tools)}. You see a part of a value over ${size(outputBytes)}${kept}.`;
 }
 
