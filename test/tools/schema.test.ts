@@ -354,8 +354,15 @@ test.each<[object, string, boolean]>([
   [{ enum: [9007199254740992] }, "9007199254740993", false],
   [{ const: 9007199254740992 }, "9007199254740993", false],
   [{ allOf: [{ maximum: 100 }] }, "9007199254740993", false],
-])("and exactly that number: %j of %s", async (part, digits, fits) => {
-  const schema = jsonSchema({ type: "object", properties: { id: { type: "integer", ...part } } });
+  [{ type: undefined, $ref: "#/$defs/integer", maximum: 100 }, "9007199254740993", false],
+  [{ type: undefined, if: { type: "integer" }, maximum: 100 }, "9007199254740993", false],
+  [{ type: undefined, anyOf: [{ type: "integer" }, { type: "null" }], maximum: 100 }, "9007199254740993", false],
+  [{ type: undefined, anyOf: [{ type: "integer" }, { type: "string", maxLength: 3 }] }, "9007199254740993", false],
+])("and exactly that number, whichever part says so: %j of %s", async (part, digits, fits) => {
+  const { type = "integer", ...others } = { ...part } as { readonly type?: string };
+  const id = "type" in part ? others : { type, ...others };
+  const more = { allOf: [{ properties: { id: { maximum: 1e30 } } }], $defs: { integer: { type: "integer" } } };
+  const schema = jsonSchema({ type: "object", properties: { id }, ...more });
   expect((await validate(schema, { id: digits })).ok).toBe(fits);
   if (fits) expect(JSON.stringify(withWholeNumbers({ id: digits }, schema))).toBe(`{"id":${digits}}`);
 });

@@ -1,4 +1,5 @@
-import { type JsonSchema, takesNumbersAlone } from "./json-schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { withDigitsAs } from "./map-value.ts";
 import { type CompiledSchema, type SchemaNode, TYPES } from "./compile-schema.ts";
 import { checkArray } from "./check-array.ts";
 import { checkObject } from "./check-object.ts";
@@ -24,8 +25,16 @@ export function evaluate(
   value: unknown,
   maxSteps = MAX_STEPS,
 ): Failure | undefined {
+  const steps = new Steps(maxSteps);
+  const check = (given: unknown, asGiven: boolean) =>
+    new Evaluation(steps, readsSeen, asGiven).check(root, given).failure;
   try {
-    return new Evaluation(new Steps(maxSteps), readsSeen).check(root, value).failure;
+    try {
+      return check(value, true);
+    } catch (error) {
+      if (!(error instanceof HasDigits)) throw error;
+      return check(withDigitsAs(BigInt, root.schema, value), false);
+    }
   } catch (error) {
     if (error instanceof TooDeep) return alone("", "it is nested too deeply for its schema");
     if (error instanceof StepsSpent)
@@ -36,14 +45,19 @@ export function evaluate(
 
 class TooDeep extends Error {}
 
+/** A text may stand for a number. Whether it does is decided once for a value, by all parts that speak of it. */
+class HasDigits extends Error {}
+
 class Evaluation implements Checker {
   readonly steps: Steps;
   #identities: Identities | undefined;
   readonly #known = new Map<SchemaNode, Map<unknown, Outcome>>();
   readonly #readsSeen: boolean;
+  readonly #asGiven: boolean;
   #depth = 0;
 
-  constructor(steps: Steps, readsSeen: boolean) {
+  constructor(steps: Steps, readsSeen: boolean, asGiven: boolean) {
+    this.#asGiven = asGiven;
     this.steps = steps;
     this.#readsSeen = readsSeen;
   }
@@ -67,10 +81,8 @@ class Evaluation implements Checker {
     return outcome;
   }
 
-  #enter(node: SchemaNode, schema: JsonSchema, given: unknown): Outcome {
-    // A bigint is compared with numbers exactly. Parts without a type get it too.
-    const value =
-      typeof given === "string" && takesNumbersAlone(schema) && isLongInteger(given) ? BigInt(given) : given;
+  #enter(node: SchemaNode, schema: JsonSchema, value: unknown): Outcome {
+    if (this.#asGiven && isLongInteger(value)) throw new HasDigits();
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new TooDeep();
     const found = new Findings(this.#readsSeen && isContainer(value));

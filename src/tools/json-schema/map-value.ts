@@ -1,5 +1,6 @@
 import { type Fields, fieldOf, isFields } from "../../values/fields.ts";
-import { type JsonSchema, resolveReference } from "./json-schema.ts";
+import { isLongInteger } from "../../values/json/exact-json.ts";
+import { type JsonSchema, resolveReference, takesNumbersAlone, takesText } from "./json-schema.ts";
 
 /** Parts of a schema that are looked at for one value. What is left of the value then stays as it is. */
 const MAX_PARTS = 1_000_000;
@@ -9,6 +10,17 @@ export interface ValueMap {
   readonly name?: (name: string) => string;
   /** A value that is no object and no list. `parts` say what it may be. */
   readonly scalar?: (value: unknown, parts: readonly Fields[]) => unknown;
+}
+
+/** A value with the digits of whole numbers as numbers, where a schema takes numbers, and no part of it texts. */
+export function withDigitsAs(
+  number: (digits: string) => unknown,
+  schema: JsonSchema | boolean,
+  value: unknown,
+): unknown {
+  const scalar = (one: unknown, parts: readonly Fields[]) =>
+    isLongInteger(one) && parts.some(takesNumbersAlone) && !parts.some(takesText) ? number(one) : one;
+  return typeof schema === "boolean" ? value : mapValue(schema, value, { scalar });
 }
 
 /** A copy of a value with what is to stand in place of its names and scalars, by what a schema says of them. */
