@@ -108,6 +108,7 @@ export class Expiry {
   async #end({ execution, tenant }: Seen, now: number): Promise<boolean> {
     const { runtime, runs } = this.#parts;
     const { journal } = runtime;
+    if (this.#turns.isTaken(execution)) return false;
     const release = await this.#turns.take(execution);
     try {
       const summary = await journal.find(execution);

@@ -6,7 +6,7 @@ import type { AgentEnding } from "../../agent/ending.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Model } from "../../models/model.ts";
-import { type Asked, RefusedAsk, type ReplyWriter, type Surface } from "../../models/surface/surface.ts";
+import { refused, type Asked, RefusedAsk, type ReplyWriter, type Surface } from "../../models/surface/surface.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { TextReader } from "../../untrusted/untrusted-text.ts";
 import { untilAborted } from "../../values/until-aborted.ts";
@@ -136,6 +136,9 @@ export class Gateway {
       if (execution !== undefined) held.push(await this.#turns.take(execution));
       const plan = await readings.run(key.id, request.signal, () => planOf(exchange, asked, exchange.tools));
       const place = plan.type === "begin" ? { execution: newExecution(asked.isStored === true), reply: 0 } : plan;
+      // Two turns at once could each wait for the other. Nobody else has a conversation that begins.
+      if (place.execution !== execution && plan.type !== "begin")
+        throw refused("input", "its answers are not those of its state");
       if (place.execution !== execution) held.push(await this.#turns.take(place.execution));
       held.push(() => void this.#resting.note(place.execution, key.tenant));
       const history =

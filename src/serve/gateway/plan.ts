@@ -43,13 +43,17 @@ export interface PlanParts {
 const BEGIN = { type: "begin" } as const;
 
 /** The conversation that a request may go on with, as its client names it; undefined if it names none of this server. */
-export function executionAsked(
-  { ids }: Pick<PlanParts, "ids">,
-  { state, previous, answers, turns }: Asked,
-): string | undefined {
+export function executionAsked({ ids }: Pick<PlanParts, "ids">, asked: Asked): string | undefined {
+  const { state, previous, answers, turns } = asked;
+  if (previous !== undefined) return ids.read("reply", previous)?.execution;
   const stated = state === undefined ? undefined : ids.read("state", state)?.execution;
-  const named = stated ?? (previous === undefined ? undefined : ids.read("reply", previous)?.execution);
-  return named ?? executionOf({ ids }, answers) ?? executionOfPrograms({ ids }, turns);
+  if (!isBound(asked) && answers.size > 0) return executionOf({ ids }, answers);
+  return stated ?? executionOfPrograms({ ids }, turns);
+}
+
+/** Whether a request answers calls of programs, or has programs that wait. */
+function isBound({ openPrograms, ofPrograms }: Asked): boolean {
+  return openPrograms.length > 0 || ofPrograms.size > 0;
 }
 
 /** Programs of one turn whose seals are tried: to try one that is forged takes as long as to try one that is not. */
@@ -71,7 +75,7 @@ function executionOfPrograms({ ids }: Pick<PlanParts, "ids">, turns: Asked["turn
  */
 export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools): Promise<Plan> {
   if (asked.previous !== undefined) return planAfter(parts, asked, tools);
-  const bound = asked.openPrograms.length > 0 || asked.ofPrograms.size > 0;
+  const bound = isBound(asked);
   // A conversation takes texts and values as results from outside, and no pictures: those are in the history.
   const goesOn = asked.turns.length > 0 && asked.said.length === 0 && !hasParts(asked);
   if (!bound && !goesOn) {
