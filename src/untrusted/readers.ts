@@ -6,6 +6,7 @@ import { JsonScanner, newCount, OPEN_LIST } from "../values/json/json-scanner.ts
 import type { JsonLook } from "../values/json/json-text.ts";
 import { PLAIN_DEPTH } from "../values/json/plain-data.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
+import { withPlainEscapes } from "../values/json/plain-escapes.ts";
 import { isSameJson } from "../values/json/same-json.ts";
 
 /*
@@ -157,6 +158,15 @@ function wholly<Value>(work: SlicedWork<Value>): Value {
   }
 }
 
-export const READERS = { exceeded, fault: checkJson, look, areEqual, exact, cut, repeats };
+export const READERS = {
+  plainEscapes: withPlainEscapes,
+  exceeded,
+  fault: checkJson,
+  look,
+  areEqual,
+  exact,
+  cut,
+  repeats,
+};
 
 export type Readers = typeof READERS;

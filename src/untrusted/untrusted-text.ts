@@ -4,7 +4,7 @@ import { JobThread, type Reader, type Settled } from "./job-thread.ts";
 import { type JsonBounds, type JsonFault, type LargeField, type Readers, READERS } from "./readers.ts";
 import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
 import { measure } from "../values/json/plain-data.ts";
-import type { Lane } from "../values/slice-scheduler.ts";
+import { Lane } from "../values/slice-scheduler.ts";
 
 export type { JsonFault } from "./readers.ts";
 
@@ -159,7 +159,8 @@ export class LargeEntry {
 }
 
 /** The values of the first entries of a list, at most `most`; undefined for one that is no JSON. */
-export async function entriesOf(list: UntrustedText, most: number, lane: Lane): Promise<readonly unknown[]> {
+export async function entriesOf(list: UntrustedText, most: number, tenant: string): Promise<readonly unknown[]> {
+  const lane = new Lane(tenant);
   const entries: unknown[] = [];
   const valueOf = (text: string) => {
     const read = parsed(text);
@@ -202,6 +203,12 @@ export async function areSame(
 ): Promise<boolean> {
   const different = pairs.map(([one, other]) => [opened(one), opened(other)] as const).filter(([a, b]) => a !== b);
   return (await read("areEqual", different.flat(), [different], reader)) === true;
+}
+
+/** JSON with plain escapes, as `withPlainEscapes` has it; undefined if that takes too long. */
+export async function readPlainEscapes(text: UntrustedText, reader: TextReader): Promise<string | undefined> {
+  const plain = await read("plainEscapes", [opened(text)], [opened(text)], reader);
+  return plain === "given_up" ? undefined : plain;
 }
 
 /** The text itself, for what keeps it or sends it on as a whole and does not look into it. */

@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { Lane } from "../../src/values/slice-scheduler.ts";
 import * as room from "../../src/untrusted/untrusted-text.ts";
 import {
   areSame,
@@ -24,8 +23,9 @@ const READERS = {
   readExact: (text: string, by: TextReader) => room.readExact(untrusted(text), BOUNDS, by),
   readMessage: (text: string, by: TextReader) =>
     room.readMessage(untrusted(text), { fields: FIELDS, bounds: BOUNDS, inPlace: "{}" }, by),
+  readPlainEscapes: (text: string, by: TextReader) => room.readPlainEscapes(untrusted(text), by),
   repeats: async (text: string, by: TextReader) => room.repeats(untrusted('[{"a":[1]}]'), [untrusted(text)], by),
-  entriesOf: (text: string) => room.entriesOf(untrusted(text), 3, new Lane("own")),
+  entriesOf: (text: string) => room.entriesOf(untrusted(text), 3, "own"),
   areSame: (text: string, by: TextReader) => areSame([[untrusted(text), untrusted(` ${text}`)]], by),
   passOn: (text: string) => room.passOn(untrusted(text)),
   bytesOf: (text: string) => room.bytesOf(untrusted(text)),

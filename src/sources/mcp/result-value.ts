@@ -68,7 +68,8 @@ function sentenceOf(
 ): string | undefined {
   if (structuredContent === undefined) return caller === "direct" ? undefined : text.quote(textOf(content));
   const texts = content.filter(({ type }) => type === "text");
-  const isSame = texts.length === 1 && jsonOf(texts[0]?.text) === jsonTextOf(structuredContent);
+  const only = texts.length === 1 ? String(texts[0]?.text) : "";
+  const isSame = only.length <= AT_ONCE && jsonOf(only) === jsonTextOf(structuredContent);
   return texts.length === 0 || isSame ? undefined : text.quote(textOf(content));
 }
 

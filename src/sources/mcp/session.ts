@@ -13,7 +13,6 @@ import { LargeList } from "./wire/large-messages.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
 import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 import { isFields } from "../../values/fields.ts";
-import { Lane } from "../../values/slice-scheduler.ts";
 import { untilAborted } from "../../values/until-aborted.ts";
 import { weigh } from "../../values/json/weigh.ts";
 
@@ -61,11 +60,9 @@ export class Session {
   readonly #mcp: McpPackage;
   readonly #client: Client;
   readonly #channel: Channel;
-  readonly #lane: Lane;
   readonly protocol: ReadServer["protocol"];
 
-  private constructor(mcp: McpPackage, client: Client, channel: Channel, { name, protocol }: ReadServer) {
-    this.#lane = new Lane(`source ${name}`);
+  private constructor(mcp: McpPackage, client: Client, channel: Channel, protocol: ReadServer["protocol"]) {
     this.protocol = protocol;
     this.#mcp = mcp;
     this.#client = client;
@@ -120,7 +117,7 @@ export class Session {
         },
       },
     );
-    const session = new Session(mcp, client, channel, { ...server, protocol });
+    const session = new Session(mcp, client, channel, protocol);
     client.setRequestHandler("elicitation/create", (request) => session.#onQuestion(request.params));
     try {
       signal.throwIfAborted();
@@ -172,7 +169,7 @@ export class Session {
       });
       // Older versions of the protocol know no such field.
       if (this.#envelope) holdsMs = shorterSpan(holdsMs, ttlMs);
-      const listed = tools instanceof LargeList ? await tools.entries(missing + 1, this.#lane) : tools;
+      const listed = tools instanceof LargeList ? await tools.entries(missing + 1) : tools;
       if (!Array.isArray(listed)) throw new MalformedMessage("Its list of tools is no list.");
       const taken = listed.slice(0, missing) as unknown[];
       room -= weigh([taken, nextCursor], room);

@@ -7,7 +7,7 @@ import { type Content, content, isMediaType } from "../../tools/content.ts";
 import type { CallContext, Effect } from "../../tools/tool.ts";
 import { tooManyValues } from "../../values/json/serialise-result.ts";
 import { MAX_DEPTH } from "../../values/json/weigh.ts";
-import { readerFor, readExact, untrusted } from "../../untrusted/untrusted-text.ts";
+import { readerFor, readExact, readPlainEscapes, untrusted } from "../../untrusted/untrusted-text.ts";
 import { type BodyForm, formOf } from "./operations.ts";
 import { basePath, type RequestParts } from "./request.ts";
 import { KeptSecrets } from "../kept-secrets.ts";
@@ -178,7 +178,7 @@ async function readAnswer(
     const kept = secrets.takenFromBytes(bytes);
     return asPart && caller === "direct" ? partOf(said, kept) : { mediaType: said, base64: kept.toString("base64") };
   }
-  const text = secrets.takenFrom(saidIn(bytes, mediaType, form));
+  const text = secrets.takenFrom(await saidIn(sender, bytes, mediaType, form));
   if (form !== "json") return text;
   const bounds = { depth: MAX_DEPTH, values: resultValues };
   const read = await readExact(untrusted(text), bounds, readerFor(`source ${sender.source}`));
@@ -197,7 +197,7 @@ function partOf(said: string, data: Buffer): Content {
 }
 
 /** Text of an answer, in the form in which secrets are looked for. */
-function saidIn(bytes: Buffer, mediaType: string | null, form: BodyForm): string {
+async function saidIn({ source }: Sender, bytes: Buffer, mediaType: string | null, form: BodyForm): Promise<string> {
   const charset = /;\s*charset="?([\w-]{1,40})/i.exec(mediaType ?? "")?.[1] ?? "utf-8";
   let text: string;
   try {
@@ -205,7 +205,10 @@ function saidIn(bytes: Buffer, mediaType: string | null, form: BodyForm): string
   } catch {
     text = new TextDecoder().decode(bytes);
   }
-  return form === "json" || HOLDS_JSON.test(mediaType ?? "") ? withPlainEscapes(text) : text;
+  if (form !== "json" && !HOLDS_JSON.test(mediaType ?? "")) return text;
+  const plain = await readPlainEscapes(untrusted(text), readerFor(`source ${source}`));
+  if (plain !== undefined) return plain;
+  throw new PortcullisError("source_unavailable", `${source} answered with JSON that takes too long to read.`);
 }
 
 /** Reads a body up to a number of bytes. A larger body is given up, or cut. Nothing is parsed before. */
@@ -243,8 +246,8 @@ async function failureOf(
   const body = await readBody(sender, response, FAILURE_BYTES, "cut").catch(() => Buffer.alloc(0));
   const mediaType = response.headers.get("content-type") ?? "text/plain";
   const form = formOf(mediaType);
-  const said =
-    form === "bytes" ? "" : secrets.takenFrom(saidIn(body, mediaType, form), { end: body.length === FAILURE_BYTES });
+  const text = form === "bytes" ? "" : await saidIn(sender, body, mediaType, form);
+  const said = secrets.takenFrom(text, { end: body.length === FAILURE_BYTES });
   const line = oneLine(said, FAILURE_LENGTH);
   return failed(sender, response.status, [
     ...(effect === "read" && askedWaitMs(response) !== undefined
@@ -273,17 +276,4 @@ function askedWaitMs({ status, headers }: Response): number | undefined {
 /** Gives the connection up: the rest of the body may be endless. */
 async function drop(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {});
-}
-
-/**
- * JSON in which characters that need no escape have none: `a\/b` and `a\u002fb` become `a/b`. Servers write either, and
- * secrets are looked for in this form. Takes time linear in the text.
- */
-export function withPlainEscapes(json: string): string {
-  if (!json.includes("\\/") && !json.includes("\\u00")) return json;
-  return json.replaceAll(/\\(?:u00([0-9a-fA-F]{2})|[^])/g, (escape: string, code: string | undefined) => {
-    if (escape === "\\/") return "/";
-    const character = code === undefined ? "" : String.fromCharCode(Number.parseInt(code, 16));
-    return /^[ !#-[\]-~\xa0-\xff]$/.test(character) ? character : escape;
-  });
 }

@@ -6,8 +6,12 @@ export function isSameJson(one: string, other: string): boolean {
   let isWithin = false;
   for (let at = 0, there = 0; ;) {
     if (!isWithin) {
+      const [before, beforeThere] = [at, there];
       while (isBlank(one.charCodeAt(at))) at += 1;
       while (isBlank(other.charCodeAt(there))) there += 1;
+      // Blanks in the midst of a number or a word are not between values.
+      if (at > before !== there > beforeThere && isWord(one.charCodeAt(before - 1)) && isWord(one.charCodeAt(at)))
+        return false;
     }
     if (at >= one.length || there >= other.length) return at >= one.length && there >= other.length;
     const unit = unitAt(one, at);
@@ -29,6 +33,14 @@ const SHORT: ReadonlyMap<number, number> = new Map(
 const ESCAPED_QUOTE = -1;
 
 const isBlank = (unit: number): boolean => unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
+
+/** Digits, letters, "+", "-" and ".". */
+const isWord = (unit: number): boolean =>
+  (unit >= 0x30 && unit <= 0x39) ||
+  ((unit | 0x20) >= 0x61 && (unit | 0x20) <= 0x7a) ||
+  unit === 0x2b ||
+  unit === 0x2d ||
+  unit === 0x2e;
 
 function unitAt(text: string, at: number): number {
   const unit = text.charCodeAt(at);

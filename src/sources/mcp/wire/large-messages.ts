@@ -9,8 +9,7 @@ import {
 } from "../../../untrusted/untrusted-text.ts";
 import { isFields } from "../../../values/fields.ts";
 import { JsonText } from "../../../values/json/json-text.ts";
-import type { Lane } from "../../../values/slice-scheduler.ts";
-import { MalformedMessage, type Message, type MessageLimits, MessageTooLarge } from "./wire.ts";
+import { MalformedMessage, type MessageLimits, MessageTooLarge } from "./wire.ts";
 
 /** Fields of a result that may have many values, and whether they are passed on as JSON. */
 const LARGE = [
@@ -26,14 +25,16 @@ export const isLargeMessage = (text: string): boolean => text.length > AT_ONCE;
 /** A list of a result whose entries are not read yet. */
 export class LargeList {
   readonly #text: UntrustedText;
+  readonly #tenant: string;
 
-  constructor(text: UntrustedText) {
+  constructor(text: UntrustedText, tenant: string) {
     this.#text = text;
+    this.#tenant = tenant;
   }
 
   /** Its first entries; undefined for one that has too many values, or is no JSON. */
-  entries(most: number, lane: Lane): Promise<readonly unknown[]> {
-    return entriesOf(this.#text, most, lane);
+  entries(most: number): Promise<readonly unknown[]> {
+    return entriesOf(this.#text, most, this.#tenant);
   }
 }
 
@@ -41,14 +42,15 @@ type Part = JsonText | LargeList;
 
 /** The large messages of a server: they are parsed without what has many values, and get it back afterwards. */
 export class LargeMessages {
-  readonly #server: string;
+  /** Whose texts these are to the thread and the scheduler. */
+  readonly #tenant: string;
   /** Name of a field that stands for what was cut out. No server knows it. */
   readonly #mark = randomUUID();
   readonly #parts = new Map<number, { readonly part: Part; readonly units: number }>();
   #numbers = 0;
 
   constructor(server: string) {
-    this.#server = server;
+    this.#tenant = `source ${server}`;
   }
 
   /** The text of a message that may be parsed. Rejects with a `MessageTooLarge` or a `MalformedMessage`. */
@@ -60,10 +62,10 @@ export class LargeMessages {
       fields: LARGE.map(([name, isPlain]) => ({ path: ["result", name], values: largeValues, isPlain })),
       inPlace: JSON.stringify({ [this.#mark]: number }),
     };
-    const read = await readMessage(untrusted(text), form, readerFor(`source ${this.#server}`));
+    const read = await readMessage(untrusted(text), form, readerFor(this.#tenant));
     if (typeof read === "object") {
       const { rest, cut } = read;
-      const part = cut?.part instanceof JsonText ? cut.part : cut && new LargeList(cut.part);
+      const part = cut?.part instanceof JsonText ? cut.part : cut && new LargeList(cut.part, this.#tenant);
       if (part) this.#keep(number, { part, units: text.length });
       return rest;
     }
@@ -85,7 +87,7 @@ export class LargeMessages {
   whole(message: unknown): unknown {
     if (!isFields(message) || !isFields(message.result)) return message;
     for (const [name] of LARGE) {
-      const value = (message.result as Message)[name];
+      const value = message.result[name];
       const number = isFields(value) && Object.hasOwn(value, this.#mark) ? value[this.#mark] : undefined;
       if (number === undefined) continue;
       const kept = this.#parts.get(number as number);

@@ -1,6 +1,6 @@
 import { exactText, LONG_NUMBER } from "../../../values/json/exact-json.ts";
 import { isLargeMessage, type LargeMessages } from "./large-messages.ts";
-import { type MessageLimits, withoutNulls } from "./wire.ts";
+import { MalformedMessage, type MessageLimits, withoutNulls } from "./wire.ts";
 
 /** What the package's transport refuses in the envelope of a message. */
 const NULL_FIELD = /"(?:error|result|params|_meta)"\s{0,9}:\s{0,9}null/;
@@ -17,12 +17,26 @@ export async function asPackageReads(
 ): Promise<Uint8Array> {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   if (isLargeMessage(whole)) {
+    if (isEvent && hasManyLines(bytes)) throw new MalformedMessage("An event of the server has too many lines.");
     const { data, others } = isEvent ? partsOf(whole) : { data: whole };
     return Buffer.from(written(withoutNullFields(await large.read(data, allowed())), others));
   }
   if (!NULL_FIELD.test(whole) && !LONG_NUMBER.test(whole)) return bytes;
   const { data, others } = isEvent ? partsOf(whole) : { data: whole };
   return Buffer.from(written(withoutNullFields(exactText(data)), others));
+}
+
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+/** Lines of an event. JSON that is written for people has one for each value. */
+const MOST_LINES = 200_000;
+
+/** Whether an event has more lines than are split: each takes memory of its own, here and in the package. */
+function hasManyLines(event: Uint8Array): boolean {
+  let lines = 0;
+  for (let at = 0; at < event.length && lines <= MOST_LINES; at += 1)
+    if (event[at] === LINE_FEED || event[at] === CARRIAGE_RETURN) lines += 1;
+  return lines > MOST_LINES;
 }
 
 function withoutNullFields(text: string): string {

@@ -14,6 +14,8 @@ const UNREAD_BYTES = 64 * 1024 * 1024;
 /** How long a server may take to end after its standard input was closed, and after SIGTERM, in milliseconds. */
 const CLOSE_MS = 500;
 const TERMINATE_MS = 500;
+/** How long the rest of what an ended server has written is read, in milliseconds. */
+const DRAIN_MS = 2000;
 
 export interface ServerCommand {
   /** Name of the source, for errors. */
@@ -41,7 +43,10 @@ export class ServerProcess {
       child.once("exit", (code, signal) => {
         this.#isOver = true;
         this.#endGroup();
-        resolve(signal === null ? `exit code ${code}` : `signal ${signal}`);
+        void this.#whenRead().then(() => {
+          this.#closeStreams();
+          resolve(signal === null ? `exit code ${code}` : `signal ${signal}`);
+        });
       });
     });
   }
@@ -122,6 +127,16 @@ export class ServerProcess {
   #endGroup(): void {
     this.#signal("SIGKILL");
     this.#watcher?.stdin?.end("ended\n");
+  }
+
+  /** Resolves when what the process has written was read, unless a process that it left behind may write more. */
+  async #whenRead(): Promise<void> {
+    const { stdout } = this.#child;
+    if (!stdout || stdout.readableEnded || stdout.destroyed) return;
+    await Promise.race([once(stdout, "close").catch(() => {}), pause(DRAIN_MS)]);
+  }
+
+  #closeStreams(): void {
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
     this.#child.stdin?.destroy();
