@@ -22,9 +22,12 @@ export class PrometheusFigures implements FigureSink {
     const all = this.#series.get(figure) ?? new Map<string, Series>();
     this.#series.set(figure, all);
     const bounds = boundsOf(figure);
-    const told = all.has(keyOf(attributes)) || all.size < MOST_SERIES ? attributes : OVERFLOW;
-    const series = all.get(keyOf(told)) ?? { attributes: told, counts: bounds.map(() => 0), count: 0, sum: 0 };
-    all.set(keyOf(told), series);
+    const key = keyOf(attributes);
+    const isKnown = all.has(key) || all.size < MOST_SERIES;
+    const told = isKnown ? attributes : OVERFLOW;
+    const toldKey = isKnown ? key : keyOf(OVERFLOW);
+    const series = all.get(toldKey) ?? { attributes: told, counts: bounds.map(() => 0), count: 0, sum: 0 };
+    all.set(toldKey, series);
     const bucket = bounds.findIndex((bound) => amount <= bound);
     if (bucket >= 0) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
     series.count += 1;

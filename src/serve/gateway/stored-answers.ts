@@ -1,3 +1,4 @@
+import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import { refused, RefusedAsk, type StoredItems, type Surface } from "../../models/surface/surface.ts";
 import type { Fields } from "../../values/fields.ts";
 import type { Key } from "../http/keys.ts";
@@ -45,14 +46,19 @@ export class StoredAnswers {
       throw refused("input", `its references are to items of more than ${MOST_REFERRED} conversations`);
     for (const execution of named) {
       const replies = await repliesIfAny(this.#parts.runtime.journal, execution, key.tenant);
-      let bytes = 0;
-      for (const part of replies?.all.flatMap(({ parts }) => parts) ?? []) {
-        const item = surface.item?.(ids.part(execution, part, NO_TOOLS));
-        if (!item || !wanted.has(String(item.id))) continue;
-        bytes += Buffer.byteLength(textIn(part));
-        items.set(String(item.id), item);
-      }
-      hold(bytes);
+      const parts = replies?.all.flatMap((reply) => reply.parts) ?? [];
+      const find = function* (): SlicedWork<number> {
+        let bytes = 0;
+        for (const part of parts) {
+          const item = surface.item?.(ids.part(execution, part, NO_TOOLS));
+          yield;
+          if (!item || !wanted.has(String(item.id))) continue;
+          bytes += Buffer.byteLength(textIn(part));
+          items.set(String(item.id), item);
+        }
+        return bytes;
+      };
+      hold(await new Lane(key.tenant).work(find()));
     }
     return items;
   }

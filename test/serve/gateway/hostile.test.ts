@@ -214,3 +214,34 @@ test("a long history reaches the journal and the model in pieces, and calls beyo
   expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(1);
   expect(gateway.errors).toEqual([]);
 });
+
+test("two requests whose answers are each other's are both answered, and so is the next one", async () => {
+  await using gateway = await openGateway([
+    { programs: ["return 1"] },
+    { calls: [{ tool: "depot", input: {} }] },
+    { text: "Done." },
+  ]);
+  const tools = [
+    { name: "depot", input_schema: { type: "object" } },
+    { type: "code_execution_20250825", name: "code_execution" },
+  ];
+  const begun = async (text: string) => {
+    const answer = await post(gateway, "/v1/messages", { ...messages(text), tools });
+    const { content, container } = (await answer.json()) as {
+      readonly content: readonly { readonly type: string; readonly id: string }[];
+      readonly container: { readonly id: string };
+    };
+    const result = {
+      type: "tool_result",
+      tool_use_id: content.findLast(({ type }) => type === "tool_use")?.id,
+      content: "4",
+    };
+    const history = [messages(text).messages[0], { role: "assistant", content }, { role: "user", content: [result] }];
+    return { history, container: container.id };
+  };
+  const [one, other] = [await begun("one"), await begun("other")];
+  const go = async ({ history }: typeof one, { container }: typeof one) =>
+    (await post(gateway, "/v1/messages", { max_tokens: 10, tools, container, messages: history })).status;
+  expect(await Promise.all([go(one, other), go(other, one)])).toEqual([200, 200]);
+  expect(await go(one, one)).toBe(200);
+});

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Key } from "../../http/keys.ts";
 
 /** What the ids of executions of the gateway begin with. */
@@ -23,11 +23,12 @@ export interface Sealed {
  * id of the key, so that they can neither be forged nor be used with another key.
  */
 export class Seals {
-  readonly #secrets: readonly Buffer[];
+  readonly #secrets: readonly KeyObject[];
 
   /** The first secret seals. The others are former ones, whose seals still hold. */
   constructor(secrets: readonly Buffer[]) {
-    this.#secrets = secrets;
+    // Made once: to make a key of bytes takes five times as long as a seal.
+    this.#secrets = secrets.map((secret) => createSecretKey(secret));
   }
 
   /** `by`: the place of the secret, the current one by default. */
@@ -97,7 +98,7 @@ function uuidBytes(execution: string): Buffer {
   return Buffer.from(execution.slice(PREFIX.length), "hex");
 }
 
-function macOf(secret: Buffer, { tenant, id }: Pick<Key, "id" | "tenant">, kind: SealKind, payload: Buffer): Buffer {
+function macOf(secret: KeyObject, { tenant, id }: Pick<Key, "id" | "tenant">, kind: SealKind, payload: Buffer): Buffer {
   const about = JSON.stringify([1, kind, tenant, id, payload.toString("hex")]);
   return createHmac("sha256", secret).update(about).digest().subarray(0, MAC_BYTES);
 }

@@ -4,13 +4,14 @@
 import { now } from "../../../clock.ts";
 import type { AgentEnding } from "../../../agent/ending.ts";
 import { PortcullisError } from "../../../errors.ts";
+import { Lane, type SlicedWork } from "../../../values/slice-scheduler.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { NO_USAGE } from "../../../models/model.ts";
 import type { Asked, ReplyEnd, ReplyFacts, ReplyPart } from "../../../models/surface/surface.ts";
 import type { Key } from "../../http/keys.ts";
 import type { ClientIds } from "../carried/client-ids.ts";
 import type { ClientTools } from "../client-tools.ts";
-import { type Replies, readReplies } from "./replies.ts";
+import { type Replies, type Reply, readReplies, type ToldPart } from "./replies.ts";
 
 /** What an answer is told with. */
 export interface Telling {
@@ -42,8 +43,18 @@ export async function told(telling: Telling, place: Place) {
   // A client that goes on without anything new names it.
   const state = hasPrograms || end.type === "stopped" ? { id: ids.state(place.execution), expiresAt } : undefined;
   const facts: ReplyFacts = { ...headOf(telling, place), state, usage, programs };
-  const shown = parts.map((part): ReplyPart => ids.part(place.execution, part, tools));
+  const shown = await new Lane(key.tenant).work(shownParts(parts, (part) => ids.part(place.execution, part, tools)));
   return { parts: shown, end, facts };
+}
+
+/** An answer may have ten thousand calls, and each id is sealed. */
+function* shownParts(parts: Reply["parts"], shown: (part: ToldPart) => ReplyPart): SlicedWork<readonly ReplyPart[]> {
+  const all: ReplyPart[] = [];
+  for (const part of parts) {
+    all.push(shown(part));
+    yield;
+  }
+  return all;
 }
 
 export async function repliesIfAny(journal: Journal, execution: string, tenant: string): Promise<Replies | undefined> {
