@@ -136,18 +136,21 @@ function without(
 
 /** Whether each text of some blocks is the JSON of a structure, or of one of its fields, or they are that of a field's elements. */
 function repeats(whole: string, blocks: readonly string[]): boolean {
-  const [structure = "", ...texts] = [whole, ...blocks].map(exactText);
+  const [structure = "", ...given] = [whole, ...blocks].map(exactText);
+  const texts = given.map((json) => ({ json, string: JSON.stringify(json) }));
   const fields = [...(wholly(fieldTexts(structure))?.values() ?? [])];
   if (texts.every((text) => [structure, ...fields].some((one) => says(one, text)))) return true;
   return fields.some((field) => {
     const entries = wholly(entryTexts(field.trim(), texts.length + 1)) ?? [];
-    return entries.length === texts.length && entries.every((entry, index) => says(entry, texts[index] ?? ""));
+    return entries.length === texts.length && entries.every((entry, index) => says(entry, texts[index] ?? NOTHING));
   });
 }
 
-/** Whether a text is JSON, or what it is the string of. */
-function says(json: string, text: string): boolean {
-  return isSameJson(json, text) || (json.trimStart().startsWith('"') && isSameJson(json, JSON.stringify(text)));
+const NOTHING = { json: "", string: "" };
+
+/** Whether a text is some JSON, or the string that this is. */
+function says(one: string, { json, string }: typeof NOTHING): boolean {
+  return isSameJson(one, json) || isSameJson(one, string);
 }
 
 /** Work that releases the host's thread is done at once on this one. */
