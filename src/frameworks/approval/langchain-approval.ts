@@ -49,9 +49,12 @@ export async function runInterrupted(
       return outcome.type === "waiting" ? WAITS_FOR_CLIENT : textOfReport(report, going.signal);
     }
     for (const { call, tool } of held.slice(asked)) {
+      // An answer to the first question about a call decides no later one: it may have been made meanwhile.
+      const isLatest = held.findLastIndex((one) => one.call === call) === asked;
       asked += 1;
       const { outcome } = report;
-      const waits = outcome.type === "waiting" ? outcome.approvals.find(({ callId }) => callId === call) : undefined;
+      const approvals = isLatest && outcome.type === "waiting" ? outcome.approvals : [];
+      const waits = approvals.find(({ callId }) => callId === call);
       const question = waits
         ? questionText([waits])
         : `Call ${call} of ${tool} was decided already. Any answer goes on.`;

@@ -5,6 +5,7 @@ import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Runtime } from "../../../src/index.ts";
+import { copyOf } from "../../support/journal-with.ts";
 import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts";
 
 interface Asked {
@@ -244,4 +245,43 @@ test("the same call with the same id in another run of the graph is a program of
     const { asked } = await drive(() => tools, "run_program", pay(1));
     expect([asked.length, paid.length]).toEqual([1, n]);
   }
+});
+
+test("an answer that was replayed after a death decides the question that it was given to, and not whether the call is made again", async () => {
+  const journal = journalOf();
+  const answers: unknown[] = [];
+  const asked: Asked[] = [];
+  /** Runs the node from its beginning, with the answers so far. */
+  const node = async (runtime: Runtime) => {
+    let next = 0;
+    const ask = (value: never) => {
+      if (next < answers.length) return answers[next++];
+      asked.push(value);
+      throw new Error("interrupted");
+    };
+    const { func } = runtime.asTool("langchain", { interrupt: ask }).run_program;
+    const pieces = func({ code: "return tools.refund({ n: 1 })" }, { toolCall: { id: "c" } } as never);
+    return await Array.fromAsync(pieces as AsyncIterable<unknown>);
+  };
+  const begun = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  const handler = () => {
+    begun.resolve();
+    return over.promise;
+  };
+  await using dying = await openRefunds({ journal, approval: "always", handler, leaseMs: 100 });
+  await expect(node(dying.runtime)).rejects.toThrow("interrupted");
+  answers.push(named(asked[0]!, { allow: true }));
+  const last = node(dying.runtime);
+  await begun.promise;
+  await using next = await openRefunds({
+    journal: await copyOf(journal, (records) => records),
+    approval: "always",
+    leaseMs: 100,
+  });
+  await expect(node(next.runtime)).rejects.toThrow("interrupted");
+  expect(asked.map(({ question }) => question.includes("may have been done already"))).toEqual([false, true]);
+  expect(next.paid).toEqual([]);
+  over.resolve();
+  await last;
 });

@@ -21,9 +21,9 @@ export const journalOf = () => createMemoryJournal();
 
 /** A runtime with a tool `refund`, and what was paid with it. */
 export async function openRefunds(
-  options: Partial<RuntimeOptions> & { readonly approval?: "always" | "never" } = {},
+  options: Partial<RuntimeOptions> & { readonly approval?: "always" | "never"; readonly handler?: () => unknown } = {},
 ): Promise<AsyncDisposable & { readonly runtime: Runtime; readonly paid: number[] }> {
-  const { approval = "never", ...more } = options;
+  const { approval = "never", handler, ...more } = options;
   const paid: number[] = [];
   const refund = makeTool({
     name: "refund",
@@ -33,7 +33,7 @@ export async function openRefunds(
     handler: (input) => {
       const { n } = input as { n: number };
       paid.push(n);
-      return `paid ${n}`;
+      return handler ? handler() : `paid ${n}`;
     },
   });
   const runtime = await createRuntime({ tools: [refund], sandbox: createMemorySandbox(), ...more });
