@@ -128,6 +128,12 @@ function refuseOfAnother(key: Key, { owner, tools }: Header): void {
     );
 }
 
+/** Refuses an execution of this id that exists, if the gateway's client or another key goes on with it. */
+export async function refuseIfElsewhere(parts: ApiParts, key: Key, id: ExecutionId): Promise<void> {
+  const header = await headerIfOwn(parts, key, id);
+  if (header) refuseElsewhere(key, header);
+}
+
 /** Refuses to go on here with what the gateway's client or another key goes on with. */
 export function refuseElsewhere(key: Key, header: Header): void {
   refuseOfGateway(header);

@@ -49,6 +49,17 @@ test.each(ASKS)("a key that may read and has its tools, and %s, is given it", as
   expect([status, text]).toEqual([200, expect.stringContaining("other")]);
 });
 
+test("a key that asks for an id while another key begins it is given nothing of it", async () => {
+  await using here = world();
+  const host = await here.serve({ keys: keys(BOSS, { ...SMALL, scopes: ["run"], tools: ["*"] }) });
+  const body = { execution: "payroll", program: KEEPS };
+  const answers = await Promise.all(
+    ["boss", "small"].map((name) => host.ask("POST", "/v1/executions", { key: keyOf(name), body })),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([200, 403]);
+  expect(answers[1]?.text).toContain("scope_missing");
+});
+
 const CLIENT_TOOL = { name: "other", description: "o", input_schema: { type: "object", properties: {} } } as const;
 const RUN = { id: "run", key: keyOf("run"), tenant: "acme", scopes: ["run", "read", "decide", "converse"] };
 const CON = { id: "con", key: keyOf("con"), tenant: "acme", scopes: ["converse", "read", "decide", "run"] };

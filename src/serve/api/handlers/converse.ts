@@ -11,7 +11,14 @@ import type { Key } from "../../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../../http/problems.ts";
 import type { BEGIN_BODY, SAY_BODY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, headerIfOwn, ownConversation, refuseElsewhere, takePlace } from "../parts.ts";
+import {
+  type ApiParts,
+  type ApiRequest,
+  refuseIfElsewhere,
+  ownConversation,
+  refuseElsewhere,
+  takePlace,
+} from "../parts.ts";
 import { refuseAboveLimits, refuseLanguage, schemaOf } from "./execute.ts";
 import { statusAnswer } from "./show.ts";
 
@@ -35,8 +42,7 @@ export async function begin(parts: ApiParts, request: BeginRequest): Promise<Res
   refuseLanguage(body.language, runtime);
   const answer = await schemaOf(key, schema, "body.answer");
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
-  const header = await headerIfOwn(parts, key, id);
-  if (header) refuseElsewhere(key, header);
+  await refuseIfElsewhere(parts, key, id);
   about(execution);
   const { maxTurns, maxTokens } = served.offer;
   const options = { maxTurns, maxTokens, ...given(chosen), ...given({ answer }), expect: 0, model };
@@ -98,6 +104,8 @@ async function say(
     });
   // Before the journal has the message, the client would rely on what is only in memory.
   await (wait ? running : Promise.race([said.promise, running]));
+  // Another key may have begun it at the same time.
+  await refuseIfElsewhere(parts, key, id);
   if (!wait) return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" }, { status: 202 });
   return parts.readings.run(key.id, left, async () => jsonAnswer(key, await statusAnswer(parts, key, id)));
 }

@@ -4,7 +4,7 @@ import type { ExecutionId } from "../../../journal/execution-id.ts";
 import type { Decision } from "../../../programs/decide.ts";
 import type { Key } from "../../http/keys.ts";
 import type { DECISIONS_BODY, RESULTS_BODY } from "../bodies.ts";
-import { type ApiParts, type ApiRequest, ownUnless, refuseOfGateway, takePlace } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownUnless, refuseOfGateway, refuseRevoked, takePlace } from "../parts.ts";
 
 /** `POST /v1/executions/:id/decisions`: notes the decisions, and drives on. */
 export async function decide(
@@ -14,6 +14,7 @@ export async function decide(
   const own = await ownUnless(parts, key, id, refuseOfGateway);
   const decisions = Object.entries(body.decisions).map(([call, decision]) => [call, signed(decision as Decision, key)]);
   const said = Object.fromEntries(decisions) as Record<string, Decision>;
+  refuseRevoked(parts, key);
   return drivenOn(parts, key, own, () => parts.runtime.decide(own, said, { tenant: key.tenant }));
 }
 
@@ -23,6 +24,7 @@ export async function answer(
   { key, id, body }: ApiRequest<z.output<typeof RESULTS_BODY>, unknown>,
 ): Promise<Response> {
   const own = await ownUnless(parts, key, id, refuseOfGateway);
+  refuseRevoked(parts, key);
   return drivenOn(parts, key, own, () => parts.runtime.answer(own, body.results, { tenant: key.tenant }));
 }
 

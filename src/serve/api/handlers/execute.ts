@@ -18,7 +18,7 @@ import { cutMiddle } from "../../../values/cut-middle.ts";
 import { Lane } from "../../../values/slice-scheduler.ts";
 import { type EXECUTE_BODY, FAULT_BYTES, SCHEMA_LENGTH } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, headerIfOwn, refuseElsewhere, takePlace } from "../parts.ts";
+import { type ApiParts, type ApiRequest, refuseIfElsewhere, takePlace } from "../parts.ts";
 import { reportAnswer } from "./show.ts";
 
 type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
@@ -35,10 +35,7 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   const result = await schemaOf(key, body.result, "body.result");
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
   const after = body.after === undefined ? undefined : await parts.ids.stored(key.tenant, body.after);
-  for (const other of [id, after]) {
-    const header = other === undefined ? undefined : await headerIfOwn(parts, key, other);
-    if (header) refuseElsewhere(key, header);
-  }
+  for (const other of [id, after]) if (other !== undefined) await refuseIfElsewhere(parts, key, other);
   about(execution);
   const release = takePlace(parts, key);
   const begun = Promise.withResolvers<void>();
@@ -57,6 +54,8 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
     });
   // Before the journal has it, the client would rely on what is only in memory.
   const report = wait ? await running : !isKnown && (await Promise.race([begun.promise, running]));
+  // Another key may have begun it at the same time.
+  await refuseIfElsewhere(parts, key, id);
   if (report) return jsonAnswer(key, reportAnswer(parts, key, report));
   return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" }, { status: 202 });
 }
