@@ -25,6 +25,11 @@ import { isExpired } from "./from-journal/call-history.ts";
 export interface Decision {
   /** Whether the call may run, or run again. */
   readonly allow?: boolean;
+  /**
+   * Of a call that may have taken effect already: true says that `allow` means to run it again, and false that it does not, as
+   * in a decision that may be sent twice. Then `allow` is refused for it.
+   */
+  readonly again?: boolean;
   /** The call was done elsewhere, with this result; of a stream, the list of all its items. Only for a call whose outcome is unknown. */
   readonly done?: { readonly value: unknown };
   /** Who decided; for the journal. */
@@ -139,6 +144,7 @@ function placeOf(call: string): string {
 /** The fields of a decision. Others are refused: the first decision holds, so a misspelt field could not be corrected later. */
 export const DECISION_FIELDS = {
   allow: flag(),
+  again: flag(),
   done: object<NonNullable<Decision["done"]>>("{ value }"),
   by: text({ minLength: 0, maxLength: BY_LENGTH, expected: `a string of at most ${BY_LENGTH} characters` }),
   note: text({ minLength: 0, maxLength: NOTE_LENGTH, expected: `a string of at most ${NOTE_LENGTH} characters` }),
@@ -155,7 +161,7 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
   const { id, tool, decided, decision } = call;
   const place = placeOf(String(id));
   if (typeof given !== "object" || given === null) throw optionError(place, "an object like { allow: true }", given);
-  const { allow, done, remember, grant } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
+  const { allow, again, done, remember, grant } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
   if (decision) throw decisionExists(String(id), tool, decision);
   if (decided?.decision !== "held")
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a decision.`);
@@ -163,6 +169,13 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
     throw new PortcullisError(
       "call_unknown",
       `Call ${id} of ${tool} was not begun: allow or deny it, without \`done\`.`,
+    );
+  if (again === true && (allow !== true || decided.code !== "outcome_unknown"))
+    throw optionError(`${place}.again`, "true for a call that may have taken effect already, beside allow", again);
+  if (again === false && allow === true && done === undefined && decided.code === "outcome_unknown")
+    throw new PortcullisError(
+      "decision_exists",
+      `Call ${id} of ${tool} was allowed before, and may have taken effect already. Send \`done\` with its result if it has, \`again: true\` beside \`allow\` to run it again, or \`allow: false\` to give it up.`,
     );
   if (remember !== undefined && decided.code === "outcome_unknown")
     throw optionError(`${place}.remember`, '"execution", for a call that was not begun', remember);

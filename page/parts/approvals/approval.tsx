@@ -167,7 +167,8 @@ function Decide({ names, tool, why, isReady, onDecided, onSaid }: DecideProps) {
     try {
       const grant = answer === "allow" && more > 0 ? { grant: { calls: more } } : {};
       const done = answer === "done" ? { result: jsonIn(result ?? "") } : {};
-      await onDecided({ answer, ...done, ...(note === "" ? {} : { note }), ...grant });
+      const again = answer === "allow" && why === "outcome_unknown" ? { again: true as const } : {};
+      await onDecided({ answer, ...again, ...done, ...(note === "" ? {} : { note }), ...grant });
       const further = grant.grant ? `, and ${grantText(grant.grant, Date.now(), tool)}` : "";
       onSaid({ text: `${chosen}${further}.`, isError: false });
     } catch (error) {

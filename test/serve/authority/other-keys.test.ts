@@ -2,6 +2,7 @@ import { defineTool } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { copyOf } from "../../support/journal-with.ts";
 import { keyOf, openServer } from "../servers.ts";
 import { openGateway } from "../gateway/gateways.ts";
 import { BOSS, keys, SMALL, world } from "./world.ts";
@@ -156,3 +157,48 @@ test.each(["program", "conversation"] as const)(
     expect(ran).toEqual([]);
   },
 );
+
+test("a decision that is sent again after a death does not run a write again, and one that says so does", async () => {
+  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let paid = 0;
+  const pay = defineTool({
+    name: "pay",
+    description: "p",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    approval: "always",
+    handler: async () => {
+      paid += 1;
+      begun.resolve();
+      if (paid === 1) await over.promise;
+    },
+  });
+  const open = (journal = createMemoryJournal()) =>
+    openServer({ keys: keys(RUN) }, { journal, tools: [pay], approve: () => "later", leaseMs: 100 });
+  const journal = createMemoryJournal();
+  await using first = await open(journal);
+  await first.ask("POST", "/v1/executions", {
+    key: keyOf("run"),
+    body: { execution: "e", program: "return await tools.pay({})" },
+  });
+  const decide = ({ ask }: typeof first, more: object = {}) =>
+    ask("POST", "/v1/executions/e/decisions", {
+      key: keyOf("run"),
+      body: { decisions: { 1: { allow: true, ...more } } },
+    });
+  expect((await decide(first)).status).toBe(200);
+  await begun.promise;
+  await using next = await open(await copyOf(journal, (records) => records));
+  await expect
+    .poll(async () => {
+      await next.server.recover();
+      return (await next.ask("GET", "/v1/executions/e", { key: keyOf("run") })).json.outcome?.approvals;
+    })
+    .toMatchObject([{ why: "outcome_unknown" }]);
+  expect((await decide(next)).json.error.code).toBe("decision_exists");
+  expect(paid).toBe(1);
+  expect((await decide(next, { again: true })).status).toBe(200);
+  await expect.poll(() => paid).toBe(2);
+  over.resolve();
+});

@@ -12,7 +12,10 @@ export async function decide(
   { key, id, body }: ApiRequest<z.output<typeof DECISIONS_BODY>, unknown>,
 ): Promise<Response> {
   const own = await ownUnless(parts, key, id, refuseOfGateway);
-  const decisions = Object.entries(body.decisions).map(([call, decision]) => [call, signed(decision as Decision, key)]);
+  const decisions = Object.entries(body.decisions).map(([call, decision]) => [
+    call,
+    signed(onceOnly(decision as Decision), key),
+  ]);
   const said = Object.fromEntries(decisions) as Record<string, Decision>;
   refuseRevoked(parts, key);
   return drivenOn(parts, key, own, () => parts.runtime.decide(own, said, { tenant: key.tenant }));
@@ -44,6 +47,9 @@ async function drivenOn(parts: ApiParts, key: Key, id: ExecutionId, note: () => 
   parts.driving.driveOn(id, key.tenant, release);
   return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" });
 }
+
+/** A request may be sent twice. What allowed a call must not run it again, once it may have taken effect. */
+const onceOnly = (decision: Decision): Decision => ({ again: false, ...decision });
 
 /** Who decided is the key, and beside it the name that its client gives. */
 function signed({ by, ...decision }: Decision, { id }: Key): Decision {
