@@ -25,6 +25,8 @@ const LIST = {
 /** A result may hold a value twice, as data and as text in which quotes are escaped. */
 const COPIES = 3;
 const ENVELOPE_BYTES = 64 * 1024;
+/** Values of a result beside its structured content: those of a hundred thousand blocks. */
+const CONTENT_VALUES = 500_000;
 
 export interface CallOptions {
   readonly signal: AbortSignal;
@@ -204,7 +206,11 @@ export class Session {
     for (;;) {
       const result = await this.#request(method, params, {
         signal,
-        limits: { bytes: COPIES * resultBytes + ENVELOPE_BYTES, largeValues: resultValues },
+        limits: {
+          bytes: COPIES * resultBytes + ENVELOPE_BYTES,
+          values: CONTENT_VALUES,
+          largeValues: resultValues,
+        },
         headers,
         ask,
         ...(onProgress ? { onProgress } : {}),
