@@ -24,6 +24,8 @@ const SCRIPT: readonly ScriptedStep[] = [
   ({ results }) => ({ text: `There is ${results.map(({ text }) => text).join()}.` }),
 ];
 
+/** The calls of the client's tools. */
+const EACH = [1, 2, 3, 4];
 const ANSWER = 'There is "plenty".';
 /** An answer that is not stored is made anew once it has ended, from what the client sends: a text is a text there. */
 const MADE_ANEW = "There is plenty.";
@@ -43,8 +45,8 @@ async function complete(client: Client, isStreamed: boolean, deaths: readonly De
     stock: (id) => (called.push(id), "plenty"),
   });
   expect(client === unstored ? [ANSWER, MADE_ANEW] : [ANSWER]).toContain(text);
-  // No tool of the client runs twice.
-  expect(called.toSorted((one, other) => one - other)).toEqual([1, 2, 3, 4]);
+  // No tool of the client runs twice. A program in whose turn three hosts in a row have died is ended.
+  expect(deaths.length < 3 ? [EACH] : [EACH, [1, 2, 4]]).toContainEqual(called.toSorted((a, b) => a - b));
   expect(gateway.errors()).toEqual([]);
   // An answer of the model that a host has heard whole is not asked for again, but for the first, of which no client knows.
   expect(gateway.counts.answers).toBeLessThanOrEqual(SCRIPT.length + deaths.length);
