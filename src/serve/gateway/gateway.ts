@@ -6,7 +6,7 @@ import type { AgentEnding } from "../../agent/ending.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Model } from "../../models/model.ts";
-import { refused, type Asked, RefusedAsk, type ReplyWriter, type Surface } from "../../models/surface/surface.ts";
+import { type Asked, RefusedAsk, refused, type ReplyWriter, type Surface } from "../../models/surface/surface.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { TextReader } from "../../untrusted/untrusted-text.ts";
 import { untilAborted } from "../../values/until-aborted.ts";

@@ -32,7 +32,7 @@ export class LargeList {
     this.#tenant = tenant;
   }
 
-  /** Its first entries; undefined for one that has too many values, or is no JSON. */
+  /** Its first entries: a `LargeEntry` for one that has too many values, undefined for one that is no JSON. */
   entries(most: number): Promise<readonly unknown[]> {
     return entriesOf(this.#text, most, this.#tenant);
   }
