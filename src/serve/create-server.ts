@@ -313,7 +313,13 @@ function readKeys(place: string, keys: string | object): Keys {
 }
 
 const decidePath: DecideCommand = (execution, callId, _, answer) => {
-  const decision = answer === "done" ? '{"done":{"value":JSON}}' : `{"allow":${answer === "allow"}}`;
+  const said = {
+    done: '"done":{"value":JSON}',
+    allow: '"allow":true',
+    again: '"allow":true,"again":true',
+    deny: '"allow":false',
+  };
+  const decision = `{${said[answer]}}`;
   const body = `{"decisions":{${JSON.stringify(callId)}:${decision}}}`;
   return `POST /v1/executions/${encodeURIComponent(execution)}/decisions ${body}`;
 };

@@ -248,7 +248,7 @@ test("of a call that may have taken effect, the client is shown the command of e
     [
       "To decide call 1, a person runs one of these:",
       "- It was done… (the program gets the result that you give as JSON): acme 1 done",
-      "- Run it again (the call is made a second time): acme 1 allow",
+      "- Run it again (the call is made a second time): acme 1 again",
       "- Give up (the program gets the error outcome_unknown): acme 1 deny",
     ].join("\n"),
   );

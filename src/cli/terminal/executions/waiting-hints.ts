@@ -2,7 +2,7 @@ import type { Header } from "../../../journal/record.ts";
 import { POSTGRES_URL, withoutPassword } from "../../../journal/postgres/connection/address.ts";
 import type { WaitingView } from "../../../views/view.ts";
 import { isModelName } from "../../../models/model-name.ts";
-import { type AnswerWords, ANSWERS, RESTS } from "../../../views/words.ts";
+import { ANSWERS, type DecideAnswer, RESTS } from "../../../views/words.ts";
 import type { SameOptions } from "../../command-options.ts";
 import { oneLine } from "../one-line.ts";
 import type { AgentEnding } from "../../../agent/ending.ts";
@@ -104,11 +104,12 @@ export function nextCommands(
 export function decideCommand(
   execution: string,
   callId: string,
-  answer: AnswerWords["answer"],
+  answer: DecideAnswer,
   { tenant, journal }: SameOptions,
 ): string {
+  const flag = answer === "again" ? "allow" : answer;
   const value = answer === "done" ? " JSON" : "";
-  return `portcullis decide ${shown(execution)} ${shown(callId)} --${answer}${value}${flags({ tenant, journal })}`;
+  return `portcullis decide ${shown(execution)} ${shown(callId)} --${flag}${value}${flags({ tenant, journal })}`;
 }
 
 /** The command that takes an execution up, with the tools of this command. */
