@@ -63,13 +63,13 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
   /** What a process is told that cannot become a part of the fleet. */
   async function refused(url: UrlParts | string, options: Partial<PostgresJournalOptions> = {}) {
     await using shared = await share(url);
-    const error: unknown = await shared.join({}, { unavailableMs: 200, ...options }).catch((cause: unknown) => cause);
+    const error: unknown = await shared.join({}, options).catch((cause: unknown) => cause);
     expect(String(error)).not.toContain("correct-horse");
     return error;
   }
 
   test("no database", async () => {
-    expect(await refused("postgres://ana@127.0.0.1:1/work")).toMatchObject({
+    expect(await refused("postgres://ana@127.0.0.1:1/work", { unavailableMs: 200 })).toMatchObject({
       code: "journal_unavailable",
       message: expect.stringMatching(/postgres:\/\/ana@127\.0\.0\.1:1\/work .*connect ECONNREFUSED/) as string,
     });
