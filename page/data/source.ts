@@ -39,8 +39,7 @@ export type Row = Pick<ListRow, "execution" | "kind" | "state" | "startedAt" | "
 
 export interface Decision {
   readonly answer: AnswerWords["answer"];
-  /** Of a call that may have taken effect already: it is run again. */
-  readonly again?: true;
+  readonly hold?: number;
   /** The result of a call that was done, as JSON. */
   readonly result?: string;
   readonly note?: string;

@@ -3,21 +3,26 @@ import type { OutsideRecord } from "../gate/approve/call-waits.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
 import { grantsIn } from "../gate/approve/remembered.ts";
-import { decidableOf, decide, type FindCall, recordsOf, type Said, refuseWrongResults } from "../programs/decide.ts";
+import {
+  decidableOf,
+  decide,
+  type DecideScope,
+  type FindCall,
+  recordsOf,
+  refuseWrongResults,
+  type Said,
+} from "../programs/decide.ts";
 import { drivenHere } from "../programs/driven.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import type { AgentScope } from "./agent-scope.ts";
 import { childExecution } from "./calls/child-execution.ts";
 import { type PastConversation, readOwnConversation } from "./from-journal/past-conversation.ts";
-
-/** Whose executions the outside may decide about. */
-export type DecideScope = Pick<AgentScope, "journal" | "tenant">;
 
 /** Notes decisions and results for calls of a conversation and of its programs, whose ids begin with the id of their program's call. */
 export async function decideConversation(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
   for (;;) {
     const past = await readOwnConversation(scope, execution);
     const records = await recordsOfConversation(past, said);
+    scope.signal?.throwIfAborted();
     try {
       if (records.length > 0) await scope.journal.append(execution, past.records, records, { safe: true });
       // A driver in another process reads them when it renews its lease.

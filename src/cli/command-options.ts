@@ -23,6 +23,7 @@ import { PROTOCOLS } from "../models/provider/providers.ts";
 import { SETTINGS_RULES } from "../models/settings.ts";
 import { checkOptions, type OptionPlace, wholeNumber } from "../option-rules/options.ts";
 import { count } from "../output/count-text.ts";
+import { HOLD } from "../programs/decide.ts";
 import { LIMIT_RULES, type Limits } from "../programs/limits.ts";
 import { LEASE_MS } from "../runtime.ts";
 import { LISTEN_RULES, SERVER_RULES } from "../serve/server-options.ts";
@@ -433,6 +434,7 @@ export const DECIDE = {
   "--allow": "the call may run",
   "--deny": "the call may not run",
   "--done <json>": reading("the call was done, with this result: for a call whose outcome is unknown", parseJson),
+  "--hold <number>": reading("which time the call waits for a decision, from the second on", whole(HOLD)),
   "--by <name>": "who decides, for the journal",
   "--note <text>": "why, for the journal; the program reads the note of a denial",
   "--remember": "decide later calls of the execution with the same tool and input alike",

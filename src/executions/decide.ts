@@ -1,5 +1,5 @@
 import { childExecution } from "../agent/calls/child-execution.ts";
-import { decideConversation, type DecideScope, refuseWrongResultsOf } from "../agent/decide-conversation.ts";
+import { decideConversation, refuseWrongResultsOf } from "../agent/decide-conversation.ts";
 import { readOwnConversation } from "../agent/from-journal/past-conversation.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
@@ -14,6 +14,7 @@ import {
   decide as decideProgram,
   decisionExists,
   decidableOf,
+  type DecideScope,
   recordsOf,
   refuseWrongResults,
   type Said,

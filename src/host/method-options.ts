@@ -45,6 +45,14 @@ export const OF_TENANT_RULES = {
   tenant: TENANT,
 };
 
+export const SAID_RULES = {
+  ...OF_TENANT_RULES,
+  /** Nothing is noted from when it aborts: the method rejects with its reason. */
+  signal: abortSignal(),
+};
+
+export type SaidOptions = OptionsOf<typeof SAID_RULES>;
+
 /** A derived runtime inherits the options that are omitted. */
 export const DERIVE_RULES = {
   /** The tools that programs and models may call. */

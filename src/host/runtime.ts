@@ -59,6 +59,8 @@ import {
   type DeriveOptions,
   OF_TENANT_RULES,
   RESULTS,
+  SAID_RULES,
+  type SaidOptions,
   SEARCH_TOOLS_RULES,
   type SearchToolsOptions,
   LIST_RULES,
@@ -227,12 +229,12 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   async decide(
     id: ExecutionId,
     decisions: Readonly<Record<string, Decision>>,
-    options: { readonly tenant?: string } = {},
+    options: SaidOptions = {},
   ): Promise<void> {
-    const { tenant } = readOptions("decide", options, OF_TENANT_RULES);
+    const { tenant, signal } = readOptions("decide", options, SAID_RULES);
     checkValue("decide(id, decisions)", decisions, DECISIONS);
     const { decide } = await import("../executions/decide.ts");
-    await decide({ journal: this.journal, tenant: tenant ?? this.#scopes.base.tenant }, id, { decisions });
+    await decide({ journal: this.journal, tenant: tenant ?? this.#scopes.base.tenant, signal }, id, { decisions });
   }
 
   /**
@@ -242,14 +244,14 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   async answer(
     id: ExecutionId,
     results: Readonly<Record<string, ClientResult>>,
-    options: { readonly tenant?: string } = {},
+    options: SaidOptions = {},
   ): Promise<void> {
-    const { tenant } = readOptions("answer", options, OF_TENANT_RULES);
+    const { tenant, signal } = readOptions("answer", options, SAID_RULES);
     checkValue("answer(id, results)", results, RESULTS);
     const { answer } = await import("../executions/decide.ts");
     const own = tenant ?? this.#scopes.base.tenant;
     const { tools } = this.#scopes.gateFor({ tenant: own });
-    await answer({ journal: this.journal, tenant: own, tools }, id, results);
+    await answer({ journal: this.journal, tenant: own, tools, signal }, id, results);
   }
 
   /**

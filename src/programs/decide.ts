@@ -8,7 +8,7 @@ import { BY_LENGTH, detailsOf, NOTE_LENGTH } from "../gate/approve/approval.ts";
 import { type Grant, MAX_GRANTS, readGrant, tooManyGrants } from "../gate/approve/grant-terms.ts";
 import { grantsIn } from "../gate/approve/remembered.ts";
 import type { OutsideRecord } from "../gate/approve/call-waits.ts";
-import { checkOptions, fieldsOf, flag, object, oneOf, option, text } from "../option-rules/options.ts";
+import { checkOptions, fieldsOf, flag, object, oneOf, option, text, wholeNumber } from "../option-rules/options.ts";
 import { issuesText, type Schema, validate } from "../tools/schema.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -26,10 +26,10 @@ export interface Decision {
   /** Whether the call may run, or run again. */
   readonly allow?: boolean;
   /**
-   * Of a call that may have taken effect already: true says that `allow` means to run it again, and false that it does not, as
-   * in a decision that may be sent twice. Then `allow` is refused for it.
+   * `hold` of the waiting call; 1 by default. A call whose host has died waits again, and a decision that is sent twice then
+   * decides nothing: it is about the time before.
    */
-  readonly again?: boolean;
+  readonly hold?: number;
   /** The call was done elsewhere, with this result; of a stream, the list of all its items. Only for a call whose outcome is unknown. */
   readonly done?: { readonly value: unknown };
   /** Who decided; for the journal. */
@@ -51,15 +51,18 @@ export interface Said {
   readonly results?: Readonly<Record<string, ClientResult>> | undefined;
 }
 
+/** Whose executions the outside may decide about, and until when. */
+export interface DecideScope extends Pick<Scope, "journal" | "tenant"> {
+  /** Nothing is noted once it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Notes decisions about calls that wait, without driving the execution. Rejects as `resume` does. */
-export async function decide(
-  scope: Pick<Scope, "journal" | "tenant">,
-  execution: ExecutionId,
-  said: Said,
-): Promise<void> {
+export async function decide(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
   for (;;) {
     const past = await readOwn(scope, execution, NO_ITEMS);
     const records = await recordsOf(decidableOf(past, past.header), said);
+    scope.signal?.throwIfAborted();
     try {
       await scope.journal.append(execution, past.state.records, records, { safe: true });
       // A driver in another process reads them when it renews its lease.
@@ -141,10 +144,12 @@ function placeOf(call: string): string {
   return `decisions[${JSON.stringify(call)}]`;
 }
 
+export const HOLD = wholeNumber({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 });
+
 /** The fields of a decision. Others are refused: the first decision holds, so a misspelt field could not be corrected later. */
 export const DECISION_FIELDS = {
   allow: flag(),
-  again: flag(),
+  hold: HOLD,
   done: object<NonNullable<Decision["done"]>>("{ value }"),
   by: text({ minLength: 0, maxLength: BY_LENGTH, expected: `a string of at most ${BY_LENGTH} characters` }),
   note: text({ minLength: 0, maxLength: NOTE_LENGTH, expected: `a string of at most ${NOTE_LENGTH} characters` }),
@@ -158,24 +163,22 @@ const RESULT_FIELDS = {
 };
 
 function decisionRecord(call: UnansweredCall, given: Decision, at: number): DecisionRecord {
-  const { id, tool, decided, decision } = call;
+  const { id, tool, decided, decision, holds = 1 } = call;
   const place = placeOf(String(id));
   if (typeof given !== "object" || given === null) throw optionError(place, "an object like { allow: true }", given);
-  const { allow, again, done, remember, grant } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
+  const { allow, hold = 1, done, remember, grant } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
   if (decision) throw decisionExists(String(id), tool, decision);
   if (decided?.decision !== "held")
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a decision.`);
+  if (hold !== holds)
+    throw new PortcullisError(
+      "decision_exists",
+      `The decision is about hold ${hold} of call ${id} of ${tool}, which waits in hold ${holds}. Look at what it waits for now, and give hold ${holds} with a decision about that.`,
+    );
   if (done !== undefined && decided.code !== "outcome_unknown")
     throw new PortcullisError(
       "call_unknown",
       `Call ${id} of ${tool} was not begun: allow or deny it, without \`done\`.`,
-    );
-  if (again === true && (allow !== true || decided.code !== "outcome_unknown"))
-    throw optionError(`${place}.again`, "true for a call that may have taken effect already, beside allow", again);
-  if (again === false && allow === true && done === undefined && decided.code === "outcome_unknown")
-    throw new PortcullisError(
-      "decision_exists",
-      `Call ${id} of ${tool} was allowed before, and may have taken effect already. Send \`done\` with its result if it has, \`again: true\` beside \`allow\` to run it again, or \`allow: false\` to give it up.`,
     );
   if (remember !== undefined && decided.code === "outcome_unknown")
     throw optionError(`${place}.remember`, '"execution", for a call that was not begun', remember);

@@ -51,6 +51,8 @@ const APPROVAL = objectSchema({
    * have taken effect.
    */
   why: z.enum(["approval", "outcome_unknown"]),
+  /** Which time the call waits for a decision, from 1: again after its host has died. Its decision gives the same `hold`. */
+  hold: count,
 });
 
 /** A call that waits for a decision. */
@@ -83,7 +85,7 @@ const WAITING_HEAD = objectSchema({
 /** The same without inputs, as events over HTTP have it. */
 export const BARE_WAITING = objectSchema({
   ...WAITING.shape,
-  approvals: z.array(objectSchema({ ...WAITING_HEAD.shape, why: APPROVAL.shape.why })),
+  approvals: z.array(objectSchema({ ...WAITING_HEAD.shape, ...APPROVAL.pick({ why: true, hold: true }).shape })),
   calls: z.array(WAITING_HEAD),
   /** Number of the calls that are not listed, because there are many. */
   more: count.exactOptional(),

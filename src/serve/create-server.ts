@@ -312,14 +312,9 @@ function readKeys(place: string, keys: string | object): Keys {
   return parseKeys(place, typeof keys === "string" ? keys : JSON.stringify(keys));
 }
 
-const decidePath: DecideCommand = (execution, callId, _, answer) => {
-  const said = {
-    done: '"done":{"value":JSON}',
-    allow: '"allow":true',
-    again: '"allow":true,"again":true',
-    deny: '"allow":false',
-  };
-  const decision = `{${said[answer]}}`;
+const decidePath: DecideCommand = (execution, { callId, hold }, _, answer) => {
+  const said = { done: '"done":{"value":JSON}', allow: '"allow":true', deny: '"allow":false' };
+  const decision = `{${said[answer]}${hold > 1 ? `,"hold":${hold}` : ""}}`;
   const body = `{"decisions":{${JSON.stringify(callId)}:${decision}}}`;
   return `POST /v1/executions/${encodeURIComponent(execution)}/decisions ${body}`;
 };

@@ -105,6 +105,8 @@ const WAITING_VIEW = objectSchema({
   inputDigest: z.string().exactOptional(),
   /** Milliseconds since 1970. */
   since: count,
+  /** Which time it waits for a decision, from 1. */
+  hold: count.exactOptional(),
 });
 
 /** A call that waits for a person (`approval`, `outcome_unknown`), or for the result of a client or of its host (`result`). */

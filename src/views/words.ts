@@ -237,9 +237,6 @@ export interface AnswerWords {
   readonly chosen: string;
 }
 
-/** An answer as a command gives it: `again` runs a call again that may have taken effect already. */
-export type DecideAnswer = AnswerWords["answer"] | "again";
-
 /** The answers to a call that waits for a person, in the order in which they are shown. */
 export const ANSWERS: Readonly<Record<Exclude<WaitingView["why"], "result">, readonly AnswerWords[]>> = {
   approval: [

@@ -404,7 +404,7 @@ testOfAll(
       if (report.ending.type !== "waiting") return {};
       const { approvals, calls } = report.ending;
       return {
-        decisions: Object.fromEntries(approvals.map(({ callId }) => [callId, { allow: true }])),
+        decisions: Object.fromEntries(approvals.map(({ callId, hold }) => [callId, { allow: true, hold }])),
         results: Object.fromEntries(calls.map(({ callId }) => [callId, { value: { units: 4 } }])),
       };
     };

@@ -117,7 +117,8 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "runtime.work(options)", file: "src/fleet/fleet-options.ts", rules: "WORK_RULES" },
     { title: "createFleet(options)", file: "src/fleet/fleet.ts", rules: "FLEET_RULES" },
     { title: "runtime.executions(options)", file: METHODS, rules: "LIST_RULES" },
-    { title: "runtime.decide, answer and status", file: METHODS, rules: "OF_TENANT_RULES" },
+    { title: "runtime.status(id, options)", file: METHODS, rules: "OF_TENANT_RULES" },
+    { title: "runtime.decide and answer", file: METHODS, rules: "SAID_RULES" },
     {
       title: "A decision",
       file: "src/programs/decide.ts",

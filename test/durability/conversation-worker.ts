@@ -39,12 +39,12 @@ async function decideWaiting(runtime: Runtime, id: string): Promise<void> {
   const { ending } = await runtime.resumeAgent(id, { model });
   if (ending.type !== "waiting") return;
   const written = readFileSync(effects, "utf8");
-  const decisions = ending.approvals.map(({ callId, inputDigest, why }) => {
+  const decisions = ending.approvals.map(({ callId, inputDigest, why, hold }) => {
     const [own = "", ofProgram] = callId.split("/");
     const key = ofProgram === undefined ? `${id}:${own}` : `${childExecution(id, own)}:${ofProgram}`;
     const done = `${key}:${inputDigest}`;
     const isDone = why === "outcome_unknown" && isWritten(written, done);
-    return [callId, isDone ? { done: { value: done } } : { allow: true }] as const;
+    return [callId, { ...(isDone ? { done: { value: done } } : { allow: true }), hold }] as const;
   });
   const results = Object.fromEntries(ending.calls.map(({ callId }) => [callId, { value: 7 }]));
   await runtime.resumeAgent(id, { model, decisions: Object.fromEntries(decisions), results });

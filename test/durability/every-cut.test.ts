@@ -58,9 +58,9 @@ async function untilEnded(runtime: Runtime, first: Report): Promise<Report> {
   let report = first;
   while (report.outcome.type === "waiting") {
     const { approvals, calls } = report.outcome;
-    const decisions = approvals.map(({ callId, tool, input }) => {
+    const decisions = approvals.map(({ callId, tool, input, hold }) => {
       const isDenied = tool === "refund" && (input as { readonly n: number }).n === 3;
-      return [callId, { allow: !isDenied, by: "ann" }] as const;
+      return [callId, { allow: !isDenied, by: "ann", hold }] as const;
     });
     const results = calls.map(({ callId, input }) => {
       const { n } = input as { readonly n: number };

@@ -41,10 +41,10 @@ async function decideWaiting(runtime: Runtime, id: string): Promise<void> {
   const { outcome } = await runtime.resume(id);
   if (outcome.type !== "waiting") return;
   const written = readFileSync(effects, "utf8");
-  for (const { callId, inputDigest, why } of outcome.approvals) {
+  for (const { callId, inputDigest, why, hold } of outcome.approvals) {
     const key = `${id}:${callId}:${inputDigest}`;
     const decision = why === "outcome_unknown" && isWritten(written, key) ? { done: { value: key } } : { allow: true };
-    await runtime.decide(id, { [callId]: decision }).catch(ignoreRaces);
+    await runtime.decide(id, { [callId]: { ...decision, hold } }).catch(ignoreRaces);
   }
   const results = Object.fromEntries(outcome.calls.map(({ callId }) => [callId, { value: 7 }]));
   await runtime.resume(id, { results }).catch(ignoreRaces);

@@ -261,12 +261,12 @@ async function decideWaiting(
   const waiting = report?.outcome ?? conversation?.ending;
   if (waiting?.type !== "waiting") return false;
   const written = readFileSync(effects, "utf8");
-  const decisions = waiting.approvals.map(({ callId, inputDigest, why }) => {
+  const decisions = waiting.approvals.map(({ callId, inputDigest, why, hold }) => {
     const [own = "", ofProgram] = callId.split("/");
     const key = ofProgram === undefined ? `${id}:${own}` : `${childExecution(id, own)}:${ofProgram}`;
     const done = `${key}:${inputDigest}`;
     const isDone = why === "outcome_unknown" && isWritten(written, done);
-    return [callId, isDone ? { done: { value: done } } : { allow: true }] as const;
+    return [callId, { ...(isDone ? { done: { value: done } } : { allow: true }), hold }] as const;
   });
   if (decisions.length > 0) await runtime.decide(id, Object.fromEntries(decisions));
   const results = Object.fromEntries(waiting.calls.map(({ callId }) => [callId, { value: 7 }]));

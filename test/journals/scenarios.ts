@@ -144,8 +144,8 @@ export async function goOn(runtime: Runtime, execution: string) {
   for (;;) {
     const outcome = await takenUp(runtime, execution);
     if (outcome.type !== "waiting") return outcome;
-    const decisions = outcome.approvals.map(({ callId, why }) => {
-      if (why === "outcome_unknown") return [callId, { done: { value: 7 }, by: "ann" }];
+    const decisions = outcome.approvals.map(({ callId, why, hold }) => {
+      if (why === "outcome_unknown") return [callId, { done: { value: 7 }, by: "ann", hold }];
       return [callId, callId === "2" ? remember : { allow: true }];
     });
     if (decisions.length > 0) await runtime.decide(execution, Object.fromEntries(decisions));

@@ -171,11 +171,11 @@ describe.each(WAYS)("in $language", (way) => {
         await using last = await open(world, way, withoutLeases(journal));
         let report = await last.execute(program, { language, after, execution: id });
         while (report.outcome.type === "waiting") {
-          const decisions = report.outcome.approvals.map(({ callId, tool, input, why }) => {
+          const decisions = report.outcome.approvals.map(({ callId, tool, input, why, hold }) => {
             expect(why).toBe("outcome_unknown");
             asked += 1;
             const done = world.results.get(keyOf([tool, input] as unknown as Step));
-            return [callId, done === undefined ? { allow: true } : { done: { value: done } }] as const;
+            return [callId, { ...(done === undefined ? { allow: true } : { done: { value: done } }), hold }] as const;
           });
           report = await last.resume(id, { decisions: Object.fromEntries(decisions) });
         }

@@ -132,8 +132,10 @@ test("a decision about a call whose outcome is unknown cannot be remembered, nor
   expect(await shownText(cut, "one")).toContain("waits for a decision: it may have taken effect already");
   const refused = { code: "option_invalid", message: expect.stringContaining('decisions["1"].remember') };
   const remember = "execution";
-  await expect(runtime.decide("one", { "1": { allow: true, remember } })).rejects.toMatchObject(refused);
-  await expect(runtime.decide("one", { "1": { done: { value: 1 }, remember } })).rejects.toMatchObject(refused);
+  await expect(runtime.decide("one", { "1": { allow: true, hold: 2, remember } })).rejects.toMatchObject(refused);
+  await expect(runtime.decide("one", { "1": { done: { value: 1 }, hold: 2, remember } })).rejects.toMatchObject(
+    refused,
+  );
   const always = { allow: true, remember: "always" as "execution" };
   await expect(runtime.decide("one", { "1": always })).rejects.toMatchObject(refused);
 });

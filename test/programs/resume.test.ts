@@ -87,6 +87,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
             inputDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
             since: expect.any(Number),
             why: "approval",
+            hold: 1,
           },
         ],
         calls: [],

@@ -20,7 +20,7 @@ export interface ApprovalProps {
 
 /** One call that waits, with its whole input, and what was said about it. */
 export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
-  const { id, tool, why, effect, input, rawInput } = waiting;
+  const { id, tool, why, effect, input, rawInput, hold } = waiting;
   const { decide, call } = useSource();
   const [whole, setWhole] = useState<Pick<CallTexts, "input" | "rawInput"> | undefined>(
     (input.cut ?? rawInput?.cut) ? undefined : { input: input.text, ...(rawInput && { rawInput: rawInput.text }) },
@@ -88,7 +88,7 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
             tool={tool}
             why={why}
             isReady={fate === undefined && whole !== undefined}
-            onDecided={(decision) => decide(execution, id, decision)}
+            onDecided={(decision) => decide(execution, id, { ...decision, ...(hold !== undefined && { hold }) })}
             onSaid={setSaid}
           />
         )}
@@ -167,8 +167,7 @@ function Decide({ names, tool, why, isReady, onDecided, onSaid }: DecideProps) {
     try {
       const grant = answer === "allow" && more > 0 ? { grant: { calls: more } } : {};
       const done = answer === "done" ? { result: jsonIn(result ?? "") } : {};
-      const again = answer === "allow" && why === "outcome_unknown" ? { again: true as const } : {};
-      await onDecided({ answer, ...again, ...done, ...(note === "" ? {} : { note }), ...grant });
+      await onDecided({ answer, ...done, ...(note === "" ? {} : { note }), ...grant });
       const further = grant.grant ? `, and ${grantText(grant.grant, Date.now(), tool)}` : "";
       onSaid({ text: `${chosen}${further}.`, isError: false });
     } catch (error) {

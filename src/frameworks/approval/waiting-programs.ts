@@ -89,7 +89,7 @@ export class WaitingPrograms {
   }
 
   decisionsOf(approvals: readonly WaitingApproval[], decision: Decision): Readonly<Record<string, Decision>> {
-    return Object.fromEntries(approvals.map(({ callId }) => [callId, { by: this.by, ...decision }]));
+    return Object.fromEntries(approvals.map(({ callId, hold }) => [callId, { by: this.by, hold, ...decision }]));
   }
 
   records(id: ExecutionId): Promise<readonly JournalRecord[]> {
@@ -138,7 +138,10 @@ export function questionText(approvals: readonly WaitingApproval[]): string {
 
 /** What the calls are that a program waits for: the same calls have the same mark. */
 export function waveOf(approvals: readonly WaitingApproval[]): string {
-  return digest(JSON.stringify(approvals.map(({ callId, inputDigest }) => [callId, inputDigest]))).slice(0, 12);
+  return digest(JSON.stringify(approvals.map(({ callId, inputDigest, hold }) => [callId, inputDigest, hold]))).slice(
+    0,
+    12,
+  );
 }
 
 /** For the model: its program waits, and how it goes on. */

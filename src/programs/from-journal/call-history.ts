@@ -33,6 +33,8 @@ import { jsonOrText } from "../../values/json/json-text.ts";
 
 export interface CallFacts {
   decided?: CallRecord;
+  /** How often it was held for a decision. */
+  holds?: number;
   /** JSON text of what the tool's schema made of the input; missing if it is as the caller sent it. */
   converted?: string;
   /** The approver's decision, if one was needed and given. */
@@ -108,8 +110,10 @@ function applyDecided(call: CallFacts, record: CallRecord): void {
   const { input: _input, ...decided } = record;
   call.decided = decided;
   if (record.decision === "allowed") call.started = true;
+  if (record.decision !== "held") return;
   // A call whose outcome is unknown is held again, and needs a new decision.
-  if (record.decision === "held") delete call.decision;
+  delete call.decision;
+  call.holds = (call.holds ?? 0) + 1;
 }
 
 export function isWaiting({ decided, decision, result, answered }: CallFacts): boolean {
@@ -307,6 +311,7 @@ export class CallHistory {
     const call = this.#calls.get(id);
     delete call?.decided;
     delete call?.decision;
+    delete call?.holds;
     delete call?.result;
     delete call?.answered;
   }

@@ -74,6 +74,7 @@ export function waitingFor(open: readonly UnansweredCall[], execution = ""): Wai
               inputDigest: decided.inputDigest ?? "",
               since: decided.at,
               why: decided.code === "outcome_unknown" ? ("outcome_unknown" as const) : ("approval" as const),
+              hold: call.holds ?? 1,
             },
           ]
         : [];

@@ -25,7 +25,7 @@ const AT_ONCE = availableParallelism();
 /** How long an engine may take to start, in milliseconds. */
 const START_MS = 20_000;
 /** How long a running engine may take to make the next isolate, in milliseconds. A slower engine is ended. */
-const PREPARE_MS = 1000;
+const PREPARE_MS = 5000;
 
 /** How long to wait for an engine that is preparing before another one is started, in milliseconds: about as long as a start takes. */
 const SOON_MS = 50;

@@ -110,8 +110,8 @@ export const SAY_BODY = z.strictObject({
 
 const decision = z.strictObject({
   allow: z.boolean().optional(),
-  again: z.boolean().optional().meta({
-    description: "beside allow, for a call that may have taken effect already (outcome_unknown): it is run again",
+  hold: z.int().min(1).optional().meta({
+    description: "`hold` of the waiting call; 1 by default",
   }),
   done: z.strictObject({ value: z.unknown() }).optional(),
   by: z.string().max(NAME_LENGTH).optional(),

@@ -261,7 +261,7 @@ export class DoorCalls {
     const { execution, output } = report;
     const notes = waitingNotes(
       report,
-      decideCommand && ((callId, answer) => decideCommand(execution, callId, principal.tenant, answer)),
+      decideCommand && ((call, answer) => decideCommand(execution, call, principal.tenant, answer)),
     );
     if (output.cut?.valueBytes === undefined) return programResult(report, notes);
     const text = await returnedText(runtime.journal, execution);

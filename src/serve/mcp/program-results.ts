@@ -2,7 +2,8 @@ import type { LinkedResult, ResourceLink } from "../../mcp-runs/result.ts";
 import type { Run } from "../../mcp-runs/run.ts";
 import type { Report } from "../../output/report.ts";
 import type { LinkedValue } from "../linked-values.ts";
-import { ANSWERS, type DecideAnswer } from "../../views/words.ts";
+import type { WaitingApproval } from "../../programs/outcome.ts";
+import { ANSWERS, type AnswerWords } from "../../views/words.ts";
 import { RESULT } from "./result-tool.ts";
 
 /** How a program's result is collected, as a model would write the call. */
@@ -43,20 +44,25 @@ export function linkTo({ uri, name, bytes }: LinkedValue): ResourceLink {
 }
 
 /** The command by which a person gives an answer to a call. */
-export type DecideCommand = (execution: string, callId: string, tenant: string, answer: DecideAnswer) => string;
+export type DecideCommand = (
+  execution: string,
+  call: Pick<WaitingApproval, "callId" | "hold">,
+  tenant: string,
+  answer: AnswerWords["answer"],
+) => string;
 
 /** What a waiting program waits for, and the commands that decide it. */
 export function waitingNotes(
   { execution, outcome }: Report,
-  decideCommand: ((callId: string, answer: DecideAnswer) => string) | undefined,
+  decideCommand: ((call: WaitingApproval, answer: AnswerWords["answer"]) => string) | undefined,
 ): readonly string[] {
   if (outcome.type !== "waiting") return [];
   const commands = decideCommand
-    ? outcome.approvals.map(({ callId, why }) => {
-        if (why === "approval") return `To decide call ${callId}, a person runs: ${decideCommand(callId, "allow")}`;
+    ? outcome.approvals.map((call) => {
+        const { callId, why } = call;
+        if (why === "approval") return `To decide call ${callId}, a person runs: ${decideCommand(call, "allow")}`;
         const answers = ANSWERS[why].map(
-          ({ answer, verb, effect }) =>
-            `- ${verb} (${effect}): ${decideCommand(callId, answer === "allow" ? "again" : answer)}`,
+          ({ answer, verb, effect }) => `- ${verb} (${effect}): ${decideCommand(call, answer)}`,
         );
         return [`To decide call ${callId}, a person runs one of these:`, ...answers].join("\n");
       })

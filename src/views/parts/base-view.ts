@@ -57,6 +57,7 @@ export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingVi
       ...(converted !== undefined && { rawInput: room.head(inputText) }),
       ...given({ policy: decided?.policy, inputDigest: decided?.inputDigest }),
       since: hostSince ?? decided?.at ?? 0,
+      ...given({ hold: call.holds }),
     };
   };
   return Array.from(groups, (group) => {

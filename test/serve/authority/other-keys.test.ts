@@ -158,8 +158,8 @@ test.each(["program", "conversation"] as const)(
   },
 );
 
-test("a decision that is sent again after a death does not run a write again, and one that says so does", async () => {
-  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+test("a decision that is sent twice decides nothing that is asked after a death, nor after a second one", async () => {
+  const runs = [1, 2, 3].map(() => Promise.withResolvers<void>());
   let paid = 0;
   const pay = defineTool({
     name: "pay",
@@ -169,36 +169,43 @@ test("a decision that is sent again after a death does not run a write again, an
     effect: "write",
     approval: "always",
     handler: async () => {
+      runs[paid]?.resolve();
       paid += 1;
-      begun.resolve();
-      if (paid === 1) await over.promise;
+      if (paid < 3) await runs[2]?.promise;
     },
   });
   const open = (journal = createMemoryJournal()) =>
     openServer({ keys: keys(RUN) }, { journal, tools: [pay], approve: () => "later", leaseMs: 100 });
-  const journal = createMemoryJournal();
-  await using first = await open(journal);
-  await first.ask("POST", "/v1/executions", {
-    key: keyOf("run"),
-    body: { execution: "e", program: "return await tools.pay({})" },
-  });
-  const decide = ({ ask }: typeof first, more: object = {}) =>
+  const decide = ({ ask }: Awaited<ReturnType<typeof open>>, more: object = {}) =>
     ask("POST", "/v1/executions/e/decisions", {
       key: keyOf("run"),
       body: { decisions: { 1: { allow: true, ...more } } },
     });
-  expect((await decide(first)).status).toBe(200);
-  await begun.promise;
-  await using next = await open(await copyOf(journal, (records) => records));
-  await expect
-    .poll(async () => {
-      await next.server.recover();
-      return (await next.ask("GET", "/v1/executions/e", { key: keyOf("run") })).json.outcome?.approvals;
-    })
-    .toMatchObject([{ why: "outcome_unknown" }]);
-  expect((await decide(next)).json.error.code).toBe("decision_exists");
-  expect(paid).toBe(1);
-  expect((await decide(next, { again: true })).status).toBe(200);
-  await expect.poll(() => paid).toBe(2);
-  over.resolve();
+  await using stack = new AsyncDisposableStack();
+  let journal = createMemoryJournal();
+  let host = stack.use(await open(journal));
+  await host.ask("POST", "/v1/executions", {
+    key: keyOf("run"),
+    body: { execution: "e", program: "return await tools.pay({})" },
+  });
+  await expect.poll(async () => (await decide(host)).status).toBe(200);
+  for (const [index, last] of [{}, { hold: 2 }].entries()) {
+    await runs[index]?.promise;
+    journal = await copyOf(journal, (records) => records);
+    host = stack.use(await open(journal));
+    await expect
+      .poll(async () => {
+        await host.server.recover();
+        return (await host.ask("GET", "/v1/executions/e", { key: keyOf("run") })).json.outcome?.approvals;
+      })
+      .toMatchObject([{ why: "outcome_unknown", hold: index + 2 }]);
+    expect((await decide(host, last)).json.error).toMatchObject({
+      code: "decision_exists",
+      message: expect.stringContaining(`give hold ${index + 2}`),
+    });
+    expect(paid).toBe(index + 1);
+    expect((await decide(host, { hold: index + 2 })).status).toBe(200);
+  }
+  await runs[2]?.promise;
+  expect(paid).toBe(3);
 });

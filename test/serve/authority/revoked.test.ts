@@ -98,6 +98,28 @@ async function endingOf(journal: Journal, id: string): Promise<unknown> {
   return undefined;
 }
 
+test("a decision of a key that is revoked while the journal is read is not noted", async () => {
+  const journal = createMemoryJournal();
+  let onRead = () => {};
+  const slow: Journal = Object.assign(Object.create(journal) as Journal, {
+    async *read(...given: Parameters<Journal["read"]>) {
+      yield* journal.read(...given);
+      onRead();
+    },
+  });
+  await using here = world({ journal: slow });
+  const { ask, server } = await here.serve({ keys: BOTH });
+  const execution = { program: "return await tools.ask({})", execution: "e" };
+  await ask("POST", "/v1/executions", { key: keyOf("boss"), body: execution });
+  const state = async () => (await ask("GET", "/v1/executions/e", { key: keyOf("boss") })).json.state;
+  await expect.poll(state).toBe("waiting");
+  onRead = () => server.setKeys(GONE);
+  const body = { decisions: { 1: { allow: true } } };
+  expect((await ask("POST", "/v1/executions/e/decisions", { key: keyOf("small"), body })).status).toBe(401);
+  expect(await state()).toBe("waiting");
+  expect(here.ran).toEqual([]);
+});
+
 test("a key whose rate alone changes keeps what it has under way", async () => {
   await using here = world();
   const { server, ask } = await here.serve({ keys: BOTH });

@@ -242,13 +242,14 @@ test("of a call that may have taken effect, the client is shown the command of e
   const runtime = await createRuntime({ sandbox, tools: [hangs], journal: died });
   opened.push(runtime);
   await runtime.resume(execution, { tenant: "acme" });
-  const decideCommand = (_: string, call: string, tenant: string, answer: string) => `${tenant} ${call} ${answer}`;
+  const decideCommand = (_: string, { callId }: { callId: string }, tenant: string, answer: string) =>
+    `${tenant} ${callId} ${answer}`;
   const again = (await open({ tools: [hangs], journal: died }, { decideCommand })).as();
   expect(textOf(await again.call("result", { execution }, asks()))).toContain(
     [
       "To decide call 1, a person runs one of these:",
       "- It was done… (the program gets the result that you give as JSON): acme 1 done",
-      "- Run it again (the call is made a second time): acme 1 again",
+      "- Run it again (the call is made a second time): acme 1 allow",
       "- Give up (the program gets the error outcome_unknown): acme 1 deny",
     ].join("\n"),
   );

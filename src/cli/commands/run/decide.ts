@@ -15,12 +15,12 @@ import { writeStderr } from "../../terminal/standard-streams.ts";
 
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does, or a worker of the fleet. */
 export async function decide(named: string, call: string, options: CommandOptions<typeof DECIDE>): Promise<number> {
-  const { allow = false, deny = false, done, by, note, remember = false, grant, tenant = "default" } = options;
+  const { allow = false, deny = false, done, hold, by, note, remember = false, grant, tenant = "default" } = options;
   const answers = [allow, deny, done !== undefined].filter(Boolean).length;
   if (answers !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", answers);
   const decision: Decision = {
     ...(done === undefined ? { allow } : { done: { value: done } }),
-    ...given({ by, note }),
+    ...given({ hold, by, note }),
     ...(remember ? { remember: "execution" } : {}),
     ...(grant === undefined ? {} : { grant: grant as NonNullable<Decision["grant"]> }),
   };

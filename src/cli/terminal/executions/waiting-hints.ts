@@ -2,13 +2,13 @@ import type { Header } from "../../../journal/record.ts";
 import { POSTGRES_URL, withoutPassword } from "../../../journal/postgres/connection/address.ts";
 import type { WaitingView } from "../../../views/view.ts";
 import { isModelName } from "../../../models/model-name.ts";
-import { ANSWERS, type DecideAnswer, RESTS } from "../../../views/words.ts";
+import { ANSWERS, type AnswerWords, RESTS } from "../../../views/words.ts";
 import type { SameOptions } from "../../command-options.ts";
 import { oneLine } from "../one-line.ts";
 import type { AgentEnding } from "../../../agent/ending.ts";
 import type { Report } from "../../../output/report.ts";
 import type { ExecutionEvent } from "../../../programs/event.ts";
-import type { Outcome } from "../../../programs/outcome.ts";
+import type { Outcome, WaitingApproval } from "../../../programs/outcome.ts";
 import { writeStderr } from "../standard-streams.ts";
 
 /**
@@ -40,10 +40,10 @@ export function sameOr(options: SameOptions, header: Header | undefined): SameOp
 export function waitingHints(execution: string, ended: Outcome | AgentEnding, options: SameOptions): readonly string[] {
   if (ended.type !== "waiting") return [];
   const { approvals, calls } = ended;
-  const waiting = [...approvals, ...calls.map(({ callId }) => ({ callId, why: "result" as const }))];
+  const waiting = [...approvals, ...calls.map(({ callId }) => ({ callId, why: "result" as const, hold: 1 }))];
   return [
-    ...waiting.flatMap(({ callId: id, why }) =>
-      nextCommands(execution, { id, why }, options).map(
+    ...waiting.flatMap(({ callId: id, why, hold }) =>
+      nextCommands(execution, { id, why, hold }, options).map(
         ({ what, command }) => `portcullis: ${what}, with:\n  ${command}`,
       ),
     ),
@@ -85,31 +85,31 @@ export function tellHeld(event: ExecutionEvent): void {
  */
 export function nextCommands(
   execution: string,
-  { id, why }: Pick<WaitingView, "id" | "why">,
+  { id, why, hold = 1 }: Pick<WaitingView, "id" | "why" | "hold">,
   options: SameOptions,
 ): readonly { readonly what: string; readonly command: string }[] {
   if (why === "result") {
     const command = `${resumeCommand(execution, options)} --result ${shown(`${id}=JSON`)}`;
     return [{ what: `answer call ${oneLine(id)} in place of JSON`, command }];
   }
+  const call = { callId: id, hold };
   if (why === "approval")
-    return [{ what: "allow it, or --deny it", command: decideCommand(execution, id, "allow", options) }];
+    return [{ what: "allow it, or --deny it", command: decideCommand(execution, call, "allow", options) }];
   return ANSWERS[why].map(({ answer, verb, effect }) => ({
     what: `${verb} (${effect})`,
-    command: decideCommand(execution, id, answer, options),
+    command: decideCommand(execution, call, answer, options),
   }));
 }
 
 /** The command that gives an answer to a call that waits for a person. */
 export function decideCommand(
   execution: string,
-  callId: string,
-  answer: DecideAnswer,
+  { callId, hold }: Pick<WaitingApproval, "callId" | "hold">,
+  answer: AnswerWords["answer"],
   { tenant, journal }: SameOptions,
 ): string {
-  const flag = answer === "again" ? "allow" : answer;
   const value = answer === "done" ? " JSON" : "";
-  return `portcullis decide ${shown(execution)} ${shown(callId)} --${flag}${value}${flags({ tenant, journal })}`;
+  return `portcullis decide ${shown(execution)} ${shown(callId)} --${answer}${value}${hold > 1 ? ` --hold ${hold}` : ""}${flags({ tenant, journal })}`;
 }
 
 /** The command that takes an execution up, with the tools of this command. */

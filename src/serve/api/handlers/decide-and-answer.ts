@@ -4,7 +4,7 @@ import type { ExecutionId } from "../../../journal/execution-id.ts";
 import type { Decision } from "../../../programs/decide.ts";
 import type { Key } from "../../http/keys.ts";
 import type { DECISIONS_BODY, RESULTS_BODY } from "../bodies.ts";
-import { type ApiParts, type ApiRequest, ownUnless, refuseOfGateway, refuseRevoked, takePlace } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownUnless, refuseOfGateway, takePlace } from "../parts.ts";
 
 /** `POST /v1/executions/:id/decisions`: notes the decisions, and drives on. */
 export async function decide(
@@ -12,13 +12,10 @@ export async function decide(
   { key, id, body }: ApiRequest<z.output<typeof DECISIONS_BODY>, unknown>,
 ): Promise<Response> {
   const own = await ownUnless(parts, key, id, refuseOfGateway);
-  const decisions = Object.entries(body.decisions).map(([call, decision]) => [
-    call,
-    signed(onceOnly(decision as Decision), key),
-  ]);
+  const decisions = Object.entries(body.decisions).map(([call, decision]) => [call, signed(decision as Decision, key)]);
   const said = Object.fromEntries(decisions) as Record<string, Decision>;
-  refuseRevoked(parts, key);
-  return drivenOn(parts, key, own, () => parts.runtime.decide(own, said, { tenant: key.tenant }));
+  const signal = parts.keys.signalOf(key);
+  return drivenOn(parts, key, own, () => parts.runtime.decide(own, said, { tenant: key.tenant, signal }));
 }
 
 /** `POST /v1/executions/:id/results`: notes the results, and drives on. */
@@ -27,8 +24,8 @@ export async function answer(
   { key, id, body }: ApiRequest<z.output<typeof RESULTS_BODY>, unknown>,
 ): Promise<Response> {
   const own = await ownUnless(parts, key, id, refuseOfGateway);
-  refuseRevoked(parts, key);
-  return drivenOn(parts, key, own, () => parts.runtime.answer(own, body.results, { tenant: key.tenant }));
+  const signal = parts.keys.signalOf(key);
+  return drivenOn(parts, key, own, () => parts.runtime.answer(own, body.results, { tenant: key.tenant, signal }));
 }
 
 /**
@@ -47,9 +44,6 @@ async function drivenOn(parts: ApiParts, key: Key, id: ExecutionId, note: () => 
   parts.driving.driveOn(id, key.tenant, release);
   return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" });
 }
-
-/** A request may be sent twice. What allowed a call must not run it again, once it may have taken effect. */
-const onceOnly = (decision: Decision): Decision => ({ again: false, ...decision });
 
 /** Who decided is the key, and beside it the name that its client gives. */
 function signed({ by, ...decision }: Decision, { id }: Key): Decision {
