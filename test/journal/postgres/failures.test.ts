@@ -54,7 +54,7 @@ describe.skipIf(noPostgres)("a database that fails", () => {
       ],
       [
         "no certificate",
-        () => ({ url: server.url({ query: "sslmode=verify-full" }), unavailableMs: 2000 }),
+        () => ({ url: server.url({ query: "sslmode=verify-full" }), unavailableMs: 60_000 }),
         "journal_unavailable",
         "SSL",
       ],

@@ -27,7 +27,7 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
   /** A journal in a schema of its own, or another one in the same. */
   function openJournal(options: Partial<PostgresJournalOptions> = {}): PostgresJournal {
     const { schema = `journal_${(count += 1)}`, ...others } = options;
-    const journal = createPostgresJournal({ url: server.url(), schema, unavailableMs: 10_000, ...others });
+    const journal = createPostgresJournal({ url: server.url(), schema, unavailableMs: 60_000, ...others });
     open.push(journal);
     return journal;
   }

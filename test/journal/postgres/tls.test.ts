@@ -47,7 +47,7 @@ describe.skipIf(noPostgres)("a database that speaks TLS", () => {
 
   test("is not spoken to if its certificate leads to no known root", async () => {
     const url = server.url({ query: "sslmode=verify-full" });
-    await using journal = createPostgresJournal({ url, unavailableMs: 1000 });
+    await using journal = createPostgresJournal({ url, unavailableMs: 60_000 });
     await expect(journal.find("one")).rejects.toMatchObject({
       code: "journal_unavailable",
       message: expect.stringContaining("self-signed certificate") as string,

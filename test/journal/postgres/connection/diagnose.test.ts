@@ -23,7 +23,7 @@ describe.skipIf(noPostgres)("what is found out about a database", () => {
   afterAll(() => server[Symbol.asyncDispose](), 60_000);
 
   function journalOf(options: Partial<PostgresJournalOptions> = {}) {
-    const journal = createPostgresJournal({ url: server.url(), unavailableMs: 1000, ...options });
+    const journal = createPostgresJournal({ url: server.url(), unavailableMs: 60_000, ...options });
     open.push(journal);
     return journal;
   }
