@@ -23,8 +23,10 @@ const documents = [
   "README.md",
   "SECURITY.md",
   "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "llms.txt",
   ...["docs", "src", "bridge", "sandbox-image", "examples", "test"].flatMap(filesIn),
-].filter((file) => file.endsWith(".md"));
+].filter((file) => /\.md$|^llms\.txt$/.test(file));
 
 /** Text outside of blocks of code. */
 const proseOf = (document: string) => read(document).replaceAll(/^```[^]*?^```$/gm, "");
@@ -42,8 +44,11 @@ describe("every link of a document leads to a file, and to a heading where it na
   });
 });
 
-test("the README leads to every document, by what its reader wants to do", () => {
-  const [, list = ""] = /^## I want to …$([^]*?)^## /m.exec(read("README.md")) ?? [];
+test.each([
+  ["README.md", "## I want to …"],
+  ["llms.txt", "## Begin"],
+])("%s leads to every document", (file, from) => {
+  const [, list = ""] = read(file).split(`\n${from}\n`);
   const docs = documents.filter((document) => document.startsWith("docs/"));
   expect(docs.filter((document) => !list.includes(`](${document}`))).toEqual([]);
 });
@@ -64,15 +69,6 @@ describe("every file that the README of a room names is there", () => {
     });
     expect(gone).toEqual([]);
   });
-});
-
-test("the addresses in the README are those of package.json, and a blank there is no field here", () => {
-  const manifest = JSON.parse(read("package.json")) as Readonly<Record<string, unknown>>;
-  const rows = [...read("README.md").matchAll(/^\| `(\w+)` +\| [^|]+ \| ([^|]+?) +\|$/gm)];
-  const addresses = rows.filter(([, field = ""]) => ["repository", "homepage", "bugs"].includes(field));
-  expect(addresses).toHaveLength(3);
-  for (const [, field = "", address] of addresses)
-    expect([field, manifest[field]]).toEqual([field, address === "not set yet" ? undefined : address]);
 });
 
 /** Fields of records of the journal, of turns of scripts and of results. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readData } from "../../examples/read-data.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { NODE_SENTENCE } from "../../src/sandboxes/isolate/platform.ts";
+import { anthropicWire } from "../models/anthropic/wire.ts";
 import { chatWire } from "../models/openai/chat/wire.ts";
 import { serve } from "../models/wire.ts";
 import { expectPageHolds, inShell } from "../documents/follow-page.ts";
@@ -40,6 +41,13 @@ const documents = [...new Set(snippets.map(({ document }) => document))];
 const nameOf = (document: string) => document.replaceAll(/\W/g, "-");
 const placeOf = (document: string, snippet: Snippet) =>
   `${nameOf(document)}/snippet-${snippets.filter((one) => one.document === document).indexOf(snippet) + 1}.ts`;
+
+/** What the README's model writes: the program that stands behind its example. */
+const code = blocksOf("README.md").find(({ language }) => language === "js")?.text;
+const README_TURNS = [
+  { calls: [{ tool: "run_program", input: { code } }] },
+  { text: "Cleo owes you most: 398,000 euros." },
+];
 
 /** A project with the packages that a document tells to install, its files and its snippets. */
 function openDocument(document: string): string {
@@ -151,7 +159,10 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
     });
 
     test.each(own)("$where: the snippet runs as it stands, and prints what stands behind it", async (snippet) => {
-      const { stdout, stderr } = await run(process.execPath, ["--no-warnings", placeOf(document, snippet)], project);
+      await using served = await serve(anthropicWire, README_TURNS);
+      const env = { ANTHROPIC_BASE_URL: `${served.url}/v1`, ANTHROPIC_API_KEY: anthropicWire.key };
+      const args = ["--no-warnings", placeOf(document, snippet)];
+      const { stdout, stderr } = await run(process.execPath, args, project, env);
       expect(snippet.printed?.language).toBe("");
       if (process.env["UPDATE_SNIPPETS"] !== undefined) return rewrite(snippet, stdout);
       expect({ stdout, stderr: stdout === snippet.printed?.text ? "" : stderr }).toEqual({

@@ -13,7 +13,7 @@ import { createForkedPythonSandbox, PYTHON } from "../support/python-process-san
 import { echo, later, pay, signal, tool } from "../support/tools.ts";
 import { executeSuite } from "./execute.suite.ts";
 import { describeOfAll, runs, testOfAll } from "../support/all-tests.ts";
-import { manualClock, workingClock } from "../support/clock.ts";
+import { manualClock, patientClock, workingClock } from "../support/clock.ts";
 
 describeOfAll("evicted at every wait, programs in JavaScript do", () => {
   const sandbox = evicting(createMemorySandbox());
@@ -288,6 +288,7 @@ try { await tools.hold({}); } finally { console.log("goodbye"); }`;
   const running = runtime.execute(program, { signal: cancel.signal });
   await called;
   await isEvicted(sandbox);
+  patientClock();
   cancel.abort();
   const { outcome, logs, usage } = await running;
   expect(outcome).toEqual({ type: "cancelled" });

@@ -7,6 +7,7 @@ import type { Tool } from "../../src/tools/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
+import { patientClock } from "../support/clock.ts";
 import { broken, echo, later, signal, tool } from "../support/tools.ts";
 import { LANGUAGE_CASES } from "./language-cases.ts";
 
@@ -99,6 +100,7 @@ export function executeSuite(
   });
 
   test("an aborted signal cancels, and the program's last output is kept", async () => {
+    patientClock();
     const called = signal();
     const hangs = tool("hang", () => {
       called.happen();

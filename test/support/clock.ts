@@ -48,6 +48,11 @@ export function settableClock(): Pick<ManualClock, "jump"> {
   };
 }
 
+/** Has timers of all modules be due late until the test ends: what has a time for its last word has as long as this machine takes. */
+export function patientClock(): void {
+  changedClock({ after: (ms, run) => realClock.after(ms * 600, run) });
+}
+
 /** Has the clock of all modules go on as it does until the test ends, with work that takes so long and does not hold the thread. */
 export function workingClock(): { readonly work: (ms: number) => void } {
   let worked = 0;
