@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { defineTool } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
 import { expect, test } from "vitest";
@@ -168,10 +169,10 @@ test("a decision that is sent twice decides nothing that is asked after a death,
     allowedCallers: ["programmatic"],
     effect: "write",
     approval: "always",
-    handler: async () => {
+    handler: async (_, { signal }) => {
       runs[paid]?.resolve();
       paid += 1;
-      if (paid < 3) await runs[2]?.promise;
+      if (paid < 3) await once(signal, "abort");
     },
   });
   const open = (journal = createMemoryJournal()) =>
