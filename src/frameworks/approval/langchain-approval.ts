@@ -8,18 +8,24 @@ import { type Going, questionText, type WaitingPrograms, WAITS_FOR_CLIENT } from
 /** Answers of one node that are passed over at most: `interrupt` interrupts once there are no more. */
 const MOST_ANSWERS = 10_000;
 
-const UNNAMED =
-  "The answer before did not name this call, and decided nothing about it. Resume with { program, callId, allow }.";
+/** Names of what an answer gives back: a call that is asked about for the first time has no `hold` to give. */
+const answerOf = (hold: number) =>
+  hold === 1 ? "{ program, callId, allow }" : `{ program, callId, hold: ${hold}, allow }`;
 
 /** `interrupt` of `@langchain/langgraph`. */
 export type Interrupt = (value: never) => unknown;
 
-/** What an interrupt gives to the host: one call of a program that waits for a person. `{ program, callId, allow }` answers it. */
+/**
+ * What an interrupt gives to the host: one call of a program that waits for a person. `{ program, callId, allow }` answers it, with
+ * `hold` from the second time on.
+ */
 export interface ProgramInterrupt {
   readonly type: "portcullis_approval";
   /** Id of the program's execution. */
   readonly program: string;
   readonly callId: string;
+  /** Which time the call waits, from 1: an answer that is sent twice decides no later one. */
+  readonly hold: number;
   readonly tool: string;
   readonly input: unknown;
   /** The input as the program sent it, if the tool's schema has made another one of it. */
@@ -52,6 +58,7 @@ export async function runInterrupted(
       // An answer to the first question about a call decides no later one: it may have been made meanwhile.
       const isLatest = held.findLastIndex((one) => one.call === call) === asked;
       asked += 1;
+      const hold = held.slice(0, asked).filter((one) => one.call === call).length;
       const { outcome } = report;
       const approvals = isLatest && outcome.type === "waiting" ? outcome.approvals : [];
       const waits = approvals.find(({ callId }) => callId === call);
@@ -60,7 +67,7 @@ export async function runInterrupted(
         : `Call ${call} of ${tool} was decided already. Any answer goes on.`;
       const { input, rawInput } = waits ?? {};
       const raw = rawInput === undefined ? {} : { rawInput };
-      const about = { program: id, callId: call, tool, input, ...raw, question };
+      const about = { program: id, callId: call, hold, tool, input, ...raw, question };
       const decision = answerTo({ type: "portcullis_approval", ...about }, interrupt);
       if (waits) report = await programs.decide(id, going, programs.decisionsOf([waits], decision)).catch(notRun);
     }
@@ -79,14 +86,16 @@ function heldIn(records: readonly JournalRecord[]): readonly CallRecord[] {
 
 /** The answer that names the call. Others are passed over. */
 function answerTo(about: ProgramInterrupt, interrupt: Interrupt): Decision {
+  const { program, callId, hold } = about;
   let { question } = about;
   for (let n = 0; n < MOST_ANSWERS; n += 1) {
     const answer = interrupt({ ...about, question } as never);
-    if (textOf(answer, "program") === about.program && textOf(answer, "callId") === about.callId) {
+    const isNamed = textOf(answer, "program") === program && textOf(answer, "callId") === callId;
+    if (isNamed && (fieldOf(answer, "hold") ?? 1) === hold) {
       const note = textOf(answer, "note");
       return { allow: fieldOf(answer, "allow") === true, ...(note === undefined ? {} : { note }) };
     }
-    question = `${UNNAMED}\n${about.question}`;
+    question = `The answer before did not name this call, and decided nothing about it. Resume with ${answerOf(hold)}.\n${about.question}`;
   }
   return notRun(new Error("`interrupt` gives answers to other calls only, without end."));
 }

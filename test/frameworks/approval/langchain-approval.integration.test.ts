@@ -12,6 +12,7 @@ interface Asked {
   readonly type: string;
   readonly program: string;
   readonly callId: string;
+  readonly hold: number;
   readonly tool: string;
   readonly input: unknown;
   readonly question: string;
@@ -247,7 +248,7 @@ test("the same call with the same id in another run of the graph is a program of
   }
 });
 
-test("an answer that was replayed after a death decides the question that it was given to, and not whether the call is made again", async () => {
+test("an answer that is replayed or sent twice after a death decides the question that it was given to, and not whether the call is made again", async () => {
   const journal = journalOf();
   const answers: unknown[] = [];
   const asked: Asked[] = [];
@@ -281,7 +282,13 @@ test("an answer that was replayed after a death decides the question that it was
   });
   await expect(node(next.runtime)).rejects.toThrow("interrupted");
   expect(asked.map(({ question }) => question.includes("may have been done already"))).toEqual([false, true]);
+  answers.push(answers[0]);
+  await expect(node(next.runtime)).rejects.toThrow("interrupted");
+  expect(asked[2]?.question).toContain("Resume with { program, callId, hold: 2, allow }.");
   expect(next.paid).toEqual([]);
+  answers.push({ ...named(asked[2]!, { allow: true }), hold: asked[2]!.hold });
+  await node(next.runtime);
+  expect(next.paid).toHaveLength(1);
   over.resolve();
   await last;
 });
