@@ -122,12 +122,14 @@ export const HOSTILE_TOOLS: readonly Tool[] = [
   defineTool({
     name: "write",
     description: "Changes something",
-    input: z.object({ id: z.number() }),
+    input: z.object({ id: z.number(), ms: z.number().default(20) }),
     allowedCallers: ["programmatic"],
     effect: "write",
-    handler: ({ id }) =>
+    handler: ({ id, ms }, { signal }) =>
       new Promise((resolve) => {
-        setTimeout(() => resolve({ id }), 20);
+        const end = () => resolve({ id });
+        setTimeout(end, ms).unref();
+        signal.addEventListener("abort", end);
       }),
   }),
   defineTool({
