@@ -91,7 +91,9 @@ function openFile(file: string, synchronous: "FULL" | "NORMAL", maxBytes: number
     database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;");
     prepareTables(database, file);
     refuseForeignSchema(database, file, sqlite);
-    database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}; PRAGMA busy_timeout = 0;`);
+    // SQLite makes its other files when it first reads, and recovers what another process has left in them.
+    database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}; PRAGMA user_version;`);
+    database.exec("PRAGMA busy_timeout = 0");
     // Checked again, because SQLite has opened its other files only now.
     if (file !== IN_MEMORY) refuseForeignFiles(file);
     if (Number.isFinite(maxBytes)) database.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / PAGE_BYTES)}`);

@@ -27,7 +27,7 @@ export class Transactions {
     this.#path = path;
     this.#isRelaxed = isRelaxed;
     this.#lockTimeoutMs = lockTimeoutMs;
-    this.#opened = database.location() === null ? undefined : openFiles(database, path);
+    this.#opened = database.location() === null ? undefined : openFiles(path);
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
     this.#rollback = database.prepare("ROLLBACK");
@@ -99,9 +99,7 @@ interface OpenFile {
 }
 
 /** The journal's file, and those that SQLite keeps beside it, where links lead. */
-function openFiles(database: DatabaseSync, path: string): readonly OpenFile[] {
-  // SQLite makes the others when it first reads.
-  database.prepare("PRAGMA user_version").get();
+function openFiles(path: string): readonly OpenFile[] {
   const file = realpathSync(path);
   return [path, `${file}-wal`, `${file}-shm`].map((each) => ({ path: each, identity: identityOf(each) }));
 }
