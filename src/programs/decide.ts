@@ -19,7 +19,7 @@ import { drivenHere } from "./driven.ts";
 import { callOfId, type ExecutionState, shownText, type UnansweredCall } from "./from-journal/execution-state.ts";
 import { type Past, readOwn } from "./from-journal/past-execution.ts";
 import type { Scope } from "./scope.ts";
-import { isExpired } from "./from-journal/call-history.ts";
+import { holdOf, isExpired } from "./from-journal/call-history.ts";
 
 /** A decision about a call that waits. */
 export interface Decision {
@@ -163,17 +163,18 @@ const RESULT_FIELDS = {
 };
 
 function decisionRecord(call: UnansweredCall, given: Decision, at: number): DecisionRecord {
-  const { id, tool, decided, decision, holds = 1 } = call;
+  const { id, tool, decided, decision } = call;
+  const waitsIn = holdOf(call);
   const place = placeOf(String(id));
   if (typeof given !== "object" || given === null) throw optionError(place, "an object like { allow: true }", given);
   const { allow, hold = 1, done, remember, grant } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
   if (decision) throw decisionExists(String(id), tool, decision);
   if (decided?.decision !== "held")
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a decision.`);
-  if (hold !== holds)
+  if (hold !== waitsIn)
     throw new PortcullisError(
       "decision_exists",
-      `The decision is about hold ${hold} of call ${id} of ${tool}, which waits in hold ${holds}. Look at what it waits for now, and give hold ${holds} with a decision about that.`,
+      `The decision is about hold ${hold} of call ${id} of ${tool}, which waits in hold ${waitsIn}. Look at what it waits for now, and give hold ${waitsIn} with a decision about that.`,
     );
   if (done !== undefined && decided.code !== "outcome_unknown")
     throw new PortcullisError(

@@ -24,6 +24,7 @@ import { jsonOrText } from "../../values/json/json-text.ts";
  *
  *   applyToCall    a record about the call changes its facts
  *   isWaiting      it waits for a person or a client
+ *   holdOf         which time it waits for a person
  *   isExpired      it has waited for longer than its execution allows
  *   expiryOf       when that is
  *   endOf          how it ended; undefined while it is open
@@ -114,6 +115,11 @@ function applyDecided(call: CallFacts, record: CallRecord): void {
   // A call whose outcome is unknown is held again, and needs a new decision.
   delete call.decision;
   call.holds = (call.holds ?? 0) + 1;
+}
+
+/** Which time a call waits for a decision, from 1. */
+export function holdOf({ holds = 1 }: Pick<CallFacts, "holds">): number {
+  return holds;
 }
 
 export function isWaiting({ decided, decision, result, answered }: CallFacts): boolean {

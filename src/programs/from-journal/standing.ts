@@ -1,6 +1,6 @@
 import { now } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
-import { isExpired, isWaiting } from "./call-history.ts";
+import { holdOf, isExpired, isWaiting } from "./call-history.ts";
 import { type ExecutionState, shownText, type UnansweredCall, waitsOnly } from "./execution-state.ts";
 import type { Unreplayable, Waiting } from "../outcome.ts";
 
@@ -74,7 +74,7 @@ export function waitingFor(open: readonly UnansweredCall[], execution = ""): Wai
               inputDigest: decided.inputDigest ?? "",
               since: decided.at,
               why: decided.code === "outcome_unknown" ? ("outcome_unknown" as const) : ("approval" as const),
-              hold: call.holds ?? 1,
+              hold: holdOf(call),
             },
           ]
         : [];

@@ -20,6 +20,7 @@ import type {
 import {
   applyToCall,
   CallHistory,
+  holdOf,
   isExpired,
   isOfCall,
   isWaiting,
@@ -345,7 +346,7 @@ function waitOf({ calls, held }: Extract<Standing, { state: "waiting" }>) {
 function waitingOf(calls: readonly UnansweredCall[]): SchemaType<typeof BARE_WAITING> {
   const listed = calls.slice(0, LISTED_WAITING);
   const of = (decision: CallRecord["decision"]) => listed.filter(({ decided }) => decided?.decision === decision);
-  const approvals = of("held").map((call) => ({ ...waitingCall(call), why: whyOf(call), hold: call.holds ?? 1 }));
+  const approvals = of("held").map((call) => ({ ...waitingCall(call), why: whyOf(call), hold: holdOf(call) }));
   const more = calls.length - listed.length;
   return { type: "waiting", approvals, calls: of("client").map(waitingCall), ...(more === 0 ? {} : { more }) };
 }

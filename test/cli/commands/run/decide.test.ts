@@ -23,16 +23,17 @@ const common = { tools: [pay], approve: () => "later", logger: { error: () => {}
 const folder = mkdtempSync(join(tmpdir(), "portcullis-decide-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("writes that may have taken effect are shown with three answers, and decide says so of those that still wait", async () => {
+test("writes that may have taken effect are shown with three answers, of which those about a second hold name it, and decide says what still waits", async () => {
   const begun = signal();
   const handler = async ({ euros }: { readonly euros: number }) => {
     if (euros === 2) begun.happen();
     return new Promise<never>(() => {});
   };
-  const tools = [defineTool({ ...payment, handler })];
+  // The second call waited for an approval before its host died.
+  const tools = [defineTool({ ...payment, approval: ({ euros }) => euros === 2, handler })];
   const sandbox = createMemorySandbox();
   const records = await (async () => {
-    await using dies = await createRuntime({ ...common, tools, sandbox });
+    await using dies = await createRuntime({ ...common, approve: () => true, tools, sandbox });
     const program = "return Promise.all([1, 2].map((euros) => tools.pay({ euros })));";
     void dies.execute(program, { execution: "died" });
     await begun.happened;
@@ -43,22 +44,24 @@ test("writes that may have taken effect are shown with three answers, and decide
   await journalWith(records, journal);
   await using runtime = await createRuntime({ ...common, tools, journal, sandbox });
   await runtime.resume("died");
+  const flagsOf = (call: number) => `${call === 2 ? " --hold 2" : ""} --journal ${path}`;
   const answersOf = (call: number) =>
     [
       `call ${call}: pay with {"euros":${call}} waits for a decision: it may have taken effect already, and there is no result of it. It changes something each time.`,
       "  It was done… (the program gets the result that you give as JSON):",
-      `    portcullis decide died ${call} --done JSON --journal ${path}`,
+      `    portcullis decide died ${call} --done JSON${flagsOf(call)}`,
       "  Run it again (the call is made a second time):",
-      `    portcullis decide died ${call} --allow --journal ${path}`,
+      `    portcullis decide died ${call} --allow${flagsOf(call)}`,
       "  Give up (the program gets the error outcome_unknown):",
-      `    portcullis decide died ${call} --deny --journal ${path}`,
+      `    portcullis decide died ${call} --deny${flagsOf(call)}`,
     ].join("\n");
   const shown = await portcullis(["show", "died", "--journal", path]);
   expect(shown.stdout).toContain(`\n${answersOf(1)}\n${answersOf(2)}\n`);
-  const decide = async (call: string, value: string) =>
-    (await portcullis(["decide", "died", call, "--done", value, "--journal", path])).stderr;
+  const decide = async (call: string, value: string, ...more: readonly string[]) =>
+    (await portcullis(["decide", "died", call, "--done", value, ...more, "--journal", path])).stderr;
   expect(await decide("1", "10")).toMatch(`Noted. It still waits:\n${answersOf(2)}\nTake it up`);
-  expect(await decide("2", "20")).toMatch(/^Noted\. Take it up/);
+  expect(await decide("2", "20")).toContain("give hold 2 with a decision about that");
+  expect(await decide("2", "20", "--hold", "2")).toMatch(/^Noted\. Take it up/);
   expect((await runtime.resume("died")).outcome).toEqual({ type: "completed", value: [10, 20] });
 });
 
