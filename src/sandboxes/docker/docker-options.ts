@@ -49,7 +49,7 @@ export const DOCKER_RULES = {
     '"none", or { hosts } with the hosts that programs may reach',
     (value) => value === "none" || (typeof value === "object" && value !== null && !Array.isArray(value)),
   ),
-  /** How long the daemon may take for one answer, in milliseconds; 10,000 by default. */
+  /** How long the daemon may take for one answer, in milliseconds; 60,000 by default. */
   callMs: wholeNumber({ min: 1, max: 2 ** 31 - 1 }),
   /** Replaces the guest's command, so that a test can run any program in a container. */
   command: array<string>("an array of a command and its arguments"),
