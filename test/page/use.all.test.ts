@@ -40,6 +40,7 @@ withBrowser("another screen has another title and gets the focus, and the tab ke
   await goTo('[data-execution="a"] a', "Count · completed");
   await page.locator(".compare-with summary").click();
   await goTo('.compare-with a[href$="/b"]', "Comparison · Count");
+  await page.waitForSelector(".compare-screen .panels");
   await page.keyboard.press("Tab");
   expect(await page.evaluate(() => document.activeElement?.closest("main") !== null)).toBe(true);
   await goTo("nav a", "Executions · Portcullis");

@@ -9,13 +9,16 @@ import { given } from "../../option-rules/given.ts";
 import { word } from "../input/option-values.ts";
 import { printJson } from "../terminal/print.ts";
 
+/** How long a person waits for a daemon that hangs, in milliseconds. */
+const CHECK_MS = 10_000;
+
 /** `portcullis image build|check`: resolves with the exit code. Rejects with `sandbox_unavailable` if no Docker daemon answers, or the image is missing or does not fit. */
 export async function image(
   what: string,
   { json, network, base }: CommandOptions<typeof IMAGE_OPTIONS>,
 ): Promise<number> {
   word(["build", "check"])("image", what);
-  const daemon = new Daemon();
+  const daemon = what === "check" ? new Daemon(CHECK_MS) : new Daemon();
   try {
     if (what === "build") await buildImage(daemon, { image: IMAGE, ...given({ network, base }), onProgress: tellWork });
     await checkImage(daemon, IMAGE);
