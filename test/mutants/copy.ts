@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 
@@ -47,12 +47,17 @@ export class Copy {
       mkdirSync(dirname(join(this.root, file)), { recursive: true });
       cpSync(join(tree, file), join(this.root, file));
     }
-    // Links are made at once, but not between any two folders.
-    const packages = [resolve(tree, "node_modules"), this.root];
-    if (spawnSync("cp", ["-al", ...packages]).status !== 0) execFileSync("cp", ["-a", ...packages]);
+    for (const file of listed.split("\0").filter((name) => /(?:^|\/)package\.json$/.test(name)))
+      this.#copyPackages(resolve(tree, dirname(file), "node_modules"), join(this.root, dirname(file)));
     rmSync(join(this.root, "node_modules/.cache"), { recursive: true, force: true });
     this.write("mutants.setup.ts", SETUP);
     this.write("mutants.config.ts", CONFIG);
+  }
+
+  /** Links are made at once, but not between any two folders. */
+  #copyPackages(from: string, to: string): void {
+    if (!existsSync(from)) return;
+    if (spawnSync("cp", ["-al", from, to]).status !== 0) execFileSync("cp", ["-a", from, to]);
   }
 
   read = (file: string) => readFileSync(join(this.root, file), "utf8");
