@@ -57,3 +57,31 @@ export async function waitForRest(
     }
   }
 }
+
+/**
+ * Resolves once the journal has more than `records` records of an execution. Rejects as the journal does, and with the
+ * signal's reason.
+ */
+export async function untilAppended(
+  journal: Journal,
+  execution: ExecutionId,
+  records: number,
+  signal: AbortSignal,
+): Promise<void> {
+  let changed = Promise.withResolvers<void>();
+  using _ = journal.onAppend?.((appended) => {
+    if (appended.execution === undefined || appended.execution === execution) changed.resolve();
+  });
+  for (;;) {
+    signal.throwIfAborted();
+    changed = Promise.withResolvers();
+    if ((await journal.find(execution)).records > records) return;
+    const looking = new AbortController();
+    const stop = AbortSignal.any([signal, looking.signal]);
+    try {
+      await Promise.race([changed.promise, pause(LOOK_MS, { signal: stop, ref: false })]);
+    } finally {
+      looking.abort();
+    }
+  }
+}

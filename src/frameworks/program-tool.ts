@@ -8,15 +8,15 @@ import type { Approve } from "../gate/approve/approval.ts";
 import type { Progress } from "../mcp-runs/run.ts";
 import type { Report } from "../output/report.ts";
 import type { ExecuteOptions } from "../programs/execute-options.ts";
-import type { ResumeOptions } from "../programs/resume-options.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { textOf } from "../values/fields.ts";
 import { LatestValue } from "../values/latest-value.ts";
+import { type LeftHost, LeftPrograms, leftText } from "./left-programs.ts";
 
 /** The part of a runtime that runs programs for another package's loop. */
-export interface ProgramHost {
+export interface ProgramHost extends LeftHost {
   readonly tools: ToolSet;
   readonly tenant: string;
   /** What models are told of programs and of the search among tools. */
@@ -24,7 +24,6 @@ export interface ProgramHost {
   /** Whether the runtime has an `approve` of its own. */
   readonly approves: boolean;
   readonly execute: (program: string, options: ExecuteOptions) => Promise<Report>;
-  readonly resume: (execution: ExecutionId, options: ResumeOptions) => Promise<Report>;
   readonly records: (execution: ExecutionId) => Promise<readonly JournalRecord[]>;
   /** Makes one call of the search among tools. */
   readonly search: (input: unknown, context: unknown, signal: AbortSignal | undefined) => Promise<CallAnswer>;
@@ -80,6 +79,8 @@ export function runWithProgress(
 
 const NOT_RUN = "The program could not be run. The cause is an error of the host, and the program is not to blame.";
 
+const NO_PROGRAM = "There is no program with this handle, and none was run.";
+
 /** `run_program` as all loops share it: its declaration, and how a call of it ends. */
 export class ProgramTool implements LoopTool {
   readonly name = RUN_PROGRAM;
@@ -94,39 +95,52 @@ export class ProgramTool implements LoopTool {
   readonly hostApproves: boolean;
   readonly #host: ProgramHost;
   readonly #own: Pick<ExecuteOptions, "approve" | "context">;
+  readonly #left: LeftPrograms;
+  readonly #hasClientTools: boolean;
 
   constructor(host: ProgramHost, { approve, context }: Pick<ExecuteOptions, "approve" | "context">) {
     const own = { ...(approve && { approve }), context };
     this.#host = host;
     this.tools = host.tools;
     this.#own = own;
+    this.#left = new LeftPrograms(host);
     this.hostApproves = own.approve !== undefined || host.approves;
     this.description = `${host.programs.runProgram.description}\n\n${RESULTS}`;
-    this.onlyReads = host.tools.visibleTo(["programmatic"]).every(({ effect }) => effect === "read");
+    const tools = host.tools.visibleTo(["programmatic"]);
+    this.onlyReads = tools.every(({ effect }) => effect === "read");
+    this.#hasClientTools = tools.some(({ handler }) => handler === "client");
   }
 
   /**
-   * Runs the program of a call's input, `{ code }`, and resolves with the text for the model. Rejects with
-   * `program_failed` if the program did not complete, with the signal's reason if that cancelled it, and with
+   * Runs the program of a call's input, `{ code }`, and resolves with the text for the model. Of a program that waits it is
+   * a handle, and this with the handle as its code tells what it has come to. Rejects with `program_failed` if the program did not complete, with the signal's reason if that cancelled it, and with
    * `program_not_run` if the host could not run it.
    */
   async run(input: unknown, { signal, approve, onProgress }: RunOptions): Promise<string> {
     const code = codeOf(input);
     signal?.throwIfAborted();
     let calls = 0;
-    const report = await this.#host
-      .execute(code, {
-        ...(approve && !this.hostApproves ? { approve } : {}),
-        ...this.#own,
-        ...(signal ? { signal } : {}),
-        onEvent: (event) => {
-          if (event.type !== "call_started" || !onProgress) return;
-          calls += 1;
-          onProgress({ calls, text: `Call ${calls}: ${event.tool}` });
-        },
-      })
-      .catch(notRun);
-    return textOfReport(report, signal);
+    const options = {
+      ...(approve && !this.hostApproves ? { approve } : {}),
+      ...this.#own,
+      ...(signal ? { signal } : {}),
+      onEvent: (event: { readonly type: string; readonly tool?: string }) => {
+        if (event.type !== "call_started" || !onProgress) return;
+        calls += 1;
+        onProgress({ calls, text: `Call ${calls}: ${event.tool}` });
+      },
+    };
+    const handle = this.#left.handleIn(code);
+    const mayWait = this.hostApproves || approve !== undefined || this.#hasClientTools;
+    const running =
+      handle === undefined
+        ? this.#host.execute(code, { ...(mayWait && { execution: this.#left.newHandle() }), ...options })
+        : this.#left.look(handle, options);
+    const report = await running.catch(notRun);
+    if (!report) throw new PortcullisError("program_failed", NO_PROGRAM);
+    if (report.outcome.type !== "waiting") return textOfReport(report, signal);
+    this.#left.leave(report.execution, this.#own);
+    return leftText(report.execution, report.outcome);
   }
 }
 

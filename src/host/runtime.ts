@@ -470,6 +470,11 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
       resume: (id, own) => this.resume(id, own as ResumeOptions<Context>),
       records: (id) => this.execution(id).records(),
+      status: (id) => this.status(id),
+      untilAppended: async (id, records) => {
+        const { untilAppended } = await import("../executions/wait-for-rest.ts");
+        await untilAppended(this.journal, id, records, this.closing);
+      },
       search: (input, context, signal) =>
         this.call({ ...SEARCH_CALL, input, context, ...(signal && { signal }) } as unknown as CallOptions<Context>),
     };

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { pause } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
@@ -8,11 +7,9 @@ import type { Report } from "../../output/report.ts";
 import type { Decision } from "../../programs/decide.ts";
 import type { WaitingApproval } from "../../programs/outcome.ts";
 import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";
+import { callsText, joined } from "../left-programs.ts";
 import type { ProgramHost } from "../program-tool.ts";
 import { gateRuleOf, type LoopRule } from "./loop-rule.ts";
-
-/** How often a program is looked at that another driver has, in milliseconds. */
-const ELSEWHERE_MS = 100;
 
 export interface WaitingParts {
   readonly host: Pick<ProgramHost, "execute" | "resume" | "records">;
@@ -111,22 +108,6 @@ export class WaitingPrograms {
   }
 }
 
-/**
- * What a program has come to, also if a request that came twice has another driver go on with it at the same time: in this
- * process it is joined, in another one it is waited for.
- */
-async function joined({ signal }: Going, attempt: () => Promise<Report>): Promise<Report> {
-  for (;;)
-    try {
-      return await attempt();
-    } catch (error) {
-      const { code } = PortcullisError.is(error) ? error : {};
-      if (code !== "head_moved" && code !== "execution_driven") throw error;
-      await pause(ELSEWHERE_MS, signal ? { signal } : {});
-      signal?.throwIfAborted();
-    }
-}
-
 /** The calls that a program waits for, as one text for a person: each with its input. */
 export function questionText(approvals: readonly WaitingApproval[]): string {
   const calls = approvals.map(({ tool, why, ...inputs }, index) => {
@@ -146,9 +127,8 @@ export function waveOf(approvals: readonly WaitingApproval[]): string {
 
 /** For the model: its program waits, and how it goes on. */
 export function waitsText(id: ExecutionId, approvals: readonly WaitingApproval[]): string {
-  const names = [...new Set(approvals.map(({ tool }) => tool))].join(", ");
   const handle = JSON.stringify({ program: `${id}.${waveOf(approvals)}` });
-  return `The program waits for a person to approve ${approvals.length === 1 ? "a call" : `${approvals.length} calls`} of ${names}. Nothing is lost. Call ${CONTINUE_PROGRAM} with ${handle}: it returns when the program has ended, or waits again.`;
+  return `The program waits for a person to approve ${callsText(approvals)}. Nothing is lost. Call ${CONTINUE_PROGRAM} with ${handle}: it returns when the program has ended, or waits again.`;
 }
 
 /** A call that the program waits for must have a client's result, which no approval gives. */

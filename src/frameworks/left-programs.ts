@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { pause } from "../clock.ts";
+import { PortcullisError } from "../errors.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Report } from "../output/report.ts";
+import type { WAITING } from "../programs/outcome.ts";
+import type { ResumeOptions } from "../programs/resume-options.ts";
+import { RUN_PROGRAM } from "../tools/tool-name.ts";
+import type { SchemaType } from "../values/schema-type.ts";
+
+/** How often a program is looked at that another driver has, in milliseconds. */
+const ELSEWHERE_MS = 100;
+
+/** Programs that go on by themselves at once. The others go on when the model asks for what they have come to. */
+const MOST = 1000;
+
+const HANDLE = /^\s*(program_[\da-f-]{36})\s*;?\s*$/;
+
+/** The part of a runtime that goes on with programs. */
+export interface LeftHost {
+  readonly resume: (execution: ExecutionId, options: ResumeOptions) => Promise<Report>;
+  readonly status: (execution: ExecutionId) => Promise<{
+    readonly listed: { readonly state: string; readonly records: number };
+    readonly report?: Report;
+  }>;
+  /** Resolves once the journal has more records of an execution. Rejects as the journal does, and once the runtime closes. */
+  readonly untilAppended: (execution: ExecutionId, records: number) => Promise<void>;
+}
+
+/**
+ * Programs of a loop that wait in the journal for people, or clients, that the loop does not know. Each has a handle, which
+ * nobody can guess, and goes on by itself once it may.
+ */
+export class LeftPrograms {
+  readonly #host: LeftHost;
+  readonly #left = new Set<ExecutionId>();
+
+  constructor(host: LeftHost) {
+    this.#host = host;
+  }
+
+  newHandle(): ExecutionId {
+    return `program_${randomUUID()}`;
+  }
+
+  /** The handle that a model gives in place of code. */
+  handleIn(code: string): ExecutionId | undefined {
+    return HANDLE.exec(code)?.[1];
+  }
+
+  /** Goes on with a program that waits, as often as it may, until it ends. */
+  leave(id: ExecutionId, options: ResumeOptions): void {
+    if (this.#left.has(id) || this.#left.size >= MOST) return;
+    this.#left.add(id);
+    this.#goOn(id, options)
+      // The next call with the handle tells the model what is wrong.
+      .catch(() => {})
+      .finally(() => this.#left.delete(id));
+  }
+
+  async #goOn(id: ExecutionId, options: ResumeOptions): Promise<void> {
+    for (let seen = -1; ;) {
+      const { listed } = await this.#host.status(id);
+      if (listed.state === "ended") return;
+      if (listed.state === "waiting" || listed.records === seen) await this.#host.untilAppended(id, listed.records);
+      else {
+        await joined({}, () => this.#host.resume(id, options));
+        seen = (await this.#host.status(id)).listed.records;
+      }
+    }
+  }
+
+  /** What a program has come to; undefined if there is none with this handle. Rejects as the journal does. */
+  async look(id: ExecutionId, options: ResumeOptions): Promise<Report | undefined> {
+    const found = await this.#host.status(id).catch((error: unknown) => {
+      if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
+      throw error;
+    });
+    if (found?.report && found.listed.state !== "running") return found.report;
+    return found && joined(options, () => this.#host.resume(id, options));
+  }
+}
+
+/** For the model: its program waits, and how it gets the result. */
+export function leftText(id: ExecutionId, { approvals, calls }: SchemaType<typeof WAITING>): string {
+  const parts = [
+    approvals.length > 0 && `a person to approve ${callsText(approvals)}`,
+    calls.length > 0 && `the result of ${callsText(calls)}`,
+  ].filter((part) => part !== false);
+  return `The program waits for ${parts.join(" and for ")}. Nothing is lost, and it goes on by itself once that is there: do not run it again. For its result, call ${RUN_PROGRAM} later with ${JSON.stringify({ code: id })}.`;
+}
+
+/** Calls by their number and tools. */
+export function callsText(calls: readonly { readonly tool: string }[]): string {
+  const names = [...new Set(calls.map(({ tool }) => tool))].join(", ");
+  return `${calls.length === 1 ? "a call" : `${calls.length} calls`} of ${names}`;
+}
+
+/**
+ * What a program has come to, also if a request that came twice has another driver go on with it at the same time: in this
+ * process it is joined, in another one it is waited for.
+ */
+export async function joined(
+  { signal }: { readonly signal?: AbortSignal | null | undefined },
+  attempt: () => Promise<Report>,
+): Promise<Report> {
+  for (;;)
+    try {
+      return await attempt();
+    } catch (error) {
+      const { code } = PortcullisError.is(error) ? error : {};
+      if (code !== "head_moved" && code !== "execution_driven") throw error;
+      await pause(ELSEWHERE_MS, signal ? { signal } : {});
+      signal?.throwIfAborted();
+    }
+}

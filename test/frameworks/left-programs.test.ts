@@ -1,0 +1,136 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+
+/*
+ * A program whose `approve` says "later", in a loop that has no means of its own to ask people: the model gets a handle, and the
+ * program goes on by itself once a person has decided.
+ */
+
+const ONE = "return tools.refund({ n: 1 });";
+const THREE = `
+  const seen = [];
+  for (const n of [1, 2, 3]) seen.push(await tools.refund({ n }));
+  return seen;
+`;
+const PAID = ["paid 1", "paid 2", "paid 3"];
+
+/** A runtime whose `approve` answers "later", with the calls that it was asked about, and what was paid. */
+async function openRefunds(journal: Journal = createMemoryJournal()) {
+  const [paid, asked]: [number[], string[]] = [[], []];
+  const refund = defineTool({
+    name: "refund",
+    description: "Pays back.",
+    input: z.object({ n: z.number() }),
+    output: z.string(),
+    effect: "write",
+    approval: "always",
+    allowedCallers: ["programmatic"],
+    handler: ({ n }) => {
+      paid.push(n);
+      return `paid ${n}`;
+    },
+  });
+  const approve = ({ callId }: { readonly callId: string }) => {
+    asked.push(callId);
+    return "later" as const;
+  };
+  const runtime = await createRuntime({ tools: [refund], sandbox: createMemorySandbox(), journal, approve });
+  return { runtime, paid, asked, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
+}
+
+const programOf = (runtime: Runtime) => {
+  const { run_program } = runtime.asTool("anthropic");
+  return (code: string) => run_program.run({ code });
+};
+
+const handleOf = (text: string): string => /program_[\da-f-]{36}/.exec(text)?.[0] ?? "none";
+
+async function decide(runtime: Runtime, id: string, allow = true): Promise<void> {
+  const { report } = await runtime.status(id);
+  const { outcome } = report ?? {};
+  const [first] = outcome?.type === "waiting" ? outcome.approvals : [];
+  await runtime.decide(id, { [first?.callId ?? "none waits"]: { allow } });
+}
+
+test("a program that waits gives its model one handle, and goes on by itself once a person has decided", async () => {
+  await using refunds = await openRefunds();
+  const run = programOf(refunds.runtime);
+  const text = await run(ONE);
+  const handle = handleOf(text);
+  expect(text.replace(handle, "HANDLE")).toBe(
+    'The program waits for a person to approve a call of refund. Nothing is lost, and it goes on by itself once that is there: do not run it again. For its result, call run_program later with {"code":"HANDLE"}.',
+  );
+  await decide(refunds.runtime, handle);
+  const { report } = await refunds.runtime.wait(handle);
+  expect(report?.outcome).toEqual({ type: "completed", value: "paid 1" });
+  expect([await run(handle), refunds.asked, refunds.paid]).toEqual(['"paid 1"', ["1"], [1]]);
+});
+
+test("a program that waits again keeps its handle", async () => {
+  await using refunds = await openRefunds();
+  const run = programOf(refunds.runtime);
+  const first = await run(THREE);
+  const handle = handleOf(first);
+  const texts = [];
+  for (const _ of PAID) {
+    await decide(refunds.runtime, handle);
+    texts.push(await run(handle));
+  }
+  expect(texts).toEqual([first, first, JSON.stringify(PAID)]);
+  expect([refunds.asked, refunds.paid]).toEqual([
+    ["1", "2", "3"],
+    [1, 2, 3],
+  ]);
+});
+
+test("a model that asks too early reads the same text, and nobody is asked again", async () => {
+  await using refunds = await openRefunds();
+  const run = programOf(refunds.runtime);
+  const text = await run(THREE);
+  expect([await run(handleOf(text)), await run(` ${handleOf(text)};\n`)]).toEqual([text, text]);
+  expect([refunds.asked, refunds.paid]).toEqual([["1"], []]);
+});
+
+test("the handle holds after the host has ended, and what was decided meanwhile is done once", async () => {
+  const journal = createMemoryJournal();
+  let handle: string;
+  {
+    await using refunds = await openRefunds(journal);
+    handle = handleOf(await programOf(refunds.runtime)(ONE));
+  }
+  await using refunds = await openRefunds(journal);
+  const run = programOf(refunds.runtime);
+  await decide(refunds.runtime, handle);
+  expect(await Promise.all([run(handle), run(handle)])).toEqual(['"paid 1"', '"paid 1"']);
+  expect(refunds.paid).toEqual([1]);
+});
+
+test("a program whose call was denied is told so", async () => {
+  await using refunds = await openRefunds();
+  const run = programOf(refunds.runtime);
+  const handle = handleOf(await run("return tools.refund({ n: 1 }).catch(({ code }) => code);"));
+  await decide(refunds.runtime, handle, false);
+  expect(await run(handle)).toBe('"approval_denied"');
+  expect(refunds.paid).toEqual([]);
+});
+
+test("a handle that nobody was given, or another tenant, fails, and runs nothing", async () => {
+  await using refunds = await openRefunds();
+  const handle = handleOf(await programOf(refunds.runtime)(THREE));
+  await using other = refunds.runtime.derive({ tenant: "other" });
+  for (const [runtime, given] of [
+    [other, handle],
+    [refunds.runtime, handle.replaceAll(/\d/g, "0")],
+  ] as const)
+    await expect(programOf(runtime)(given)).rejects.toThrow("There is no program with this handle, and none was run.");
+  expect(refunds.paid).toEqual([]);
+});
+
+test("code that names a handle beside other code is run as code", async () => {
+  await using refunds = await openRefunds();
+  const handle = handleOf(await programOf(refunds.runtime)(THREE));
+  expect(await programOf(refunds.runtime)(`return "${handle}".length;`)).toBe(String(handle.length));
+});
