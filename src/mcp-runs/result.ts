@@ -20,6 +20,8 @@ export type MediaBlock =
 /** A result that may have more than text. */
 export type LinkedResult = {
   content: (McpResult["content"][number] | MediaBlock)[];
+  /** The value of a tool's result, if it is an object: the same as the text. */
+  structuredContent?: Readonly<Record<string, unknown>>;
   isError?: boolean;
 };
 

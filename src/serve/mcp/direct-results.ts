@@ -7,6 +7,7 @@ import { INSET, insetLines, insetText } from "../../output/foreign-text.ts";
 import { stubOf } from "../../output/large-value.ts";
 import { TOO_LARGE } from "../../output/sentences.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
+import { isFields } from "../../values/fields.ts";
 import type { LinkedValue } from "../linked-values.ts";
 import { contentBlocks, partBlocks } from "./content-blocks.ts";
 import { linkTo } from "./program-results.ts";
@@ -23,8 +24,9 @@ export function directResult(
     return { content: [text, ...partBlocks(parts)], isError: true };
   }
   const blocks = contentBlocks(value, outputBytes, parts);
-  const content = blocks ? [...blocks] : [...shownValue(value, outputBytes, keep), ...partBlocks(parts)];
-  if (answer.ok) return { content };
+  const shown = blocks ? undefined : shownValue(value, outputBytes, keep);
+  const content = shown ? [...shown.content, ...partBlocks(parts)] : [...(blocks ?? [])];
+  if (answer.ok) return { content, ...(isFields(shown?.whole) && { structuredContent: shown.whole }) };
   const isSaid = blocks === undefined && saysMore(answer, JSON.stringify(value));
   return {
     content: [...(isSaid ? [failureText(answer, answer.message, outputBytes)] : []), ...content],
@@ -32,17 +34,19 @@ export function directResult(
   };
 }
 
-function shownValue(
-  value: unknown,
-  outputBytes: number,
-  keep: (text: string) => LinkedValue | undefined,
-): LinkedResult["content"] {
+interface ShownValue {
+  readonly content: LinkedResult["content"];
+  /** The value as the text has it, unless that has its start alone. */
+  readonly whole?: unknown;
+}
+
+function shownValue(value: unknown, outputBytes: number, keep: (text: string) => LinkedValue | undefined): ShownValue {
   const text = cleanJson(JSON.stringify(value));
   const bytes = Buffer.byteLength(text);
-  if (bytes <= outputBytes) return [{ type: "text", text }];
+  if (bytes <= outputBytes) return { content: [{ type: "text", text }], whole: JSON.parse(text) };
   const stub = stubOf({ value, bytes, counts: new Map() }, outputBytes, TOO_LARGE);
   const kept = keep(text);
-  return [{ type: "text", text: cleanText(JSON.stringify(stub)) }, ...(kept ? [linkTo(kept)] : [])];
+  return { content: [{ type: "text", text: cleanText(JSON.stringify(stub)) }, ...(kept ? [linkTo(kept)] : [])] };
 }
 
 /** The message of a handler is foreign text, so all its lines are indented. */

@@ -55,6 +55,13 @@ describe("a direct call of a tool of the host", () => {
     expect(blocks).toEqual([{ type: "text", text: '{"points":12}' }, ...PARTS.map(([, block]) => block)]);
   });
 
+  test("gives an object as structured content too, clean and whole as its text, and nothing else as such", async () => {
+    const structured = async (value: unknown) => (await called([drawing(() => value)], "desk_draw")).structuredContent;
+    expect(await structured({ points: 12, name: "a\u001b[31mb" })).toEqual({ points: 12, name: "a\\u001b[31mb" });
+    for (const other of [[1], "text", 7, { long: "x".repeat(100_000) }])
+      expect(await structured(other)).toBeUndefined();
+  });
+
   test("gives the parts of a value that is too large too", async () => {
     const draw = () => content({ value: "x".repeat(100_000), parts: [PARTS[0]?.[0] as PartInput] });
     const { content: blocks } = await called([drawing(draw)], "desk_draw");
