@@ -53,16 +53,21 @@ async function end(parts: ApiParts, key: Key, own: ExecutionId): Promise<Respons
   return jsonAnswer(key, await statusAnswer(parts, key, own));
 }
 
-/** Repeats a step until it says that there is nothing more to do. Others may append to the same execution between two steps. */
+/**
+ * Repeats a step until it says that there is nothing more to do, for as long as the key holds. Others may append to the same
+ * execution between two steps.
+ */
 async function repeat(
-  { runtime }: ApiParts,
-  { tenant }: Key,
+  { runtime, keys }: ApiParts,
+  key: Key,
   id: ExecutionId,
   step: (status: ExecutionStatus) => Promise<boolean>,
 ): Promise<void> {
   for (let tries = 1; tries <= TRIES; tries += 1)
     try {
-      if (await step(await runtime.status(id, { tenant }))) return;
+      const status = await runtime.status(id, { tenant: key.tenant });
+      keys.signalOf(key).throwIfAborted();
+      if (await step(status)) return;
     } catch (error) {
       // Another client has said something about it, or has cancelled it too.
       if (tries === TRIES || !isHeadMoved(error)) throw error;
