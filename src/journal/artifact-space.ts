@@ -91,10 +91,12 @@ export class ArtifactSpace {
   }
 
   /** Resolves once the journal holds the value, a JSON text. */
-  async save(artifact: Artifact, value: string): Promise<void> {
+  async save({ name, bytes, shape, first, call }: Artifact, value: string): Promise<void> {
     const log = this.#log;
     if (!log) throw new Error("These artifacts are only read.");
     const { position } = log;
+    // No more fields than these: one that a reader does not know makes the journal unreadable.
+    const artifact = { name, bytes, shape, first, call };
     await log.append({ type: "artifact", ...artifact, value, at: now() });
     this.#note({ ...artifact, position, ...(this.#journal.isDurable === true ? {} : { value }) });
   }
