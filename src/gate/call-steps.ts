@@ -181,8 +181,7 @@ export class CallSteps {
     const { identity, inputDigest, tool } = call;
     const { policy } = call.decided;
     const isKnown =
-      (remembered.of(tool, inputDigest) ?? approvalOf(call)) !== undefined ||
-      remembered.grants.fits(tool, identity.callId, call.shownText);
+      remembered.of(tool, inputDigest) !== undefined || remembered.grants.fits(tool, identity.callId, call.shownText);
     if (!isKnown && !scope.approve)
       return calls.refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
     call.decided.approval = { type: "held" };
@@ -278,7 +277,7 @@ export class CallSteps {
     const { identity, inputDigest, tool } = call;
     const first = calls.waits.arrived(identity.callId);
     if (first) return this.#follow(call, first);
-    const known = remembered.of(tool, inputDigest) ?? approvalOf(call);
+    const known = remembered.of(tool, inputDigest);
     if (!known) return this.#decideByGrant(call);
     calls.waits.release(identity.callId);
     const { by, note } = detailsOf(known);
@@ -433,9 +432,4 @@ export class CallSteps {
     const { tool, decided } = call;
     return this.#parts.calls.fail(call, sentences.outcomeUnknown(tool.name, decided.earlier !== undefined));
   }
-}
-
-/** The approval of an equal call of an earlier execution. What was made of that call's input is not known here. */
-function approvalOf({ shown, decided: { earlier } }: OpenCall) {
-  return shown?.converted === undefined ? earlier?.approval : undefined;
 }

@@ -234,7 +234,7 @@ export const RECORD_SCHEMAS = {
     inputDigest: text.exactOptional(),
     /** What an `allowed` or `reused` call changes, if its tool's effect depends on the input. */
     effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
-    /** The equal call of an earlier execution (`after`) that stands for it: its answer, its approval, or its unknown outcome. */
+    /** The equal call of an earlier execution (`after`) that stands for it: its answer, or its unknown outcome. */
     earlier: PARENT_REF.exactOptional(),
     /** When the answer was made that a `reused` call is given, in milliseconds since 1970. */
     answeredAt: amount.exactOptional(),
@@ -257,7 +257,7 @@ export const RECORD_SCHEMAS = {
     shape: text,
     partsLeftOut: amount,
     named: z.array(text).exactOptional(),
-    /** The decision that allowed it, if it needed one. */
+    /** The decision that allowed it, if it has an answer and needed one. */
     approval: strictObjectSchema({
       call: text,
       allow: z.literal(true),

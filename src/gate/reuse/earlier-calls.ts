@@ -28,7 +28,7 @@ export interface EarlierCall extends ParentRef {
   readonly isUnknown: boolean;
   /** Whether its input was redacted. `key` is then that of the redacted input, and it gives no answer. */
   readonly isHidden?: true | undefined;
-  /** The decision that allowed it, if it needed one. `call` names the execution, too. */
+  /** The decision that allowed it, if it has an answer and needed one. `call` names the execution, too. */
   readonly approval?: EarlierRecord["approval"] | undefined;
 }
 
@@ -104,10 +104,10 @@ class Lines extends Map<string, Line> {
   }
 }
 
-type Kind = "answered" | "unknown" | "approved";
+type Kind = "answered" | "unknown";
 
-/** An answer goes before an unknown outcome, and that before an approval. */
-const KINDS: readonly Kind[] = ["answered", "unknown", "approved"];
+/** An answer goes before an unknown outcome. */
+const KINDS: readonly Kind[] = ["answered", "unknown"];
 
 /**
  * Which call of the execution before stands for a call of this one. Each stands for one call at most. What was changed is
@@ -120,7 +120,6 @@ export class EarlierCalls {
   readonly #equal: Readonly<Record<Kind, Lines>> = {
     answered: new Lines(),
     unknown: new Lines(),
-    approved: new Lines(),
   };
   /** What calls with a key have changed at most. */
   readonly #effects = new Map<string, Effect>();
@@ -224,10 +223,7 @@ export class EarlierCalls {
   }
 }
 
-function kindOf({ answer, isUnknown }: EarlierCall): Kind {
-  if (answer) return "answered";
-  return isUnknown ? "unknown" : "approved";
-}
+const kindOf = ({ answer }: EarlierCall): Kind => (answer ? "answered" : "unknown");
 
 export function refText({ execution, call }: ParentRef): string {
   return JSON.stringify([execution, call]);

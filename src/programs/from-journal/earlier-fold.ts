@@ -101,7 +101,18 @@ export class EarlierFold {
     const answer = isKnown ? { bytes, shape, partsLeftOut, named, ...places } : undefined;
     // It is not known what this execution has read before it.
     const order = { made: 0, ended: Number.POSITIVE_INFINITY };
-    return { ...earlier, tool, key, effect, ...order, at, answer, isUnknown: !answer, isHidden, approval };
+    return {
+      ...earlier,
+      tool,
+      key,
+      effect,
+      ...order,
+      at,
+      answer,
+      isUnknown: !answer,
+      isHidden,
+      approval: answer && approval,
+    };
   }
 
   #takeCommand(command: GuestFrame): void {
@@ -181,14 +192,11 @@ export class EarlierFold {
     const isUnknown = !answer && effect === "write" && mayHaveTakenEffect(call);
     const ref = reused && earlier ? earlier : { execution, call: id };
     const { allow, by, note } = decision ?? {};
-    // What a schema has made of an input it may make otherwise of an equal one: the approval was for that alone.
-    const isOfEqual = call.converted === undefined || answer !== undefined;
+    // It was decided about what was done. What is made anew is decided about anew.
     const approval =
-      allow && !isHidden && isOfEqual
-        ? ({ call: `${ref.execution}/${ref.call}`, allow, ...given({ by, note }) } as const)
-        : undefined;
+      allow && answer ? ({ call: `${ref.execution}/${ref.call}`, allow, ...given({ by, note }) } as const) : undefined;
     // What was to be given again, and was not, is known from what was taken over.
-    if (!answer && (reused || (!isUnknown && !approval))) return undefined;
+    if (!answer && (reused || !isUnknown)) return undefined;
     return {
       ...ref,
       tool,
