@@ -487,7 +487,10 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * runtime closes with this runtime; dispose of the derived runtime to close it earlier. Throws a `PortcullisError` if
    * an option is invalid. `authority` is for servers of this package.
    */
-  derive(options: DeriveOptions<Context>, authority: Pick<ScopeParts, "owner" | "owners"> = {}): Runtime<Context> {
+  derive(
+    options: DeriveOptions<Context>,
+    authority: Pick<ScopeParts, "owner" | "owners" | "ownerSignal"> = {},
+  ): Runtime<Context> {
     const read = readOptions("derive", options, DERIVE_RULES);
     const { journal, onEvent, logger, gate, limits, tenant } = this.#parts;
     const tools = read.tools && new CurrentTools(read.tools, "derive({ tools })");

@@ -43,6 +43,8 @@ export interface ScopeParts extends Required<
   /** Whose executions the runtime begins, if it is a client of a server. */
   readonly owner?: Owner | undefined;
   readonly owners?: Owners | undefined;
+  /** Aborted once that client may begin nothing more. Another one may have its id by then. */
+  readonly ownerSignal?: AbortSignal | undefined;
 }
 
 export class RuntimeScopes {
@@ -50,6 +52,7 @@ export class RuntimeScopes {
   readonly base: AgentScope;
   readonly #tools: CurrentTools;
   readonly #observed: ObservedResults | undefined;
+  readonly #ownerSignal: AbortSignal | undefined;
 
   /** `journal` redacts what is written, if the runtime does. */
   constructor(
@@ -62,6 +65,7 @@ export class RuntimeScopes {
     const { sandbox, gate, leaseMs, limits, tenant, approve, policies, approvePrograms, tools, owner, owners } = parts;
     this.#tools = tools;
     this.#observed = observed;
+    this.#ownerSignal = parts.ownerSignal;
     this.base = {
       sandbox,
       gate,
@@ -139,7 +143,7 @@ export class RuntimeScopes {
     if (closing.aborted)
       throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
     const ofOwner = owner && owners?.now(owner, base.tenant).signal;
-    const others = [signal, ofOwner].filter((one) => one !== undefined);
+    const others = [signal, ofOwner, this.#ownerSignal].filter((one) => one !== undefined);
     return {
       ...base,
       gate: this.gateFor(options, selected ? gate.beside(selected) : gate),

@@ -111,15 +111,17 @@ export class CurrentKeys implements Owners {
   #hold(key: Key, before: Key | undefined): void {
     const was = before && this.#held.get(before);
     const goesOn = was && !was.end.signal.aborted && isDeepStrictEqual(authorityOf(before), authorityOf(key));
-    const held: Held = goesOn ? was : { end: new AbortController(), ...this.#runtimesOf(key), expiry: undefined };
+    const held: Held = goesOn ? was : this.#heldOf(key);
     this.#held.set(key, held);
     cancel(held.expiry);
     if (held === was || !isExpired(key)) this.#expire(key, held);
     else held.end.abort(keyRevoked());
   }
 
-  #runtimesOf(key: Key): Pick<Held, "runtime" | "ofGateway"> {
-    return { runtime: runtimeFor(this.#runtime, key), ofGateway: runtimeFor(this.#runtime, key, "gateway") };
+  #heldOf(key: Key): Held {
+    const end = new AbortController();
+    const runtime = runtimeFor(this.#runtime, key, end.signal);
+    return { end, runtime, ofGateway: runtimeFor(this.#runtime, key, end.signal, "gateway"), expiry: undefined };
   }
 
   #expire(key: Key, held: Held): void {

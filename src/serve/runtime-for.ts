@@ -9,15 +9,20 @@ import type { Principal } from "./principal.ts";
 
 /**
  * The runtime of a principal: with its tenant, its limits, and the tools that it may call, for its callers only. The journals
- * of its executions say whose they are.
+ * of its executions say whose they are. It begins nothing more once `ownerSignal` is aborted.
  */
-export function runtimeFor(runtime: Runtime, principal: Principal, surface?: Owner["surface"]): Runtime {
+export function runtimeFor(
+  runtime: Runtime,
+  principal: Principal,
+  ownerSignal?: AbortSignal,
+  surface?: Owner["surface"],
+): Runtime {
   const { id, tenant, limits } = principal;
   refuseWider(`limits of the key ${id}`, limits, runtime.limits);
   const tools = toolsOf(runtime, principal);
   return runtime.derive(
     { tenant, ...(limits ? { limits } : {}), ...(tools ? { tools } : {}) },
-    { owner: { key: id, ...(surface && { surface }) } },
+    { owner: { key: id, ...(surface && { surface }) }, ownerSignal },
   );
 }
 
