@@ -508,6 +508,17 @@ test("an approval of a call that was never begun counts for no call of the progr
   expect([after.outcome, runs]).toMatchObject([{ type: "waiting", approvals: [{ why: "approval" }] }, [1]]);
 });
 
+test.each(["read", "write"] as const)(
+  "a %s is not answered as a call whose number the same double stands for",
+  async (effect) => {
+    const { runtime, runs } = await open({ effect });
+    const a = await runtime.execute(`await tools.t({ n: 9007199254740992 }); ${FAILS}`);
+    const other = `return tools.t({ n: JSON.rawJSON("9007199254740993") }).catch(({ code }) => code);`;
+    const b = await runtime.execute(other, { after: a.execution });
+    expect([b.outcome, b.usage.reused ?? 0, runs.length]).toEqual([{ type: "completed", value: "input_invalid" }, 0, 1]);
+  },
+);
+
 test("a call that needs approval now, and needed none, is not answered as before", async () => {
   for (const [effect, why] of [
     ["read", "approval"],

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { SlicedWork } from "../slice-scheduler.ts";
+import { lostData } from "./lost-data.ts";
 import { measure, readPlainData } from "./plain-data.ts";
 
 /** Parts of a text that are hashed between two checks whether the host's thread must be yielded. */
@@ -7,12 +8,14 @@ const PARTS_PER_SLICE = 512;
 
 /**
  * SHA-256 in hex of the canonical form of a JSON text: the fields of each object in the order of their names, and no spaces.
- * Equal values have equal digests, however their texts were written. Undefined for a text that is no plain data.
+ * Equal values have equal digests, however their texts were written. Undefined for a text that is no plain data, and
+ * for one that says more than its value (`lostData`).
  */
 export function* canonicalDigest(json: string, measured = measure(json)): SlicedWork<string | undefined> {
   const read = readPlainData(json, Number.POSITIVE_INFINITY, measured);
   yield;
-  return read.ok ? yield* digestOf(read.value) : undefined;
+  // Of two numbers that one double stands for, neither is the other.
+  return read.ok && !lostData(json, read.value, measured) ? yield* digestOf(read.value) : undefined;
 }
 
 function* digestOf(value: unknown): SlicedWork<string> {
