@@ -4,6 +4,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import { readRecords } from "../journal/reading/read-records.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import { type Report, reportOf } from "../output/report.ts";
+import { findOwn } from "../programs/from-journal/past-execution.ts";
 import type { Replayed } from "../programs/guest/replay-turns.ts";
 import type { Scope } from "../programs/scope.ts";
 
@@ -15,7 +16,7 @@ export interface ExecutionStatus extends Omit<ExecutionFacts, "ended"> {
 
 /**
  * An execution or a conversation in a runtime's journal. Its methods reject with `execution_unknown` if the journal does
- * not hold the id.
+ * not hold the id, and for another tenant's.
  */
 export interface ExecutionHandle {
   readonly id: ExecutionId;
@@ -23,20 +24,25 @@ export interface ExecutionHandle {
   readonly records: () => Promise<readonly JournalRecord[]>;
   /**
    * Runs the program again in a fresh guest, with the events of the journal, and compares its turns with the journal.
-   * No handler runs. Rejects with `option_invalid` for a conversation, with `journal_invalid` or `journal_version` for
+   * No handler runs, and no limit of the runtime is exceeded. Rejects with `option_invalid` for a conversation, with `journal_invalid` or `journal_version` for
    * records that cannot be read, and with `runtime_closed`.
    */
   readonly replay: () => Promise<Replayed>;
 }
 
-export function handleOf(id: ExecutionId, { journal, sandbox, signal, tenant, gate }: AgentScope): ExecutionHandle {
+export function handleOf(id: ExecutionId, scope: AgentScope): ExecutionHandle {
+  const { journal, sandbox, signal, tenant, gate, limits } = scope;
   return {
     id,
-    records: () => Array.fromAsync(readRecords(journal, id, { tenant })),
+    records: async () => {
+      await findOwn(scope, id);
+      return Array.fromAsync(readRecords(journal, id, { tenant }));
+    },
     replay: async () => {
       const { replay } = await import("../programs/replay.ts");
+      await findOwn(scope, id);
       const records = () => readRecords(journal, id, { tenant, mayWait: true });
-      return replay(records, sandbox, signal, 0, (bytes) => gate.held.count(bytes));
+      return replay(records, sandbox, signal, 0, (bytes) => gate.held.count(bytes), limits);
     },
   };
 }

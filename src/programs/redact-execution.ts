@@ -74,12 +74,15 @@ async function redactFailed(
   const { text } = redaction;
   switch (ending.type) {
     case "failed": {
-      const { name, message, excerpt, tool, ...rest } = ending.fault;
+      const { name, message, excerpt, tool, code, unawaited, ...rest } = ending.fault;
       const words = {
         name: await text(name),
         message: await text(message),
         ...(excerpt === undefined ? {} : { excerpt: await text(excerpt) }),
         ...(tool === undefined ? {} : { tool: await text(tool) }),
+        // A program gives its errors any code.
+        ...(code === undefined ? {} : { code: await text(code) }),
+        ...(unawaited === undefined ? {} : { unawaited: await text(unawaited) }),
       };
       return { type: "failed", fault: { ...rest, ...words } };
     }

@@ -6,7 +6,7 @@ import { Clocks } from "./drive/limit-clocks.ts";
 import { applySliced, ExecutionState } from "./from-journal/execution-state.ts";
 import { GuestLink } from "./guest/guest-link.ts";
 import { Lane } from "../values/slice-scheduler.ts";
-import { limitsOf } from "./limits.ts";
+import { type Limits, limitsOf, narrowedLimits } from "./limits.ts";
 import { type CountBytes, type Replayed, replayTurns, turnsOf } from "./guest/replay-turns.ts";
 
 /** The records of an execution, which are read twice. */
@@ -15,7 +15,7 @@ export type ReplayedRecords = readonly JournalRecord[] | (() => AsyncIterable<Jo
 /**
  * Runs a journalled execution again in a fresh guest, with the recorded events, and compares its turns byte for byte.
  * No handler runs: the answers of tools are in the journal. Only a part of the records is held in memory at a time. The
- * guest may run for `runningMs`. `count` is called with the bytes that the replay holds. `from` splits the replay in
+ * guest may run for `runningMs`. `count` is called with the bytes that the replay holds. `allowed` narrows the limits that the journal names. `from` splits the replay in
  * two, as if a driver had taken the execution over there: the first `from` turns are replayed before the others are
  * sent. Resolves with `unreplayable` if the program used state that a replay cannot reproduce. Rejects with
  * `journal_invalid` or `journal_version` for records that cannot be read, as the source of the records does, and with
@@ -27,6 +27,7 @@ export async function replay(
   signal: AbortSignal,
   from = 0,
   count?: CountBytes,
+  allowed?: Limits,
 ): Promise<Replayed> {
   const { state, header } = await foldAll(records);
   const {
@@ -34,7 +35,7 @@ export async function replay(
     end: { settled },
   } = state;
   if (unreplayable !== undefined) return { type: "unreplayable", cause: unreplayable };
-  const limits = limitsOf(header);
+  const limits = narrowedLimits(limitsOf(header), allowed);
   await using link = await GuestLink.open(
     sandbox,
     { language: header.language as Language, limits, tenant: header.tenant },

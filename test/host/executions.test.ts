@@ -8,6 +8,7 @@ import {
   type RuntimeOptions,
   type Tool,
 } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 import { z } from "zod";
@@ -274,4 +275,58 @@ test("without the option nothing waits, and options that cannot be are refused",
       message,
     });
   expect(open).not.toHaveBeenCalled();
+});
+
+test("records and replays of another tenant's execution are refused as those of an unknown one", async () => {
+  await using runtime = await createRuntime({
+    tools: [],
+    journal: createMemoryJournal(),
+    sandbox,
+  });
+  await runtime.execute("return 1;", { execution: "e", tenant: "b" });
+  for (const read of [runtime.execution("e").records, runtime.execution("e").replay])
+    await expect(read()).rejects.toMatchObject({ code: "execution_unknown" });
+  await using own = runtime.derive({ tenant: "b" });
+  expect(await own.execution("e").replay()).toMatchObject({ type: "identical" });
+});
+
+test("a replay gets no more than its runtime allows, whatever the journal names", async () => {
+  const journal = createMemoryJournal();
+  {
+    await using runtime = await createRuntime({
+      tools: [],
+      journal,
+      sandbox,
+      limits: { memoryBytes: 256 * 1024 * 1024 },
+    });
+    await runtime.execute("return 1;", { execution: "e" });
+  }
+  const opened: number[] = [];
+  const counting: typeof sandbox = Object.assign(Object.create(sandbox) as typeof sandbox, {
+    open: (...given: Parameters<typeof sandbox.open>) => {
+      opened.push(given[0].limits.memoryBytes);
+      return sandbox.open(...given);
+    },
+  });
+  await using runtime = await createRuntime({
+    tools: [],
+    journal,
+    sandbox: counting,
+    limits: { memoryBytes: 32 * 1024 * 1024 },
+  });
+  await runtime.execution("e").replay();
+  expect(opened).toEqual([32 * 1024 * 1024]);
+});
+
+test("the code of an error that a program throws is redacted like its message", async () => {
+  const events: unknown[] = [];
+  await using runtime = await createRuntime({
+    tools: [],
+    sandbox,
+    redact: ({ text }) => text.replaceAll("SECRET", "[taken out]"),
+    onEvent: (event) => events.push(event),
+  });
+  const { outcome } = await runtime.execute("throw Object.assign(new Error('SECRET'), { code: 'SECRET' });");
+  expect(outcome).toMatchObject({ type: "failed", fault: { code: "[taken out]", message: "[taken out]" } });
+  expect(JSON.stringify(events)).not.toContain("SECRET");
 });
