@@ -55,7 +55,7 @@ export async function viewHostCall(
     lastAt,
     records: state.records,
     ...(ending && { outcome: outcomeView(ending) }),
-    ...(text !== undefined && { output: headOf(text, bounds.all) }),
+    ...(text !== undefined && { output: headOf(text, bounds.each) }),
     waiting,
     calls: views,
     limits: [],
