@@ -1,7 +1,7 @@
 import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest } from "../gate/approve/approval.ts";
 import { callAbout } from "../output/call-about.ts";
 import { insetText } from "../output/foreign-text.ts";
-import { inputText } from "../output/input-text.ts";
+import { shownInput } from "../output/input-text.ts";
 import { countOf, fieldOf } from "../values/fields.ts";
 import type { Elicitation } from "./asking.ts";
 
@@ -10,6 +10,8 @@ const MOST_MORE = 1_000_000;
 
 export interface Question {
   readonly elicitation: Elicitation;
+  /** Whether the question shows all that a person has to know to allow the call. */
+  readonly isClear: boolean;
   readonly answer: (answer: ApprovalAnswer) => void;
   readonly fail: (error: unknown) => void;
   /** Whether a request of the client is asking it. */
@@ -28,10 +30,11 @@ export function elicitationFor(
     "tool" | "input" | "rawInput" | "effect" | "source" | "description" | "policy" | "grants" | "grantsLeft"
   >,
   who: string,
-): Elicitation {
+): Pick<Question, "elicitation" | "isClear"> {
   const more = { type: "integer", minimum: 0, title: `Allow so many more calls of ${tool}, with any input` };
-  return {
-    message: `${who} asks to call ${tool} with this input:\n${inputText(about)}\n${insetText(callAbout({ ...about, tool }))}`,
+  const { text, hasAllFields } = shownInput(about);
+  const elicitation = {
+    message: `${who} asks to call ${tool} with this input:\n${text}\n${insetText(callAbout({ ...about, tool }))}`,
     requestedSchema: {
       type: "object",
       properties: {
@@ -41,6 +44,7 @@ export function elicitationFor(
       required: ["allow"],
     },
   };
+  return { elicitation, isClear: hasAllFields };
 }
 
 /** A call is allowed only by an accepted form that says `allow: true`. */

@@ -108,7 +108,7 @@ export class Run {
     for (let n = 2; this.questions.has(key); n += 1) key = `${callId}.${n}`;
     const over = () => void this.questions.delete(key);
     this.questions.set(key, {
-      elicitation: elicitationFor(request, this.#who),
+      ...elicitationFor(request, this.#who),
       answer: (answer) => {
         over();
         resolve(answer);

@@ -25,6 +25,10 @@ const NOT_MEANT =
 const TOO_MANY = `${MOST_RUNS} calls of this client run or wait already. Wait for their results, or cancel some.`;
 const TOO_MANY_REQUESTS = `${MOST_REQUESTS} requests of this client wait already. Wait for their results, or cancel some.`;
 const TOO_LARGE = `The calls of this client that run or wait already hold ${MOST_BYTES} bytes. Wait for their results, or cancel some.`;
+const UNCLEAR: ApprovalAnswer = {
+  allow: false,
+  note: "The input is too long to be shown whole to the client's user. Make calls with fewer fields or shorter lists.",
+};
 const CANNOT_ASK: ApprovalAnswer = { allow: false, note: "The client cannot ask its user." };
 
 export interface McpCall extends Pick<RunParts, "principal" | "start" | "who" | "bytes"> {
@@ -143,6 +147,7 @@ export class McpRuns {
         if (run.questions.size > 0) {
           // Calls that were made at once are asked about at once.
           await nextTurn();
+          this.#answerUnclear(run);
           if (asking.type === "rounds" && run.questions.size > 0) return this.#inputRequired(run, call);
           this.#ask(run, asking, over);
         }
@@ -154,6 +159,12 @@ export class McpRuns {
     } finally {
       cancel(timer);
     }
+  }
+
+  /** A person does not allow at a client what the client cannot show: whoever decides elsewhere sees the whole input. */
+  #answerUnclear({ questions }: Run): void {
+    for (const { isClear, answer } of questions.values())
+      if (!isClear) answer(this.#options.canWait ? "later" : UNCLEAR);
   }
 
   #ask(run: Run, asking: Asking, over: AbortSignal): void {

@@ -29,14 +29,14 @@ const callOf = (start: McpCall["start"], more: Partial<McpCall> = {}): McpCall =
 });
 
 /** Asks for approval of one call, and gives the answer as its result. */
-const asks = async ({ approve }: Pick<RunWork, "approve">) => {
+const asks = async ({ approve }: Pick<RunWork, "approve">, input: unknown = {}) => {
   const { signal } = new AbortController();
   const answer = await approve({
     callId: "1",
     tool: "bank.pay",
     effect: "write",
     description: "Pays",
-    input: {},
+    input,
     signal,
   } as never);
   return textResult(JSON.stringify(answer));
@@ -249,4 +249,18 @@ test("a sealed call opens for its principal and its request, for an hour, and wi
   expect(seal.seal({ run: "run-1", principal: "ann", digest, round: 3 })).not.toBe(state);
   clock.pass(60 * 60 * 1000);
   expect(seal.open(state, { principal: "ann", digest })).toBeUndefined();
+});
+
+test.each([
+  [true, "later"],
+  [false, { allow: false, note: expect.stringContaining("too long to be shown whole") as string }],
+])("a client is not asked about an input that it cannot show whole (can wait: %s)", async (canWait, answer) => {
+  const input = { rows: Array.from({ length: 2000 }, (_, n) => n), to: "Eve" };
+  const call = callOf((work) => asks(work, input));
+  const ask = (): Promise<unknown> => Promise.reject(new Error("It is asked."));
+  for (const asking of [rounds, { type: "push", ask } as const]) {
+    const { content } = await new McpRuns({ canWait }).handle(call, request({ asking }));
+    expect(content).toEqual([{ type: "text", text: expect.any(String) as string }]);
+    expect(JSON.parse((content as readonly { text: string }[])[0]?.text ?? "")).toEqual(answer);
+  }
 });

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { cleanText } from "../../src/output/clean-text.ts";
+import { shownInput } from "../../src/output/input-text.ts";
 import { type Stub, stubOf } from "../../src/output/large-value.ts";
 import { runs } from "../support/all-tests.ts";
 
@@ -165,4 +166,20 @@ test("where hardly anything is allowed, a stub still says what kind of value it 
   );
   expect(made).toEqual({ too_large: ADVICE, bytes: 62_001, shape: "array", count: 1000 });
   expect(size).toBeLessThan(256);
+});
+
+test("a person who decides is shown all fields of an input, in whatever order and however long its texts are", () => {
+  const input = { note: "Monthly fee. ".repeat(150), to: "Eve", amount: 99_999, list: [{ memo: "é".repeat(5000) }] };
+  const { text, hasAllFields } = shownInput({ input });
+  expect(hasAllFields).toBe(true);
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(2048);
+  const shown = JSON.parse(text) as typeof input;
+  expect(shown).toMatchObject({ to: "Eve", amount: 99_999 });
+  expect(shown.note).toMatch(/^Monthly fee.*… \d+ characters left out ….*fee\. $/);
+  expect(shown.list[0]?.memo).toMatch(/^é+… \d+ characters left out …é+$/);
+  const wide = { rows: Array.from({ length: 2000 }, (_, n) => n), to: "Eve" };
+  expect(shownInput({ input: wide })).toEqual({
+    text: expect.stringMatching(/… \d+ bytes left out …/) as string,
+    hasAllFields: false,
+  });
 });
