@@ -62,6 +62,21 @@ test("a key that asks for an id while another key begins it is given nothing of 
   expect(answers[1]?.text).toContain("scope_missing");
 });
 
+test("a program that corrects what another key has only asked for, and waits with it, is not begun", async () => {
+  await using here = world();
+  const host = await here.serve({ keys: keys(BOSS, SMALL) }, { executions: { atOnce: 1 } });
+  const post = (name: string, body: object, path = "") =>
+    host.ask("POST", `/v1/executions${path}`, { key: keyOf(name), body });
+  const busy = post("boss", { execution: "busy", program: "return tools.slow({})" });
+  await here.slow.begun.promise;
+  const payroll = post("boss", { execution: "payroll", program: KEEPS });
+  const small = post("small", { program: LOADS, after: "payroll" });
+  await post("boss", {}, "/busy/cancel");
+  expect([(await busy).status, (await payroll).json.outcome.value]).toEqual([200, "other"]);
+  const { status, text } = await small;
+  expect([status, text]).toEqual([404, expect.stringContaining("execution_unknown")]);
+});
+
 const CLIENT_TOOL = { name: "other", description: "o", input_schema: { type: "object", properties: {} } } as const;
 const RUN = { id: "run", key: keyOf("run"), tenant: "acme", scopes: ["run", "read", "decide", "converse"] };
 const CON = { id: "con", key: keyOf("con"), tenant: "acme", scopes: ["converse", "read", "decide", "run"] };

@@ -18,7 +18,7 @@ import { cutMiddle } from "../../../values/cut-middle.ts";
 import { Lane } from "../../../values/slice-scheduler.ts";
 import { type EXECUTE_BODY, FAULT_BYTES, SCHEMA_LENGTH } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, refuseIfElsewhere, takePlace } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownUnless, refuseElsewhere, refuseIfElsewhere, takePlace } from "../parts.ts";
 import { reportAnswer } from "./show.ts";
 
 type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
@@ -34,8 +34,8 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   refuseLanguage(body.language, runtime);
   const result = await schemaOf(key, body.result, "body.result");
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
-  const after = body.after === undefined ? undefined : await parts.ids.stored(key.tenant, body.after);
-  for (const other of [id, after]) if (other !== undefined) await refuseIfElsewhere(parts, key, other);
+  await refuseIfElsewhere(parts, key, id);
+  const after = body.after === undefined ? undefined : await earlierOf(parts, key, body.after, id);
   about(execution);
   const release = takePlace(parts, key);
   const begun = Promise.withResolvers<void>();
@@ -58,6 +58,19 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   await refuseIfElsewhere(parts, key, id);
   if (report) return jsonAnswer(key, reportAnswer(parts, key, report));
   return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" }, { status: 202 });
+}
+
+/**
+ * The id in the journal of the execution that a new one corrects. The journal has to hold it by now: until this one has
+ * a place, another key could begin that one, and nobody would check whether this key may have what it holds. An
+ * execution that was begun before is only told, also if the one that it corrects is gone.
+ */
+async function earlierOf(parts: ApiParts, key: Key, after: string, id: ExecutionId): Promise<ExecutionId> {
+  if (!(await findIfKnown(parts.runtime.journal, id)))
+    return ownUnless(parts, key, after, (header) => refuseElsewhere(key, header));
+  const stored = await parts.ids.stored(key.tenant, after);
+  await refuseIfElsewhere(parts, key, stored);
+  return stored;
 }
 
 /**
