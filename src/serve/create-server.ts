@@ -11,7 +11,7 @@ import { allowedHosts, allowedOrigins, isLoopback } from "./http/allowed-hosts.t
 import { idsOfKeys, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
-import { BytesByKey } from "./http/bytes-by-key.ts";
+import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
 import { Rates } from "./http/rates.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { newSecret, Seals } from "./gateway/carried/seals.ts";
@@ -197,6 +197,7 @@ class Server {
         rates: new Rates(),
         keys: () => this.#keys.keys,
       },
+      requests: requestsByKey(options.connections),
       maxBodyBytes,
       mcp: this.#mcp,
       which: options.routes,

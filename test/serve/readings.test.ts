@@ -120,3 +120,26 @@ test("an execution that is asked for again and again by its id is read by few at
   }
   expect(door.errors).toEqual([]);
 });
+
+test("a key that waits with half of all requests has no more, until one of them or a stream is over, and others have theirs", async () => {
+  // Few connections count as 256.
+  await using door = await openServer({ keys: KEYS, connections: 8 });
+  const body = { program: "return tools.crm.slow({})", execution: "e" };
+  const slow = door.ask("POST", "/v1/executions", { body });
+  await door.slow.begun();
+  const headers = { authorization: `Bearer ${keyOf("ann")}` };
+  const stream = await door.server.fetch(new Request("http://localhost/v1/executions/e/events", { headers }));
+  const waiting = Array.from({ length: 126 }, () => door.ask("GET", "/v1/executions/e?wait=300"));
+  const tools = (key: string) => door.ask("GET", "/v1/tools", { key: keyOf(key) });
+  const refused = await tools("ann");
+  expect([refused.status, refused.json.error.code]).toEqual([429, "too_many_at_once"]);
+  expect([refused.headers.get("connection"), refused.headers.get("retry-after")]).toEqual(["close", "1"]);
+  expect((await tools("bob")).status).toBe(200);
+  await stream.body?.cancel();
+  expect((await tools("ann")).status).toBe(200);
+  door.slow.release();
+  const statuses = (await Promise.all([slow, ...waiting])).map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  const all = await Promise.all(Array.from({ length: 128 }, () => tools("ann")));
+  expect(new Set(all.map(({ status }) => status))).toEqual(new Set([200]));
+});

@@ -13,6 +13,7 @@ import type { Key, RouteScope } from "../http/keys.ts";
 import { isOperators, problemOf, problemResponse, RequestProblem } from "../http/problems.ts";
 import type { BytesByKey } from "../http/bytes-by-key.ts";
 import { countedAnswer, isStream } from "../http/counted-answer.ts";
+import { whenOver } from "../http/when-over.ts";
 import { declaredBytes, readJson } from "../http/read-json.ts";
 import { check, ID_LENGTH, NO_QUERY } from "./bodies.ts";
 import { openApiDocument, pathOf } from "./openapi.ts";
@@ -23,6 +24,8 @@ export interface AppParts extends ApiParts {
   /** Told of each request once there is an answer. It does not throw. */
   readonly onRequest: (request: AnsweredRequest) => void;
   readonly admitted: AdmitParts;
+  /** The requests of keys, until their answers are there and their streams are over. */
+  readonly requests: BytesByKey;
   readonly maxBodyBytes: number;
   readonly mcp: MountedMcp;
   readonly gateway: Gateway;
@@ -49,6 +52,8 @@ interface Asked {
   key?: Key;
   /** Aborted once its key holds no more; missing until the key is known, and for a route that needs none. */
   held?: AbortSignal;
+  /** Counts it no more among the requests of its key; missing as long as it is not counted. */
+  over?: () => void;
   /** The execution that it is about, as its client writes it. */
   execution?: string | undefined;
   readonly refuse?: OtherRoute["refuse"];
@@ -164,7 +169,8 @@ async function answered(
   const { method } = request;
   const [at, since] = [now(), monotonic()];
   const counted = async () => countedFor(open, asked, await work());
-  const { response, code } = await toResponse(counted, onError, asked.refuse);
+  const { response: answer, code } = await toResponse(counted, onError, asked.refuse);
+  const response = untilOver(asked, answer);
   const { status } = response;
   const ms = monotonic() - since;
   metrics.request(path, method, status, ms);
@@ -187,6 +193,13 @@ function countedFor(open: BytesByKey, { key }: Asked, response: Response): Respo
   return key && !isStream(response) ? countedAnswer(response, { open, key: key.id }) : response;
 }
 
+/** A stream keeps its connection. What is there as a whole does not, however slowly it is read: then it counts as bytes. */
+function untilOver({ over = () => {} }: Asked, response: Response): Response {
+  if (isStream(response)) return whenOver(response, over);
+  over();
+  return response;
+}
+
 /** `code` is that of a refusal. */
 async function toResponse(
   work: () => Response | Promise<Response>,
@@ -203,13 +216,27 @@ async function toResponse(
 }
 
 /** The key of a request that is let in. It is noted as soon as it is known, also for a request that is refused. */
-function keyOf({ admitted, keys }: AppParts, scope: RouteScope, asked: Asked): Key {
+function keyOf({ admitted, keys, requests }: AppParts, scope: RouteScope, asked: Asked): Key {
   const onKey = (known: Key) => {
     asked.key = known;
   };
   const key = admit(admitted, asked.request, { scope, keyHeader: asked.keyHeader }, onKey);
-  if (scope !== "none") asked.held = keys.signalOf(key);
+  if (scope === "none") return key;
+  asked.over = beginRequest(requests, key);
+  asked.held = keys.signalOf(key);
   return key;
+}
+
+/** A request that only waits holds a connection and memory too, so that one key could take all that there are. */
+function beginRequest(requests: BytesByKey, { id }: Key): () => void {
+  const over = requests.begin(id, 0);
+  if (over) return over;
+  throw new RequestProblem(
+    "too_many_at_once",
+    "This key has too many open requests: wait for their answers or end some, then try again.",
+    // Otherwise the connection would be kept for the next request.
+    { connection: "close" },
+  );
 }
 
 /** The answer, or the reason for which its key holds no more: an answer that comes later is dropped. */

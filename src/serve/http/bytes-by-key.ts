@@ -14,6 +14,15 @@ export interface BytesByKeyOptions {
 /** Of requests and answers under way. */
 const REQUESTS: BytesByKeyOptions = { own: 80 * MIB, all: 256 * MIB, each: 16 * 1024 };
 
+/** Counts the open requests of keys, each as one. A key alone may have half as many as there are connections. */
+export function requestsByKey(connections: number): BytesByKey {
+  const all = Math.max(connections, FEWEST_REQUESTS);
+  return new BytesByKey({ own: all, all, each: 1 });
+}
+
+/** Where there are few connections, they bound the requests. */
+const FEWEST_REQUESTS = 256;
+
 /**
  * Counts the bytes that things of clients hold: by default requests, from their beginning until their answers are read, with
  * slow bodies and slowly read answers.
