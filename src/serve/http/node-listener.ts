@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { after, cancel, nextTurn } from "../../clock.ts";
 import { problemOf, problemResponse } from "./problems.ts";
 
@@ -7,6 +8,9 @@ import { problemOf, problemResponse } from "./problems.ts";
 const DISCARD_MS = 5000;
 /** Methods that a web-standard `Request` cannot have. */
 const NO_REQUEST: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
+
+/** Requests of a connection that wait for their answers, from which on no further one is read: few clients send a second one. */
+const UNANSWERED = 32;
 
 /**
  * Holds each request as long as the signal that it was made with. The signal that a request gives is aborted by that one only
@@ -24,12 +28,32 @@ export interface ListenerOptions {
 
 /** Serves node's requests by a web-standard function. A client that leaves aborts the request's signal. */
 export function nodeListener(fetch: Fetch, { idleMs, onError }: ListenerOptions): RequestListener {
+  const unanswered = new WeakMap<Socket, number>();
   return (incoming, outgoing) => {
+    readFewer(unanswered, incoming, outgoing);
     serve(fetch, incoming, outgoing, { idleMs, onError }).catch((error: unknown) => {
       onError(error);
       outgoing.destroy();
     });
   };
+}
+
+/** A client may send any number of requests before it reads an answer. What was read together is still served. */
+function readFewer(unanswered: WeakMap<Socket, number>, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const { httpVersionMajor, socket } = incoming;
+  // HTTP/2 bounds them itself, and its sockets are not for others to pause.
+  if (httpVersionMajor > 1) return;
+  const count = () => unanswered.get(socket) ?? 0;
+  const pause = () => {
+    if (count() > UNANSWERED) socket.pause();
+  };
+  unanswered.set(socket, count() + 1);
+  // Once a request is read, node resumes its socket.
+  if (count() > UNANSWERED) process.nextTick(pause);
+  outgoing.once("close", () => {
+    unanswered.set(socket, count() - 1);
+    if (count() <= UNANSWERED && socket.isPaused()) socket.resume();
+  });
 }
 
 async function serve(

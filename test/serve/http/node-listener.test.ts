@@ -166,3 +166,26 @@ test("a body whose client leaves in the middle is an incomplete one, not a short
   socket.destroy();
   expect(String(await promise)).toContain("incomplete");
 });
+
+test("of a client that sends many requests before it has an answer few are read at once, and all are answered", async () => {
+  const opened = Promise.withResolvers<void>();
+  let asked = 0;
+  const answer = async ({ url }: Request) => {
+    if (url.endsWith("/now")) return new Response("now");
+    asked += 1;
+    await opened.promise;
+    return new Response("ok");
+  };
+  const options = { idleMs: 60_000, onError: () => {} };
+  const url = await serve(nodeListener(answer, options));
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  const head = `GET / HTTP/1.1\r\nhost: localhost\r\nmore: ${"x".repeat(500)}\r\n`;
+  socket.write(`${`${head}\r\n`.repeat(1999)}${head}connection: close\r\n\r\n`);
+  // Without a bound, all would have been read between these.
+  for (let times = 0; times < 100; times += 1) expect(await (await fetch(`${url}/now`)).text()).toBe("now");
+  expect(asked).toBeGreaterThan(0);
+  expect(asked).toBeLessThan(1000);
+  opened.resolve();
+  expect((await text(socket)).split("HTTP/1.1 200").length - 1).toBe(2000);
+  expect(asked).toBe(2000);
+});
