@@ -32,8 +32,8 @@ export function mapValue(root: JsonSchema, value: unknown, { name, scalar }: Val
     return targets.get(reference);
   };
   const map = (one: unknown, schemas: readonly unknown[]): unknown => {
-    const parts = left > 0 ? partsInPlace(schemas, targetOf) : [];
-    left -= parts.length + 1;
+    left -= 1;
+    const parts = partsInPlace(schemas, targetOf, () => (left -= 1) >= 0);
     if (parts.length === 0) return one;
     // Each part is asked about each element and field.
     const isSpent = () => (left -= parts.length) < 0;
@@ -58,11 +58,18 @@ export function mapValue(root: JsonSchema, value: unknown, { name, scalar }: Val
   return map(value, [root]);
 }
 
-/** The parts of a schema that speak of the same value, also where it depends on the value whether they do. */
-function partsInPlace(schemas: readonly unknown[], targetOf: (reference: string) => unknown): readonly Fields[] {
+/** The parts of a schema that speak of the same value, also where it depends on the value whether they do. None if not all can be paid. */
+function partsInPlace(
+  schemas: readonly unknown[],
+  targetOf: (reference: string) => unknown,
+  pay: () => boolean,
+): readonly Fields[] {
   const found = new Set<Fields>();
   const open = [...schemas];
-  for (let part = open.pop(); open.length > 0 || part !== undefined; part = open.pop()) {
+  while (open.length > 0) {
+    const part = open.pop();
+    if (part === undefined) continue;
+    if (!pay()) return [];
     if (!isFields(part) || found.has(part)) continue;
     found.add(part);
     const { $ref, allOf, anyOf, oneOf, if: condition, then, else: otherwise, dependentSchemas } = part;

@@ -43,6 +43,22 @@ test.each(Object.entries(WORDS))("each part of a schema costs a step for each va
   expect(evaluate(compiled, values, PARTS * 90)?.last.message()).toContain("takes too long");
 });
 
+test("alternatives that are true or false count among the parts that are looked at for the digits of a value", () => {
+  let reads = 0;
+  const alternatives = Array.from({ length: 9000 }, () => true);
+  const items = {
+    get anyOf() {
+      reads += 1;
+      return alternatives;
+    },
+  };
+  const compiled = compileSchema({ items });
+  reads = 0;
+  expect(evaluate(compiled, ["12345678901234567890", ...parts((index) => index)])).toBeUndefined();
+  expect(reads).toBeGreaterThan(1);
+  expect(reads * alternatives.length).toBeLessThanOrEqual(1_000_000 + alternatives.length);
+});
+
 test("a schema whose patterns together have too many states to be held is refused when it is defined", () => {
   const schema = { allOf: parts((index) => ({ pattern: `${index}(?:ab){50}` })) };
   expect(() => jsonSchema(schema)).toThrow(
