@@ -16,6 +16,8 @@ export const MAX_STEPS = 10_000_000;
 const OUTCOME_STEPS = 16;
 const FAULT_STEPS = 48;
 const SEEN_STEPS = 8;
+/** Digits of a large number that are written per step. */
+const DIGITS_A_STEP = 4;
 /** Maximum depth of nested schema parts in one check. */
 const MAX_DEPTH = 1500;
 
@@ -118,8 +120,8 @@ class Evaluation implements Checker {
     if (ref) found.take(this.seen(this.check(ref, value)), "$ref", () => "it does not fit");
     const { type: types, const: constant } = schema;
     if (types !== undefined) this.#checkType(types, type, value, found);
-    // In a schema such a number is the text of its digits.
-    const written = typeof value === "bigint" ? String(value) : value;
+    if (constant === undefined && !enumeration) return;
+    const written = this.#written(value);
     if (constant !== undefined && !this.identities.areEqual(written, constant))
       found.add("const", () => `expected ${shown(constant)}`);
     if (!enumeration) return;
@@ -127,6 +129,14 @@ class Evaluation implements Checker {
       ? enumeration.containers.some((one) => this.identities.areEqual(written, one))
       : enumeration.scalars.has(written);
     if (!isNamed) found.add("enum", () => expectedOneOf(schema.enum as readonly unknown[]));
+  }
+
+  /** In a schema a number that no double holds is the text of its digits. */
+  #written(value: unknown): unknown {
+    if (typeof value !== "bigint") return value;
+    const digits = String(value);
+    this.steps.spend(digits.length / DIGITS_A_STEP);
+    return digits;
   }
 
   #checkType(types: unknown, type: string, value: unknown, found: Findings): void {

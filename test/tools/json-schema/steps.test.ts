@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { PortcullisError } from "../../../src/errors.ts";
 import { compileSchema } from "../../../src/tools/json-schema/compile-schema.ts";
 import { evaluate } from "../../../src/tools/json-schema/evaluate.ts";
@@ -33,6 +33,7 @@ const WORDS: Readonly<Record<string, readonly [JsonSchema, unknown]>> = {
   multipleOf: [{ anyOf: [...Array.from({ length: 5 }, () => ({ multipleOf: 1.1e-300 })), true] }, 1e300],
   pattern: [{ not: { pattern: `^(?:a?b?){${PARTS * 2}}c` } }, "a"],
   "a format": [{ format: "uri-reference" }, "a".repeat(PARTS * 8)],
+  "the digits of a long number": [{ type: "integer", not: { const: 1 } }, "9".repeat(1024)],
   "the format of regular expressions": [{ format: "regex" }, "\\p{L}".repeat(PARTS / 40)],
 };
 
@@ -57,6 +58,21 @@ test("alternatives that are true or false count among the parts that are looked 
   expect(evaluate(compiled, ["12345678901234567890", ...parts((index) => index)])).toBeUndefined();
   expect(reads).toBeGreaterThan(1);
   expect(reads * alternatives.length).toBeLessThanOrEqual(1_000_000 + alternatives.length);
+});
+
+test("the digits of a long number are written only for a part of the schema that names values", () => {
+  const compiled = compileSchema({ type: "integer", allOf: [...parts(() => ({ minimum: 1 })), { not: { const: 1 } }] });
+  let written = 0;
+  vi.stubGlobal("String", (value: unknown) => {
+    if (typeof value === "bigint") written += 1;
+    return `${value as string}`;
+  });
+  try {
+    evaluate(compiled, "9".repeat(1024));
+  } finally {
+    vi.unstubAllGlobals();
+  }
+  expect(written).toBe(1);
 });
 
 test("a schema whose patterns together have too many states to be held is refused when it is defined", () => {
