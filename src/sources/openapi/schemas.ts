@@ -406,7 +406,9 @@ function valuesOf(discriminator: unknown) {
   for (const [value, target] of Object.entries(mapping)) {
     if (typeof target !== "string") continue;
     const reference = /^[\w.-]+$/.test(target) ? `#/components/schemas/${target}` : target;
-    by.set(reference, [...(by.get(reference) ?? []), value]);
+    const values = by.get(reference);
+    if (values) values.push(value);
+    else by.set(reference, [value]);
   }
   return { name, by };
 }

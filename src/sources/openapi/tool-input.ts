@@ -168,15 +168,19 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout): BodyInput {
   return { fields: [[BODY, nested]], required, parts: [whole], place: { body, names: undefined, files } };
 }
 
+const BYTES = "application/octet-stream";
+
 /** Names of a form's fields whose content is bytes. */
 function filesOf(document: OpenApiDocument, properties: Fields): ReadonlySet<string> {
   const isFile = (property: unknown): boolean => {
-    const followed = followQuietly(document, property);
-    return (
-      fieldOf(followed, "format") === "binary" ||
-      fieldOf(followed, "contentMediaType") === "application/octet-stream" ||
-      (fieldOf(followed, "type") === "array" && isFile(fieldOf(followed, "items")))
-    );
+    // A list may be one of its own elements.
+    const lists = new Set<unknown>();
+    for (let part = property; ; part = fieldOf(part, "items")) {
+      part = followQuietly(document, part);
+      if (fieldOf(part, "format") === "binary" || fieldOf(part, "contentMediaType") === BYTES) return true;
+      if (fieldOf(part, "type") !== "array" || lists.has(part)) return false;
+      lists.add(part);
+    }
   };
   return new Set(Object.keys(properties).filter((name) => isFile(properties[name])));
 }

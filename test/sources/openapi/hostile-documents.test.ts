@@ -210,3 +210,15 @@ test("no two source files have one name in the built package", () => {
   expect(sources.length).toBeGreaterThan(100);
   expect(built.filter((path, place) => built.indexOf(path) !== place)).toEqual([]);
 });
+
+test("a form whose list is one of its own elements costs no other operation", async () => {
+  const schema = { type: "object", properties: { rows: { $ref: "#/components/schemas/L" } } };
+  const form = { post: { operationId: "send", requestBody: { content: { "multipart/form-data": { schema } } } } };
+  const own = { L: { type: "array", items: { $ref: "#/components/schemas/L" } } };
+  const spec = {
+    ...specOf({ "/form": form, "/plain": { get: { operationId: "plain" } } }),
+    components: { schemas: own },
+  };
+  const { tools } = await sourceOf(spec);
+  expect(tools.map(({ name }) => name)).toContain("api.plain");
+});
