@@ -1,5 +1,6 @@
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
 import { isFields } from "../../values/fields.ts";
+import { jsonHead } from "../../values/json/json-head.ts";
 import { oneLine } from "./one-line.ts";
 
 /** Maximum length of a pattern, and of a default, that is shown; in characters. */
@@ -129,5 +130,5 @@ function range(min: unknown, max: unknown, unit: string): readonly string[] {
 }
 
 function shortJson(value: unknown): string {
-  return oneLine(JSON.stringify(value) ?? "unknown", DEFAULT_LENGTH);
+  return oneLine(jsonHead(value, DEFAULT_LENGTH) ?? "unknown", DEFAULT_LENGTH);
 }

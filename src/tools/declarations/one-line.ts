@@ -1,11 +1,16 @@
+/** How many times as much as is shown of a text is read of it. */
+const READ = 8;
+
 /** A text on one line, shortened at the end of a word, without characters that could end a comment or control a terminal. */
 export function oneLine(text: string, length: number): string {
-  const line = text
+  // Blanks become one: a text that has more of them than this is shown shorter than it might be.
+  const head = text.slice(0, READ * length);
+  const line = head
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, " ")
     .replaceAll("*/", "* /")
     .trim();
-  if (line.length <= length) return line;
-  return `${line.slice(0, endOfWord(line, Math.max(0, length - 1)))}…`;
+  if (line.length <= length && head === text) return line;
+  return `${line.slice(0, endOfWord(line, Math.max(0, Math.min(line.length, length - 1))))}…`;
 }
 
 /** Maximum characters of a partial word that is left out. */

@@ -1,3 +1,4 @@
+import { jsonHead } from "../../values/json/json-head.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
 /** One fault. `path` is relative to the value being checked. */
@@ -120,6 +121,6 @@ function within(key: string | number, { choice, last }: Failure): Failure {
 const SHOWN_LENGTH = 100;
 
 export function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "nothing";
+  const text = jsonHead(value, SHOWN_LENGTH) ?? "nothing";
   return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
 }

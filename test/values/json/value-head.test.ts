@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { Lane, SliceScheduler } from "../../../src/values/slice-scheduler.ts";
+import { jsonHead } from "../../../src/values/json/json-head.ts";
 import { type CutTexts, readHead as readHeadIn } from "../../../src/values/json/value-head.ts";
 import { someOf } from "../../support/all-tests.ts";
 import { countTurns } from "../../support/count-turns.ts";
@@ -189,4 +190,13 @@ test("of a long text the beginning, the end and the length are read, wherever it
 
 test("a long text whose middle is no JSON is not read", async () => {
   expect(await readHead(`"${"x".repeat(50_000)}\\q${"x".repeat(50_000)}"`, 100)).toBeUndefined();
+});
+
+test("the JSON of a schema's value is made once, however often it is shown, and of a long text only its beginning", () => {
+  let made = 0;
+  const value = { toJSON: () => ((made += 1), "x".repeat(1000)) };
+  expect([jsonHead(value, 40), jsonHead(value, 40)].map((head) => head?.length)).toEqual([512, 512]);
+  expect(made).toBe(1);
+  expect(jsonHead("y".repeat(1_000_000), 40)).toBe(`"${"y".repeat(41)}"`);
+  expect([jsonHead(undefined, 40), jsonHead(7, 40), jsonHead([1], 40)]).toEqual([undefined, "7", "[1]"]);
 });
