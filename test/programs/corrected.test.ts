@@ -515,7 +515,11 @@ test.each(["read", "write"] as const)(
     const a = await runtime.execute(`await tools.t({ n: 9007199254740992 }); ${FAILS}`);
     const other = `return tools.t({ n: JSON.rawJSON("9007199254740993") }).catch(({ code }) => code);`;
     const b = await runtime.execute(other, { after: a.execution });
-    expect([b.outcome, b.usage.reused ?? 0, runs.length]).toEqual([{ type: "completed", value: "input_invalid" }, 0, 1]);
+    expect([b.outcome, b.usage.reused ?? 0, runs.length]).toEqual([
+      { type: "completed", value: "input_invalid" },
+      0,
+      1,
+    ]);
   },
 );
 

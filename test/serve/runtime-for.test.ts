@@ -35,10 +35,7 @@ test("the runtime of a key that holds no more begins nothing, also if another ke
   const runs: unknown[] = [];
   const tool = makeTool({ name: "pay", allowedCallers: [...CALLERS], handler: (input) => runs.push(input) });
   await using runtime = await createRuntime({ tools: [tool], sandbox });
-  await using server = runtime.derive(
-    {},
-    { owners: { now: () => ({ signal: new AbortController().signal }) } as never },
-  );
+  await using server = runtime.derive({}, { owners: { now: () => ({ signal: new AbortController().signal }) } });
   const former = runtimeFor(server, { id: "k", tenant: "t" }, AbortSignal.abort(new Error("replaced")));
   expect((await former.execute("return tools.pay({});")).outcome).toMatchObject({ type: "cancelled" });
   expect(await former.call({ tool: "pay", input: {}, caller: "direct" })).toMatchObject({ ok: false });

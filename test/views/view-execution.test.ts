@@ -200,7 +200,7 @@ test("one call of a host has a view too", async () => {
 test("the output of a host's call is a beginning, like all texts of a view: the whole is told to those who may have it", async () => {
   await using one = await open();
   await one.runtime.call({ tool: "shop.rows", input: { n: 500 }, caller: "direct" });
-  const [{ execution = "" } = {}] = (await listView(one.journal)).executions;
+  const execution = (await listView(one.journal)).executions[0]?.execution ?? "";
   const { output, calls } = await viewExecution(one.journal, execution);
   expect(output).toEqual(calls[0]?.result);
   expect(output).toMatchObject({ bytes: calls[0]?.bytes, cut: true });
