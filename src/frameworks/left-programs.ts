@@ -14,7 +14,9 @@ const ELSEWHERE_MS = 100;
 /** Programs that go on by themselves at once. The others go on when the model asks for what they have come to. */
 const MOST = 1000;
 
-const HANDLE = /^\s*(program_[\da-f-]{36})\s*;?\s*$/;
+const HANDLE = /^program_[\da-f-]{36}$/;
+/** Characters of a code that may be a handle and nothing else. */
+const HANDLE_LENGTH = 64;
 
 /** The part of a runtime that goes on with programs. */
 export interface LeftHost {
@@ -45,7 +47,8 @@ export class LeftPrograms {
 
   /** The handle that a model gives in place of code. */
   handleIn(code: string): ExecutionId | undefined {
-    return HANDLE.exec(code)?.[1];
+    const text = code.length > HANDLE_LENGTH ? "" : code.trim().replace(/;$/, "");
+    return HANDLE.test(text) ? text : undefined;
   }
 
   /** Goes on with a program that waits, as often as it may, until it ends. */
