@@ -181,10 +181,8 @@ test("a client asks for no more turns, tokens and limits than the operator and i
   }
   const { json } = await door.begin({ message: "x", execution: "chat" });
   expect(json.conversation).toMatchObject({ turns: 2 });
-  expect((await door.runtime.execution(await idOf(door, "chat")).records())[0]).toMatchObject({
-    maxTurns: 2,
-    maxTokens: 500,
-  });
+  const [header] = await Array.fromAsync(door.runtime.journal.read(await idOf(door, "chat")));
+  expect(header).toMatchObject({ maxTurns: 2, maxTokens: 500 });
   const refused = await door.say("chat", { message: "more" }, keyOf("lim"));
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("above this key's 3")]);
 });
