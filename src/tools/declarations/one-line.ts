@@ -9,7 +9,7 @@ export function oneLine(text: string, length: number): string {
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, " ")
     .replaceAll("*/", "* /")
     .trim();
-  if (line.length <= length && head === text) return line;
+  if (line.length <= length && text.slice(head.length).trim() === "") return line;
   return `${line.slice(0, endOfWord(line, Math.max(0, Math.min(line.length, length - 1))))}…`;
 }
 
