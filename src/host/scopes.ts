@@ -130,7 +130,7 @@ export class RuntimeScopes {
   /** The scope for the options of a method. `subject` is the method, for errors. */
   of(subject: string, options: ScopeOptions): AgentScope {
     const { base, gate } = this;
-    const { sandbox, signal: closing, owner, owners } = base;
+    const { sandbox, signal: closing } = base;
     const { language, tenant, signal, limits, tools, context, approve, policy, approvePrograms } = options;
     if (language !== undefined && !sandbox.languages.includes(language))
       throw optionError(
@@ -142,8 +142,7 @@ export class RuntimeScopes {
     const selected = tools && gate.tools.select(tools, `${subject}({ tools })`);
     if (closing.aborted)
       throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
-    const ofOwner = owner && owners?.now(owner, base.tenant).signal;
-    const others = [signal, ofOwner, this.#ownerSignal].filter((one) => one !== undefined);
+    const others = [signal, this.#ownerSignal].filter((one) => one !== undefined);
     return {
       ...base,
       gate: this.gateFor(options, selected ? gate.beside(selected) : gate),

@@ -9,6 +9,7 @@ import { ownerOf, type Principal } from "../principal.ts";
 import { DoorCalls, type DoorCallsParts } from "./door-calls.ts";
 import { stillRuns } from "./program-results.ts";
 import { loadServer, type ServerPackage } from "./load-server.ts";
+import type { Runtime } from "../../runtime.ts";
 import { runtimeFor } from "../runtime-for.ts";
 
 /** What clients tell their models of this server. */
@@ -19,6 +20,8 @@ const INSTRUCTIONS =
 const PATIENCE_MS = 50_000;
 
 export interface McpDoorOptions extends Pick<DoorCallsParts, "runtime" | "approve" | "decideCommand" | "onError"> {
+  /** The runtime of a principal; by default one that is made for it. */
+  readonly runtimeOf?: (principal: Principal) => Runtime;
   /** Version of the server, for clients. */
   readonly version: string;
   /** How long a request waits for its program, in milliseconds. */
@@ -66,7 +69,8 @@ export class McpDoor {
   callsOf(principal: Principal): DoorCalls {
     const known = this.#calls.get(principal.id);
     if (known?.of === principal) return known.calls;
-    const runtime = runtimeFor(this.#shared.runtime, principal);
+    const { runtimeOf = (one) => runtimeFor(this.#shared.runtime, one) } = this.#options;
+    const runtime = runtimeOf(principal);
     const calls = new DoorCalls({ ...this.#shared, runtime, principal });
     this.#calls.set(principal.id, { of: principal, calls });
     return calls;

@@ -1,9 +1,13 @@
+import type { CurrentKeys } from "../../current-keys.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { HttpDoor, type HttpDoorParts } from "./http-door.ts";
+import type { Principal } from "../../principal.ts";
 import { McpDoor, type McpDoorOptions } from "../mcp-door.ts";
 
-export type MountedMcpOptions = McpDoorOptions & Omit<HttpDoorParts, "door">;
+export interface MountedMcpOptions extends Omit<McpDoorOptions, "runtimeOf">, Omit<HttpDoorParts, "door" | "keys"> {
+  readonly keys: CurrentKeys;
+}
 
 /** The MCP door as a path of the server. It is opened by its first request, because few servers need its package. */
 export class MountedMcp implements AsyncDisposable {
@@ -22,8 +26,11 @@ export class MountedMcp implements AsyncDisposable {
 
   async #opened(): Promise<HttpDoor> {
     const { keys, open, onError } = this.#options;
+    const runtimeOf = (key: Principal) => keys.runtimeOf(key as Key);
     try {
-      this.#opening ??= McpDoor.open(this.#options).then((door) => new HttpDoor({ door, open, keys }));
+      this.#opening ??= McpDoor.open({ ...this.#options, runtimeOf }).then(
+        (door) => new HttpDoor({ door, open, keys }),
+      );
       return await this.#opening;
     } catch (error) {
       this.#opening = undefined;
