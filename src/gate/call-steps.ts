@@ -131,8 +131,7 @@ export class CallSteps {
     if ("ok" in found) return found;
     call.decided.earlier = found;
     if (found.answer) return this.#answerAlike(call, found);
-    const isToDecide = found.isUnknown && call.tool.onUnknown !== "retry";
-    return isToDecide ? this.#decideUnknown(call) : this.#beginAnew(call);
+    return call.tool.onUnknown === "retry" ? this.#beginAnew(call) : this.#decideUnknown(call);
   }
 
   async #answerAlike(call: OpenCall, found: EarlierCall | undefined): Promise<Answer | undefined> {

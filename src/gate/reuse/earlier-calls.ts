@@ -22,10 +22,8 @@ export interface EarlierCall extends ParentRef {
   readonly ended: number;
   /** When it had its answer, in milliseconds since 1970. */
   readonly at: number;
-  /** What the program was given; undefined without a value. */
+  /** What the program was given; undefined if it may have taken effect, though there is no answer to give. */
   readonly answer?: EarlierAnswer | undefined;
-  /** Whether it may have taken effect, though there is no answer to give. */
-  readonly isUnknown: boolean;
   /** Whether its input was redacted. `key` is then that of the redacted input, and it gives no answer. */
   readonly isHidden?: true | undefined;
   /** The decision that allowed it, if it has an answer and needed one. `call` names the execution, too. */
@@ -217,7 +215,7 @@ export class EarlierCalls {
   #use(call: EarlierCall, isGiven: boolean): EarlierCall {
     this.#used.add(call);
     // A handler whose outcome is unknown may have taken effect after all that was read, whatever is decided about it.
-    if (call.isUnknown) this.noteMade(call.effect);
+    if (!call.answer) this.noteMade(call.effect);
     if (isGiven && call.effect !== "read") this.#changedAt = Math.max(this.#changedAt, call.ended);
     return call;
   }

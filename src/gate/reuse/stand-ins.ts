@@ -61,7 +61,7 @@ export class StandIns {
     const found = earlier.take(key, known.effect);
     if (!found?.answer || known.ruled === "allow" || found.approval) return found;
     // It needed no approval then. What it has read is asked for again, and what it has done a person decides about.
-    return known.effect === "read" ? undefined : { ...found, answer: undefined, isUnknown: true };
+    return known.effect === "read" ? undefined : { ...found, answer: undefined };
   }
 
   /** A call that may have taken effect, and whose redacted input is that of this call. */

@@ -54,7 +54,7 @@ export class Earlier {
     }
     const calls = await share.lane.work(fold.calls());
     await share.lane.work(this.calls.add(calls));
-    this.#changes = calls.filter(({ effect, answer, isUnknown }) => effect !== "read" && (answer ?? isUnknown));
+    this.#changes = calls.filter(({ effect }) => effect !== "read");
     this.#artifacts = new ArtifactSpace(journal, this.#execution, fold.artifacts);
     return undefined;
   }

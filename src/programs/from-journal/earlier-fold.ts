@@ -101,18 +101,7 @@ export class EarlierFold {
     const answer = isKnown ? { bytes, shape, partsLeftOut, named, ...places } : undefined;
     // It is not known what this execution has read before it.
     const order = { made: 0, ended: Number.POSITIVE_INFINITY };
-    return {
-      ...earlier,
-      tool,
-      key,
-      effect,
-      ...order,
-      at,
-      answer,
-      isUnknown: !answer,
-      isHidden,
-      approval: answer && approval,
-    };
+    return { ...earlier, tool, key, effect, ...order, at, answer, isHidden, approval };
   }
 
   #takeCommand(command: GuestFrame): void {
@@ -189,14 +178,13 @@ export class EarlierFold {
     const { key, position, isHidden, answeredAt = Number.POSITIVE_INFINITY } = made;
     const answer = isHidden ? undefined : made.answer;
     const effect = call.effect ?? this.#tools.get(tool)?.effect ?? "read";
-    const isUnknown = !answer && effect === "write" && mayHaveTakenEffect(call);
     const ref = reused && earlier ? earlier : { execution, call: id };
     const { allow, by, note } = decision ?? {};
     // It was decided about what was done. What is made anew is decided about anew.
     const approval =
       allow && answer ? ({ call: `${ref.execution}/${ref.call}`, allow, ...given({ by, note }) } as const) : undefined;
     // What was to be given again, and was not, is known from what was taken over.
-    if (!answer && (reused || !isUnknown)) return undefined;
+    if (!answer && (reused || effect !== "write" || !mayHaveTakenEffect(call))) return undefined;
     return {
       ...ref,
       tool,
@@ -206,7 +194,6 @@ export class EarlierFold {
       ended: answeredAt,
       at: (reused ? decided?.answeredAt : answered?.at) ?? 0,
       answer,
-      isUnknown,
       isHidden: isHidden || undefined,
       approval,
     };
