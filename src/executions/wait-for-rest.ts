@@ -1,6 +1,7 @@
-import { monotonic, pause } from "../clock.ts";
+import { after, cancel, monotonic, pause } from "../clock.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
+import { untilAborted } from "../values/until-aborted.ts";
 import type { ExecutionFacts } from "./read-facts.ts";
 import type { RestReader } from "./rest-reader.ts";
 
@@ -76,12 +77,7 @@ export async function untilAppended(
     signal.throwIfAborted();
     changed = Promise.withResolvers();
     if ((await journal.find(execution)).records > records) return;
-    const looking = new AbortController();
-    const stop = AbortSignal.any([signal, looking.signal]);
-    try {
-      await Promise.race([changed.promise, pause(LOOK_MS, { signal: stop, ref: false })]);
-    } finally {
-      looking.abort();
-    }
+    const looking = after(LOOK_MS, changed.resolve).unref();
+    await untilAborted(changed.promise, signal).finally(() => cancel(looking));
   }
 }

@@ -67,7 +67,7 @@ export class LeftPrograms {
       if (listed.state === "ended") return;
       if (listed.state === "waiting" || listed.records === seen) await this.#host.untilAppended(id, listed.records);
       else {
-        await joined({}, () => this.#host.resume(id, options));
+        await joined(() => this.#host.resume(id, options));
         seen = (await this.#host.status(id)).listed.records;
       }
     }
@@ -80,7 +80,7 @@ export class LeftPrograms {
       throw error;
     });
     if (found?.report && found.listed.state !== "running") return found.report;
-    return found && joined(options, () => this.#host.resume(id, options));
+    return found && joined(() => this.#host.resume(id, options), options.signal);
   }
 }
 
@@ -103,10 +103,7 @@ export function callsText(calls: readonly { readonly tool: string }[]): string {
  * What a program has come to, also if a request that came twice has another driver go on with it at the same time: in this
  * process it is joined, in another one it is waited for.
  */
-export async function joined(
-  { signal }: { readonly signal?: AbortSignal | null | undefined },
-  attempt: () => Promise<Report>,
-): Promise<Report> {
+export async function joined(attempt: () => Promise<Report>, signal?: AbortSignal | null): Promise<Report> {
   for (;;)
     try {
       return await attempt();

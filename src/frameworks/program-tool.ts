@@ -112,9 +112,9 @@ export class ProgramTool implements LoopTool {
   }
 
   /**
-   * Runs the program of a call's input, `{ code }`, and resolves with the text for the model. Of a program that waits it is
-   * a handle, and this with the handle as its code tells what it has come to. Rejects with `program_failed` if the program did not complete, with the signal's reason if that cancelled it, and with
-   * `program_not_run` if the host could not run it.
+   * Runs the program of a call's input, `{ code }`, and resolves with the text for the model. If the program waits, the text
+   * has a handle: `{ code: handle }` tells later what it has come to. Rejects with `program_failed` if the program did not
+   * complete, with the signal's reason if that cancelled it, and with `program_not_run` if the host could not run it.
    */
   async run(input: unknown, { signal, approve, onProgress }: RunOptions): Promise<string> {
     const code = codeOf(input);

@@ -24,8 +24,8 @@ export interface ExecutionHandle {
   readonly records: () => Promise<readonly JournalRecord[]>;
   /**
    * Runs the program again in a fresh guest, with the events of the journal, and compares its turns with the journal.
-   * No handler runs, and no limit of the runtime is exceeded. Rejects with `option_invalid` for a conversation, with `journal_invalid` or `journal_version` for
-   * records that cannot be read, and with `runtime_closed`.
+   * No handler runs, and the limits are the narrower of the journal's and the runtime's. Rejects with `option_invalid` for
+   * a conversation, with `journal_invalid` or `journal_version` for records that cannot be read, and with `runtime_closed`.
    */
   readonly replay: () => Promise<Replayed>;
 }

@@ -18,7 +18,7 @@ export async function image(
   { json, network, base }: CommandOptions<typeof IMAGE_OPTIONS>,
 ): Promise<number> {
   word(["build", "check"])("image", what);
-  const daemon = what === "check" ? new Daemon(CHECK_MS) : new Daemon();
+  const daemon = new Daemon(what === "check" ? CHECK_MS : undefined);
   try {
     if (what === "build") await buildImage(daemon, { image: IMAGE, ...given({ network, base }), onProgress: tellWork });
     await checkImage(daemon, IMAGE);

@@ -56,12 +56,12 @@ export class WaitingPrograms {
 
   /** Runs a program until it ends or waits. If it was run before, gives what it has come to. */
   run(id: ExecutionId, code: string, going: Going): Promise<Report> {
-    return joined(going, () => this.#parts.host.execute(code, { execution: id, ...this.#options(going) }));
+    return joined(() => this.#parts.host.execute(code, { execution: id, ...this.#options(going) }), going.signal);
   }
 
   /** Goes on with a program after these decisions, until it ends or waits. Without decisions it only tells what it has come to. */
   goOn(id: ExecutionId, going: Going, decisions: Readonly<Record<string, Decision>> = {}): Promise<Report> {
-    return joined(going, () => this.#parts.host.resume(id, { ...this.#options(going), decisions }));
+    return joined(() => this.#parts.host.resume(id, { ...this.#options(going), decisions }), going.signal);
   }
 
   /** Like `goOn`, also if another person has decided one of these calls at the same time: what was decided first holds. */

@@ -3,7 +3,10 @@ const heads = new WeakMap<object, string>();
 /** Characters that are kept of a text. */
 const KEPT = 512;
 
-/** The first characters of a value's JSON text, at most 512; undefined for a value that has none. A longer text is more than `length` long. */
+/**
+ * The beginning of a value's JSON text: the whole, or more than `length` characters of it, which may be 511 at most. Undefined
+ * for a value that has none.
+ */
 export function jsonHead(value: unknown, length: number): string | undefined {
   if (typeof value === "string") return JSON.stringify(value.slice(0, length + 1));
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
