@@ -1,3 +1,5 @@
+import { frameText } from "../../bridge/frames.ts";
+import { MalformedFrame, parseGuestFrame } from "../../bridge/parse-frame.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type {
   Appended,
@@ -12,6 +14,7 @@ import type {
   ReadOptions,
 } from "../journal/journal.ts";
 import type { Header, JournalRecord } from "../journal/record.ts";
+import { parsedJson } from "../values/json/json-text.ts";
 import type { Redactor } from "./redactor.ts";
 
 /**
@@ -157,7 +160,7 @@ export class RedactingJournal implements Journal {
     for (const [name, reading] of Object.entries(FIELDS[record.type])) {
       if (reading === "own") continue;
       const given = (record as unknown as Readonly<Record<string, unknown>>)[name];
-      const texts = Array.isArray(given) ? (given as unknown[]) : [given];
+      const texts = Array.isArray(given) ? withWholeOutput(given as readonly string[]) : [given];
       const redacted: unknown[] = [];
       for (const text of texts) {
         const one = typeof text === "string" ? await this.#field(text, reading, record) : { text, taken: 0 };
@@ -181,6 +184,30 @@ export class RedactingJournal implements Journal {
     const body = await this.#redactor.json(text.slice(end + 1), about);
     return { text: `${head.text}\n${body.text}`, taken: head.taken + body.taken };
   }
+}
+
+/** Commands in which what was printed in pieces stands in one frame: a secret may be cut by the end of a piece. */
+function withWholeOutput(commands: readonly string[]): readonly string[] {
+  const whole: { readonly command: string; readonly output: Output | undefined; readonly texts: string[] }[] = [];
+  for (const command of commands) {
+    const output = outputOf(command);
+    const last = whole.at(-1);
+    if (output && output.dropped === 0 && output.stream === last?.output?.stream) last.texts.push(output.text);
+    else whole.push({ command, output, texts: output ? [output.text] : [] });
+  }
+  return whole.map(({ command, output, texts }) =>
+    output && texts.length > 1 ? frameText({ ...output.frame, body: JSON.stringify(texts.join("")) }) : command,
+  );
+}
+
+type Output = NonNullable<ReturnType<typeof outputOf>>;
+
+/** What a frame prints; undefined for any other frame. */
+function outputOf(command: string) {
+  const frame = command.startsWith('{"kind":"output"') ? parseGuestFrame(command) : undefined;
+  if (!frame || frame instanceof MalformedFrame || frame.kind !== "output") return undefined;
+  const text = parsedJson(frame.body);
+  return typeof text === "string" ? { frame, text, stream: frame.stream, dropped: frame.dropped } : undefined;
 }
 
 function callOf(record: JournalRecord): { readonly tool?: string; readonly callId?: string } {

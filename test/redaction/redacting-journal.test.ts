@@ -157,3 +157,21 @@ test("where the function fails nothing of a result leaves, and the operator read
   expect(logged.length).toBeLessThanOrEqual(20);
   expect(logged.join("\n")).not.toContain(SECRET);
 });
+
+test("a secret is found in what a program prints at once, wherever the pieces in which it is sent end", async () => {
+  const events: string[] = [];
+  const onEvent = (event: ExecutionEvent) => void (event.type === "output" && events.push(event.text));
+  await using runtime = await open({ redact: finding(SECRET), onEvent });
+  const program = `const secret = await tools.give({});
+for (let length = 8180; length < 8200; length += 1) console.log("x".repeat(length) + secret);`;
+  const { execution } = await runtime.execute(program, { limits: { printedBytes: 2 ** 20 } });
+  const journal = await runtime.execution(execution).records();
+  const pieces = journal.flatMap((record) => (record.type === "turn" ? record.commands : []));
+  const printed = pieces.flatMap((piece) => (piece.startsWith('{"kind":"output"') ? [piece.split("\n")[1]] : []));
+  const text = printed.map((piece) => JSON.parse(piece ?? "null") as string).join("");
+  for (const shown of [text, events.join("")]) {
+    expect(shown.length).toBeGreaterThan(20 * 8180);
+    expect(shown).not.toContain(SECRET);
+    expect(shown.split("redacted").length).toBe(21);
+  }
+});
