@@ -8,6 +8,7 @@ import { shownDigest } from "../tools/tool-digest.ts";
 import type { AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import { ConversationLog } from "./drive/conversation-log.ts";
+import { historyShare } from "./drive/history-share.ts";
 import { LiveConversation } from "./drive/live-conversation.ts";
 import { openingFor } from "./prompt/opening.ts";
 import { headerSettings } from "./conversation-settings.ts";
@@ -46,7 +47,9 @@ export async function beginConversation(
     ...headerSettings(request),
     ...(continues ? { continues } : {}),
   };
-  const log = await begunIn(span, () => ConversationLog.create(journal, header, { driver: randomUUID(), leaseMs }));
+  const log = await begunIn(span, () =>
+    ConversationLog.create(journal, header, { driver: randomUUID(), leaseMs }, historyShare(scope)),
+  );
   onEvent({ type: "conversation_started", execution, model: model.name, task });
   if (task !== "") conversation.say(task);
   const live = new LiveConversation({ scope, log, request, opening, conversation, rests, span });

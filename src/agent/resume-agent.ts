@@ -13,6 +13,7 @@ import type { Model } from "../models/model.ts";
 import { drivenHere, executionDriven, refuseDriven } from "../programs/driven.ts";
 import { runUnderId } from "../programs/run-under-id.ts";
 import { drivenScope } from "../programs/authority.ts";
+import type { Share } from "../values/held-bytes.ts";
 import { begunIn, traceOf } from "../programs/observers.ts";
 import { changedTools, refuseChangedTools } from "../programs/from-journal/changed-since.ts";
 import { refuseOfAnother, type ResumeWork } from "../programs/resume.ts";
@@ -24,6 +25,7 @@ import { driveConversation } from "./drive/drive-conversation.ts";
 import { restoreConversation } from "./from-journal/restore-conversation.ts";
 import { ConversationLog } from "./drive/conversation-log.ts";
 import { hasOpenTurn, isHeld } from "./from-journal/conversation-state.ts";
+import { withHistory } from "./drive/history-share.ts";
 import { LiveConversation } from "./drive/live-conversation.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import {
@@ -53,12 +55,21 @@ export interface ResumeAgentWork
  * `execution_unknown`, also for another tenant's conversation, `option_invalid` for another model, `execution_driven`,
  * `tools_changed`, `call_unknown`, `decision_exists`, `journal_invalid`, and as the journal does.
  */
-export async function resumeAgent<Answer = string>(
+export function resumeAgent<Answer = string>(
   scope: AgentScope,
   execution: ExecutionId,
   work: ResumeAgentWork,
 ): Promise<AgentReport<Answer>> {
-  const past = await readOwnConversation(scope, execution);
+  return withHistory(scope, (history) => resumeHeld<Answer>(scope, execution, work, history));
+}
+
+async function resumeHeld<Answer>(
+  scope: AgentScope,
+  execution: ExecutionId,
+  work: ResumeAgentWork,
+  history: Share,
+): Promise<AgentReport<Answer>> {
+  const past = await readOwnConversation(scope, execution, history);
   const { header } = past;
   if (past.outcome) {
     const { parseEnding } = await import("./from-journal/parse-message.ts");
@@ -78,17 +89,18 @@ export async function resumeAgent<Answer = string>(
     if (isSaid) await decideConversation(scope, execution, work);
     return here.ended;
   }
-  return driveConversation<Answer>(await takeUp(scope, past, work));
+  return driveConversation<Answer>(await takeUp(scope, past, work, history));
 }
 
 /**
- * Takes over an open conversation, and brings a model to where it is. Rejects with `option_invalid` for another model,
+ * Takes over an open conversation, whose text `history` holds, and brings a model to where it is. Rejects with `option_invalid` for another model,
  * `execution_driven`, `tools_changed`, `journal_invalid`, and as the journal does.
  */
 export async function takeUp(
   scope: AgentScope,
   past: PastConversation,
   work: ResumeAgentWork,
+  history: Share,
 ): Promise<LiveConversation> {
   const { allowChangedTools, asks, subject = "resumeAgent" } = work;
   const { header } = past;
@@ -131,7 +143,7 @@ export async function takeUp(
   };
   const span = rests ? undefined : own.telemetry?.beginConversation(about);
   const trace = traceOf(span ?? { traceparent: own.telemetry?.here });
-  const log = await begunIn(span, () => claim(own, past, records, trace));
+  const log = await begunIn(span, () => claim(own, past, records, { history, ...trace }));
   const use = { ...past.use, remembered: log.state.remembered };
   const { fallbacks, stopWhen, compact, answer = recordedSchema(settings?.answer) } = work;
   const rules = { fallbacks, stopWhen, compact, answer, ...kept };
@@ -148,9 +160,9 @@ function claim(
   { journal, leaseMs }: AgentScope,
   { state }: PastConversation,
   records: readonly (ForeignRecord | OutcomeRecord)[],
-  trace: Pick<ClaimRecord, "trace"> = {},
+  { history, ...trace }: Pick<ClaimRecord, "trace"> & { readonly history?: Share } = {},
 ): Promise<ConversationLog> {
-  return ConversationLog.claim(journal, state, { driver: randomUUID(), leaseMs, ...trace }, records);
+  return ConversationLog.claim(journal, state, { driver: randomUUID(), leaseMs, ...trace }, records, history);
 }
 
 /** Ends the conversation of an agent whose caller has ended without it, as cancelled, and its programs with it. Nothing of it runs. */

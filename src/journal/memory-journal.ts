@@ -34,8 +34,9 @@ interface Entry {
 }
 
 /**
- * A journal in this process's memory. Open executions are always kept. A tenant begins no further one (`busy`) while its own hold
- * more than all of them leave of a quarter of the memory of this process; ended ones are kept within `keepLength`.
+ * A journal in this process's memory. Open executions are always kept. A tenant begins no further one, and goes on with no
+ * conversation (`busy`), while its own hold more than all of them leave of a quarter of the memory of this process; ended ones
+ * are kept within `keepLength`.
  */
 export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal {
   const { keepLength } = readOptions("createMemoryJournal", options, MEMORY_JOURNAL_RULES);
@@ -78,6 +79,8 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       refuseWithin(STORE, options);
       const entry = find(execution);
       if (entry.records.length !== expected) throw headMoved(execution, entry.records.length, expected);
+      const claim = records.findLast(({ type }) => type === "claim");
+      if (claim && !records.some(({ type }) => type === "outcome")) open.goOn(entry);
       const length = records.reduce((sum, record) => sum + lengthOf(record), 0);
       for (const record of records) entry.records.push(record);
       entry.length += length;
@@ -91,7 +94,6 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
         ended.set(execution, entry);
         aboveOf(entry)?.below.delete(entry);
       }
-      const claim = records.findLast(({ type }) => type === "claim");
       if (claim?.type === "claim") {
         entry.lease = { driver: claim.driver, until: claim.at + claim.leaseMs };
         entry.needs = undefined;
@@ -109,9 +111,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       await hold?.(0);
       for (let position = from; position < head; position += 1) yield records[position] as JournalRecord;
     },
-    async find(execution): Promise<ExecutionSummary> {
-      return summaryOf(find(execution));
-    },
+    find: async (execution) => summaryOf(find(execution)),
     async *list({ open, tenant, before, due } = {}): AsyncGenerator<ExecutionSummary> {
       for (const entry of [...entries.values()].toReversed()) {
         const { header } = entry;
@@ -150,11 +150,20 @@ class OpenTexts {
   /** A tenant may hold as much as it leaves to others. What an execution that is open has started belongs to that. */
   begin(entry: Entry): void {
     const { tenant, parent } = entry.header;
-    const free = this.#bytes / UNIT_BYTES - this.#lengths.all;
-    if (parent || this.#lengths.of(tenant) <= free) return this.add(entry, entry.length);
+    if (!parent) this.#refuseIfFull(tenant, "Nothing was started");
+    this.add(entry, entry.length);
+  }
+
+  /** A conversation grows with each message, and only what ends makes room. */
+  goOn({ header: { kind, parent, tenant } }: Entry): void {
+    if (kind === "conversation" && !parent) this.#refuseIfFull(tenant, "Nothing was said");
+  }
+
+  #refuseIfFull(tenant: string, what: string): void {
+    if (this.#lengths.of(tenant) <= this.#bytes / UNIT_BYTES - this.#lengths.all) return;
     throw new PortcullisError(
       "busy",
-      `A journal in memory has room for ${Math.floor(this.#bytes / 2 ** 20)} MiB of executions that are open, and this tenant holds as much as is left. Nothing was started: decide about, answer or end some of them, or keep the journal in a file (createSqliteJournal).`,
+      `A journal in memory has room for ${Math.floor(this.#bytes / 2 ** 20)} MiB of executions that are open, and this tenant holds as much as is left. ${what}: decide about, answer or end some of them, or keep the journal in a file (createSqliteJournal).`,
     );
   }
 }

@@ -39,3 +39,28 @@ test("`say` takes a place of the runtime, and is refused with `busy` before anyt
   expect((await first).answer).toBe("slow");
   expect((await runtime.say("two", "x", { model })).answer).toBe("so");
 });
+
+test("conversations whose histories have no room beside each other are refused with `busy`, and go on once one has ended", async () => {
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), heldBytes: 8 * 2 ** 20 });
+  const long = "x".repeat(2 ** 20);
+  const answered = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const model = scriptedModel([
+    { text: "so" },
+    async () => {
+      asked.resolve();
+      await answered.promise;
+      return { text: "slow" };
+    },
+    { text: "and" },
+  ]);
+  for (const id of ["one", "two"]) await runtime.say(id, long, { model });
+  const first = runtime.say("one", long, { model });
+  await asked.promise;
+  const refused = await runtime.say("two", "more", { model }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: "busy", message: expect.stringContaining('"two" needs') as string });
+  answered.resolve();
+  await first;
+  await runtime.say("two", "more", { model });
+  expect((await runtime.status("two")).conversation).toMatchObject({ said: 2 });
+});

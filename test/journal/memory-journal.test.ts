@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Journal, createMemoryJournal } from "../../src/journal/index.ts";
+import { type Header, type Journal, createMemoryJournal } from "../../src/journal/index.ts";
 import { fleetJournalSuite, journalSuite, listed } from "./journal-suite.ts";
 import { header, outcome, turn } from "./records.ts";
 
@@ -81,8 +81,13 @@ test("the error for a deleted execution says why it may be gone", async () => {
   });
 });
 
-test("a tenant whose open executions hold as much as it leaves to others begins no further one until one has ended; others do", async () => {
+test("a tenant whose open executions hold as much as it leaves to others begins no further one, and says nothing in a conversation, until one has ended; others do", async () => {
   const journal = createMemoryJournal();
+  const about = { kind: "conversation", model: "scripted:m", task: "", programs: "local" } as const;
+  for (const tenant of ["a", "b"])
+    await journal.create({ ...header(`${tenant} talks`, { tenant }), ...about } as unknown as Header);
+  const goOn = (tenant: string) =>
+    journal.append(`${tenant} talks`, 1, [{ type: "claim", driver: "d1", leaseMs: 15_000, at: 10 }]);
   const texts = Array.from({ length: 16 }, () => turn("x".repeat(2 ** 20)));
   const begin = (execution: string, tenant: string) => journal.create(header(execution, { tenant }));
   let begun = 0;
@@ -98,7 +103,10 @@ test("a tenant whose open executions hold as much as it leaves to others begins 
   }
   expect(begun).toBeLessThan(10_000);
   await begin("b", "b");
+  await goOn("b");
+  await expect(goOn("a")).rejects.toMatchObject({ code: "busy" });
   await journal.create(header("part", { tenant: "a", parent: { execution: "a0", call: "1" } }));
   await journal.append("a0", 1 + texts.length, [outcome]);
   await begin("again", "a");
+  await goOn("a");
 });

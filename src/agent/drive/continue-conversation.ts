@@ -9,12 +9,14 @@ import { beginConversation } from "../agent.ts";
 import type { AgentEnding } from "../ending.ts";
 import { type KeptTurn, resultsInOrder } from "../from-journal/conversation-state.ts";
 import { recordOf } from "./conversation-log.ts";
+import { historyShare } from "./history-share.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { openEnding, standingOfConversation } from "../from-journal/conversation-standing.ts";
 import { type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
 import type { History } from "../from-journal/restore-conversation.ts";
 import { takeUp } from "../resume-agent.ts";
 import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
+import type { Share } from "../../values/held-bytes.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import type { Transcript } from "../from-journal/transcript.ts";
 
@@ -45,12 +47,27 @@ export async function continueConversation(
   from: ExecutionId,
   work: ContinueWork,
 ): Promise<Continued> {
-  const past = await readOwnConversation(scope, from);
-  if (past.outcome) {
+  const history = historyShare(scope);
+  try {
+    const past = await readOwnConversation(scope, from, history);
+    if (!past.outcome) return await continueOpen(scope, past, work, history);
+    history.end();
     const live = await copied(scope, historyOf(past), work, from);
     await orBrokenOff(live, copyArtifacts(new ArtifactSpace(scope.journal, from, past.artifacts), live.artifacts));
     return { live };
+  } catch (error) {
+    history.end();
+    throw error;
   }
+}
+
+async function continueOpen(
+  scope: AgentScope,
+  past: PastConversation,
+  work: ContinueWork,
+  history: Share,
+): Promise<Continued> {
+  const from = past.header.execution;
   refuseOfAnother(scope, from, past.header);
   const [fixed] = work.execution === undefined ? work.chosen : ["execution"];
   if (fixed !== undefined)
@@ -60,13 +77,13 @@ export async function continueConversation(
     );
   // Before the take-over: an ending that cannot be read refuses the conversation, which would be held for ever.
   const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
-  const live = await takeUp(scope, past, {
-    ...work.request,
-    allowChangedTools: work.allowChangedTools,
-    asks: work.asks,
-    subject: "converse",
-    rests: true,
-  });
+  const { request, allowChangedTools, asks } = work;
+  const live = await takeUp(
+    scope,
+    past,
+    { ...request, allowChangedTools, asks, subject: "converse", rests: true },
+    history,
+  );
   return { live, ending };
 }
 

@@ -17,9 +17,11 @@ import { cancelPrograms, type PastConversation, readOwnConversation } from "../f
 import { refusal } from "../calls/call-result.ts";
 import { saidByUser } from "../prompt/said-message.ts";
 import { takeUp, undrivenReport } from "../resume-agent.ts";
+import type { Share } from "../../values/held-bytes.ts";
 import { messagesOf } from "../user-message.ts";
 import { changeOpening } from "./change-opening.ts";
 import { driveConversation } from "./drive-conversation.ts";
+import { withHistory } from "./history-share.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 
 export interface SayWork {
@@ -44,9 +46,18 @@ export async function sayOnce<Answer>(
 ): Promise<AgentReport<Answer>> {
   const begun = await beginIfNew(scope, execution, work);
   if (begun) return sayIn<Answer>(begun, work);
-  const past = await readOwnConversation(scope, execution);
+  return withHistory(scope, (history) => sayInPast<Answer>(scope, execution, work, history));
+}
+
+async function sayInPast<Answer>(
+  scope: AgentScope,
+  execution: ExecutionId,
+  work: SayWork,
+  history: Share,
+): Promise<AgentReport<Answer>> {
+  const past = await readOwnConversation(scope, execution, history);
   const known = userMessages(past);
-  if (isSaid(known, work)) return goOn<Answer>(scope, past, work);
+  if (isSaid(known, work)) return goOn<Answer>(scope, past, work, history);
   refuseOther(past, known, work);
   if (past.outcome) throw ended(execution);
   if (drivenHere(scope.journal, execution))
@@ -54,7 +65,7 @@ export async function sayOnce<Answer>(
       "conversation_busy",
       `say: the conversation ${JSON.stringify(execution)} is at work. Wait for it, or interrupt it first.`,
     );
-  return sayIn<Answer>(await taken(scope, past, work), work);
+  return sayIn<Answer>(await taken(scope, past, work, history), work);
 }
 
 /** Undefined if the id is taken, or if the caller expects messages before this one. */
@@ -108,12 +119,18 @@ function taken(
   scope: AgentScope,
   past: PastConversation,
   { request, allowChangedTools }: SayWork,
+  history: Share,
 ): Promise<LiveConversation> {
-  return takeUp(scope, past, { ...request, allowChangedTools, subject: "say", rests: true });
+  return takeUp(scope, past, { ...request, allowChangedTools, subject: "say", rests: true }, history);
 }
 
 /** What was said already is driven on if its driver is gone; otherwise its report is given. */
-async function goOn<Answer>(scope: AgentScope, past: PastConversation, work: SayWork): Promise<AgentReport<Answer>> {
+async function goOn<Answer>(
+  scope: AgentScope,
+  past: PastConversation,
+  work: SayWork,
+  history: Share,
+): Promise<AgentReport<Answer>> {
   const { header, outcome } = past;
   work.onSaid();
   if (outcome) {
@@ -124,7 +141,7 @@ async function goOn<Answer>(scope: AgentScope, past: PastConversation, work: Say
   if (here) return here.ended;
   const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
   if (ending) return undrivenReport<Answer>(scope, past, ending);
-  return driveConversation<Answer>(await taken(scope, past, work), { staysOpen: true });
+  return driveConversation<Answer>(await taken(scope, past, work, history), { staysOpen: true });
 }
 
 async function sayIn<Answer>(

@@ -14,6 +14,7 @@ import { applyToCall, CallHistory, isOfCall, type ToldAnswer } from "../../progr
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import type { Caller } from "../../tools/tool.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import { memoryOf } from "../../values/held-bytes.ts";
 import type { SaidMessage } from "../prompt/said-message.ts";
 
 /** One turn of a conversation, with all that its model needs to go on after it. */
@@ -68,6 +69,8 @@ export class ConversationState {
   header: ConversationHeader | undefined;
   /** Number of records applied. */
   records = 0;
+  /** Memory that its texts take, as they are kept and as its model is sent them. */
+  bytes = 0;
   readonly turns: TakenTurn[] = [];
   /** Its turns as its model is sent them. */
   sent: KeptTurn[] = [];
@@ -122,6 +125,7 @@ export function applyRecord(state: ConversationState, record: JournalRecord, con
   state.isRedacted ||= "redacted" in record && record.redacted !== undefined && isRestored;
   state.calls.note(record, madeAt(state, record));
   if (isOfCall(record)) applyToCall(state.open.get(record.call), record);
+  state.bytes += COPIES * textsOf(record).reduce((sum, text = "") => sum + memoryOf(text), 0);
   switch (record.type) {
     case "header":
       if (record.kind === "conversation") begin(state, record);
@@ -160,6 +164,16 @@ export function applyRecord(state: ConversationState, record: JournalRecord, con
       break;
     default:
   }
+}
+
+/** What is read, and what its model is sent. */
+const COPIES = 2;
+
+/** The texts of a record that its state keeps. */
+function textsOf(record: JournalRecord): readonly (string | undefined)[] {
+  if (record.type === "message") return [record.message, record.opaque];
+  if (record.type === "compact") return [record.history];
+  return record.type === "header" && record.kind === "conversation" ? [record.task] : [];
 }
 
 /** When its last turn made the call that a record is about, in milliseconds since 1970. */

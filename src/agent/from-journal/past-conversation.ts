@@ -22,7 +22,9 @@ import { parsedJson } from "../../values/json/json-text.ts";
 import { FailedPrograms } from "../calls/failed-programs.ts";
 import { childExecution } from "../calls/child-execution.ts";
 import { readingSliced } from "../../programs/from-journal/read-turns.ts";
+import type { Share } from "../../values/held-bytes.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import { holdHistory } from "../drive/history-share.ts";
 import {
   applyRecord,
   type Content,
@@ -53,10 +55,14 @@ export interface PastConversation extends Readonly<Omit<ConversationState, "head
   readonly state: KnownState;
 }
 
-/** Reads a conversation of this tenant, and all below it. Rejects with `execution_unknown`, and as `readPastConversation` does. */
+/**
+ * Reads a conversation of this tenant, and all below it. Rejects with `execution_unknown`, with `busy` if its history has no room
+ * in the share, and as `readPastConversation` does.
+ */
 export async function readOwnConversation(
   { journal, tenant }: { readonly journal: Journal; readonly tenant: string },
   execution: ExecutionId,
+  history?: Share,
 ): Promise<PastConversation> {
   const { kind } = await findOwn({ journal, tenant }, execution);
   if (kind !== "conversation")
@@ -64,7 +70,7 @@ export async function readOwnConversation(
       "option_invalid",
       `resumeAgent(execution): expected a conversation. ${JSON.stringify(execution)} is a ${kind}${kind === "program" ? ": use resume" : ""}.`,
     );
-  return readBelow(journal, await readState(journal, execution, tenant));
+  return readBelow(journal, await readState(journal, execution, tenant, { history }));
 }
 
 /**
@@ -77,7 +83,7 @@ export async function readPastConversation(
   tenant = "",
   budget?: ReadingBudget,
 ): Promise<PastConversation> {
-  return readBelow(journal, await readState(journal, execution, tenant, budget), {
+  return readBelow(journal, await readState(journal, execution, tenant, { budget }), {
     agents: false,
     budget,
     ...NO_ITEMS,
@@ -97,7 +103,7 @@ async function readState(
   journal: Journal,
   execution: ExecutionId,
   tenant: string,
-  budget?: ReadingBudget,
+  { budget, history }: { readonly budget?: ReadingBudget | undefined; readonly history?: Share | undefined } = {},
 ): Promise<KnownState> {
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { readContent } = await import("./parse-message.ts");
@@ -106,7 +112,9 @@ async function readState(
   const take = function* (record: JournalRecord): SlicedWork<void> {
     const content = yield* readContent(record);
     if (content) refuseImpossible(state, content, ids);
+    const before = state.bytes;
     applyRecord(state, record, content);
+    if (history) holdHistory(history, execution, state.bytes - before);
   };
   await readRecords(journal, execution, { tenant, budget }).each((record) =>
     readingSliced(execution, state.records, take(record)),
