@@ -166,7 +166,6 @@ bench-tokens: $(PACKAGES)
 	@node test/bench/tokens/draw.ts
 	@node --conditions=portcullis-source test/bench/tokens/check-reference.ts
 	@node --conditions=portcullis-source test/bench/tokens/shared-value.ts
-	@node --conditions=portcullis-source test/bench/tokens/through-gateway.ts $(TASKS)
 
 # Builds the published package. `npm pack` runs this by itself.
 build: $(PACKAGES)

@@ -198,8 +198,7 @@ export const LIST_TOOLS = {
   "--json": "print as JSON",
   "--stubs": "print the typed stubs instead",
   "--limit <number>": `maximum of tools that search finds; ${FOUND_DEFAULT} by default`,
-  "--check":
-    "list the tools of servers that no caller may call, with the line to add, what was left out, and secrets and internal addresses in declarations; exits with 1 if there are any",
+  "--check": "list the tools of servers that no caller may call, with the line to add, and what was left out",
 };
 
 const LISTENING = {
@@ -303,7 +302,6 @@ export const SERVE = {
     "JSON file with prices of models, for the costs of tenants at /metrics, in the form of the package's src/models/prices.json",
     readPriceFile,
   ),
-  "--open": "open the page in a browser",
 };
 
 export const WORKER = {

@@ -332,25 +332,6 @@ testOfAll("a result that cannot be written is reported with a sentence", async (
   expect(code).toBe(5);
 });
 
-test("tools --check finds what should not leave, by its place, and exits with 1", async () => {
-  const clean = await portcullis(["tools", ...TOOLS, "--check"]);
-  expect(clean.code).toBe(0);
-  const tools = scratch(
-    "leaks.mjs",
-    `import { defineTool, jsonSchema } from ${JSON.stringify(join(process.cwd(), "src/index.ts"))};
-    const input = jsonSchema({ type: "object", properties: { password: { type: "string", default: "hunter2" } } });
-    export default [defineTool({ name: "crm.find", description: "At db.internal.", input, allowedCallers: ["direct"], effect: "read", handler: () => 1 })];`,
-  );
-  const { code, stdout } = await portcullis(["tools", "--tools", tools, "--check"]);
-  expect([code, stdout.includes("hunter2")]).toEqual([1, false]);
-  expect(stdout).toContain("  crm.find /description: an internal address (db.internal)\n");
-  expect(stdout).toContain("  crm.find /input/properties/password/default: a secret (a value under a secret's name)\n");
-  const json = await portcullis(["tools", "--tools", tools, "--check", "--json"]);
-  expect(JSON.parse(json.stdout)).toMatchObject({
-    secrets: [{ tool: "crm.find", pointer: "/description" }, { pointer: "/input/properties/password/default" }],
-  });
-});
-
 test("tools --stubs prints what a model would read", async () => {
   const { stdout } = await portcullis(["tools", ...TOOLS, "--stubs"]);
   expect(stdout.split("\n")[0]).toBe("tools.echo(input: Record<string, unknown>): Promise<unknown> // echo, for tests");

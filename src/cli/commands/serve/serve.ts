@@ -6,7 +6,6 @@ import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, SERVE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { loadModel } from "../../input/load-model.ts";
-import { openPage } from "../../terminal/open-page.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { keepStdout } from "../../terminal/standard-streams.ts";
 import { openHttpServer, readHttpSettings, tell } from "./http-server.ts";
@@ -38,7 +37,7 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
       concurrency: executions.atOnce,
       ...(model.length === 0 ? {} : { model, ...secretsOf(options.journal) }),
     });
-    using _ = greet(listening.server, listening.url, options);
+    greet(listening.server, listening.url);
     await cancelling.asked;
     return EXIT.completed;
   } finally {
@@ -46,13 +45,8 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
   }
 }
 
-function greet(
-  { token }: PortcullisServer,
-  url: string,
-  { open = false }: { readonly open: boolean | undefined },
-): Disposable | undefined {
+function greet({ token }: PortcullisServer, url: string): void {
   const page = token === undefined ? `${url}/` : `${url}/#token=${token}`;
   tell(`serving at ${url}`);
   tell(token === undefined ? `the page is at ${page}` : `the page, and the token of all requests: ${page}`);
-  return open ? openPage(page, "--open") : undefined;
 }

@@ -1,22 +1,16 @@
 import type { UnassignedTool } from "../../../sources/mcp/make-tools.ts";
-import { EXIT } from "../../exit-code.ts";
 import { count, counted } from "../../../output/count-text.ts";
-import type { Redact } from "../../../redaction/redact-option.ts";
-import { redactSecrets } from "../../../redaction/redact-secrets.ts";
-import { type DeclaredSecret, declaredSecrets } from "./declared-secrets.ts";
 import type { OpenTools } from "../../input/open-tools.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson, table } from "../../terminal/print.ts";
-import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
+import { writeStdout } from "../../terminal/standard-streams.ts";
 
 /**
  * `portcullis tools --check`: lists the MCP servers, and the tools of servers that no caller may call, each with the line to add, and what could
- * not be taken over; then what declarations have that should not leave. Resolves with the exit code: 1 if they have any.
+ * not be taken over.
  */
-export async function checkTools(open: OpenTools, json: boolean): Promise<number> {
+export function checkTools(open: OpenTools, json: boolean): void {
   const { tools, problems } = open;
-  const { redact, without } = secretFinder();
-  const secrets = await declaredSecrets(tools, redact);
   const servers = serversOf(open);
   const documents = documentsOf(open);
   if (json)
@@ -26,17 +20,13 @@ export async function checkTools(open: OpenTools, json: boolean): Promise<number
       documents,
       unassigned: unassignedLines(open),
       problems,
-      secrets,
     });
   else {
     printServers(servers);
     printDocuments(documents);
     writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
     printLeftOut(open);
-    printSecrets(secrets);
   }
-  if (without !== undefined) writeStderr(`${without}\n`);
-  return secrets.length === 0 ? EXIT.completed : EXIT.failed;
 }
 
 /** The MCP servers, each with the version of the protocol and with what it calls itself. */
@@ -67,22 +57,6 @@ function printDocuments(documents: ReturnType<typeof documentsOf>): void {
   ]);
   const numbers = ["operations", "tools", "no caller", "left out"];
   writeStdout(`${table(["document", ...numbers], cells, numbers)}\n\n`);
-}
-
-/** The rules that find secrets, or what is looked for without them. */
-function secretFinder(): { readonly redact?: Redact; readonly without?: string } {
-  try {
-    return { redact: redactSecrets() };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return { without: `Secrets are looked for by the names of fields alone. ${why}` };
-  }
-}
-
-function printSecrets(secrets: readonly DeclaredSecret[]): void {
-  if (secrets.length === 0) return;
-  const lines = secrets.map(({ tool, pointer, what }) => `  ${oneLine(`${tool} ${pointer}: ${what}`)}`);
-  writeStdout(`\nProviders cache and log declarations, and these hold what should not leave:\n${lines.join("\n")}\n`);
 }
 
 /** The tools that no caller may call, each with what may be added to a file or to the command so that one may. */

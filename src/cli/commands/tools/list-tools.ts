@@ -28,7 +28,10 @@ export async function listTools(words: readonly string[], options: CommandOption
   const [action, ...rest] = words;
   if (action !== undefined) checkValue("tools ACTION", action, ACTION);
   await using open = await openTools(options);
-  if (options.check) return checkTools(open, options.json === true);
+  if (options.check) {
+    checkTools(open, options.json === true);
+    return EXIT.completed;
+  }
   tellUnassigned(open, options);
   const tools = new ToolSet(open.tools);
   if (action === "search") return searchTools(tools, rest.join(" "), options);

@@ -121,7 +121,7 @@ export function resumeCommand(execution: string, options: SameOptions): string {
 function pageHint({ tools, mcp, openapi, allow, tenant, journal, sandbox, model }: SameOptions): readonly string[] {
   if (model !== undefined || tenant !== undefined || (sandbox !== undefined && sandbox !== "isolate")) return [];
   return [
-    `portcullis: or do both on a page, with:\n  portcullis serve${flags({ tools, mcp, openapi, allow, journal })} --open`,
+    `portcullis: or do both on a page, with:\n  portcullis serve${flags({ tools, mcp, openapi, allow, journal })}`,
   ];
 }
 

@@ -108,7 +108,7 @@ test("who has to decide a call of a program is told of the page, if a server wit
     pasted(waitingHints("e1", ended, { tools: "./t.js", journal: "a b.db", ...more })).filter(
       ([command]) => command === "serve",
     );
-  expect(pageOf({})).toEqual([["serve", "--tools", "./t.js", "--journal", "a b.db", "--open"]]);
+  expect(pageOf({})).toEqual([["serve", "--tools", "./t.js", "--journal", "a b.db"]]);
   expect([pageOf({ tenant: "acme" }), pageOf({ model: "./m.ts" }), pageOf({ sandbox: "docker" })]).toEqual([
     [],
     [],
