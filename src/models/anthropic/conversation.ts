@@ -193,7 +193,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
       hosted: content.flatMap((block) => this.#newsOf(block)),
       cited: content.flatMap((block) => listOf(block, "citations")),
       unread,
-      calls: () => content.flatMap((block, place) => this.#callsIn(block, reply.inputTexts.get(place), answerBy)),
+      calls: () => content.flatMap((block, place) => this.#callsIn(block, reply.inputTexts[place], answerBy)),
     };
   }
 

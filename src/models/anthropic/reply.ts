@@ -1,30 +1,31 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import { type ModelUsage, sumOfUsage, type ToolCall, type TurnEnd } from "../model.ts";
-import { type ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
+import type { ProviderReply } from "../provider/provider-conversation.ts";
+import { fieldsOf, type Growth, placeIn, ReplyStream } from "../provider/reply-stream.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { objectSentBack } from "../turn/program-input.ts";
 import { decisiveReason, endSaidBy } from "../turn/stop-reason.ts";
-import { writtenText } from "../turn/written-text.ts";
 
 /** Name of the provider's own tool that runs programs. */
 export const CODE_EXECUTION_NAME = "code_execution";
 /** Name of the provider's own search of the web. */
 export const WEB_SEARCH_NAME = "web_search";
 
-type InputTexts = ReadonlyMap<number, string | undefined>;
-
 /** A whole message of the model, as it goes back in the next request. */
 export interface AnthropicReply extends ProviderReply {
   readonly content: readonly Fields[];
-  /** Input text of each streamed block, by the index of the block. The block itself has the parsed input. */
-  readonly inputTexts: InputTexts;
+  /** Input text of each streamed block, in the order of the blocks. The block itself has the parsed input. */
+  readonly inputTexts: readonly (string | undefined)[];
   readonly stopReason: string | undefined;
   readonly stopDetails: unknown;
   readonly container: { readonly id: string; readonly expires_at: string | undefined } | undefined;
 }
 
 /** Reads a whole message; undefined if it is invalid. */
-export function readMessage(message: unknown, inputTexts: InputTexts = new Map()): AnthropicReply | undefined {
+export function readMessage(
+  message: unknown,
+  inputTexts: AnthropicReply["inputTexts"] = [],
+): AnthropicReply | undefined {
   const content = fieldOf(message, "content");
   if (!Array.isArray(content) || !content.every(isFields)) return undefined;
   return {
@@ -40,15 +41,17 @@ export function readMessage(message: unknown, inputTexts: InputTexts = new Map()
   };
 }
 
-/**
- * Puts a streamed reply together. The SDK's helper would complete an input that broke off to a smaller value, which may
- * fit the schema of the tool.
- */
+/** The pieces of blocks by their types. The whole summary of a compaction comes in one piece. */
+const GROWTHS: ReadonlyMap<string, Growth> = new Map<string, Growth>([
+  ["text_delta", { text: "text", shown: "text" }],
+  ["thinking_delta", { text: "thinking", shown: "reasoning" }],
+  ["signature_delta", { text: "signature" }],
+  ["input_json_delta", { input: "partial_json" }],
+  ["citations_delta", { list: "citations", from: "citation" }],
+  ["compaction_delta", { fields: ["content", "encrypted_content"] }],
+]);
+
 export class AnthropicStream extends ReplyStream<AnthropicReply> {
-  readonly #blocks = new Map<number, Record<string, unknown>>();
-  readonly #stopped = new Set<number>();
-  readonly #citations = new Map<unknown, unknown[]>();
-  readonly #inputTexts = new Map<number, string>();
   #usage: Record<string, unknown> = {};
   #stopReason: string | undefined;
   #stopDetails: unknown;
@@ -61,31 +64,23 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
       case "message_start": {
         const message = fieldOf(event, "message");
         this.#messageId = textOf(message, "id");
-        this.#container = containerOf(message) ?? this.#container;
-        this.#count(fieldOf(message, "usage"));
+        this.#takeState(message, message);
         break;
       }
-      case "content_block_start": {
-        const block = fieldOf(event, "content_block");
-        const place = indexOf(event);
-        if (this.#blocks.has(place)) throw new SyntaxError(`Two blocks of the reply have the place ${place}.`);
-        if (!isFields(block)) throw new SyntaxError("A block of the reply is no object.");
-        this.#blocks.set(place, { ...block });
-        this.#beginInput(place, block);
+      case "content_block_start":
+        this.#begin(placeIn(event, "index"), fieldOf(event, "content_block"));
         break;
-      }
       case "content_block_delta":
-        this.#extend(indexOf(event), fieldOf(event, "delta"));
+        this.grow(placeIn(event, "index"), fieldOf(event, "delta"), GROWTHS);
         break;
       case "content_block_stop":
-        this.#stop(indexOf(event));
+        this.end(placeIn(event, "index"));
         break;
       case "message_delta": {
         const delta = fieldOf(event, "delta");
         this.#stopReason = decisiveReason(this.#stopReason, textOf(delta, "stop_reason"));
         this.#stopDetails = fieldOf(delta, "stop_details") ?? this.#stopDetails;
-        this.#container = containerOf(delta) ?? this.#container;
-        this.#count(fieldOf(event, "usage"));
+        this.#takeState(delta, event);
         break;
       }
       case "message_stop":
@@ -100,106 +95,39 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
     return usageOf(this.#usage);
   }
 
-  /** The reply; undefined if it broke off. */
   get reply(): AnthropicReply | undefined {
-    const places = [...this.#blocks.keys()].toSorted((a, b) => a - b);
-    if (!this.#isOver || !places.every((place) => this.#stopped.has(place))) return undefined;
+    const { parts } = this;
+    if (!this.#isOver || !parts.every(({ isOver }) => isOver)) return undefined;
+    for (const { fields, input } of parts) if (input) fields.input = objectSentBack(input);
     const message = {
-      content: places.map((place) => this.#blocks.get(place)),
+      content: fieldsOf(parts),
       stop_reason: this.#stopReason,
       stop_details: this.#stopDetails,
       container: this.#container,
       usage: this.#usage,
       id: this.#messageId,
     };
-    return readMessage(message, new Map(places.map((place, index) => [index, this.#inputTexts.get(place)])));
+    return readMessage(
+      message,
+      parts.map(({ input }) => input || undefined),
+    );
   }
 
-  #beginInput(place: number, block: Fields): void {
-    const name = textOf(block, "name") ?? "";
-    if (block.type === "tool_use") this.display.beginCall(place, name);
-    else if (block.type === "server_tool_use" && name === CODE_EXECUTION_NAME)
+  #begin(place: number, given: unknown): void {
+    const { fields } = this.begin(place, given);
+    const name = textOf(fields, "name") ?? "";
+    if (fields.type === "tool_use") this.display.beginCall(place, name);
+    else if (fields.type === "server_tool_use" && name === CODE_EXECUTION_NAME)
       this.display.begin(place, RUN_PROGRAM, "source");
   }
 
-  #extend(place: number, delta: unknown): void {
-    const block = this.#blocks.get(place);
-    if (!block || this.#stopped.has(place))
-      throw new SyntaxError(`A part of the reply belongs to no block that is under way, at the place ${place}.`);
-    const append = (field: string, text = "") => {
-      block[field] = (textOf(block, field) ?? "") + text;
-    };
-    switch (textOf(delta, "type")) {
-      case "text_delta":
-        append("text", textOf(delta, "text"));
-        this.display.text(textOf(delta, "text") ?? "");
-        break;
-      case "input_json_delta":
-        this.#addInput(place, writtenText(delta, "partial_json"));
-        break;
-      case "thinking_delta":
-        append("thinking", textOf(delta, "thinking"));
-        this.display.reasoning(textOf(delta, "thinking") ?? "");
-        break;
-      case "signature_delta":
-        append("signature", textOf(delta, "signature"));
-        break;
-      case "compaction_delta":
-        // The whole summary comes in one piece.
-        block.content = fieldOf(delta, "content");
-        if (fieldOf(delta, "encrypted_content") !== undefined)
-          block.encrypted_content = fieldOf(delta, "encrypted_content");
-        break;
-      case "citations_delta":
-        this.#citationsOf(block).push(fieldOf(delta, "citation"));
-        break;
-      default:
-    }
-  }
-
-  #addInput(place: number, piece: string): void {
-    this.#inputTexts.set(place, (this.#inputTexts.get(place) ?? "") + piece);
-    this.display.argument(place, piece);
-  }
-
-  /** The list is copied once: copying it for each citation would take quadratic time. */
-  #citationsOf(block: Record<string, unknown>): unknown[] {
-    const known = this.#citations.get(block);
-    if (known) return known;
-    const citations = [...listOf(block, "citations")];
-    this.#citations.set(block, citations);
-    block.citations = citations;
-    return citations;
-  }
-
-  /** Parses the input of a complete block. */
-  #stop(place: number): void {
-    if (this.#stopped.has(place)) return;
-    if (!this.#blocks.has(place)) throw new SyntaxError(`A block of the reply ends that never began, at ${place}.`);
-    this.#stopped.add(place);
-    const block = this.#blocks.get(place);
-    const text = this.#inputTexts.get(place);
-    if (!block || text === undefined) return;
-    if (text === "") {
-      this.#inputTexts.delete(place);
-      return;
-    }
-    block.input = objectSentBack(text);
-  }
-
   /** The counters are cumulative: later counts replace earlier counts. */
-  #count(usage: unknown): void {
+  #takeState(holder: unknown, counted: unknown): void {
+    this.#container = containerOf(holder) ?? this.#container;
+    const usage = fieldOf(counted, "usage");
     if (!isFields(usage)) return;
     for (const [name, value] of Object.entries(usage)) if (value !== null) this.#usage[name] = value;
   }
-}
-
-/** The index of a block. Without it a part could be added to the input of another call. */
-function indexOf(event: unknown): number {
-  const index = fieldOf(event, "index");
-  if (!Number.isSafeInteger(index) || (index as number) < 0)
-    throw new SyntaxError("A part of the reply does not say which block it belongs to.");
-  return index as number;
 }
 
 function containerOf(message: unknown): AnthropicReply["container"] {

@@ -1,6 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage, TurnEnd } from "../model.ts";
-import { type ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
+import type { ProviderReply } from "../provider/provider-conversation.ts";
+import { ReplyStream } from "../provider/reply-stream.ts";
 import { decisiveReason, endSaidBy } from "../turn/stop-reason.ts";
 
 /** A whole reply, its parts as they go back in the next request. */

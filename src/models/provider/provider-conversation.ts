@@ -38,6 +38,7 @@ import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-
 import { type ProviderTraits, refuseNotStrict, type ResolvedOptions } from "./provider-options.ts";
 import { plainId, type ProviderRequests } from "./provider-requests.ts";
 import { ErrorReply, noReply } from "./reply-parts.ts";
+import type { ReplyStream } from "./reply-stream.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
@@ -65,23 +66,6 @@ export interface ProviderReply {
   readonly usage: ModelUsage;
   /** The provider's id of the reply. */
   readonly messageId: string | undefined;
-}
-
-/** Puts the events of a streamed reply together. `take` throws a `SyntaxError` for events that break the protocol. */
-export abstract class ReplyStream<Reply> {
-  protected readonly display: TurnDisplay;
-
-  constructor(display: TurnDisplay) {
-    this.display = display;
-  }
-
-  abstract take(event: unknown): void;
-  /** The whole reply; undefined if it broke off. */
-  abstract get reply(): Reply | undefined;
-  /** Usage so far, also of a reply that broke off; undefined if the provider does not report it. */
-  get usage(): ModelUsage | undefined {
-    return undefined;
-  }
 }
 
 /** What a whole reply means, before calls decide how the turn ends. */

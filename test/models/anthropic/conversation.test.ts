@@ -94,7 +94,7 @@ describe("direct calls", () => {
     expect(stream.reply).toBeUndefined();
     for (const event of [stop, ...end]) stream.take(event);
     expect(stream.reply?.content).toEqual([use("toolu_1", "f", { k: 1 })]);
-    expect(stream.reply?.inputTexts.get(0)).toBe('{"k":1}');
+    expect(stream.reply?.inputTexts[0]).toBe('{"k":1}');
   });
 
   test("a block that has not stopped is in no reply, whatever follows", () => {

@@ -1,9 +1,9 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ModelUsage, TurnEnd } from "../../model.ts";
-import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
+import type { ProviderReply } from "../../provider/provider-conversation.ts";
+import { type Growth, placeIn, type OpenPart, ReplyStream } from "../../provider/reply-stream.ts";
+import { inputOf, objectSentBack } from "../../turn/program-input.ts";
 import { endSaidBy } from "../../turn/stop-reason.ts";
-import { writtenText } from "../../turn/written-text.ts";
-import { StreamedStep } from "./streamed-step.ts";
 
 /** A whole interaction, its steps as they go back in the next request. */
 export interface InteractionReply extends ProviderReply {
@@ -77,10 +77,17 @@ function isWhole(status: string | undefined): boolean {
   return status !== undefined && endSaidBy(status) === "whole";
 }
 
+/** The pieces of steps by their types. Texts, and what is noted about them, belong to parts within a step. */
+const GROWTHS: ReadonlyMap<string, Growth> = new Map<string, Growth>([
+  ["arguments_delta", { input: "arguments" }],
+  ["thought_signature", { fields: ["signature"] }],
+]);
+
+/** Pieces that are a part of a step's content by themselves. */
+const MEDIA: ReadonlySet<string> = new Set(["image", "audio", "video", "document"]);
+
 /** Puts a streamed interaction together from its steps. */
 export class InteractionStream extends ReplyStream<InteractionReply> {
-  readonly #steps = new Map<number, StreamedStep>();
-  readonly #open = new Set<number>();
   #last: unknown;
   #usage: unknown;
 
@@ -88,11 +95,10 @@ export class InteractionStream extends ReplyStream<InteractionReply> {
     const type = textOf(event, "event_type");
     if (type === undefined) throw new SyntaxError("An event of the reply has no kind.");
     this.#usage = usageIn(event) ?? this.#usage;
-    if (type === "step.start") this.#start(placeOf(event), fieldOf(event, "step"));
-    else if (type === "step.delta") this.#add(placeOf(event), fieldOf(event, "delta"));
-    else if (type === "step.stop") {
-      if (!this.#open.delete(placeOf(event))) throw new SyntaxError("A step of the reply ends that is not open.");
-    } else if (type === "interaction.completed") this.#end(fieldOf(event, "interaction"));
+    if (type === "step.start") this.#start(placeIn(event, "index"), fieldOf(event, "step"));
+    else if (type === "step.delta") this.#add(placeIn(event, "index"), fieldOf(event, "delta"));
+    else if (type === "step.stop") this.end(placeIn(event, "index"));
+    else if (type === "interaction.completed") this.#end(fieldOf(event, "interaction"));
   }
 
   /** An interaction that was not completed stays so, whatever later events say. */
@@ -101,61 +107,70 @@ export class InteractionStream extends ReplyStream<InteractionReply> {
   }
 
   #start(place: number, begun: unknown): void {
-    if (!isFields(begun)) throw new SyntaxError("A step of the reply is no object.");
-    if (this.#steps.has(place)) throw new SyntaxError(`Two steps of the reply have the place ${place}.`);
-    const step = new StreamedStep(begun);
-    this.#steps.set(place, step);
-    this.#open.add(place);
-    if (step.kind === "function_call") this.display.beginCall(place, step.name);
-    for (const text of textsOf([begun], "model_output", "content")) this.display.text(text);
+    const { fields } = this.begin(place, begun);
+    if (fields.type === "function_call") this.display.beginCall(place, textOf(fields, "name") ?? "");
+    for (const text of textsOf([fields], "model_output", "content")) this.display.text(text);
   }
 
   #add(place: number, piece: unknown): void {
-    const step = this.#steps.get(place);
-    if (!step || !this.#open.has(place) || !isFields(piece))
-      throw new SyntaxError("A piece of the reply belongs to no open step.");
-    const text = textOf(piece, "text") ?? "";
-    switch (piece.type) {
-      case "arguments_delta": {
-        const input = writtenText(piece, "arguments");
-        step.addInput(input);
-        return this.display.argument(place, input);
-      }
-      case "text":
-        step.addText(text);
-        return step.kind === "model_output" ? this.display.text(text) : undefined;
-      case "thought_summary": {
-        const content = fieldOf(piece, "content");
-        step.addSummary(content);
-        return step.kind === "thought" ? this.display.reasoning(textOf(content, "text") ?? "") : undefined;
-      }
-      case "thought_signature":
-        return step.sign(piece.signature);
-      case "text_annotation_delta":
-        return step.addAnnotations(listOf(piece, "annotations"));
-      default:
-        return step.addOther(piece);
-    }
+    const part = this.grow(place, piece, GROWTHS);
+    if (!part || !isFields(piece)) return;
+    const { fields } = part;
+    const [type, text] = [textOf(piece, "type") ?? "", textOf(piece, "text") ?? ""];
+    if (type === "text") {
+      const last = this.#textIn(fields);
+      last.text = (textOf(last, "text") ?? "") + text;
+      if (fields.type === "model_output") this.display.text(text);
+    } else if (type === "text_annotation_delta") {
+      const annotations = this.listOf(this.#lastIn(fields) ?? this.#textIn(fields), "annotations");
+      for (const annotation of listOf(piece, "annotations")) annotations.push(annotation);
+    } else if (type === "thought_summary") {
+      const content = fieldOf(piece, "content");
+      this.listOf(fields, "summary").push(content);
+      if (fields.type === "thought") this.display.reasoning(textOf(content, "text") ?? "");
+    } else this.#addOther(part, type, piece);
+  }
+
+  /** Throws a `SyntaxError` if a call would not be what was begun. */
+  #addOther({ fields }: OpenPart, type: string, piece: Fields): void {
+    if (fields.type === "function_call") throw new SyntaxError("A piece of a call is of another kind.");
+    // Calls of the provider's own tools, and their results, come whole.
+    if (type === fields.type) {
+      for (const [name, value] of Object.entries(piece)) if (name !== "__proto__") fields[name] = value;
+    } else if (MEDIA.has(type)) this.listOf(fields, "content").push({ ...piece });
+  }
+
+  #lastIn(fields: Record<string, unknown>): Record<string, unknown> | undefined {
+    const last = this.listOf(fields, "content").at(-1);
+    return isFields(last) ? last : undefined;
+  }
+
+  /** Pieces of a text are one part, unless the part before them is no text. */
+  #textIn(fields: Record<string, unknown>): Record<string, unknown> {
+    const last = this.#lastIn(fields);
+    if (last?.type === "text") return last;
+    const part = { type: "text", text: "" };
+    this.listOf(fields, "content").push(part);
+    return part;
   }
 
   /** The reply; undefined if it broke off. Throws a `SyntaxError` for steps that are malformed. */
   get reply(): InteractionReply | undefined {
     if (this.#last === undefined) return undefined;
-    if (this.#open.size > 0 && isWhole(textOf(this.#last, "status"))) return undefined;
-    const read = this.#steps.size === 0 ? readInteraction(this.#last) : this.#readSteps();
+    const { parts } = this;
+    if (!parts.every(({ isOver }) => isOver) && isWhole(textOf(this.#last, "status"))) return undefined;
+    const steps = parts.map(stepOf);
+    const unread = steps.flatMap(({ text }, place) => (text === undefined ? [] : [[place, text] as const]));
+    const read =
+      parts.length === 0
+        ? readInteraction(this.#last)
+        : readInteraction(
+            this.#last,
+            steps.map(({ step }) => step),
+            Object.fromEntries(unread),
+          );
     if (!read) throw new SyntaxError("A step of the reply is malformed.");
     return { ...read, usage: this.usage ?? read.usage };
-  }
-
-  #readSteps(): InteractionReply | undefined {
-    const unread: Record<number, string> = {};
-    const inOrder = [...this.#steps].toSorted(([a], [b]) => a - b);
-    const steps = inOrder.map(([, streamed], index) => {
-      const { step, unread: text } = streamed.whole;
-      if (text !== undefined) unread[index] = text;
-      return step;
-    });
-    return readInteraction(this.#last, steps, unread);
   }
 
   override get usage(): ModelUsage | undefined {
@@ -169,9 +184,10 @@ function usageIn(event: unknown): Fields | undefined {
   return places.map((place) => fieldOf(place, "usage")).find(isFields);
 }
 
-function placeOf(event: unknown): number {
-  const index = fieldOf(event, "index");
-  if (typeof index !== "number" || !Number.isSafeInteger(index) || index < 0)
-    throw new SyntaxError("A step of the reply has no place.");
-  return index;
+/** A step as it goes back, and the text of its input if that is no JSON object. */
+function stepOf({ fields, input: text = "" }: OpenPart): { readonly step: Fields; readonly text?: string } {
+  if (fields.type !== "function_call" && text === "") return { step: fields };
+  const input = text === "" ? (fields.arguments ?? {}) : inputOf(text);
+  if (isFields(input)) return { step: { ...fields, arguments: input } };
+  return { step: { ...fields, arguments: objectSentBack(text || input) }, text: text || JSON.stringify(input) };
 }

@@ -1,7 +1,8 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { TurnEnd } from "../../model.ts";
-import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
+import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
+import { type OpenPart, ReplyStream } from "../../provider/reply-stream.ts";
 import { decisiveReason, endSaidBy } from "../../turn/stop-reason.ts";
 import { writtenText } from "../../turn/written-text.ts";
 
@@ -66,11 +67,11 @@ interface OpenCall {
   readonly index: number | undefined;
   id: string;
   name: string;
-  text: string;
   unshown: string;
   /** Whether it calls a custom tool, whose input is a text; undefined until a fragment says so. */
   isCustom: boolean | undefined;
-  readonly fields: Record<string, unknown>;
+  /** A vendor's own fields, and the input. */
+  readonly part: OpenPart;
 }
 
 /**
@@ -123,13 +124,14 @@ export class ChatStream extends ReplyStream<ChatReply> {
     if (isFields(part)) setKind(call, isFields(custom));
     // Some servers repeat the name in every fragment, and others send it in pieces before the input.
     if (name !== "" && name !== call.name) {
-      if (call.text !== "" && call.name !== "") throw new SyntaxError(NOT_APART);
+      if (call.part.input && call.name !== "") throw new SyntaxError(NOT_APART);
       call.name += name;
     }
-    call.text += text;
+    const { fields } = call.part;
+    call.part.input = (call.part.input ?? "") + text;
     this.#showPiece(call, text);
-    call.fields.type ??= textOf(fragment, "type");
-    for (const [field, value] of own) extend(call.fields, field, value);
+    fields.type ??= textOf(fragment, "type");
+    for (const [field, value] of own) extend(fields, field, value);
   }
 
   /** Shown once the name is whole: some servers send it late, or in pieces. */
@@ -171,7 +173,8 @@ export class ChatStream extends ReplyStream<ChatReply> {
 
   #begin(index: number | undefined, id: string): OpenCall {
     this.#checkIndexed(index);
-    const call: OpenCall = { index, id: "", name: "", text: "", unshown: "", isCustom: undefined, fields: {} };
+    const part = this.begin(this.#calls.length, {});
+    const call: OpenCall = { index, id: "", name: "", unshown: "", isCustom: undefined, part };
     this.#calls.push(call);
     appendTo(this.#byIndex, index, call);
     return this.#withId(call, id);
@@ -204,13 +207,13 @@ function fragmentsIn(calls: unknown): readonly unknown[] {
   return (calls ?? []) as readonly unknown[];
 }
 
-function written({ id, name, text, isCustom, fields }: OpenCall): Fields {
+function written({ id, name, isCustom, part: { fields, input = "" } }: OpenCall): Fields {
   return {
     ...(id === "" ? {} : { id }),
     ...fields,
     ...(isCustom
-      ? { type: "custom", custom: { name, input: text } }
-      : { type: fields.type ?? "function", function: { name, arguments: text } }),
+      ? { type: "custom", custom: { name, input } }
+      : { type: fields.type ?? "function", function: { name, arguments: input } }),
   };
 }
 

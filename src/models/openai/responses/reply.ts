@@ -1,6 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ToolCall, TurnEnd } from "../../model.ts";
-import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
+import type { ProviderReply } from "../../provider/provider-conversation.ts";
+import { fieldsOf, placeIn, ReplyStream } from "../../provider/reply-stream.ts";
 import { endSaidBy } from "../../turn/stop-reason.ts";
 import { isRead } from "./hosted-items.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
@@ -41,13 +42,8 @@ const LAST_EVENTS: ReadonlyMap<string, string> = new Map([
   ["response.failed", "failed"],
 ]);
 
-/**
- * Puts a streamed response together from the items that are done. An item may have less when it is added than in the
- * end, and the SDK's own accumulator throws at kinds that it does not know.
- */
+/** Puts a streamed response together from the items that are done: an item may have less when it is added. */
 export class ResponsesStream extends ReplyStream<ResponsesReply> {
-  readonly #added = new Set<number>();
-  readonly #done = new Map<number, unknown>();
   readonly #show: (place: number, item: unknown) => void;
   #last: unknown;
 
@@ -59,22 +55,23 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
 
   take(event: unknown): void {
     const type = textOf(event, "type") ?? "";
-    if (type === "response.output_item.added") {
-      this.#added.add(placeOf(event));
-      this.#show(placeOf(event), fieldOf(event, "item"));
-    } else if (type === "response.output_item.done") {
-      const place = placeOf(event);
-      if (this.#done.has(place)) throw new SyntaxError(`Two items of the reply have the place ${place}.`);
-      this.#done.set(place, fieldOf(event, "item"));
+    const delta = textOf(event, "delta") ?? "";
+    if (type === "response.output_item.added") this.#add(placeIn(event, PLACE), fieldOf(event, "item"));
+    else if (type === "response.output_item.done") {
+      this.complete(placeIn(event, PLACE), fieldOf(event, "item"));
       // A program comes in one piece, once it is done.
       const code = programOf(fieldOf(event, "item"));
-      if (code !== undefined) this.display.program(place, code);
-    } else if (type === "response.output_text.delta") this.display.text(textOf(event, "delta") ?? "");
-    else if (type === "response.reasoning_summary_text.delta") this.display.reasoning(textOf(event, "delta") ?? "");
+      if (code !== undefined) this.display.program(placeIn(event, PLACE), code);
+    } else if (type === "response.output_text.delta") this.display.text(delta);
+    else if (type === "response.reasoning_summary_text.delta") this.display.reasoning(delta);
     else if (type === "response.reasoning_summary_part.added") this.display.reasoning(gapBefore(event));
-    else if (INPUT_DELTAS.has(type))
-      this.display.argument(fieldOf(event, "output_index"), textOf(event, "delta") ?? "");
+    else if (INPUT_DELTAS.has(type)) this.display.argument(fieldOf(event, PLACE), delta);
     else if (LAST_EVENTS.has(type)) this.#end(fieldOf(event, "response"), LAST_EVENTS.get(type));
+  }
+
+  #add(place: number, item: unknown): void {
+    if (!this.has(place)) this.begin(place, item ?? {});
+    this.#show(place, item);
   }
 
   /** A response that was not completed stays so, whatever later events say. */
@@ -86,18 +83,20 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
       this.#last = { ...(isFields(response) && response), status: said ?? status };
   }
 
-  /** The reply; undefined if it broke off. */
   get reply(): ResponsesReply | undefined {
     if (this.#last === undefined) return undefined;
+    const { parts } = this;
     // Some servers send all items with the last event only.
-    if (this.#added.size === 0 && this.#done.size === 0) return readResponse(this.#last);
-    const isWhole = [...this.#added].every((place) => this.#done.has(place));
-    const places = [...this.#done.keys()].toSorted((a, b) => a - b);
-    const items = places.map((place) => this.#done.get(place));
+    if (parts.length === 0) return readResponse(this.#last);
+    const done = parts.filter(({ isOver }) => isOver);
     // In an incomplete response, the item that is not done is the item that was cut off.
-    return isWhole || fieldOf(this.#last, "status") !== "completed" ? readResponse(this.#last, items) : undefined;
+    const isCutOff = done.length < parts.length && fieldOf(this.#last, "status") === "completed";
+    return isCutOff ? undefined : readResponse(this.#last, fieldsOf(done));
   }
 }
+
+/** Where an event has the place of its item. */
+const PLACE = "output_index";
 
 const INPUT_DELTAS: ReadonlySet<string> = new Set([
   "response.function_call_arguments.delta",
@@ -114,14 +113,6 @@ function gapBefore(event: unknown): string {
 }
 
 const GAP = "\n\n";
-
-/** The index of an item: without it, the item that is done would be unknown. */
-function placeOf(event: unknown): number {
-  const place = fieldOf(event, "output_index");
-  if (!Number.isSafeInteger(place) || (place as number) < 0)
-    throw new SyntaxError("An item of the reply does not say which place it has.");
-  return place as number;
-}
 
 /** Statuses of a provider's own call that is not complete. */
 const UNFINISHED = new Set<unknown>(["incomplete", "in_progress"]);

@@ -1,0 +1,118 @@
+import { type Fields, fieldOf, isFields, listOf, textOf } from "../../values/fields.ts";
+import type { ModelUsage } from "../model.ts";
+import type { TurnDisplay } from "../turn/turn-display.ts";
+import { writtenText } from "../turn/written-text.ts";
+
+/** A part of a reply while its pieces arrive: a block, an item, a step or a call. */
+export interface OpenPart {
+  readonly fields: Record<string, unknown>;
+  /** The input of a call as far as the model has written it; undefined before its first piece. */
+  input: string | undefined;
+  isOver: boolean;
+}
+
+/** What a piece adds to its part: text to a field of the same name, a value to a list, fields as they are, or text to the input. */
+export type Growth =
+  | { readonly text: string; readonly shown?: "text" | "reasoning" }
+  | { readonly list: string; readonly from: string }
+  | { readonly fields: readonly string[] }
+  | { readonly input: string };
+
+/**
+ * Puts the events of a streamed reply together: a part begins at a place, grows by pieces, and ends. Whatever does not say to
+ * which part it belongs is a `SyntaxError`: a call must never be made with another call's input. The helpers of the SDKs
+ * would complete an input that broke off to a smaller value, and throw at kinds that they do not know.
+ */
+export abstract class ReplyStream<Reply> {
+  protected readonly display: TurnDisplay;
+  readonly #parts = new Map<number, OpenPart>();
+  readonly #grown = new WeakSet<unknown[]>();
+
+  constructor(display: TurnDisplay) {
+    this.display = display;
+  }
+
+  /** Throws a `SyntaxError` for an event that breaks the protocol. */
+  abstract take(event: unknown): void;
+  /** The whole reply; undefined if it broke off. */
+  abstract get reply(): Reply | undefined;
+
+  /** Usage so far, also of a reply that broke off; undefined if the provider does not report it. */
+  get usage(): ModelUsage | undefined {
+    return undefined;
+  }
+
+  /** The parts so far, in the order of their places. */
+  protected get parts(): readonly OpenPart[] {
+    return [...this.#parts].toSorted(([a], [b]) => a - b).map(([, part]) => part);
+  }
+
+  protected has(place: number): boolean {
+    return this.#parts.has(place);
+  }
+
+  protected begin(place: number, fields: unknown): OpenPart {
+    if (this.#parts.has(place)) throw new SyntaxError(`Two parts of the reply have the place ${place}.`);
+    if (!isFields(fields)) throw new SyntaxError(`The part of the reply at the place ${place} is no object.`);
+    const part = { fields: { ...fields }, input: undefined, isOver: false };
+    this.#parts.set(place, part);
+    return part;
+  }
+
+  /** Adds a piece of a kind that the table has. Returns the part for any other kind. */
+  protected grow(place: number, piece: unknown, growths: ReadonlyMap<string, Growth>): OpenPart | undefined {
+    const part = this.#parts.get(place);
+    if (!part || part.isOver)
+      throw new SyntaxError(`A piece of the reply belongs to no part that is under way, at the place ${place}.`);
+    const growth = growths.get(textOf(piece, "type") ?? "");
+    if (!growth) return part;
+    const { fields } = part;
+    if ("input" in growth) this.addInput(place, part, writtenText(piece, growth.input));
+    else if ("list" in growth) this.listOf(fields, growth.list).push(fieldOf(piece, growth.from));
+    else if ("text" in growth) {
+      const text = textOf(piece, growth.text) ?? "";
+      fields[growth.text] = (textOf(fields, growth.text) ?? "") + text;
+      if (growth.shown) this.display[growth.shown](text);
+    } else for (const name of growth.fields) fields[name] = fieldOf(piece, name) ?? fields[name];
+    return undefined;
+  }
+
+  /** `key` tells inputs apart that are shown. */
+  protected addInput(key: unknown, part: OpenPart, text: string): void {
+    part.input = (part.input ?? "") + text;
+    this.display.argument(key, text);
+  }
+
+  /** A list of a part, to which values are added. It is copied once: a copy for each value would take quadratic time. */
+  protected listOf(fields: Record<string, unknown>, name: string): unknown[] {
+    const before = fields[name];
+    if (Array.isArray(before) && this.#grown.has(before)) return before;
+    const list = [...listOf(fields, name)];
+    this.#grown.add(list);
+    fields[name] = list;
+    return list;
+  }
+
+  protected end(place: number): void {
+    const part = this.#parts.get(place);
+    if (!part) throw new SyntaxError(`A part of the reply ends that never began, at the place ${place}.`);
+    part.isOver = true;
+  }
+
+  /** A part that comes whole: what it had when it began does not count. */
+  protected complete(place: number, fields: unknown): void {
+    if (this.#parts.get(place)?.isOver) throw new SyntaxError(`Two parts of the reply have the place ${place}.`);
+    this.#parts.delete(place);
+    this.begin(place, fields).isOver = true;
+  }
+}
+
+/** The place of the part that an event belongs to. */
+export function placeIn(event: unknown, name: string): number {
+  const place = fieldOf(event, name);
+  if (!Number.isSafeInteger(place) || (place as number) < 0)
+    throw new SyntaxError("An event of the reply does not say to which part it belongs.");
+  return place as number;
+}
+
+export const fieldsOf = (parts: readonly OpenPart[]): readonly Fields[] => parts.map(({ fields }) => fields);
