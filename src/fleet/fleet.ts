@@ -17,12 +17,11 @@ import { listener, option, type OptionsOf, readOptions, required } from "../opti
 import { drivenHere } from "../programs/driven.ts";
 import { ProcessState, type SharedState } from "../places/shared-state.ts";
 import { DatabaseState } from "./database-state.ts";
-import { FigureReader, type FleetFigures } from "./figures/figures.ts";
+import { FigureReader, type FleetFigures } from "./figures.ts";
 import { FleetJournal } from "./fleet-journal.ts";
 import { PgBossQueue } from "./queue/pg-boss-queue.ts";
 import type { QueueDatabase } from "./queue/queue-database.ts";
 import { DriverRequests, type RequestStore } from "./requests.ts";
-import { DatabaseRoster, ProcessRoster, type Roster } from "./figures/roster.ts";
 import { Turns } from "./turns.ts";
 import type { WakeQueue } from "./queue/wake-queue.ts";
 import type { WorkerParts } from "./worker.ts";
@@ -44,7 +43,7 @@ export class Fleet implements AsyncDisposable {
   readonly journal: Journal;
   readonly queue: WakeQueue;
   /** What a worker of this process works with. */
-  readonly parts: Pick<WorkerParts, "journal" | "queue" | "turns" | "requests" | "roster"> & {
+  readonly parts: Pick<WorkerParts, "journal" | "queue" | "turns" | "requests"> & {
     /** Where its processes count together what tools' `concurrency` and `rate` bound. */
     readonly limits: SharedState;
   };
@@ -60,7 +59,6 @@ export class Fleet implements AsyncDisposable {
     this.#own = used instanceof PgBossQueue ? used : undefined;
     this.queue = used;
     this.journal = journal;
-    const roster = rosterOf(store, database);
     this.#limits = database && new DatabaseState(database);
     const limits = this.#limits ?? stateOf(store);
     this.parts = {
@@ -68,10 +66,9 @@ export class Fleet implements AsyncDisposable {
       queue: used,
       turns: new Turns(database),
       requests: requestsOf(store, database),
-      roster,
       limits,
     };
-    this.#figures = new FigureReader({ journal, queue: used, roster, database });
+    this.#figures = new FigureReader(journal, used);
   }
 
   /** Opens the queue. Rejects with `queue_unavailable`, and as the journal does. */
@@ -139,15 +136,6 @@ function requestsOf(store: Journal, database: RequestStore | undefined): DriverR
   const requests = heard.get(store) ?? new DriverRequests(undefined);
   heard.set(store, requests);
   return requests;
-}
-
-const rosters = new WeakMap<Journal, Roster>();
-
-function rosterOf(store: Journal, database: QueueDatabase | undefined): Roster {
-  if (database) return new DatabaseRoster(database);
-  const roster = rosters.get(store) ?? new ProcessRoster();
-  rosters.set(store, roster);
-  return roster;
 }
 
 const states = new WeakMap<Journal, SharedState>();

@@ -18,9 +18,7 @@ import { OpenWrites } from "./open-writes.ts";
 import { Reconciler } from "./reconcile.ts";
 import { TenantShares } from "./tenant-shares.ts";
 import type { DriverRequest, DriverRequests } from "./requests.ts";
-import type { Roster } from "./figures/roster.ts";
 import type { Turns } from "./turns.ts";
-import { FiguresOfWorker } from "./figures/worker-figures.ts";
 import type { Taking, Wake, WakeQueue } from "./queue/wake-queue.ts";
 
 /** How long an execution is left alone that could not be driven, in milliseconds; twice as long after each failure. */
@@ -35,7 +33,6 @@ export interface WorkerParts {
   readonly queue: WakeQueue;
   readonly turns: Turns;
   readonly requests: DriverRequests;
-  readonly roster: Roster;
   /** The reason with which an execution is ended on request. */
   readonly reasonOf: (request: DriverRequest) => Error;
   /** Executions that are driven at once. */
@@ -98,7 +95,6 @@ class FleetWorker implements Worker, DriverWatch {
   readonly #held = new Map<ExecutionId, Held>();
   readonly #underWay = new Set<Promise<void>>();
   readonly #misfits: Misfits;
-  readonly #figures: FiguresOfWorker;
   #reconciling: Timer | undefined;
   #round: Promise<void> | undefined;
   #taking: Promise<Taking | undefined> = Promise.resolve(undefined);
@@ -115,7 +111,6 @@ class FleetWorker implements Worker, DriverWatch {
     this.#reconciler = new Reconciler({ journal, queue, turns, staleMs, everyMs, onError });
     this.#writes = new OpenWrites(isWrite);
     this.#misfits = new Misfits(journal, parts.tools);
-    this.#figures = new FiguresOfWorker(parts.roster, () => ({ places: parts.concurrency, driven: this.driven }));
     this.#tenants = new TenantShares(() => journal.held(), parts.perTenant);
   }
 
@@ -149,7 +144,6 @@ class FleetWorker implements Worker, DriverWatch {
       await this.drain(0);
       throw error;
     }
-    await this.#figures.tell();
   }
 
   // ---- what the journal tells of the drivers of this process -------------------------------------------------------
@@ -167,10 +161,7 @@ class FleetWorker implements Worker, DriverWatch {
   }
 
   onWritten(execution: ExecutionId, records: readonly JournalRecord[]): void {
-    if (records.some(({ type }) => type === "claim")) {
-      this.#held.get(execution)?.done();
-      this.#figures.noteClaim(execution);
-    }
+    if (records.some(({ type }) => type === "claim")) this.#held.get(execution)?.done();
     this.#writes.onWritten(execution, records);
     if (this.#left !== undefined) this.#leaveIdle();
   }
@@ -196,7 +187,6 @@ class FleetWorker implements Worker, DriverWatch {
         // From here on this worker, too, may be handed the execution again.
         this.#held.delete(execution);
         this.#writes.forget(execution);
-        this.#figures.forget(execution);
         // In place of a wake for a later time, which it may have been put to rest with.
         return holds.isWoken ? queue.wake([{ execution, tenant }]) : undefined;
       })
@@ -254,7 +244,6 @@ class FleetWorker implements Worker, DriverWatch {
 
   /** One that may have killed its drivers is driven alone: if this host dies of it, that counts for a single execution. */
   async #takeUp(summary: ExecutionSummary, signal: AbortSignal): Promise<TakenUp> {
-    this.#figures.noteLook(summary);
     const taken = await this.#parts.takeUp(summary, false, signal);
     if (taken.type !== "suspect") return taken;
     const alone = this.#suspects.then(() => this.#parts.takeUp(summary, true, signal));
@@ -346,7 +335,6 @@ class FleetWorker implements Worker, DriverWatch {
       cancel(late);
     }
     await this.#round;
-    await this.#figures.end();
     this.#told.dispose();
     return this.#left;
   }

@@ -1,5 +1,5 @@
 import { now } from "../clock.ts";
-import type { FleetFigures } from "../fleet/figures/figures.ts";
+import type { FleetFigures } from "../fleet/figures.ts";
 import type { Gauge } from "../telemetry/metric-table.ts";
 
 /** Tenants that have series of their own: those with the most that waits. */
@@ -8,18 +8,16 @@ const OTHERS = { "otel.metric.overflow": true };
 
 /** The figures of a fleet as `/metrics` tells them. They are missing, but for `up`, if the database does not tell them. */
 export function fleetGauges(figures: FleetFigures | undefined): readonly Gauge[] {
-  const gauge = (name: string, description: string, unit: string, read: Gauge["read"], more = {}): Gauge => ({
+  const gauge = (name: string, description: string, unit: string, read: Gauge["read"]): Gauge => ({
     name: `portcullis.fleet.${name}`,
     description,
     unit,
     read,
-    ...more,
   });
   const up = gauge("up", "Whether the database of the fleet has told its figures.", "1", () => [[figures ? 1 : 0]]);
   if (!figures) return [up];
-  const { workers, places, driven, claims, takeovers, lacking, noticeMs } = figures;
+  const { driven, lacking } = figures;
   const queued = byTenant(figures);
-  const total = { isCounter: true } as const;
   return [
     up,
     gauge("queued", "Executions that a worker is to take up, by tenant.", "{execution}", () =>
@@ -28,21 +26,12 @@ export function fleetGauges(figures: FleetFigures | undefined): readonly Gauge[]
     gauge("oldest_wait", "Time that the first of them has waited for a worker, by tenant.", "s", () =>
       queued.map(({ since, of }) => [Math.max(0, now() - since) / 1000, of]),
     ),
-    gauge("workers", "Workers that have told of themselves.", "{worker}", () => [[workers]]),
-    gauge("places", "Executions that workers drive, and that they have room for.", "{execution}", () => [
-      [driven, { "portcullis.place.state": "busy" }],
-      [Math.max(0, places - driven), { "portcullis.place.state": "free" }],
-    ]),
-    gauge("claims", "Executions that workers have claimed.", "{execution}", () => [[claims]], total),
-    gauge("takeovers", "Claims of executions whose driver was lost.", "{execution}", () => [[takeovers]], total),
+    gauge("driven", "Executions that drivers hold.", "{execution}", () => [[driven]]),
     gauge("misfits", "Executions that wait for a worker with what they need.", "{execution}", () =>
       (["tools", "sandbox", "protocol", "model"] as const).map((what) => [
         lacking.get(what) ?? 0,
         { "portcullis.needs": what },
       ]),
-    ),
-    gauge("notice_lag", "Time of a notice of the database to this process.", "s", () =>
-      noticeMs === undefined ? [] : [[noticeMs / 1000]],
     ),
   ];
 }

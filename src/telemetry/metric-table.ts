@@ -18,8 +18,6 @@ interface Figure extends Metric {
 
 /** A metric that is read when it is asked for. */
 export interface Gauge extends Metric {
-  /** It never falls: what has happened so far. */
-  readonly isCounter?: true;
   readonly read: () => readonly (readonly [value: number, attributes?: Attributes])[];
 }
 

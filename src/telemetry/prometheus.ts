@@ -74,16 +74,16 @@ function histogramLines(figure: FigureName, series: ReadonlyMap<string, Series>)
 }
 
 function gaugeLines(gauge: Gauge): readonly string[] {
-  const name = `${prometheusName(gauge)}${gauge.isCounter ? "_total" : ""}`;
+  const name = prometheusName(gauge);
   return [
-    ...headOf(name, gauge, gauge.isCounter ? "counter" : "gauge"),
+    ...headOf(name, gauge, "gauge"),
     ...gauge.read().map(([value, attributes = {}]) => sample(name, attributes, value)),
   ];
 }
 
 const UNITS: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes" };
 
-/** The name of a metric, for a counter without its `_total`. */
+/** The name of a metric. */
 export function prometheusName({ name, unit }: Pick<Metric, "name" | "unit">): string {
   return `${name.replaceAll(".", "_")}${UNITS[unit] ?? ""}`;
 }

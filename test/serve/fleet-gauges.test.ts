@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { FleetFigures } from "../../src/fleet/figures/figures.ts";
+import type { FleetFigures } from "../../src/fleet/figures.ts";
 import { fleetGauges } from "../../src/serve/fleet-gauges.ts";
 import { PrometheusFigures } from "../../src/telemetry/prometheus.ts";
 import { manualClock } from "../support/clock.ts";
@@ -12,12 +12,7 @@ const figures: FleetFigures = {
     { tenant: 'b"olt', wakes: 7, since: NOW + 10 },
   ],
   lacking: new Map([["model", 3]]),
-  workers: 2,
-  places: 16,
   driven: 5,
-  claims: 120,
-  takeovers: 4,
-  noticeMs: 2,
 };
 const linesOf = (of: FleetFigures | undefined) => {
   manualClock(NOW);
@@ -31,25 +26,17 @@ test("what a fleet does is told as Prometheus reads it, by tenant where it waits
     'portcullis_fleet_queued{portcullis_tenant="acme"} 2',
     'portcullis_fleet_oldest_wait_seconds{portcullis_tenant="b\\"olt"} 0',
     'portcullis_fleet_oldest_wait_seconds{portcullis_tenant="acme"} 1.5',
-    "portcullis_fleet_workers 2",
-    'portcullis_fleet_places{portcullis_place_state="busy"} 5',
-    'portcullis_fleet_places{portcullis_place_state="free"} 11',
-    "portcullis_fleet_claims_total 120",
-    "portcullis_fleet_takeovers_total 4",
+    "portcullis_fleet_driven 5",
     'portcullis_fleet_misfits{portcullis_needs="tools"} 0',
     'portcullis_fleet_misfits{portcullis_needs="sandbox"} 0',
     'portcullis_fleet_misfits{portcullis_needs="protocol"} 0',
     'portcullis_fleet_misfits{portcullis_needs="model"} 3',
-    "portcullis_fleet_notice_lag_seconds 0.002",
     "",
   ]);
-  expect(linesOf(figures)).toContain("# TYPE portcullis_fleet_claims_total counter");
 });
 
-test("a database that does not answer leaves the figures out and says so, and a lost notice its lag", () => {
+test("a database that does not answer leaves the figures out and says so", () => {
   expect(linesOf(undefined).filter((line) => !line.startsWith("#"))).toEqual(["portcullis_fleet_up 0", ""]);
-  const without = linesOf({ ...figures, noticeMs: undefined });
-  expect(without.filter((line) => line.startsWith("portcullis_fleet_notice_lag"))).toEqual([]);
 });
 
 test("of very many tenants those with the most have series, and the others are counted as one", () => {
