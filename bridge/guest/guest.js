@@ -118,6 +118,8 @@
   const typedArrayName = uncurry(getOwnPropertyDescriptor(typedArray, toStringTag).get);
   const typedArrayLength = uncurry(getOwnPropertyDescriptor(typedArray, "length").get);
   const toTime = uncurry(Date.prototype.getTime);
+  const { prototype: numberPrototype } = Number;
+  const numberValue = uncurry(numberPrototype.valueOf);
 
   const nothing = () => {};
 
@@ -853,6 +855,8 @@
       if (size > limits.frameBytes) refuseSize();
       if (key === "__proto__") refuse("a field called __proto__", "give it another name.");
       if (type === "object" && value !== null) {
+        // JSON would make null of one that is no finite number.
+        if (getPrototypeOf(value) === numberPrototype) return apply(replace, this, [key, numberValue(value)]);
         // Each element takes two characters. V8 gives up on the longest arrays before it asks for their first.
         if (isArray(value) && value.length > limits.frameBytes / 2) refuseSize();
         const parent = top;
@@ -993,7 +997,13 @@
     }
     if (instanceOf(RealRegExp, value)) refuse("a RegExp", "use its source, which is a string.");
     const tag = value[toStringTag];
-    if (typeof tag !== "string") return value;
+    if (typeof tag !== "string") {
+      const prototype = getPrototypeOf(value);
+      // What a class keeps in private fields, or gives by getters, is in no JSON.
+      if (prototype !== objectPrototype && prototype !== null && keys(value).length === 0)
+        refuse(`an object of the class ${className(prototype)}`, DATA_ONLY);
+      return value;
+    }
     const tool = value[STREAM];
     if (tool !== undefined)
       refuse(`the stream of ${pathOf(tool)}(…)`, "read it with `for await`, and pass on what you need of it.", tool);
@@ -1009,6 +1019,11 @@
     return value;
   }
 
+  function className({ constructor }) {
+    const name = constructor?.name;
+    return typeof name === "string" && name !== "" ? shorten(name, 64) : "without a name";
+  }
+
   /** An array of what an iterator yields. */
   function readIterator(iterator, refuseSize) {
     const items = newList();
@@ -1021,12 +1036,12 @@
     }
   }
 
-  /** An object, or pairs where the keys are no strings or numbers. */
+  /** An object, or pairs where the keys are no strings or numbers, or where two would be one field, like 1 and "1". */
   function plainMap(map) {
     const object = create(null);
     let named = true;
     mapForEach(map, (item, key) => {
-      named &&= typeof key === "string" || typeof key === "number";
+      named &&= (typeof key === "string" || typeof key === "number") && !(key in object);
       if (named) object[key] = item;
     });
     if (named) return object;

@@ -101,3 +101,12 @@ test.each([
   await using runtime = await createRuntime({ tools: [tool("t", () => 1)], sandbox: createMemorySandbox() });
   expect((await runtime.execute(program)).output.text).toContain(text);
 });
+
+test.each([
+  ["return new Map([[1, 'a'], ['1', 'b']])", '[[1,"a"],["1","b"]]'],
+  ["return { n: new Number(NaN) }", "NaN at .n became null"],
+  ["class Sum { #of = 71; get of() { return this.#of; } } return [new Sum()]", "an object of the class Sum at [0]"],
+])("nothing of a value is lost in silence: %s", async (program, text) => {
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  expect((await runtime.execute(program)).output.text).toContain(text);
+});

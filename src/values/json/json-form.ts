@@ -49,7 +49,9 @@ function isError(value: object): boolean {
 export function jsonForm(value: object, room: IteratorRoom): unknown {
   if (types.isMap(value)) {
     const entries = [...value] as [unknown, unknown][];
-    return entries.every(([key]) => typeof key === "string" || typeof key === "number")
+    const isNamed = entries.every(([key]) => typeof key === "string" || typeof key === "number");
+    // Two keys may be one field, like 1 and "1".
+    return isNamed && new Set(entries.map(([key]) => String(key))).size === entries.length
       ? Object.fromEntries(entries as [PropertyKey, unknown][])
       : entries;
   }

@@ -59,8 +59,10 @@ test("values of another realm are read, or refused, like those of this one", asy
       type: "not_json",
       cause: { message: expect.stringContaining("at.0") as string },
     });
-  const read = foreign("[new Map([['a', 1]]), new Set([2]), new Uint8Array([3]), new Date(0)]");
-  const text = '[{"a":1},[2],[3],"1970-01-01T00:00:00.000Z"]';
+  const read = foreign(
+    "[new Map([['a', 1]]), new Map([[1, 2], ['1', 3]]), new Set([2]), new Uint8Array([3]), new Date(0)]",
+  );
+  const text = '[{"a":1},[[1,2],["1",3]],[2],[3],"1970-01-01T00:00:00.000Z"]';
   expect(await resultText(read, 100)).toMatchObject({ type: "text", text });
 });
 
