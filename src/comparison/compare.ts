@@ -2,7 +2,7 @@ import { type ProviderName, PROVIDERS } from "../models/provider/providers.ts";
 import { abortSignal, listener, option, type OptionsOf, readOptions } from "../option-rules/options.ts";
 import { EXECUTE_RULES } from "../programs/execute-options.ts";
 import type { Runtime } from "../runtime.ts";
-import { runTask, type TaskRun } from "./conversations.ts";
+import { runTask } from "./conversations.ts";
 import { BASELINE, type Comparison, HEADLINE, measureOf, type ModeMeasure, type ProviderMeasure } from "./measures.ts";
 import { notesOf } from "./notes.ts";
 import { WINDOW_TOKENS } from "./numbers.ts";
@@ -56,7 +56,7 @@ export async function compare(
       const answer = conversation.fault === undefined ? "right" : "wrong";
       modes.push({ mode, spent, cost: costOf(spent), answer, fits: spent.peak <= windowTokens });
     }
-    measures.push({ provider, exact: EXACT.has(provider), modes, ...ratioOf(modes, run) });
+    measures.push({ provider, exact: EXACT.has(provider), modes, ...ratioOf(modes) });
     onProgress(provider);
   }
   const { conversations, programmatic } = run;
@@ -71,11 +71,10 @@ export async function compare(
 }
 
 /** The ratio of the two headline modes if both did the task, else the reason why there is none. */
-function ratioOf(modes: readonly ModeMeasure[], { barred, overflows }: TaskRun) {
+function ratioOf(modes: readonly ModeMeasure[]) {
   const baseline = measureOf(modes, BASELINE);
   const headline = measureOf(modes, HEADLINE)!;
-  if (!baseline)
-    return { noRatio: overflows ? `${BASELINE} does not fit` : `only programs may call ${barred.join(", ")}` };
+  if (!baseline) return { noRatio: `${BASELINE} does not fit` };
   // A fault of the program is reported first, even if the direct calls do not fit either.
   for (const { mode, fits, answer } of [headline, baseline]) {
     if (!fits) return { noRatio: `${mode} does not fit` };

@@ -63,20 +63,21 @@ export async function runTask(context: ComparisonContext, task: ComparisonTask) 
   const probe = { programs: [probingProgram(context, calls)] };
   const probed = await have("programmatic+probe", [probe, program], programFault);
   const called = new Set(calls.map(({ tool }) => tool));
-  const barred = runtime.tools.all.filter((tool) => called.has(tool.name) && !isVisible(tool, ["direct"]));
+  const programOnly = runtime.tools.all.filter((tool) => called.has(tool.name) && !isVisible(tool, ["direct"]));
+  const overflows = programOnly.some(({ stream }) => stream) && programmatic.resultBytes > windowTokens * TOKEN_LENGTH;
   // The same calls lead to the same answer.
   const directFault: FaultOf = ({ failedCalls }) =>
     failedCalls > programmatic.failedCalls ? "calls fail that do not fail in the program" : programmatic.fault;
-  if (barred.length === 0) await have("direct-parallel", turnsOf(programmatic.layers), directFault);
+  if (!overflows) await have("direct-parallel", turnsOf(programmatic.layers), directFault);
   if (task.best) await have("direct-best-tool", turnsOf(task.best.calls), lastResultFault);
   return {
     conversations,
     programmatic,
     probed,
     /** Tools that only programs may call. */
-    barred: barred.map(({ name }) => name),
+    programOnly: programOnly.map(({ name }) => name),
     /** Whether such tools gave streams that are too long for any context, however the tokens fall. */
-    overflows: barred.some(({ stream }) => stream) && programmatic.resultBytes > windowTokens * TOKEN_LENGTH,
+    overflows,
   };
 }
 
@@ -114,7 +115,7 @@ async function converse(
 ): Promise<Conversation> {
   const isDirect = mode.startsWith("direct");
   const all = [...runtime.tools.all, ...((mode === "direct-best-tool" && best?.tools) || [])].map(withoutSideEffects);
-  const tools = isDirect ? all : all.map(leftToPrograms);
+  const tools = all.map(isDirect ? openToModels : leftToPrograms);
   const journal = createMemoryJournal({ keepLength: Number.POSITIVE_INFINITY });
   await using own = runtime.derive({ tools, journal });
   const model = scriptedModel(script);
@@ -153,6 +154,11 @@ const DIRECT_LIMITS = {
   calls: LIMIT_RULES.calls.max,
   wallMs: LIMIT_RULES.wallMs.max,
 };
+
+/** What only programs may call is measured as if models might: the scripted model makes the program's calls and no others. */
+function openToModels(tool: Tool): Tool {
+  return { ...tool, allowedCallers: [...new Set([...tool.allowedCallers, "direct" as const])] };
+}
 
 /** Leaves a tool for both callers to programs only, because this conversation measures programs. */
 function leftToPrograms(tool: Tool): Tool {

@@ -5,7 +5,7 @@ import { EXACT } from "./requests.ts";
 
 /** Warnings that belong to the figures of a comparison. `wanted` are the providers of the options, all by default. */
 export function notesOf(
-  { conversations, programmatic, probed, barred, overflows }: TaskRun,
+  { conversations, programmatic, probed, programOnly, overflows }: TaskRun,
   measured: readonly ProviderName[],
   { providers: wanted, windowTokens }: { readonly providers?: unknown; readonly windowTokens: number },
 ): string[] {
@@ -18,11 +18,11 @@ export function notesOf(
     ),
     probed.outcomes[0]?.type !== "completed" &&
       "The probing program, which reads samples, did not complete. One that completes would cost more.",
-    barred.length > 0 &&
+    programOnly.length > 0 &&
       !overflows &&
-      `Direct calls were not measured, because only programs may call ${barred.join(", ")}.`,
+      `Only programs may call ${programOnly.join(", ")}: direct calls are counted as if models might, too.`,
     overflows &&
-      `Direct calls were not made: ${barred.join(", ")} gave ${count(resultBytes)} bytes, as streams. A window of ${count(windowTokens)} tokens does not hold them, because no token has more than ${TOKEN_LENGTH} characters.`,
+      `Direct calls were not made: ${programOnly.join(", ")} gave ${count(resultBytes)} bytes, as streams. A window of ${count(windowTokens)} tokens does not hold them, because no token has more than ${TOKEN_LENGTH} characters.`,
     programmatic.fault !== probed.fault &&
       "The same program gave different answers: a tool, or the program, is not deterministic. Use fixed data, then compare.",
     layers.length > 2 &&

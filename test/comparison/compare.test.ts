@@ -250,7 +250,7 @@ describe("what may be claimed", () => {
     expect(modeOf(comparison, "direct-parallel").spent.turns).toBe(2);
   });
 
-  test("tools that only programs may call are not measured by direct calls", async () => {
+  test("tools that only programs may call are counted in direct calls as if models might call them, and that is said", async () => {
     const own = defineTool({
       ...base("shop.price"),
       input: z.object({ thing: z.string() }),
@@ -258,9 +258,9 @@ describe("what may be claimed", () => {
       handler: ({ thing }) => ({ euros: thing.length }),
     });
     const comparison = await compare(TASK, {}, [own]);
-    expect(comparison.providers[0]).toMatchObject({ noRatio: "only programs may call shop.price" });
-    expect(comparison.notes.join()).toContain("only programs may call shop.price");
-    expect(modeOf(comparison, "programmatic").answer).toBe("right");
+    expect(comparison.providers[0]).toMatchObject({ ratio: expect.any(Number) as number });
+    expect(comparison.notes.join()).toContain("Only programs may call shop.price");
+    expect(modeOf(comparison, "direct-parallel").answer).toBe("right");
   });
 
   test("a stream that no context holds has no ratio, and says why", async () => {
@@ -280,7 +280,7 @@ describe("what may be claimed", () => {
     expect(notes.join()).toContain("shop.rows gave 20");
     expect(notes.join()).toContain("A window of 1,000 tokens does not hold them");
     const roomy = await compare(task, {}, [rows]);
-    expect(roomy.providers[0]).toMatchObject({ noRatio: "only programs may call shop.rows" });
+    expect(modeOf(roomy, "direct-parallel").answer).toBe("right");
   });
 });
 
