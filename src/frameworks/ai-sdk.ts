@@ -32,7 +32,9 @@ export interface AiSdkCallOptions {
 
 export function aiSdkTool<Input>(tool: LoopTool): AiSdkTool<Input> {
   return {
-    description: tool.description,
+    get description() {
+      return tool.description;
+    },
     inputSchema: jsonSchema<Input>(tool.schema),
     execute: (input, { abortSignal } = {}) => running(tool, input, abortSignal),
   };
@@ -77,7 +79,9 @@ export function aiSdkPausingTools(program: LoopTool, pausing: PausingTools, tool
       return question === undefined ? "not-applicable" : { type: "user-approval", reason: question };
     };
     return {
-      description: about.description,
+      get description() {
+        return about.description;
+      },
       inputSchema: jsonSchema<Input>(about.schema),
       approval,
       needsApproval: async (input, options) => (await approval(input, options)) !== "not-applicable",

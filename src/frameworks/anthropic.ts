@@ -17,7 +17,9 @@ interface AnthropicRunContext {
 export function anthropicRunnable(tool: LoopTool): AnthropicRunnable {
   return {
     name: tool.name,
-    description: tool.description,
+    get description() {
+      return tool.description;
+    },
     input_schema: writableSchema(tool),
     parse: (input) => input,
     run: (input, context) => tool.run(input, { signal: context?.signal }),

@@ -152,7 +152,7 @@ export function toolsFor<Loop extends LoopName>(loop: Loop, options: object, hos
   checkValue(`${SUBJECT}(loop)`, loop, oneOf(LOOP_NAMES));
   const own = readOptions(SUBJECT, options, AS_TOOL_RULES);
   refuseOthers(loop, own);
-  const { search } = host.programs;
+  const { search } = host.programs();
   return LOOPS[loop]({
     own,
     program: new ProgramTool(host, own),

@@ -19,8 +19,8 @@ import { type LeftHost, LeftPrograms, leftText } from "./left-programs.ts";
 export interface ProgramHost extends LeftHost {
   readonly tools: ToolSet;
   readonly tenant: string;
-  /** What models are told of programs and of the search among tools. */
-  readonly programs: ProgramDeclarations;
+  /** What models are told of programs and of the search among tools now: it grows by what results were like. */
+  readonly programs: () => ProgramDeclarations;
   /** Whether the runtime has an `approve` of its own. */
   readonly approves: boolean;
   readonly execute: (program: string, options: ExecuteOptions) => Promise<Report>;
@@ -86,7 +86,6 @@ export class ProgramTool implements LoopTool {
   readonly name = RUN_PROGRAM;
   readonly schema = PROGRAM_SCHEMA;
   readonly isStrict = true;
-  readonly description: string;
   /** The tools of the runtime; each runtime has a set of its own. */
   readonly tools: ToolSet;
   /** Whether each tool that programs may call only reads. */
@@ -105,10 +104,13 @@ export class ProgramTool implements LoopTool {
     this.#own = own;
     this.#left = new LeftPrograms(host);
     this.hostApproves = own.approve !== undefined || host.approves;
-    this.description = `${host.programs.runProgram.description}\n\n${RESULTS}`;
     const tools = host.tools.visibleTo(["programmatic"]);
     this.onlyReads = tools.every(({ effect }) => effect === "read");
     this.#hasClientTools = tools.some(({ handler }) => handler === "client");
+  }
+
+  get description(): string {
+    return `${this.#host.programs().runProgram.description}\n\n${RESULTS}`;
   }
 
   /**

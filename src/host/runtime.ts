@@ -465,7 +465,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const host: ProgramHost = {
       tools: gate.tools,
       tenant,
-      programs: declarePrograms(gate.search, "javascript", { tenant, limits, shares: false, shown: this.shown }),
+      programs: () => declarePrograms(gate.search, "javascript", { tenant, limits, shares: false, shown: this.shown }),
       approves: this.#parts.approve !== undefined,
       execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
       resume: (id, own) => this.resume(id, own as ResumeOptions<Context>),

@@ -42,9 +42,12 @@ test("a tool without output is shown with what its results were like, to its ten
   const path = join(memoryFolder("observed-"), "journal.db");
   using journal = createSqliteJournal({ path });
   await using runtime = await run({ tools: [tickets], journal });
+  const { run_program: inLoop } = runtime.asTool("ai-sdk");
+  const { run_program: inRunner } = runtime.asTool("anthropic");
   expect(runtime.declarations()).toContain("Promise<unknown>");
   await runtime.execute("await tools.desk.list({}); return 1");
-  expect(runtime.declarations()).toContain(`Promise<${TYPE}> // observed in 1 result; Gives`);
+  for (const shown of [runtime.declarations(), inLoop.description, inRunner.description])
+    expect(shown).toContain(`Promise<${TYPE}> // observed in 1 result; Gives`);
   await runtime.execute("for (let at = 0; at < 4; at += 1) await tools.desk.list({}); return 1");
   const declared = runtime.declarations();
   expect(declared).toContain(`Promise<${TYPE}> // observed in 5 or more results`);
