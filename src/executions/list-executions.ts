@@ -19,7 +19,7 @@ import { type PastConversation, readPastConversation } from "../agent/from-journ
 import { textOf } from "../values/fields.ts";
 import { plainFault, readerFor, untrusted } from "../untrusted/untrusted-text.ts";
 import { Lane } from "../values/slice-scheduler.ts";
-import { type Standing, standingOf } from "../programs/from-journal/standing.ts";
+import { ListedRoom, type Standing, standingOf } from "../programs/from-journal/standing.ts";
 import type { ListedExecution } from "./listed-execution.ts";
 
 /** Lists executions, the latest first. Reads the records of open executions, and the last record of others. */
@@ -180,12 +180,15 @@ function isOutside({ decided }: UnansweredCall): boolean {
   return decided?.decision === "held" || decided?.decision === "client";
 }
 
-/** Whether the inputs of waiting calls are JSON. A journal from elsewhere may have other texts. */
+/** Whether the inputs of waiting calls that a report lists are JSON. A journal from elsewhere may have other texts. */
 async function haveInputs(calls: readonly UnansweredCall[], tenant: string): Promise<boolean> {
   const reader = readerFor(tenant);
-  for (const { inputText, converted } of calls)
-    for (const text of [inputText, converted])
+  const room = new ListedRoom();
+  for (const call of calls) {
+    if (!room.take(call)) break;
+    for (const text of [call.inputText, call.converted])
       if (text !== undefined && (await plainFault(untrusted(text), reader)) !== undefined) return false;
+  }
   return true;
 }
 

@@ -1,3 +1,4 @@
+import { counted } from "../output/count-text.ts";
 import { randomUUID } from "node:crypto";
 import { pause } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
@@ -85,10 +86,11 @@ export class LeftPrograms {
 }
 
 /** For the model: its program waits, and how it gets the result. */
-export function leftText(id: ExecutionId, { approvals, calls }: SchemaType<typeof WAITING>): string {
+export function leftText(id: ExecutionId, { approvals, calls, more = 0 }: SchemaType<typeof WAITING>): string {
   const parts = [
     approvals.length > 0 && `a person to approve ${callsText(approvals)}`,
     calls.length > 0 && `the result of ${callsText(calls)}`,
+    more > 0 && counted(more, "further call"),
   ].filter((part) => part !== false);
   return `The program waits for ${parts.join(" and for ")}. Nothing is lost, and it goes on by itself once that is there: do not run it again. For its result, call ${RUN_PROGRAM} later with ${JSON.stringify({ code: id })}.`;
 }

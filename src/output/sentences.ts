@@ -1,3 +1,4 @@
+import { counted } from "./count-text.ts";
 import type { Fault, Outcome, StoppedBy, Waiting } from "../programs/outcome.ts";
 import { byteText } from "./byte-text.ts";
 import { insetLines } from "./foreign-text.ts";
@@ -84,13 +85,14 @@ export function endingText(
 }
 
 /** What a program or a conversation waits for, in a sentence. */
-export function waitingText(what: "program" | "conversation", { approvals, calls }: Waiting): string {
+export function waitingText(what: "program" | "conversation", { approvals, calls, more = 0 }: Waiting): string {
   const held = approvals.filter(({ why }) => why === "approval");
   const unknown = approvals.filter(({ why }) => why === "outcome_unknown");
   const parts = [
     held.length > 0 && `the approval of ${namesOf(held)}`,
     unknown.length > 0 && `a decision about ${namesOf(unknown)}, which may have taken effect already`,
     calls.length > 0 && `the result of ${namesOf(calls)}`,
+    more > 0 && counted(more, "further call"),
   ].filter((part) => part !== false);
   return `The ${what} waits for ${parts.join(" and for ")}. Nothing of it runs meanwhile. It goes on as soon as that is there.`;
 }

@@ -74,6 +74,8 @@ export const WAITING = objectSchema({
   type: z.literal("waiting"),
   approvals: z.array(APPROVAL),
   calls: z.array(WAITING_CALL),
+  /** Number of further calls that wait, which are listed once those before them are decided: their inputs are large, or many. */
+  more: count.exactOptional(),
 });
 
 /** What is listed of it in an event over HTTP. A journal from elsewhere may lack digests. */
@@ -87,8 +89,6 @@ export const BARE_WAITING = objectSchema({
   ...WAITING.shape,
   approvals: z.array(objectSchema({ ...WAITING_HEAD.shape, ...APPROVAL.pick({ why: true, hold: true }).shape })),
   calls: z.array(WAITING_HEAD),
-  /** Number of the calls that are not listed, because there are many. */
-  more: count.exactOptional(),
 });
 
 /** All that an execution waits for. */

@@ -129,7 +129,7 @@ async function redactWaiting(waiting: Waiting, { json }: Redaction): Promise<Wai
     ...(call.rawInput !== undefined && { rawInput: await redacted(call.rawInput) }),
   });
   return {
-    type: "waiting",
+    ...waiting,
     approvals: await Array.fromAsync(waiting.approvals, input),
     calls: await Array.fromAsync(waiting.calls, input),
   };

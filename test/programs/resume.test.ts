@@ -330,3 +330,33 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     expect(decisions).toMatchObject([{ by: "ann", allow: true }]);
   });
 });
+
+test("what waits is listed as far as its inputs have room together; the rest is counted, and listed once that is decided", async () => {
+  const { tools, done } = bank();
+  await using runtime = await open(journals.sqlite!(), [
+    ...tools,
+    defineTool({
+      name: "send",
+      description: "d",
+      input: z.object({ n: z.number(), text: z.string() }),
+      allowedCallers: ["programmatic"],
+      approval: "always",
+      effect: "idempotent",
+      handler: ({ n }) => n,
+    }),
+  ]);
+  const program = `const text = "x".repeat(30_000);
+return (await Promise.all(Array.from({ length: 30 }, (_, n) => tools.send({ n, text })))).length;`;
+  let report = await runtime.execute(program, { execution: "many" });
+  const listed: number[] = [];
+  for (let rounds = 0; report.outcome.type === "waiting" && rounds < 30; rounds += 1) {
+    const { approvals, more = 0 } = report.outcome;
+    expect(listed.length + approvals.length + more).toBe(30);
+    listed.push(...approvals.map(({ input }) => (input as { readonly n: number }).n));
+    const decisions = Object.fromEntries(approvals.map(({ callId }) => [callId, { allow: true }]));
+    report = await runtime.resume("many", { decisions });
+  }
+  expect(report.outcome).toMatchObject({ type: "completed", value: 30 });
+  expect(listed).toEqual(Array.from({ length: 30 }, (_, n) => n));
+  expect(done).toEqual([]);
+});

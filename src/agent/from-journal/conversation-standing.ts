@@ -3,7 +3,7 @@ import type { ToolDigest } from "../../journal/record.ts";
 import { isExpired, isWaiting } from "../../programs/from-journal/call-history.ts";
 import { shownWaiting } from "../../programs/redact-execution.ts";
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
-import { standingOf, waitingCalls, waitingFor } from "../../programs/from-journal/standing.ts";
+import { ListedRoom, standingOf, waitingCalls, waitingFor } from "../../programs/from-journal/standing.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { jsonOrText } from "../../values/json/json-text.ts";
 import type { AgentEnding } from "../ending.ts";
@@ -40,11 +40,14 @@ export function standingOfConversation(past: PastConversation): ConversationStan
     rests,
     calls: waits.flatMap(({ calls }) => calls),
     get waiting() {
-      const all = waits.map(waitingOf);
+      const room = new ListedRoom();
+      const all = waits.map((one) => waitingOf(one, room));
+      const more = all.reduce((sum, one) => sum + (one.more ?? 0), 0);
       return {
         type: "waiting" as const,
         approvals: all.flatMap(({ approvals }) => approvals),
         calls: all.flatMap(({ calls }) => calls),
+        ...(more === 0 ? {} : { more }),
       };
     },
     ...(past.isRedacted && { held: "redaction" as const }),
@@ -103,11 +106,11 @@ export function waitingCallsOf({ header, tools, open, outcome, rest }: PastConve
   });
 }
 
-function waitingOf({ calls, execution, above, hostSince }: Waits): Pick<Waiting, "approvals" | "calls"> {
+function waitingOf({ calls, execution, above, hostSince }: Waits, room: ListedRoom): Omit<Waiting, "type"> {
   if (hostSince !== undefined) return { approvals: [], calls: calls.map((call) => calledFor(call, hostSince)) };
-  const waiting = waitingFor(calls, execution);
+  const waiting = waitingFor(calls, execution, room);
   const under = <Call extends { readonly callId: string }>(call: Call) => ({ ...call, callId: above + call.callId });
-  return { approvals: waiting.approvals.map(under), calls: waiting.calls.map(under) };
+  return { ...waiting, approvals: waiting.approvals.map(under), calls: waiting.calls.map(under) };
 }
 
 function calledFor({ id, tool, inputText }: UnansweredCall, since: number): Waiting["calls"][number] {

@@ -240,7 +240,8 @@ export class Driver {
 
   /** A program that cannot be replayed waits in its sandbox. Tells so once for the same calls. */
   #keepWaiting(waiting: Waiting, cause: Unreplayable): void {
-    const calls = [...waiting.approvals, ...waiting.calls].map(({ callId }) => callId).join(" ");
+    const listed = [...waiting.approvals, ...waiting.calls].map(({ callId }) => callId);
+    const calls = `${listed.join(" ")} ${waiting.more ?? 0}`;
     if (calls === this.#keptFor) return;
     if (this.#keptFor === undefined) this.#words.notes.push(keptNote(cause));
     this.#keptFor = calls;

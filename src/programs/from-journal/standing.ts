@@ -2,7 +2,7 @@ import { now } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { holdOf, isExpired, isWaiting } from "./call-history.ts";
 import { type ExecutionState, shownText, type UnansweredCall, waitsOnly } from "./execution-state.ts";
-import type { Unreplayable, Waiting } from "../outcome.ts";
+import type { Unreplayable, Waiting, WaitingApproval, WaitingCall } from "../outcome.ts";
 
 /**
  * How an execution stands, in the one word that lists, reports, views, events, the command line, recoveries and drivers
@@ -55,35 +55,46 @@ function heldBy({ header, unreplayable }: ExecutionState): Held | undefined {
   return unreplayable ?? (header?.kind === "call" ? "host" : undefined);
 }
 
+/** Characters of inputs that are listed together of what waits, and what a call counts for beside its input. */
+const LISTED_LENGTH = 256 * 1024;
+const CALL_LENGTH = 64;
+
+/** Room for the calls that are listed together. Their inputs are parsed at once, and held by whoever has asked for the list. */
+export class ListedRoom {
+  #left = LISTED_LENGTH;
+
+  /** Whether a call is listed. The first is, however long: the gate has bounded its input. After one that is not, none is. */
+  take({ inputText, converted }: UnansweredCall): boolean {
+    const length = CALL_LENGTH + inputText.length + (converted?.length ?? 0);
+    const fits = this.#left === LISTED_LENGTH || length <= this.#left;
+    this.#left = fits ? this.#left - length : 0;
+    return fits;
+  }
+}
+
 /** Sorts waiting calls into approvals and calls of clients. Throws `journal_invalid` for an input that is not JSON. */
-export function waitingFor(open: readonly UnansweredCall[], execution = ""): Waiting {
-  const inputsOf = (call: UnansweredCall) => ({
-    input: parse(shownText(call), execution, call.id),
-    ...(call.converted !== undefined && { rawInput: parse(call.inputText, execution, call.id) }),
-  });
-  return {
-    type: "waiting",
-    approvals: open.flatMap((call) => {
-      const { id, tool, decided } = call;
-      return decided?.decision === "held"
-        ? [
-            {
-              callId: String(id),
-              tool,
-              ...inputsOf(call),
-              inputDigest: decided.inputDigest ?? "",
-              since: decided.at,
-              why: decided.code === "outcome_unknown" ? ("outcome_unknown" as const) : ("approval" as const),
-              hold: holdOf(call),
-            },
-          ]
-        : [];
-    }),
-    calls: open.flatMap((call) => {
-      const { id, tool, decided } = call;
-      return decided?.decision === "client" ? [{ callId: String(id), tool, ...inputsOf(call), since: decided.at }] : [];
-    }),
-  };
+export function waitingFor(open: readonly UnansweredCall[], execution = "", room = new ListedRoom()): Waiting {
+  const waiting = open.filter(({ decided }) => decided?.decision === "held" || decided?.decision === "client");
+  const approvals: WaitingApproval[] = [];
+  const calls: WaitingCall[] = [];
+  for (const call of waiting) {
+    const { id, tool, decided, converted } = call;
+    if (!decided || !room.take(call)) break;
+    const about = {
+      callId: String(id),
+      tool,
+      input: parse(shownText(call), execution, id),
+      ...(converted !== undefined && { rawInput: parse(call.inputText, execution, id) }),
+      since: decided.at,
+    };
+    if (decided.decision === "client") calls.push(about);
+    else {
+      const why = decided.code === "outcome_unknown" ? "outcome_unknown" : "approval";
+      approvals.push({ ...about, inputDigest: decided.inputDigest ?? "", why, hold: holdOf(call) });
+    }
+  }
+  const more = waiting.length - approvals.length - calls.length;
+  return { type: "waiting", approvals, calls, ...(more === 0 ? {} : { more }) };
 }
 
 /** The gate has checked that the input is JSON before it held the call, but a journal may come from elsewhere. */

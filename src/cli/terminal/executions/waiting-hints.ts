@@ -1,3 +1,4 @@
+import { counted } from "../../../output/count-text.ts";
 import type { Header } from "../../../journal/record.ts";
 import { POSTGRES_URL, withoutPassword } from "../../../journal/postgres/connection/address.ts";
 import type { WaitingView } from "../../../views/view.ts";
@@ -39,7 +40,7 @@ export function sameOr(options: SameOptions, header: Header | undefined): SameOp
 /** The commands that bring an execution or a conversation further, for each call that it waits for. None after an ending. */
 export function waitingHints(execution: string, ended: Outcome | AgentEnding, options: SameOptions): readonly string[] {
   if (ended.type !== "waiting") return [];
-  const { approvals, calls } = ended;
+  const { approvals, calls, more = 0 } = ended;
   const waiting = [...approvals, ...calls.map(({ callId }) => ({ callId, why: "result" as const, hold: 1 }))];
   return [
     ...waiting.flatMap(({ callId: id, why, hold }) =>
@@ -47,6 +48,7 @@ export function waitingHints(execution: string, ended: Outcome | AgentEnding, op
         ({ what, command }) => `portcullis: ${what}, with:\n  ${command}`,
       ),
     ),
+    ...(more > 0 ? [`portcullis: ${counted(more, "further call")} are shown once these are decided.`] : []),
     ...(approvals.length > 0
       ? [`portcullis: then take it up, with:\n  ${resumeCommand(execution, options)}`, ...pageHint(options)]
       : []),
