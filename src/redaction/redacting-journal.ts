@@ -94,6 +94,9 @@ const FIELDS: Readings = {
   outcome: { outcome: "json", notes: "text" },
 };
 
+/** Commands of a turn that are joined, in UTF-16 code units: a program that prints more is stopped. */
+const JOINED_LENGTH = 16 * 1024 * 1024;
+
 /** A journal that takes out of records what a runtime's `redact` finds. A changed record says how many characters it lost. */
 export class RedactingJournal implements Journal {
   readonly isDurable: boolean;
@@ -160,7 +163,7 @@ export class RedactingJournal implements Journal {
     for (const [name, reading] of Object.entries(FIELDS[record.type])) {
       if (reading === "own") continue;
       const given = (record as unknown as Readonly<Record<string, unknown>>)[name];
-      const texts = Array.isArray(given) ? withWholeOutput(given as readonly string[]) : [given];
+      const texts = Array.isArray(given) ? await this.#withWholeOutput(given as readonly string[]) : [given];
       const redacted: unknown[] = [];
       for (const text of texts) {
         const one = typeof text === "string" ? await this.#field(text, reading, record) : { text, taken: 0 };
@@ -175,30 +178,38 @@ export class RedactingJournal implements Journal {
     return { ...record, ...changes, ...bytes, redacted: taken } as JournalRecord;
   }
 
+  /** Commands in which what was printed in pieces stands in one frame: a secret may be cut by the end of a piece. */
+  async #withWholeOutput(commands: readonly string[]): Promise<readonly string[]> {
+    const whole: { readonly command: string; readonly output: Output | undefined; readonly texts: string[] }[] = [];
+    let left = JOINED_LENGTH;
+    for (const command of commands) {
+      await this.#redactor.rest();
+      left -= command.length;
+      const output = left < 0 ? undefined : outputOf(command);
+      const last = whole.at(-1);
+      if (output && output.dropped === 0 && output.stream === last?.output?.stream) last.texts.push(output.text);
+      else whole.push({ command, output, texts: output ? [output.text] : [] });
+    }
+    return whole.map(({ command, output, texts }) =>
+      output && texts.length > 1 ? frameText({ ...output.frame, body: JSON.stringify(texts.join("")) }) : command,
+    );
+  }
+
   async #field(text: string, reading: Reading, record: JournalRecord) {
     const about = { to: "journal", ...callOf(record) } as const;
     if (reading === "text") return this.#redactor.text(text, about);
     const end = reading === "frame" ? text.indexOf("\n") : -1;
-    if (end === -1) return this.#redactor.json(text, about);
-    const head = await this.#redactor.json(text.slice(0, end), about);
+    const first = end === -1 ? text : text.slice(0, end);
+    const head =
+      reading === "frame" && OWN_HEAD.test(first) ? { text: first, taken: 0 } : await this.#redactor.json(first, about);
+    if (end === -1) return head;
     const body = await this.#redactor.json(text.slice(end + 1), about);
     return { text: `${head.text}\n${body.text}`, taken: head.taken + body.taken };
   }
 }
 
-/** Commands in which what was printed in pieces stands in one frame: a secret may be cut by the end of a piece. */
-function withWholeOutput(commands: readonly string[]): readonly string[] {
-  const whole: { readonly command: string; readonly output: Output | undefined; readonly texts: string[] }[] = [];
-  for (const command of commands) {
-    const output = outputOf(command);
-    const last = whole.at(-1);
-    if (output && output.dropped === 0 && output.stream === last?.output?.stream) last.texts.push(output.text);
-    else whole.push({ command, output, texts: output ? [output.text] : [] });
-  }
-  return whole.map(({ command, output, texts }) =>
-    output && texts.length > 1 ? frameText({ ...output.frame, body: JSON.stringify(texts.join("")) }) : command,
-  );
-}
+/** A frame, or the head of one, in which a program has no words. */
+const OWN_HEAD = /^\{"kind":"[a-z_]{1,20}"(?:,"[a-z]{1,20}":(?:\d{1,16}|true|false))*\}$/;
 
 type Output = NonNullable<ReturnType<typeof outputOf>>;
 

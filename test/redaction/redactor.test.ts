@@ -162,3 +162,17 @@ testOfAll(
     expect(most.text).toBeLessThan(1_000_000);
   },
 );
+
+test("among many texts that take no time each, other work gets the thread", async () => {
+  const clock = manualClock();
+  const one = redactor(() => {
+    clock.block(1);
+    return [];
+  });
+  let turns = 0;
+  const next = () => void setImmediate(() => ((turns += 1), turns < 1000 && next()));
+  next();
+  for (let text = 0; text < 100; text += 1) await one.text("x", about);
+  expect(turns).toBeGreaterThan(15);
+  turns = 1000;
+});
