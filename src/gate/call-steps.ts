@@ -277,13 +277,22 @@ export class CallSteps {
     const first = calls.waits.arrived(identity.callId);
     if (first) return this.#follow(call, first);
     const known = remembered.of(tool, inputDigest);
-    if (!known) return this.#decideByGrant(call);
-    calls.waits.release(identity.callId);
+    if (!known) return this.#granted.take(call)?.done.then((record) => this.#unlessFirst(call, record));
     const { by, note } = detailsOf(known);
     const words = { ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) };
     const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
-    // The decision is written with the record that follows from it, and that record is awaited.
-    return this.#carryOut(call, ledger.approved(identity, approval, { remembered: known.call }).record);
+    const { record, done } = ledger.approved(identity, approval, { remembered: known.call });
+    return done.then(() => this.#unlessFirst(call, record));
+  }
+
+  /** Does what a decision says that is in the journal, unless a record from outside came before it: the first record holds. */
+  async #unlessFirst(call: OpenCall, record: DecisionRecord): Promise<Answer | undefined> {
+    const { waits } = this.#parts.calls;
+    const { callId } = call.identity;
+    if (this.#parts.calls.isGone(call)) return undefined;
+    const first = waits.arrived(callId);
+    waits.release(callId);
+    return first ? this.#follow(call, first) : this.#carryOut(call, record);
   }
 
   /**
@@ -309,18 +318,6 @@ export class CallSteps {
       );
       yield;
     }
-  }
-
-  /** Decides a call as a grant allows; undefined if it fits none. */
-  #decideByGrant(call: OpenCall): Promise<Answer | undefined> | undefined {
-    return this.#granted.take(call)?.done.then((record) => {
-      const { calls } = this.#parts;
-      if (calls.isGone(call)) return undefined;
-      // A record from outside that came by now is in the journal before this one, and the first record holds.
-      const first = calls.waits.arrived(call.identity.callId);
-      calls.waits.release(call.identity.callId);
-      return first ? this.#follow(call, first) : this.#carryOut(call, record);
-    });
   }
 
   // ---- waiting for the outside ---------------------------------------------------------------------------------

@@ -541,6 +541,21 @@ test("a call that needs approval now, and needed none, is not answered as before
   }
 });
 
+test("a call that was approved is not answered as before while the policy fails", async () => {
+  for (const effect of ["read", "write"] as const) {
+    const journal = createMemoryJournal();
+    const asking = await open({ effect }, { journal, approve: () => true, policy: "ask-all" });
+    const { execution: after } = await asking.runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+    const down = () => {
+      throw new Error("down");
+    };
+    const failing = await open({ effect }, { journal, policy: down, logger: { error: () => {} } });
+    const { outcome } = await failing.runtime.execute("return tools.t({ n: 1 });", { after });
+    expect(outcome).toMatchObject({ type: "failed", fault: { code: "policy_unavailable" } });
+    expect([asking.runs.length, failing.runs.length]).toEqual([1, 0]);
+  }
+});
+
 test("a tool with reusable: false is called each time", async () => {
   const { runtime, runs } = await open({ effect: "write", reusable: false });
   const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);

@@ -99,6 +99,24 @@ test("an approver may answer with a decision to be remembered, and is asked once
   expect(asked).toHaveLength(4);
 });
 
+test("a denial that reaches the journal before a remembered decision is written holds", async () => {
+  const { pay, done } = makePay();
+  const inner = createMemoryJournal();
+  const denied = new Set<string>();
+  const append: Journal["append"] = async (execution, expected, records, options) => {
+    const [call] = records.flatMap((one) => (one.type === "decision" && one.remembered ? [one.call] : []));
+    const denial = { type: "decision", call: call ?? "", allow: false, by: "bob", note: "no", at: 1 } as const;
+    if (call !== undefined && !denied.has(call)) await inner.append(execution, expected, [denial]);
+    denied.add(call ?? "");
+    return inner.append(execution, expected, records, options);
+  };
+  const journal: Journal = { ...inner, append };
+  await using runtime = await open(journal, [pay], () => ({ allow: true, by: "ann", remember: "execution" }));
+  const { outcome } = await runtime.execute(`${TRY} return [await attempt(1), await attempt(1)];`);
+  expect(outcome).toMatchObject({ value: ["paid", expect.stringContaining("approval_denied: ") as string] });
+  expect(done).toHaveLength(1);
+});
+
 test("a remembered decision does not hold for a tool that has changed under its name", async () => {
   const journal = createMemoryJournal();
   const first = makePay();

@@ -35,7 +35,7 @@ export async function ruleOn(call: OpenCall, input: unknown, rules: Rules): Prom
   return ruled;
 }
 
-const ALLOWED = { type: "allow", reason: undefined } as const;
+export const ALLOWED = { type: "allow", reason: undefined } as const;
 
 function requestOf({ identity, tool, decided, signal }: OpenCall, { execution, scope }: Rules) {
   const effect = graverEffect(decided.effect, decided.effectBefore);

@@ -1,10 +1,11 @@
 import type { Effect } from "../../tools/tool.ts";
 import { graverEffect } from "../../tools/effect.ts";
 import type { Admission } from "../admit/admission.ts";
-import type { RuledCall } from "../approve/rule-on.ts";
+import { ALLOWED, type RuledCall } from "../approve/rule-on.ts";
 import type { Answer } from "../answer.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls } from "../open-calls.ts";
+import { policyUnavailable } from "../sentences.ts";
 import type { CallRunner } from "../run/call-runner.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import type { Share } from "../../values/held-bytes.ts";
@@ -27,7 +28,7 @@ export interface StandInParts {
 /** What is known of a call once its input was read. */
 interface Known {
   readonly effect: Effect;
-  readonly ruled: RuledCall["type"];
+  readonly ruled: RuledCall;
 }
 
 /** Finds the earlier call that stands for a call, before anything else is decided about the call. */
@@ -57,11 +58,13 @@ export class StandIns {
     if (before === undefined) return undefined;
     const known = await this.#read(call, before);
     if (!known || "ok" in known) return known;
-    if (calls.isGone(call) || known.ruled === "deny") return undefined;
-    const found = earlier.take(key, known.effect);
-    if (!found?.answer || known.ruled === "allow" || found.approval) return found;
+    const { effect, ruled } = known;
+    if (calls.isGone(call) || ruled.type === "deny") return undefined;
+    if (ruled.type === "none") return calls.refuse(call, policyUnavailable(call.tool.name), ruled.error);
+    const found = earlier.take(key, effect);
+    if (!found?.answer || ruled.type === "allow" || found.approval) return found;
     // It needed no approval then. What it has read is asked for again, and what it has done a person decides about.
-    return known.effect === "read" ? undefined : { ...found, answer: undefined };
+    return effect === "read" ? undefined : { ...found, answer: undefined };
   }
 
   /** A call that may have taken effect, and whose redacted input is that of this call. */
@@ -79,12 +82,12 @@ export class StandIns {
   async #read(call: OpenCall, before: Effect): Promise<Known | Answer | undefined> {
     const { tool, decided } = call;
     const { runner, admission, mayBeHeld, ruleOn } = this.#parts;
-    if (!tool.effectOf && !mayBeHeld(call)) return { effect: graverEffect(tool.effect, before), ruled: "allow" };
+    if (!tool.effectOf && !mayBeHeld(call)) return { effect: graverEffect(tool.effect, before), ruled: ALLOWED };
     decided.effectBefore = before;
     const known = await runner.withInput<Known>(call, async (input) => {
       return {
         effect: graverEffect(decided.effect, before),
-        ruled: mayBeHeld(call) ? (await ruleOn(call, input)).type : "allow",
+        ruled: mayBeHeld(call) ? await ruleOn(call, input) : ALLOWED,
       };
     });
     admission.giveBackInput(call);
