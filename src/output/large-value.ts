@@ -1,7 +1,7 @@
 import { betweenText, endsOf, type Ends, type LongText } from "../values/cut-middle.ts";
 import type { CutTexts, TextRest } from "../values/json/value-head.ts";
 import { weigh } from "../values/json/weigh.ts";
-import { entryCount, cut, FIELDS_SHOWN, shapeOf } from "../values/value-shape.ts";
+import { entryCount, cut, shapeOf } from "../values/value-shape.ts";
 import { cleanText } from "./clean-text.ts";
 
 /** Summary that replaces a value that is too large. */
@@ -40,15 +40,31 @@ export interface LargeValue {
 
 /** A stub whose cleaned JSON has at most `allowedBytes`. If no stub is so short, the shortest, of about 200 bytes. */
 export function stubOf(large: LargeValue, allowedBytes: number, advice: string, artifact?: string): Stub {
-  const { value, bytes } = large;
-  const known = { too_large: advice, ...(artifact === undefined ? {} : { artifact }), bytes };
-  const count = typeof value === "object" && value !== null ? { count: entryCount(value, large.counts) } : {};
-  const shape = cleanText(shapeOf(value, large.counts));
+  const { value, bytes, counts } = large;
+  // As long as the text about any beginning of it.
+  const about = shownText({ bytes, count: entryCount(Object(value), counts), first: value }, bytes);
+  const known = { too_large: `${about} ${advice}`, ...(artifact && { artifact }), bytes };
+  const count = typeof value === "object" && value !== null ? { count: entryCount(value, counts) } : {};
   for (const length of SHAPE_LENGTHS) {
-    const bare: Stub = { ...known, shape: cut(shape, length), ...count };
-    if (cleanSize(bare) <= allowedBytes) return withFirst(bare, large, allowedBytes);
+    const shape = cut(cleanText(shapeOf(value, counts, length)), length);
+    const bare: Stub = { ...known, shape, ...count };
+    if (cleanSize(bare) > allowedBytes) continue;
+    const stub = withFirst(bare, large, allowedBytes);
+    return { ...stub, too_large: `${shownText(stub)} ${advice}` };
   }
-  return { ...known, shape: Array.isArray(value) ? "array" : typeof value, ...count };
+  const shape = Array.isArray(value) ? "array" : typeof value;
+  return { ...known, too_large: `${shownText(known)} ${advice}`, shape, ...count };
+}
+
+type Shown = Pick<Stub, "bytes" | "count" | "first" | "last">;
+
+function shownText({ bytes, count, first, last }: Shown, shown = Math.min(bytes, sizeOf(first) + sizeOf(last))) {
+  if (first === undefined) return `None of ${bytes} bytes are shown.`;
+  if (last !== undefined) return `Its ends are shown, ${shown} of ${bytes} bytes.`;
+  const isObject = typeof first === "object" && first !== null && !Array.isArray(first);
+  return isObject && Object.keys(first).length === count
+    ? `The beginning of each field is shown, ${shown} of ${bytes} bytes.`
+    : `The first ${shown} of ${bytes} bytes are shown.`;
 }
 
 /** Adds as much of the value as fits. Retries with less room, because cleaning makes text longer. */
@@ -98,20 +114,37 @@ function sampleRows(rows: readonly unknown[], room: number, texts: CutTexts): un
   return part === undefined ? undefined : [part];
 }
 
+/** The beginning of each field. Short fields are whole, and the long ones share what they leave. */
 function sampleFields(value: object, room: number, texts: CutTexts): object | undefined {
-  const fields = Object.entries(value).slice(0, FIELDS_SHOWN);
-  const taken: [string, unknown][] = [];
-  let left = room - 2;
-  fields.forEach(([name, field], index) => {
-    const share = Math.floor(left / (fields.length - index)) - sizeOf(name) - 2;
-    const part =
-      sizeWithin(field, share) === undefined ? sample(field, share, texts, restIn(texts, value, name)) : field;
-    if (part === undefined) return;
-    taken.push([name, part]);
-    left -= sizeOf(name) + sizeOf(part) + 2;
+  const all = Object.entries(value).map(([name, field]) => {
+    const head = sizeOf(name) + 2;
+    return { name, field, head, size: sizeWithin(field, room) ?? room };
   });
-  return taken.length > 0 || fields.length === 0 ? Object.fromEntries(taken) : undefined;
+  let rest = room - 2;
+  // So many names are data: of them, the first are shown, like rows.
+  const fitting = all.findIndex(({ head, size }) => (rest -= head + size) < 0);
+  const fields = all.slice(0, fitting === -1 ? all.length : Math.max(fitting, FIELDS_SHARING));
+  const taken = new Map<string, unknown>();
+  let left = room - 2 - fields.reduce((sum, { head }) => sum + head + sizeOf(LEFT_OUT), 0);
+  let open = fields.length;
+  for (const { name, field, size } of fields.toSorted((a, b) => a.size - b.size)) {
+    const share = Math.max(0, Math.floor(left / open)) + sizeOf(LEFT_OUT);
+    open -= 1;
+    const part = size <= share ? field : (sample(field, share, texts, restIn(texts, value, name)) ?? LEFT_OUT);
+    left -= sizeOf(part) - sizeOf(LEFT_OUT);
+    taken.set(name, part);
+  }
+  rest = room - 2;
+  const shown = fields.filter(({ name, head }) => (rest -= head + sizeOf(taken.get(name))) >= 0);
+  return shown.length > 0 || fields.length === 0
+    ? Object.fromEntries(shown.map(({ name }) => [name, taken.get(name)]))
+    : undefined;
 }
+
+/** Fields that share the room, however long they are. */
+const FIELDS_SHARING = 64;
+/** In place of a field whose beginning has no room. Its name is shown all the same. */
+const LEFT_OUT = "…";
 
 /** A text whose JSON fits: both ends of a longer one, or its beginning if there is too little room for both. */
 function fitText(text: string, room: number, rest: TextRest | undefined): string {

@@ -33,13 +33,13 @@ export interface Report<Value = unknown> extends Omit<SchemaType<typeof REPORT>,
 /** Maximum bytes of the text about an ending. A program may throw an error with a long message. */
 const ENDING_BYTES = 8 * 1024;
 
-const ADVICE = "The value is too large to be shown. Return less: select, aggregate or count in the program.";
+const ADVICE = "Return less: select, aggregate or count in the program.";
 
 /** What to do about a value that is too large. */
 function adviceOf(kept: KeptValue | undefined): string {
   if (!kept) return ADVICE;
   if (!kept.isShared) return `${ADVICE} All of it is kept for the host as ${kept.name}; no later program can load it.`;
-  return `The value is too large to be shown, and is kept: read it in a later program by await load("${kept.name}"), and return less.`;
+  return `All of it is kept: read it in a later program by await load("${kept.name}"), and return less.`;
 }
 
 export interface ReportSituation {

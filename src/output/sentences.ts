@@ -128,4 +128,4 @@ export function amount(limit: StoppedBy, value: number): string {
 
 /** The advice of a stub in place of a direct result, if the result cannot be loaded. */
 export const TOO_LARGE =
-  "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, if a program may.";
+  "Ask for less: fewer fields, a filter, page by page; or let a program call the tool, if a program may.";

@@ -5,7 +5,7 @@ import { shownInput } from "../../src/output/input-text.ts";
 import { type Stub, stubOf } from "../../src/output/large-value.ts";
 import { runs } from "../support/all-tests.ts";
 
-const ADVICE = "The value is too large to be shown. Return less: select, aggregate or count in the program.";
+const ADVICE = "Return less: select, aggregate or count in the program.";
 
 /** A stub, and its size as it goes to the model. */
 function stub(value: unknown, allowedBytes: number): { readonly stub: Stub; readonly size: number } {
@@ -19,6 +19,7 @@ function stub(value: unknown, allowedBytes: number): { readonly stub: Stub; read
 
 /** Whether a part is what a value begins with: its first rows, some of its fields, the first characters. */
 function isBeginning(part: unknown, whole: unknown): boolean {
+  if (part === "…") return true;
   if (typeof part === "string" && typeof whole === "string")
     return part === whole || (part.endsWith("…") && whole.startsWith(part.slice(0, -1))) || areEnds(part, whole);
   if (Array.isArray(part) && Array.isArray(whole))
@@ -64,7 +65,7 @@ test("a stub is JSON of at most the allowed size, its figures are true, and `fir
       const { stub: made, size } = stub(value, allowed);
       expect(size).toBeLessThanOrEqual(allowed);
       expect(JSON.parse(JSON.stringify(made))).toEqual(made);
-      expect(made.too_large).toBe(ADVICE);
+      expect(made.too_large).toMatch(/^\S.*\d+ bytes.*\. Return less: .*program\.$/);
       expect(made.bytes).toBe(Buffer.byteLength(JSON.stringify(value)));
       const count = Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : undefined;
       expect(made.count).toBe(count);
@@ -83,7 +84,20 @@ test.each<[unknown, string]>([
   [null, "null"],
   [[], "unknown[]"],
   [[1, "a", null], "(number | string | null)[]"],
-  [[1, "a", null, true, [1]], "(number | string | null | …)[]"],
+  [[1, "a", null, true, [1]], "(number | string | boolean | number[] | null)[]"],
+  [
+    [
+      { id: 1, paid: null },
+      { id: 2, paid: 3, by: { card: "x" } },
+    ],
+    "{ id: number, paid: number | null, by?: { card: string } }[]",
+  ],
+  [{ of: ["O-1", "O-2", "O-3", "O-41"].map((id) => ({ "Order ID": id })) }, '{ of: { "Order ID": string }[] /* 4 */ }'],
+  [
+    Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`O-${5000 + n}`, [{ qty: n }]])),
+    "{ [key: string]: { qty: number }[] } /* 300 */",
+  ],
+  [{ a: 1, b: 2, c: 3, d: 4, line1: 5 }, "{ a: number, b: number, c: number, d: number, line1: number }"],
   [{}, "{  }"],
   [{ a: 1, b: ["x"] }, "{ a: number, b: string[] /* 1 */ }"],
   [{ a: { b: [1, 2, 3] } }, "{ a: { b: number[] /* 3 */ } }"],
@@ -105,7 +119,7 @@ test("of what stands in a value with its beginning only, the whole is counted", 
     ]),
   };
   expect(stubOf(large, 5000, ADVICE)).toEqual({
-    too_large: ADVICE,
+    too_large: `The first 15 of 1000000 bytes are shown. ${ADVICE}`,
     bytes: 1_000_000,
     shape: "{ a: number, b: number, … 68 more }[]",
     count: 5000,
@@ -159,12 +173,40 @@ test("each field gets its share, so that long fields do not hide others", () => 
   for (const name of Object.keys(long)) expect((first[name] as string).length).toBeGreaterThan(70);
 });
 
+test("a long first field hides no other: each has its name, the short ones are whole, and the text says how much is shown", () => {
+  const headings = Array.from({ length: 600 }, (_, n) => ({ heading: `Heading number ${n}` }));
+  const { stub: made } = stub({ headings, pages: [3, 17], note: "x".repeat(9000), by: { name: "Eve" } }, 4000);
+  expect(made.first).toMatchObject({ pages: [3, 17], by: { name: "Eve" } });
+  expect(Object.keys(made.first as object)).toEqual(["headings", "pages", "note", "by"]);
+  const shown = Buffer.byteLength(JSON.stringify(made.first));
+  expect(made.too_large).toBe(`The beginning of each field is shown, ${shown} of ${made.bytes} bytes. ${ADVICE}`);
+  const wide = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`field${n}`, ["x".repeat(500)]]));
+  expect(Object.keys(stub(wide, 3500).stub.first as object)).toEqual(Object.keys(wide));
+});
+
+test("names by which many alike values stand are data, and those that each row has are columns", () => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`n${"abcdefghij"[n % 10]}${n % 97}`, n]));
+  expect(stub(many, 3000).stub.shape).toBe("{ [key: string]: number } /* 100 */");
+  for (const name of Object.keys(many)) expect(stub([many, many], 4000).stub.shape).toContain(`${name}: number`);
+});
+
+test("where a shape has no room for all types, it has the names of all fields", () => {
+  const row = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`column${n}`, { deep: [n] }]));
+  const { shape } = stub([row, row], 900).stub;
+  for (const name of Object.keys(row)) expect(shape).toContain(name);
+});
+
 test("where hardly anything is allowed, a stub still says what kind of value it is, and how large", () => {
   const { stub: made, size } = stub(
     Array.from({ length: 1000 }, () => ({ name: "x".repeat(50) })),
     64,
   );
-  expect(made).toEqual({ too_large: ADVICE, bytes: 62_001, shape: "array", count: 1000 });
+  expect(made).toEqual({
+    too_large: `None of 62001 bytes are shown. ${ADVICE}`,
+    bytes: 62_001,
+    shape: "array",
+    count: 1000,
+  });
   expect(size).toBeLessThan(256);
 });
 

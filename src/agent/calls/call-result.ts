@@ -15,7 +15,7 @@ import type { Lane } from "../../values/slice-scheduler.ts";
 import { readHead } from "../../values/json/value-head.ts";
 
 function loadAdvice(name: string): string {
-  return `The result is too large to be shown, and is kept: read it in a program by await load("${name}").`;
+  return `All of it is kept: read it in a program by await load("${name}").`;
 }
 
 /** What is said of a value that is too large. */

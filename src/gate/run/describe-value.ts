@@ -6,7 +6,7 @@ import { entryCount, cut, shapeOf } from "../../values/value-shape.ts";
 
 /** Characters of a value from which its shape and beginning are read, and lengths at which these are cut. */
 const HEAD_LENGTH = 2048;
-const SHAPE_LENGTH = 400;
+const SHAPE_LENGTH = 800;
 const FIRST_LENGTH = 200;
 
 export type Described = Pick<Artifact, "shape" | "first">;
@@ -18,7 +18,7 @@ export async function describeValue(text: string, lane: Lane, redactor: Redactor
   const head = await readHead(shown, HEAD_LENGTH, lane);
   if (!head) return { shape: "unknown", first: "" };
   const { value, counts } = head;
-  const shape = cut(shapeOf(value, counts), SHAPE_LENGTH);
+  const shape = cut(shapeOf(value, counts, SHAPE_LENGTH), SHAPE_LENGTH);
   const rows = Array.isArray(value) ? ` /* ${entryCount(value, counts)} */` : "";
   const first = Array.isArray(value) ? value[0] : value;
   return { shape: shape + rows, first: cut(JSON.stringify(first) ?? "", FIRST_LENGTH) };

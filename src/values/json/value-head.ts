@@ -20,9 +20,10 @@ export interface TextRest {
   readonly length: number;
 }
 
-/** Fields of a record that are read even without room, down to `FIELDS_DEPTH`, so that its shape is known. */
-const FIELDS = 24;
-const FIELDS_DEPTH = 1;
+/** Fields of a record that are read even without room, by its depth, so that its shape is known. */
+const FIELDS = [200, 64];
+/** Characters of each list and record at these depths that are read even without room: short ones are known whole. */
+const LEAST_LENGTH = 256;
 /** Entries of a list that are read even without room, at any depth. */
 const ROWS = 1;
 
@@ -66,9 +67,10 @@ export async function readHead(text: string, room: number, lane: Lane): Promise<
 class HeadReader {
   readonly #text: string;
   readonly #scanner: JsonScanner;
-  /** JSON characters of a text or a name that are read: more than the room, even if each character is escaped. */
-  readonly #maxLength: number;
+  readonly #wholeRoom: number;
   #room: number;
+  /** What is left of the room when nothing more is read. */
+  #floor = 0;
   /** The last mark: after a value, what follows it. */
   #mark = MORE;
   readonly #counts = new Map<object, number>();
@@ -79,8 +81,13 @@ class HeadReader {
   constructor(text: string, room: number) {
     this.#text = text;
     this.#scanner = new JsonScanner(text);
-    this.#maxLength = room * ESCAPE_LENGTH + SHORT_LENGTH;
+    this.#wholeRoom = room;
     this.#room = room;
+  }
+
+  /** JSON characters of a text or a name that are read: more than the room, even if each character is escaped. */
+  get #maxLength(): number {
+    return this.#room > 0 ? this.#wholeRoom * ESCAPE_LENGTH + SHORT_LENGTH : SHORT_LENGTH;
   }
 
   *read(): SlicedWork<ValueHead> {
@@ -117,16 +124,21 @@ class HeadReader {
     const outer = this.#scanner.level;
     this.#room -= CONTAINER_LENGTH;
     if (this.#isEmpty()) return this.#closed(container, closing);
-    const minEntries = Array.isArray(container) ? ROWS : depth <= FIELDS_DEPTH ? FIELDS : 0;
+    const minEntries = Array.isArray(container) ? ROWS : (FIELDS[depth] ?? 0);
+    const floor = this.#floor;
+    if (depth < FIELDS.length) this.#floor = Math.min(floor, this.#room - LEAST_LENGTH);
     let count = 0;
-    for (; this.#room > 0 || count < minEntries; count += 1) {
+    for (; this.#room > this.#floor || count < minEntries; count += 1) {
       yield;
       const name = Array.isArray(container) ? String(count) : yield* this.#name();
       const entry = yield* this.#entry(container, name, depth + 1);
       if (Array.isArray(container)) container.push(entry);
       else container[name] = entry;
-      if (this.#mark !== COMMA) return this.#closed(container, closing);
+      if (this.#mark === COMMA) continue;
+      this.#floor = floor;
+      return this.#closed(container, closing);
     }
+    this.#floor = floor;
     this.#counts.set(container, count + 1 + (yield* this.#passRest(outer)));
     return this.#closed(container, closing);
   }
@@ -146,9 +158,10 @@ class HeadReader {
     while (this.#isFar()) yield;
     this.#require(QUOTE);
     const { start, end } = this.#scanner;
+    const isCut = end - start > this.#maxLength;
     const read = this.#string();
     // Cut names may be equal, so the position is added to keep their fields apart.
-    const name = end - start > this.#maxLength ? `${read}…${start}` : read;
+    const name = isCut ? `${read}…${start}` : read;
     while (this.#isFar()) yield;
     if (name === "__proto__") throw new NotJson();
     this.#require(COLON);
@@ -172,9 +185,10 @@ class HeadReader {
   /** Reads a text or a name, or its beginning if it is long. */
   #string(): string {
     const { start, end } = this.#scanner;
+    const max = this.#maxLength;
     this.#room -= end - start;
-    return end - start > this.#maxLength
-      ? beginning(this.#text.slice(start + 1, start + this.#maxLength)).text
+    return end - start > max
+      ? beginning(this.#text.slice(start + 1, start + max)).text
       : (JSON.parse(this.#text.slice(start, end)) as string);
   }
 

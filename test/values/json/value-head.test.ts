@@ -46,6 +46,23 @@ test("the fields behind a long list are read, for the shape to be told", async (
   expect(head?.counts.get(read)).toBe(50_000);
 });
 
+test("behind a long list, short parts are read whole, and the names of all fields", async () => {
+  const names = Array.from({ length: 150 }, (_, n) => [`field${n}`, n] as const);
+  const whole = { pages: [3, 17, 40], by: { name: "Eve", of: [1, 2] }, ...Object.fromEntries(names) };
+  const head = await readHead(
+    JSON.stringify({ rows: Array.from({ length: 5000 }, (_, id) => ({ id })), ...whole }),
+    500,
+  );
+  expect(head?.value).toMatchObject(whole);
+});
+
+test("of many long texts for which there is no room, little is held", async () => {
+  const fields = Array.from({ length: 100 }, (_, n) => [`field${n}`, "x".repeat(50_000)] as const);
+  const head = await readHead(JSON.stringify(Object.fromEntries(fields)), 16_000);
+  expect(JSON.stringify(head?.value).length).toBeLessThan(300_000);
+  expect(head?.texts?.values().next().value?.get("field99")?.length).toBe(50_000);
+});
+
 test("of hundreds of thousands of records within records only a few are read", async () => {
   const text = `[${'{"a":{"b":{"c":1}}},'.repeat(200_000)}0]`;
   const head = await readHead(text, 1000);
