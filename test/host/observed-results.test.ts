@@ -28,7 +28,7 @@ const tickets = untyped("desk.list", () => ({
   byOwner: { "ann@example.com": 1, "bob@example.com": 3 },
 }));
 const TYPE =
-  "{ byOwner: Record<string, number>, tickets: { closedAt?: string, id: number, ownerEmail: null | string, title: string }[], total: number }";
+  "{ byOwner: Record<string, number>, tickets: { closedAt?: string, id: number, ownerEmail: string | null, title: string }[], total: number }";
 
 /** Fifty names of fields. */
 const FIFTY = Object.fromEntries(

@@ -7,7 +7,7 @@ import { isFieldName } from "./field-names.ts";
 
 /** `digits` are texts of whole numbers that no double holds. */
 export type Kind = "null" | "boolean" | "integer" | "number" | "digits" | "string" | "array" | "object";
-export const KINDS: readonly Kind[] = ["null", "boolean", "integer", "number", "digits", "string", "array", "object"];
+export const KINDS: readonly Kind[] = ["boolean", "integer", "number", "digits", "string", "array", "object", "null"];
 
 export interface Shape {
   /** Number of values. */
@@ -52,6 +52,7 @@ export function addShapes(a: Shape, b: Shape): Shape {
 /** Parts of a value that are looked at, and of each long list. */
 const PARTS = 10_000;
 const ITEMS = 200;
+const GOLDEN = 0.618;
 /** Names of one object that are looked at. */
 const NAMES = 1000;
 
@@ -135,7 +136,9 @@ function addItems(shape: Growing, list: readonly unknown[], looking: Looking, de
   const inner = { ...depth, lists: depth.lists + 1 };
   const step = Math.max(1, list.length / ITEMS);
   const items = shape.items ?? growing();
-  for (let at = 0; at < list.length; at += step) add(items, list[Math.floor(at)], looking, inner);
+  // Each of its own part of the list, at changing places: at equal steps, all items may be of one kind of several.
+  for (let part = 0; part * step < list.length; part += 1)
+    add(items, list[Math.floor(Math.min((part + ((part * GOLDEN) % 1)) * step, list.length - 1))], looking, inner);
   if (items.seen > 0) shape.items = items;
 }
 

@@ -76,6 +76,13 @@ function isSampled(one: unknown): boolean {
   return (Array.isArray(one) && one.length > 200) || Object.values(one).some(isSampled);
 }
 
+test.each([2, 3, 4, 5])("of a long list of rows, a field that each %ith has is learned", (nth) => {
+  for (const length of [200 * nth, 200 * nth + 1, 2000 * nth]) {
+    const rows = Array.from({ length }, (_, n) => ({ id: n, ...(n % nth === nth - 1 && { note: "x" }) }));
+    expect(schemaOfShape(shapeOf(rows)).items).toMatchObject({ properties: { id: {}, note: {} }, required: ["id"] });
+  }
+});
+
 test("what is learned holds no text, number or odd name of an answer", () => {
   fc.assert(
     fc.property(fc.array(wild, { minLength: 1, maxLength: 3 }), (values) => {
