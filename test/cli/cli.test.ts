@@ -363,7 +363,7 @@ test("tools search prints the tools that a program would find, as text and as JS
   const text = await portcullis(["tools", "search", "echo", "for", "tests", "--limit", "1", ...TOOLS]);
   expect(text).toMatchObject({ code: 0, stderr: "" });
   expect(text.stdout).toBe(
-    "echo  (found by echo, tests)\n  tools.echo as (input: Record<string, unknown>) => Promise<unknown>\n  echo, for tests\n",
+    "echo\n  tools.echo as (input: Record<string, unknown>) => Promise<unknown>\n  echo, for tests\n",
   );
   const json = await portcullis(["tools", "search", "echo", "--limit", "1", "--json", ...TOOLS]);
   expect(JSON.parse(json.stdout)).toMatchObject([{ name: "echo" }]);

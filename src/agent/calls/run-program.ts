@@ -46,14 +46,14 @@ const STREAMS: Readonly<Record<ProgramLanguage, string>> = {
 
 const SEARCHED: Readonly<Record<ProgramLanguage, string>> = {
   javascript: `They are too many to be listed. Find them by ${SEARCH_TOOLS}, or in a program, and call them as their stubs say:
-const found = await searchTools("invoices of a customer", 5); // [{ name, stub, description, why }]`,
+const found = await searchTools("invoices of a customer", 5); // [{ name, stub, description }]`,
   python: `They are too many to be listed. Find them by ${SEARCH_TOOLS}, or in a program, and call them as their stubs say:
-found = await searchTools("invoices of a customer", 5)  # [{name, stub, description, why}]`,
+found = await searchTools("invoices of a customer", 5)  # [{name, stub, description}]`,
 };
 
 const SEARCH: ToolDeclaration = {
   name: SEARCH_TOOLS,
-  description: `Finds tools for programs by what they do, and gives back a JSON array of { name, stub, description, why }. The stub says how a program calls the tool. Search before you write a program with tools that you have not seen; search again in other words if nothing fits.`,
+  description: `Finds tools for programs by what they do, and gives back a JSON array of { name, stub, description }, empty if nothing is close. The stub says how a program calls the tool. Search before you write a program with tools that you have not seen; search again in other words if nothing fits.`,
   input: SEARCH_INPUT,
   callers: ["direct"],
 };
@@ -62,7 +62,7 @@ const SEARCH: ToolDeclaration = {
 export const SEARCH_DIRECT: ToolDeclaration = {
   ...SEARCH,
   description:
-    "Finds tools by what they do, and gives back a JSON array of { name, description, why }. You can call them from then on. Search before you say that there is no tool; search again in other words if nothing fits.",
+    "Finds tools by what they do, and gives back a JSON array of { name, description }, empty if nothing is close. You can call them from then on. Search before you say that there is no tool; search again in other words if nothing fits.",
 };
 
 /** Part of the tokens beside the rules that the stubs of pinned tools may take. The rest is for the namespaces. */

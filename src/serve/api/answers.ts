@@ -64,7 +64,7 @@ export const FOUND_TOOLS = z.object({
       name: z.string(),
       stub: z.string(),
       description: z.string(),
-      why: z.string().meta({ description: "the words of the query that found it" }),
+      why: z.string().exactOptional().meta({ description: "words that found it, if none of the query's own did" }),
     }),
   ),
 });

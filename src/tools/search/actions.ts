@@ -15,8 +15,8 @@ const VERBS_OF_TOOLS: Readonly<Record<Action, string>> = {
 
 /** First words of queries. Some ask for one of several actions. */
 const FIRST_WORDS: Readonly<Record<Action, string>> = {
-  list: "which who list search find browse lookup query",
-  get: "what when where how whose is are does did was were show get see view read look fetch retrieve count check compare download display listen turn export recommend suggest summarise summarize explain",
+  list: "which who list search find browse lookup query is are does did was were am has have",
+  get: "what when where how whose is are does did was were am has have show get see view read look fetch retrieve count check compare download display listen turn export recommend suggest summarise summarize explain",
   create:
     "add create make new open post give grant invite start launch trigger run upload attach book buy order schedule register write draft issue send put publish save log record subscribe sign set request comment reply react vote fork star remind tell notify email mail message text ring dial call hand generate submit pay charge refund copy duplicate clone connect link bind share forward deploy install import merge follow file raise",
   update:
@@ -36,6 +36,9 @@ function pairsOf(verbs: Readonly<Record<Action, string>>): (readonly [Action, st
   );
 }
 
+/** Whether a stemmed word is one of the verbs that most APIs have. */
+export const isVerb = (word: string) => actionOfVerb.has(word);
+
 /** Characters of a description in which its first word ends. */
 const FIRST_WORD_LENGTH = 60;
 
@@ -52,6 +55,8 @@ export function actionOf({ description, effect }: Tool, ownName: readonly string
 const NONE: ReadonlySet<Action> = new Set();
 const LIST: ReadonlySet<Action> = new Set(["list"]);
 const CREATE: ReadonlySet<Action> = new Set(["create"]);
+const DELETE: ReadonlySet<Action> = new Set(["delete"]);
+const GET_OR_CREATE: ReadonlySet<Action> = new Set(["get", "create"]);
 
 /** Words of a query that may tell what it asks for. */
 const OPENING_WORDS = 3;
@@ -63,6 +68,9 @@ export function actionsAskedFor(query: string): ReadonlySet<Action> {
     .map((word) => word.toLowerCase());
   const [first = "", second] = opening;
   if (first === "set" && second === "up") return CREATE;
+  if ((first === "take" ? /\b(?:away|down|off|out)\b/ : /\b(?:any ?more|no longer)\b/).test(query)) return DELETE;
+  // A token that is to be got may not be there yet, other than the token.
+  if (first === "get" && (second === "a" || second === "an")) return GET_OR_CREATE;
   const known = actionsOfFirstWord.get(first);
   if (known) return known;
   const end = opening.findIndex((word) => AFTER_NOUNS.has(word));
@@ -84,10 +92,12 @@ const SAME_ACTION = 1.4;
 const OTHER_ACTION = 0.9;
 /** One deletes and the other does not. */
 const OPPOSITE_ACTION = 0.7;
+/** Whoever wants something deleted says so: for a query that does not tell what it asks for. */
+const UNASKED_DELETE = 0.75;
 
 /** A factor for a tool's score: how well what it does fits what is asked for. */
 export function actionFit(asked: ReadonlySet<Action>, action: Action | undefined, effect: Effect): number {
-  if (asked.size === 0) return 1;
+  if (asked.size === 0) return action === "delete" ? UNASKED_DELETE : 1;
   const [reads, changes] = [
     asked.has("list") || asked.has("get"),
     asked.has("create") || asked.has("update") || asked.has("delete"),
@@ -96,5 +106,7 @@ export function actionFit(asked: ReadonlySet<Action>, action: Action | undefined
   const byEffect = reads === changes ? 1 : fits ? 1 + EFFECT_SHARE : 1 - EFFECT_SHARE;
   if (!action) return byEffect;
   if (asked.has(action)) return byEffect * SAME_ACTION;
+  // Many tools that get something get several.
+  if (asked.has("list") && action === "get") return byEffect;
   return byEffect * (asked.has("delete") === (action === "delete") ? OTHER_ACTION : OPPOSITE_ACTION);
 }

@@ -23,7 +23,9 @@ export interface Query {
   readonly asked: ReadonlySet<Action>;
 }
 
-export function readQuery(text: string): Query {
+export function readQuery(given: string): Query {
+  // A tool has neither of these words for what it deletes.
+  const text = given.replace(/^\s{0,20}get rid of\b/i, "delete");
   const [begins, ends] = messageIn(text);
   const weighed = (part: string, weight: number) => formsOf(part).map((one) => ({ ...one, weight }));
   const words = [

@@ -1,5 +1,5 @@
 import type { Tool } from "../tool.ts";
-import { type Action, actionFit } from "./actions.ts";
+import { type Action, actionFit, isVerb } from "./actions.ts";
 import type { Query, QueryWord } from "./read-query.ts";
 import { formOf, synonymsOf } from "./synonyms.ts";
 import { toolWords } from "./tool-words.ts";
@@ -41,6 +41,7 @@ interface Wanted {
   readonly words: ReadonlyMap<string, number>;
   /** How much it counts: how rare it is, times its weight in the query. */
   readonly rarity: number;
+  readonly weight: number;
 }
 
 /** For each tool, the best score of the words that are wanted, and the place of the word that has it. */
@@ -52,12 +53,18 @@ interface Scores {
 
 export interface Hit {
   readonly tool: Tool;
-  /** The words of the query that found it, with the tool's own word where that is another: `bills (invoice), customer`. */
-  readonly why: string;
+  /** If no word of the query found it, those whose synonyms did: `bills (invoice), client (customer)`. */
+  readonly why?: string | undefined;
 }
 
 /** Words of a query that `why` names at most. */
 const REASONS = 3;
+/** Up to so many tools, all that have a word of a query are found: a caller knows so many, or can look at them. */
+const FEW_TOOLS = 20;
+/** Among more: the least score, as a part of the best one's. What is further away is no answer. */
+const LEAST_SCORE = 0.25;
+/** Among more: the least part of a query that a tool has. A word that no tool has counts as a rare one. */
+const LEAST_COVERAGE = 0.15;
 
 /** Finds its tools by words. Neither the rarity of a word nor the time of a search depends on tools that it lacks. */
 export class ToolIndex {
@@ -125,6 +132,9 @@ export class ToolIndex {
   *search(query: Query, limit: number): Generator<undefined, readonly Hit[]> {
     const wanted = yield* this.#wanted(query.words);
     const total = wanted.reduce((sum, { rarity }) => sum + rarity, 0);
+    const absent = wanted.reduce((sum, { words, weight }) => sum + (words.size === 0 ? weight : 0), 0);
+    const hasMany = this.#tools.length > FEW_TOOLS;
+    const least = hasMany ? LEAST_COVERAGE * (total + absent * this.#rarity("")) : 0;
     const scores = new Float64Array(this.#tools.length);
     const met = new Float64Array(this.#tools.length);
     const reasons: Scores[] = [];
@@ -143,13 +153,15 @@ export class ToolIndex {
     const found: { readonly place: number; readonly score: number }[] = [];
     for (const [place, score] of scores.entries()) {
       const tool = this.#tools[place];
-      if (score === 0 || !tool) continue;
+      if (score === 0 || !tool || (met[place] ?? 0) < least) continue;
       const coverage = (met[place] ?? 0) / total;
       const named = 1 + NAME_FACTOR * this.#namedPart(place, shares);
       const fit = actionFit(query.asked, this.#actions[place], tool.effect);
       found.push({ place, score: score * coverage ** COVERAGE_POWER * named * fit });
     }
+    const best = hasMany ? found.reduce((most, { score }) => Math.max(most, score), 0) : 0;
     return found
+      .filter(({ score }) => score >= LEAST_SCORE * best)
       .toSorted((a, b) => b.score - a.score || a.place - b.place)
       .slice(0, limit)
       .flatMap(({ place }) => {
@@ -256,7 +268,7 @@ export class ToolIndex {
     const least = Math.min(...known.map(([word]) => this.#rarity(word)));
     const own = known.find(([, share]) => share === 1);
     const rarity = known.length === 0 ? 0 : own ? (least + this.#rarity(own[0])) / 2 : least;
-    return { form, words: new Map(known), rarity: rarity * weight };
+    return { form, words: new Map(known), rarity: rarity * weight, weight };
   }
 
   *#allWords(): Generator<string> {
@@ -288,8 +300,8 @@ export class ToolIndex {
   }
 }
 
-/** The words that counted most for a tool, in the order of the query. */
-function whyOf(place: number, reasons: readonly Scores[]): string {
+/** The words that counted most for a tool, in the order of the query, if all of them are other words than its own. */
+function whyOf(place: number, reasons: readonly Scores[]): string | undefined {
   const share = ({ wanted, best }: Scores) => wanted.rarity * (best[place] ?? 0);
   const most = new Set(
     reasons
@@ -297,15 +309,17 @@ function whyOf(place: number, reasons: readonly Scores[]): string {
       .toSorted((a, b) => share(b) - share(a))
       .slice(0, REASONS),
   );
-  return reasons
-    .filter((one) => most.has(one))
-    .map(({ wanted: { form, words }, by }) => {
-      const word = [...words.keys()][by[place] ?? 0] ?? "";
-      const own = [...form.split(" "), form.replace(" ", "")].map(stem);
-      const other = own.includes(word) ? undefined : formOf(word);
-      return other === undefined ? form : `${form} (${other})`;
-    })
-    .join(", ");
+  const others: string[] = [];
+  for (const { wanted, by } of reasons.filter((one) => most.has(one))) {
+    const { form, words } = wanted;
+    const word = [...words.keys()][by[place] ?? 0] ?? "";
+    // That `find` found what lists says little.
+    if (isVerb(word)) continue;
+    // Of a tool that has it, a reader sees why it was found.
+    if ([...form.split(" "), form.replace(" ", "")].some((own) => stem(own) === word)) return undefined;
+    others.push(`${form} (${formOf(word) ?? word})`);
+  }
+  return others.length === 0 ? undefined : others.join(", ");
 }
 
 function sharesOf(wanted: readonly Wanted[]): ReadonlyMap<string, number> {

@@ -52,8 +52,8 @@ export interface FoundTool {
   /** How a program calls it, with types, on one line. */
   readonly stub: string;
   readonly description: string;
-  /** The words of the query that found it, with the tool's own word where that is another: `bills (invoice), customer`. */
-  readonly why: string;
+  /** Where the tool has none of the query's words: those that found it by others, `bills (invoice)`, or `meaning`. */
+  readonly why?: string;
 }
 
 /** Why a tool was found whose words are not those of the query. */
@@ -102,7 +102,7 @@ export class ToolSearch {
     const byMeaning = embed && (await ToolVectors.of(embed).nearest(query, tools, RANKED).catch(onError));
     const whys = new Map(byWords.map(({ tool, why }) => [tool, why]));
     const ranked = byMeaning ? joined([[...whys.keys()], byMeaning]) : [...whys.keys()];
-    const found = ranked.slice(0, limit).map((tool) => ({ tool, why: whys.get(tool) ?? BY_MEANING }));
+    const found = ranked.slice(0, limit).map((tool) => ({ tool, why: whys.has(tool) ? whys.get(tool) : BY_MEANING }));
     const stubOf = (tool: Tool) => {
       if (among && !tool.allowedCallers.includes(caller)) return CALLED_DIRECTLY;
       const seen = shown ? shown(tool) : tool;
@@ -173,7 +173,7 @@ function* describeAll(
   const found: FoundTool[] = [];
   for (const { tool, why } of hits) {
     const description = oneLine(tool.description, DESCRIPTION_LENGTH);
-    found.push({ name: tool.name, stub: stubOf(tool), description, why });
+    found.push({ name: tool.name, stub: stubOf(tool), description, ...(why !== undefined && { why }) });
     yield;
   }
   return found;

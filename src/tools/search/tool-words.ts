@@ -24,6 +24,9 @@ const FIELD_LENGTH = 100;
 const MAX_FIELDS = 60;
 const LEVELS = 2;
 
+/** A tool that says at once that it is deprecated names another that does the same. */
+const [DEPRECATED, DEPRECATED_SHARE] = [/^[^]{0,300}\bdeprecated\b/i, 0.7] as const;
+
 /** What the index knows of a tool: each of its words with its weight, and the words of its name. */
 export interface ToolWords {
   readonly weights: ReadonlyMap<string, number>;
@@ -37,9 +40,10 @@ export function toolWords(tool: Tool): ToolWords {
   const { name, description, source = "", tags = [] } = tool;
   const weights = new Map<string, number>();
   let length = 0;
+  const share = DEPRECATED.test(description) ? DEPRECATED_SHARE : 1;
   const add = (words: readonly string[], weight: number) => {
     length += words.length;
-    for (const word of new Set(words)) weights.set(word, (weights.get(word) ?? 0) + weight);
+    for (const word of new Set(words)) weights.set(word, (weights.get(word) ?? 0) + share * weight);
   };
   const path = name.split(".");
   const ownName = wordsOf(path.slice(path.length > 1 ? 1 : 0).join(" "));

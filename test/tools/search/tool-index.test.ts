@@ -89,11 +89,11 @@ test.each([
 });
 
 test.each([
-  ["the words of a query", "list customers", "list, customers"],
+  ["no word that the tool has", "list customers", undefined],
   ["the tool's word for a synonym", "clients", "clients (customer)"],
-  ["two words that are written as one", "listcustomers", "list, customers"],
-  ["a word that two words make", "list by last name", "last name, list"],
-  ["the three that count most", "list every overdue customer by lastname and city", "overdue, lastname, city"],
+  ["no word that only says what is done", "find clients", "clients (customer)"],
+  ["nothing if one of the words is the tool's", "clients by lastname", undefined],
+  ["no word that two words make", "list by last name", undefined],
 ])("why a tool was found names %s", (_, words, why) => {
   const one = { ...tool("crm.listCustomers", () => null), description: "Overdue ones, by lastname and city." };
   expect(found(indexOf([one, tool("weather.today", () => null)]), words, 1)).toEqual([{ tool: one, why }]);
@@ -110,6 +110,32 @@ test.each([
   ["throw a note away", "desk.deleteNote"],
 ])("a query finds the tool that does what its first word asks for: %s", (words, name) => {
   expect(namesIn(indexOf(notes))(words)[0]).toBe(name);
+});
+
+test.each([
+  ["get rid of the note", "desk.deleteNote"],
+  ["take the note down", "desk.deleteNote"],
+  ["get a note", "desk.createNote"],
+])("what is done is also told by two words: %s", (words, name) => {
+  expect(namesIn(indexOf(notes))(words).slice(0, 2)).toContain(name);
+});
+
+test("no tool that deletes comes first where nothing tells what is to be done, and none that is deprecated", () => {
+  expect(namesIn(indexOf(notes.toReversed()))("note").at(-1)).toBe("desk.deleteNote");
+  const old = { ...tool("desk.notes1", () => null), description: "A note. Deprecated: use notes2." };
+  const other = { ...tool("desk.notes2", () => null), description: "A note. Newer than notes1, and to be used." };
+  expect(namesIn(indexOf([old, other]))("note")).toEqual(["desk.notes2", "desk.notes1"]);
+});
+
+test("a search is not padded: what is far from the best is left out, and where nothing is close, nothing is found", () => {
+  const lists = Array.from({ length: 40 }, (_, n) => ({
+    ...tool(`it.list${n}`, () => null),
+    description: `Lists things of kind ${n}.`,
+  }));
+  const index = indexOf([...lists, { ...tool("buy.listSuppliers", () => null), description: "Lists suppliers." }]);
+  expect(namesIn(index)("list suppliers")).toEqual(["buy.listSuppliers"]);
+  expect(namesIn(index)("list the greenhouse orchids")).toEqual([]);
+  expect(namesIn(indexOf(notes))("list the orchids")).toEqual(["desk.listNotes"]);
 });
 
 test.each([

@@ -45,7 +45,7 @@ export async function searchTools(
 }
 
 function textOf({ name, stub, description, why }: FoundTool): string {
-  return cleanText(`${name}  (found by ${why})\n  ${stub}\n  ${description}`);
+  return cleanText(`${name}${why === undefined ? "" : `  (found by ${why})`}\n  ${stub}\n  ${description}`);
 }
 
 /** `portcullis tools show NAME`: all that is known of a tool. Returns the exit code. */

@@ -44,7 +44,7 @@ test("a search finds tools by what they do, with the stub of the language that i
   await using door = await openServer();
   const { json } = await door.ask("GET", "/v1/tools/search?q=who%20pays&limit=1");
   expect(json.tools).toEqual([
-    { name: "bank.pay", description: "pays", stub: expect.stringContaining("tools.bank.pay as"), why: "pays" },
+    { name: "bank.pay", description: "pays", stub: expect.stringContaining("tools.bank.pay as") },
   ]);
   const python = await door.ask("GET", "/v1/tools/search?q=pays&language=python");
   expect(python.json.tools[0].stub).toContain("await tools.bank.pay(");
