@@ -52,6 +52,13 @@ async function recordsOf(journal: Journal, id: string): Promise<readonly Journal
 const isArtifact = (record: JournalRecord): record is ArtifactRecord => record.type === "artifact";
 const valueOf = ({ outcome }: Report) => (outcome.type === "completed" ? outcome.value : outcome);
 
+test("of a kept object a model reads the beginning of each field, also behind a long one", async () => {
+  await using runtime = await createRuntime({ tools: [], sandbox });
+  const program = `await save("doc", { headings: Array(500).fill("A heading"), pages: [3, 17], by: "Eve" }); return 1;`;
+  const { output } = await runtime.execute(program);
+  expect(output.text).toMatch(/first: \{"headings":\["A heading",.*…,"pages":\[3,17\],"by":"Eve"\}$/);
+});
+
 // ---- programs ----------------------------------------------------------------------------------------------------
 
 const LANGUAGES = [
