@@ -1,4 +1,4 @@
-import { betweenText, cutMiddle, endsOf } from "../values/cut-middle.ts";
+import { betweenText, endsOf } from "../values/cut-middle.ts";
 import { cleanJson } from "./clean-json.ts";
 import { INSET, insetText } from "./foreign-text.ts";
 
@@ -35,18 +35,39 @@ export function inputText(inputs: Inputs): string {
 }
 
 function jsonShown(value: unknown): InputShown {
-  const whole = jsonText(value);
-  if (fits(whole)) return { text: whole, hasAllFields: true };
+  const json = JSON.stringify(value) ?? "null";
+  const whole = json.length <= SHOWN_BYTES ? shownJson(json) : undefined;
+  if (whole !== undefined && fits(whole)) return { text: whole, hasAllFields: true };
   for (const bytes of TEXT_BYTES) {
-    const text = jsonText(value, bytes);
-    if (fits(text)) return { text, hasAllFields: true };
+    const short = shortJson(value, bytes);
+    const text = short === undefined ? undefined : shownJson(short);
+    if (text !== undefined && fits(text)) return { text, hasAllFields: true };
   }
-  return { text: cutMiddle(whole, SHOWN_BYTES, INSET), hasAllFields: false };
+  const [first, last] = [json.slice(0, SHOWN_BYTES), json.slice(-SHOWN_BYTES)];
+  const ends = endsOf({ first: shownJson(first), last: shownJson(last), length: json.length }, SHOWN_BYTES);
+  return { text: `${ends.first}\n${INSET}${betweenText(ends.between)}\n${INSET}${ends.last}`, hasAllFields: false };
 }
 
-function jsonText(value: unknown, textBytes = Number.POSITIVE_INFINITY): string {
-  const shortened = (_: string, part: unknown) => (typeof part === "string" ? shortText(part, textBytes) : part);
-  return insetText(cleanJson(JSON.stringify(value, textBytes < Number.POSITIVE_INFINITY ? shortened : undefined)));
+const shownJson = (json: string) => insetText(cleanJson(json));
+
+class TooLong extends Error {}
+
+/** The value with the middle cut out of its long texts; undefined if that is more than is shown. No more of it is looked at then. */
+function shortJson(value: unknown, textBytes: number): string | undefined {
+  let length = 0;
+  const shortened = (_: string, part: unknown) => {
+    length += 1;
+    const text = typeof part === "string" ? shortText(part, textBytes) : part;
+    if (typeof text === "string") length += text.length;
+    if (length > SHOWN_BYTES) throw new TooLong();
+    return text;
+  };
+  try {
+    return JSON.stringify(value, shortened);
+  } catch (error) {
+    if (error instanceof TooLong) return undefined;
+    throw error;
+  }
 }
 
 function shortText(text: string, most: number): string {

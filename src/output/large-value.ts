@@ -41,10 +41,10 @@ export interface LargeValue {
 /** A stub whose cleaned JSON has at most `allowedBytes`. If no stub is so short, the shortest, of about 200 bytes. */
 export function stubOf(large: LargeValue, allowedBytes: number, advice: string, artifact?: string): Stub {
   const { value, bytes, counts } = large;
-  // As long as the text about any beginning of it.
-  const about = shownText({ bytes, count: entryCount(Object(value), counts), first: value }, bytes);
-  const known = { too_large: `${about} ${advice}`, ...(artifact && { artifact }), bytes };
   const count = typeof value === "object" && value !== null ? { count: entryCount(value, counts) } : {};
+  // As long as the text about any beginning of it.
+  const about = shownText({ bytes, ...count, first: value }, bytes);
+  const known = { too_large: `${about} ${advice}`, ...(artifact && { artifact }), bytes };
   for (const length of SHAPE_LENGTHS) {
     const shape = cut(cleanText(shapeOf(value, counts, length)), length);
     const bare: Stub = { ...known, shape, ...count };
@@ -116,7 +116,8 @@ function sampleRows(rows: readonly unknown[], room: number, texts: CutTexts): un
 
 /** The beginning of each field. Short fields are whole, and the long ones share what they leave. */
 function sampleFields(value: object, room: number, texts: CutTexts): object | undefined {
-  const all = Object.entries(value).map(([name, field]) => {
+  const entries = Object.entries(value).slice(0, Math.max(FIELDS_SHARING, room / FIELD_LENGTH));
+  const all = entries.map(([name, field]) => {
     const head = sizeOf(name) + 2;
     return { name, field, head, size: sizeWithin(field, room) ?? room };
   });
@@ -143,6 +144,8 @@ function sampleFields(value: object, room: number, texts: CutTexts): object | un
 
 /** Fields that share the room, however long they are. */
 const FIELDS_SHARING = 64;
+/** What a field takes at least. */
+const FIELD_LENGTH = 4;
 /** In place of a field whose beginning has no room. Its name is shown all the same. */
 const LEFT_OUT = "…";
 

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { cleanJson } from "../../src/output/clean-json.ts";
+import { cleanJson, cleanLongJson } from "../../src/output/clean-json.ts";
 import { cleanText } from "../../src/output/clean-text.ts";
+import { Lane } from "../../src/values/slice-scheduler.ts";
 import { runs } from "../support/all-tests.ts";
 
 const hostile = fc
@@ -55,4 +56,17 @@ test("parsed, it is the value with every text and name in it cleaned", () => {
 test("what is clean stays as it is", () => {
   const text = JSON.stringify({ "ü\n": ["\t", '"', "\\", 1, null, "😀"] });
   expect(cleanJson(text)).toBe(text);
+});
+
+test("a long text is cleaned slice by slice as it is cleaned at once, wherever a slice ends", async () => {
+  const unit = fc.oneof(hostile, fc.constantFrom("\ufe0f\ufe0f", "\u0085", "\\\\", "\r\n\r"));
+  const text = fc.tuple(hostile, fc.array(unit, { minLength: 1, maxLength: 4 }));
+  await fc.assert(
+    fc.asyncProperty(text, async ([start, units]) => {
+      const part = `${units.join("")}x`;
+      const json = JSON.stringify(start + part.repeat(Math.ceil(140_000 / part.length)));
+      expect((await cleanLongJson(json, new Lane("t"))) === cleanJson(json)).toBe(true);
+    }),
+    { numRuns: runs(30) },
+  );
 });

@@ -1,30 +1,35 @@
 import { saysMore } from "../../gate/answer.ts";
 import type { CallAnswer } from "../../gate/call-tool.ts";
 import type { LinkedResult } from "../../mcp-runs/result.ts";
-import { cleanJson } from "../../output/clean-json.ts";
+import { cleanLongJson } from "../../output/clean-json.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { INSET, insetLines, insetText } from "../../output/foreign-text.ts";
 import { stubOf } from "../../output/large-value.ts";
 import { TOO_LARGE } from "../../output/sentences.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import { isFields } from "../../values/fields.ts";
+import type { Lane } from "../../values/slice-scheduler.ts";
 import type { LinkedValue } from "../linked-values.ts";
 import { contentBlocks, partBlocks } from "./content-blocks.ts";
 import { linkTo } from "./program-results.ts";
 
+interface Showing {
+  readonly outputBytes: number;
+  readonly lane: Lane;
+  /** Keeps a value that is too large to be shown. */
+  readonly keep: (text: string) => LinkedValue | undefined;
+}
+
 /** The result of a direct call, with its images, files and links. A value that is too large is kept: the result has its start and a link. */
-export function directResult(
-  answer: CallAnswer,
-  outputBytes: number,
-  keep: (text: string) => LinkedValue | undefined,
-): LinkedResult {
+export async function directResult(answer: CallAnswer, showing: Showing): Promise<LinkedResult> {
+  const { outputBytes } = showing;
   const { value, parts = [] } = answer;
   if (!answer.ok && (value === undefined || typeof value === "string")) {
     const text = failureText(answer, value ?? answer.message, outputBytes);
     return { content: [text, ...partBlocks(parts)], isError: true };
   }
   const blocks = contentBlocks(value, outputBytes, parts);
-  const shown = blocks ? undefined : shownValue(value, outputBytes, keep);
+  const shown = blocks ? undefined : await shownValue(value, showing);
   const content = shown ? [...shown.content, ...partBlocks(parts)] : [...(blocks ?? [])];
   if (answer.ok) return { content, ...(isFields(shown?.whole) && { structuredContent: shown.whole }) };
   const isSaid = blocks === undefined && saysMore(answer, JSON.stringify(value));
@@ -40,8 +45,8 @@ interface ShownValue {
   readonly whole?: unknown;
 }
 
-function shownValue(value: unknown, outputBytes: number, keep: (text: string) => LinkedValue | undefined): ShownValue {
-  const text = cleanJson(JSON.stringify(value));
+async function shownValue(value: unknown, { outputBytes, lane, keep }: Showing): Promise<ShownValue> {
+  const text = await cleanLongJson(JSON.stringify(value), lane);
   const bytes = Buffer.byteLength(text);
   if (bytes <= outputBytes) return { content: [{ type: "text", text }], whole: JSON.parse(text) };
   const stub = stubOf({ value, bytes, counts: new Map() }, outputBytes, TOO_LARGE);

@@ -9,8 +9,9 @@ import { errorResult, type LinkedResult, textResult } from "../../mcp-runs/resul
 import type { Progress, RunWork } from "../../mcp-runs/run.ts";
 import type { McpRuns } from "../../mcp-runs/runs.ts";
 import { digestOf } from "../../mcp-runs/seal.ts";
+import { Lane } from "../../values/slice-scheduler.ts";
 import { byteText } from "../../output/byte-text.ts";
-import { cleanJson } from "../../output/clean-json.ts";
+import { cleanJson, cleanLongJson } from "../../output/clean-json.ts";
 import type { Report } from "../../output/report.ts";
 import type { ExecutionEvent } from "../../programs/event.ts";
 import { drivenHere } from "../../programs/driven.ts";
@@ -266,7 +267,9 @@ export class DoorCalls {
     if (output.cut?.valueBytes === undefined) return programResult(report, notes);
     const text = await returnedText(runtime.journal, execution);
     const value =
-      text === undefined ? undefined : kept.keep(ownerOf(principal), `Value of ${execution}`, cleanJson(text));
+      text === undefined
+        ? undefined
+        : kept.keep(ownerOf(principal), `Value of ${execution}`, await cleanLongJson(text, new Lane(principal.tenant)));
     return programResult(report, notes, value);
   }
 
@@ -322,7 +325,7 @@ export class DoorCalls {
     });
   }
 
-  #answered(name: string, answer: CallAnswer): LinkedResult {
+  async #answered(name: string, answer: CallAnswer): Promise<LinkedResult> {
     const { runtime, principal, kept } = this.#parts;
     if (!answer.ok && answer.code === "tool_unknown") throw this.#unknown(answer.message);
     // The tool exists for other callers, and the host is told so. For a client it does not exist.
@@ -330,9 +333,11 @@ export class DoorCalls {
       const tool = this.#list.toolNamed(name);
       throw this.#unknown(toolUnknown(tool, runtime.tools.nearestName(tool, "direct")).message);
     }
-    return directResult(answer, runtime.limits.outputBytes, (text) =>
-      kept.keep(ownerOf(principal), `Result of ${name.slice(0, 128)}`, text),
-    );
+    return directResult(answer, {
+      outputBytes: runtime.limits.outputBytes,
+      lane: new Lane(principal.tenant),
+      keep: (text) => kept.keep(ownerOf(principal), `Result of ${name.slice(0, 128)}`, text),
+    });
   }
 
   #unknown(message: string): Error {
