@@ -260,6 +260,7 @@ export class Driver {
     const begun = ended.map((turn) => [this.#events.shift(), turn] as const);
     const applying = lane.work(log.applyTurns(begun, rounded(this.#usage)));
     log.deferTurns(applying instanceof Promise ? await applying : applying);
+    this.#guests.giveBackTurns();
     const holding = lane.work(this.#held.take(begun));
     const overdraft = holding instanceof Promise ? await holding : holding;
     if (overdraft) this.#endWith({ type: "stopped", ...overdraft });

@@ -1,5 +1,5 @@
 import { BridgeViolation, type GuestTurn, TurnReader, TextTooLong } from "../../../bridge/turn-reader.ts";
-import { memoryOf } from "../../values/held-bytes.ts";
+import { type HeldOverdraft, memoryOf, type Share } from "../../values/held-bytes.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import type { Exit, Guest, OpenOptions, Sandbox, SandboxLimits } from "../../sandboxes/sandbox.ts";
 import { closesOf, type GuestEvent } from "./guest-event.ts";
@@ -9,14 +9,23 @@ export type LinkEnd =
   | Exit
   | { readonly type: "violation"; readonly detail: string }
   /** It sent more text than `totalBytes` allows, or more in one turn than can be held. */
-  | { readonly type: "too_long"; readonly length: number };
+  | { readonly type: "too_long"; readonly length: number }
+  /** There is no room for what it has sent. */
+  | { readonly type: "no_room"; readonly overdraft: HeldOverdraft };
 
 export interface LinkOptions extends OpenOptions {
   readonly limits: SandboxLimits & Pick<Limits, "totalBytes">;
-  /** Text that the guest may send in one turn, in bytes; by default as much as in all. */
-  readonly turnBytes?: number;
-  /** Lane that reads the guest's frames; a new one by default. */
-  readonly lane?: Lane;
+  /** Whose lane reads the guest's frames, and which counts them until their turns are taken. */
+  readonly share?: Share;
+}
+
+class NoRoom extends Error {
+  readonly overdraft: HeldOverdraft;
+
+  constructor(overdraft: HeldOverdraft) {
+    super("There is no room for what the guest has sent.");
+    this.overdraft = overdraft;
+  }
 }
 
 /** Frames read between two checks whether the lane must yield the host's thread. */
@@ -27,18 +36,23 @@ export class GuestLink implements AsyncDisposable {
   readonly #reader: TurnReader;
   readonly #lane: Lane;
   readonly #maxBytes: number;
+  readonly #share: Share | undefined;
+  /** Memory of frames whose turn is not complete, and of turns that are not taken yet. */
+  #openBytes = 0;
+  #turnBytes = 0;
   #readBytes = 0;
   /** Text sent so far, in UTF-16 code units. */
   #sentLength = 0;
   readonly #frames: AsyncIterator<readonly string[], void, undefined>;
   #isListening = true;
 
-  constructor(guest: Guest, { language, limits, tenant, turnBytes, lane = new Lane(tenant) }: LinkOptions) {
-    this.#lane = lane;
+  constructor(guest: Guest, { language, limits, tenant, share }: LinkOptions) {
+    this.#share = share;
+    this.#lane = share?.lane ?? new Lane(tenant);
     this.#maxBytes = limits.totalBytes + limits.frameBytes;
     this.guest = guest;
     this.#frames = guest.frames[Symbol.asyncIterator]() as AsyncIterator<readonly string[], void, undefined>;
-    this.#reader = new TurnReader(language, Math.min(turnBytes ?? this.#maxBytes, this.#maxBytes));
+    this.#reader = new TurnReader(language, Math.min(share?.allowed ?? this.#maxBytes, this.#maxBytes));
   }
 
   static async open(sandbox: Sandbox, options: LinkOptions, signal: AbortSignal): Promise<GuestLink> {
@@ -107,8 +121,9 @@ export class GuestLink implements AsyncDisposable {
   }
 
   #refuse(error: unknown): LinkEnd {
-    if (!(error instanceof BridgeViolation || error instanceof TextTooLong)) throw error;
+    if (!(error instanceof BridgeViolation || error instanceof TextTooLong || error instanceof NoRoom)) throw error;
     this.guest.kill(error.message);
+    if (error instanceof NoRoom) return { type: "no_room", overdraft: error.overdraft };
     return error instanceof TextTooLong
       ? { type: "too_long", length: error.length }
       : { type: "violation", detail: error.message };
@@ -120,14 +135,34 @@ export class GuestLink implements AsyncDisposable {
       const bytes = memoryOf(text);
       this.#readBytes += bytes;
       if (this.#readBytes > this.#maxBytes) throw new TextTooLong(this.#readBytes);
+      const overdraft = this.#share?.hold(bytes);
+      if (overdraft) throw new NoRoom(overdraft);
+      this.#openBytes += bytes;
       const turn = this.#reader.read(text, bytes);
-      if (turn) turns.push(turn);
+      if (turn) {
+        turns.push(turn);
+        this.#turnBytes += this.#openBytes;
+        this.#openBytes = 0;
+      }
       // Else such a guest would have answers pile up that count as read.
       if (turn && (this.guest.unsent ?? 0) > this.outstanding)
         throw new BridgeViolation("The guest ended the turn of an event that it was not sent yet.");
       if (index % FRAMES_READ === 0) yield;
     }
     return turns;
+  }
+
+  /** The turns that were read are counted by others from here on, or held no more. */
+  giveBackTurns(): void {
+    this.#share?.giveBack(this.#turnBytes);
+    this.#turnBytes = 0;
+  }
+
+  /** The guest has ended: nothing of what it has sent is read on. */
+  noteEnd(): void {
+    this.giveBackTurns();
+    this.#share?.giveBack(this.#openBytes);
+    this.#openBytes = 0;
   }
 
   /** Releases the guest to its sandbox, or kills it if it still has events: it may still be running code for them. */
@@ -137,6 +172,7 @@ export class GuestLink implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.noteEnd();
     await this.guest[Symbol.asyncDispose]();
   }
 }

@@ -158,6 +158,11 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#link?.send(events);
   }
 
+  /** The turns that have arrived are counted by others from here on. */
+  giveBackTurns(): void {
+    this.#link?.giveBackTurns();
+  }
+
   /** The next turns that arrived together; undefined if the guest has ended. */
   nextTurns(): Promise<readonly GuestTurn[] | undefined> {
     const link = this.#link;
@@ -168,6 +173,7 @@ export class GuestSupervisor implements AsyncDisposable {
     const { clocks } = this.#options;
     if (!areTurns(heard)) {
       this.#noteMemory();
+      link.noteEnd();
       clocks.wait();
       this.#end = heard;
       if (heard.type === "evicted") this.#link = undefined;
@@ -267,8 +273,7 @@ export class GuestSupervisor implements AsyncDisposable {
     });
     let link: GuestLink;
     try {
-      const { allowed: turnBytes, lane } = share;
-      const options = { language, limits, tenant, turnBytes, lane, hasBegun, onConnection };
+      const options = { language, limits, tenant, share, hasBegun, onConnection };
       link = await GuestLink.open(sandbox, options, this.#over.signal);
     } catch (error) {
       if (mayGoElsewhere) throw error;

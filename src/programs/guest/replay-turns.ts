@@ -53,6 +53,7 @@ export async function replayTurns(
     if (turns.isEmpty) return { type: "identical" };
     if (events.length > 0) link.send(events);
     const heard = await link.nextTurns();
+    link.giveBackTurns();
     if (!areTurns(heard)) return { type: "ended", end: heard };
     for (const { texts, settled } of heard) {
       const divergence = compare(done, turns.take().commands, texts);

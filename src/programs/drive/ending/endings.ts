@@ -21,6 +21,8 @@ export function endingOfGuest(
       return { type: "crashed", code: "bridge_broken", detail: end.detail };
     case "too_long":
       return { type: "stopped", limit: "totalBytes", allowed: totalBytes, seen: end.length };
+    case "no_room":
+      return { type: "stopped", ...end.overdraft };
     default:
   }
   if (unreplayable !== undefined)

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { GuestLink } from "../../../src/programs/guest/guest-link.ts";
+import { LIMIT_RULES } from "../../../src/programs/limits.ts";
+import type { Guest } from "../../../src/sandboxes/sandbox.ts";
+import { HeldBytes } from "../../../src/values/held-bytes.ts";
+
+const MIB = 2 ** 20;
+
+/** A guest that sends these frames and then nothing more. */
+function guestOf(frames: readonly string[]): Guest {
+  const never = new Promise<never>(() => {});
+  const sent = async function* () {
+    for (const frame of frames) yield [frame];
+    await never;
+  };
+  const none = () => {};
+  return { frames: sent(), exit: never, send: none, kill: none, release: none } as unknown as Guest;
+}
+
+test("what guests send in turns that do not end is held together, and ends the one for which there is no room", async () => {
+  const held = new HeldBytes(16 * MIB);
+  const print = `{"kind":"output","stream":"stdout","dropped":0}\n${JSON.stringify("x".repeat(MIB))}`;
+  const ready = '{"kind":"ready","protocol":1,"language":"javascript"}';
+  const limits = { totalBytes: 64 * MIB, frameBytes: 8 * MIB, memoryBytes: LIMIT_RULES.memoryBytes.default };
+  const links = Array.from({ length: 4 }, () => {
+    const guest = guestOf([ready, ...Array.from({ length: 6 }, () => print)]);
+    const share = held.share("t", limits.totalBytes);
+    const link = new GuestLink(guest, { language: "javascript", tenant: "t", limits, share } as never);
+    link.send([{ head: { kind: "start" }, text: "{}" } as never]);
+    return link;
+  });
+  const ended = await Promise.race(links.map((link) => link.nextTurns()));
+  expect(ended).toMatchObject({ type: "no_room", overdraft: { limit: "heldBytes" } });
+  expect(held.held).toBeLessThanOrEqual(held.allowed);
+  for (const link of links) link.noteEnd();
+  expect(held.held).toBeLessThan(MIB);
+});
