@@ -13,7 +13,6 @@ import type { Model } from "../models/model.ts";
 import { drivenHere, executionDriven, refuseDriven } from "../programs/driven.ts";
 import { runUnderId } from "../programs/run-under-id.ts";
 import { drivenScope } from "../programs/authority.ts";
-import type { Share } from "../values/held-bytes.ts";
 import { begunIn, traceOf } from "../programs/observers.ts";
 import { changedTools, refuseChangedTools } from "../programs/from-journal/changed-since.ts";
 import { refuseOfAnother, type ResumeWork } from "../programs/resume.ts";
@@ -25,7 +24,7 @@ import { driveConversation } from "./drive/drive-conversation.ts";
 import { restoreConversation } from "./from-journal/restore-conversation.ts";
 import { ConversationLog } from "./drive/conversation-log.ts";
 import { hasOpenTurn, isHeld } from "./from-journal/conversation-state.ts";
-import { withHistory } from "./drive/history-share.ts";
+import { type HistoryShare, withHistory } from "./drive/history-share.ts";
 import { LiveConversation } from "./drive/live-conversation.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import {
@@ -67,7 +66,7 @@ async function resumeHeld<Answer>(
   scope: AgentScope,
   execution: ExecutionId,
   work: ResumeAgentWork,
-  history: Share,
+  history: HistoryShare,
 ): Promise<AgentReport<Answer>> {
   const past = await readOwnConversation(scope, execution, history);
   const { header } = past;
@@ -87,6 +86,8 @@ async function resumeHeld<Answer>(
   if (here && work.joins === false) throw executionDriven(execution, "by this process");
   if (here) {
     if (isSaid) await decideConversation(scope, execution, work);
+    // What it holds is held by its driver.
+    history.end();
     return here.ended;
   }
   return driveConversation<Answer>(await takeUp(scope, past, work, history));
@@ -100,7 +101,7 @@ export async function takeUp(
   scope: AgentScope,
   past: PastConversation,
   work: ResumeAgentWork,
-  history: Share,
+  history: HistoryShare,
 ): Promise<LiveConversation> {
   const { allowChangedTools, asks, subject = "resumeAgent" } = work;
   const { header } = past;
@@ -160,7 +161,7 @@ function claim(
   { journal, leaseMs }: AgentScope,
   { state }: PastConversation,
   records: readonly (ForeignRecord | OutcomeRecord)[],
-  { history, ...trace }: Pick<ClaimRecord, "trace"> & { readonly history?: Share } = {},
+  { history, ...trace }: Pick<ClaimRecord, "trace"> & { readonly history?: HistoryShare } = {},
 ): Promise<ConversationLog> {
   return ConversationLog.claim(journal, state, { driver: randomUUID(), leaseMs, ...trace }, records, history);
 }

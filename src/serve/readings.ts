@@ -16,7 +16,7 @@ export class Readings {
   readonly #places: Places;
 
   constructor(most = readingsAtOnce(defaultHeldBytes())) {
-    this.#places = new Places({ atOnce: most, perTenant: OWN });
+    this.#places = new Places({ atOnce: most, perTenant: Math.max(1, Math.min(OWN, Math.floor(most / 2))) });
   }
 
   /** Rejects with a `RequestProblem` if too many readings of the key wait, or the client has left meanwhile. */

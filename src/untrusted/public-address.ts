@@ -1,4 +1,5 @@
 import { lookup as lookUp, type LookupAddress } from "node:dns";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
 
@@ -39,6 +40,22 @@ export function publicLookup(refusal: (host: string) => Error): LookupFunction {
       return done(null, first.address, first.family);
     });
   };
+}
+
+/**
+ * The answer to a request. Rejects for one that switches to another protocol, of which node tells by another event, after which
+ * a signal aborts nothing.
+ */
+export function answerTo(sent: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    sent.once("response", resolve);
+    sent.on("error", reject);
+    sent.once("upgrade", (_, socket) => {
+      socket.destroy();
+      reject(new Error("The answer switches to another protocol."));
+    });
+    sent.once("close", () => reject(new Error("The connection was closed before an answer came.")));
+  });
 }
 
 /** Host of a URL as a request connects to it. */

@@ -59,8 +59,11 @@ test("conversations whose histories have no room beside each other are refused w
   await asked.promise;
   const refused = await runtime.say("two", "more", { model }).catch((error: unknown) => error);
   expect(refused).toMatchObject({ code: "busy", message: expect.stringContaining('"two" needs') as string });
+  // The same message again is held by its driver, and leaves room for others.
+  const again = Array.from({ length: 3 }, () => runtime.say("one", long, { model, expect: 1 }));
+  expect((await runtime.execute("return 'x'.repeat(100_000).length")).outcome.type).toBe("completed");
   answered.resolve();
-  await first;
+  await Promise.all([first, ...again]);
   await runtime.say("two", "more", { model });
   expect((await runtime.status("two")).conversation).toMatchObject({ said: 2 });
 });

@@ -9,14 +9,13 @@ import { beginConversation } from "../agent.ts";
 import type { AgentEnding } from "../ending.ts";
 import { type KeptTurn, resultsInOrder } from "../from-journal/conversation-state.ts";
 import { recordOf } from "./conversation-log.ts";
-import { historyShare } from "./history-share.ts";
+import { HistoryShare } from "./history-share.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { openEnding, standingOfConversation } from "../from-journal/conversation-standing.ts";
 import { type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
 import type { History } from "../from-journal/restore-conversation.ts";
 import { takeUp } from "../resume-agent.ts";
 import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
-import type { Share } from "../../values/held-bytes.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import type { Transcript } from "../from-journal/transcript.ts";
 
@@ -47,7 +46,7 @@ export async function continueConversation(
   from: ExecutionId,
   work: ContinueWork,
 ): Promise<Continued> {
-  const history = historyShare(scope);
+  const history = new HistoryShare(scope);
   try {
     const past = await readOwnConversation(scope, from, history);
     if (!past.outcome) return await continueOpen(scope, past, work, history);
@@ -65,7 +64,7 @@ async function continueOpen(
   scope: AgentScope,
   past: PastConversation,
   work: ContinueWork,
-  history: Share,
+  history: HistoryShare,
 ): Promise<Continued> {
   const from = past.header.execution;
   refuseOfAnother(scope, from, past.header);

@@ -17,11 +17,11 @@ import { cancelPrograms, type PastConversation, readOwnConversation } from "../f
 import { refusal } from "../calls/call-result.ts";
 import { saidByUser } from "../prompt/said-message.ts";
 import { takeUp, undrivenReport } from "../resume-agent.ts";
-import type { Share } from "../../values/held-bytes.ts";
 import { messagesOf } from "../user-message.ts";
 import { changeOpening } from "./change-opening.ts";
+import { ConversationLog } from "./conversation-log.ts";
 import { driveConversation } from "./drive-conversation.ts";
-import { withHistory } from "./history-share.ts";
+import { type HistoryShare, withHistory } from "./history-share.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 
 export interface SayWork {
@@ -46,25 +46,39 @@ export async function sayOnce<Answer>(
 ): Promise<AgentReport<Answer>> {
   const begun = await beginIfNew(scope, execution, work);
   if (begun) return sayIn<Answer>(begun, work);
+  const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
+  if (here?.log instanceof ConversationLog && here.log.state.header.tenant === scope.tenant)
+    return joinHere(here.log, here.ended, work);
   return withHistory(scope, (history) => sayInPast<Answer>(scope, execution, work, history));
+}
+
+/** What is said to a conversation that is at work here: the same message waits with it, any other is refused. Nothing is read. */
+function joinHere<Report>({ state }: ConversationLog, report: Promise<Report>, work: SayWork): Promise<Report> {
+  const known = userMessages(state);
+  if (!isSaid(known, work)) {
+    refuseOther(state, known, work);
+    throw new PortcullisError(
+      "conversation_busy",
+      `say: the conversation ${JSON.stringify(state.header.execution)} is at work. Wait for it, or interrupt it first.`,
+    );
+  }
+  work.onSaid();
+  return report;
 }
 
 async function sayInPast<Answer>(
   scope: AgentScope,
   execution: ExecutionId,
   work: SayWork,
-  history: Share,
+  history: HistoryShare,
 ): Promise<AgentReport<Answer>> {
   const past = await readOwnConversation(scope, execution, history);
   const known = userMessages(past);
   if (isSaid(known, work)) return goOn<Answer>(scope, past, work, history);
   refuseOther(past, known, work);
   if (past.outcome) throw ended(execution);
-  if (drivenHere(scope.journal, execution))
-    throw new PortcullisError(
-      "conversation_busy",
-      `say: the conversation ${JSON.stringify(execution)} is at work. Wait for it, or interrupt it first.`,
-    );
+  const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
+  if (here?.log instanceof ConversationLog) return joinHere(here.log, here.ended, work);
   return sayIn<Answer>(await taken(scope, past, work, history), work);
 }
 
@@ -91,7 +105,7 @@ function isSaid(known: readonly UserMessage[], { messages, expect }: SayWork): b
 
 /** Throws `execution_exists` for another conversation under the id, and `conversation_moved` if other messages were said. */
 function refuseOther(
-  { header }: PastConversation,
+  { header }: Pick<PastConversation, "header">,
   { length }: readonly UserMessage[],
   { expect, request }: SayWork,
 ): void {
@@ -119,7 +133,7 @@ function taken(
   scope: AgentScope,
   past: PastConversation,
   { request, allowChangedTools }: SayWork,
-  history: Share,
+  history: HistoryShare,
 ): Promise<LiveConversation> {
   return takeUp(scope, past, { ...request, allowChangedTools, subject: "say", rests: true }, history);
 }
@@ -129,7 +143,7 @@ async function goOn<Answer>(
   scope: AgentScope,
   past: PastConversation,
   work: SayWork,
-  history: Share,
+  history: HistoryShare,
 ): Promise<AgentReport<Answer>> {
   const { header, outcome } = past;
   work.onSaid();
@@ -138,7 +152,11 @@ async function goOn<Answer>(
     return undrivenReport<Answer>(scope, past, parseEnding(header.execution, outcome.outcome));
   }
   const here = drivenHere<AgentReport<Answer>>(scope.journal, header.execution);
-  if (here) return here.ended;
+  if (here) {
+    // What is said already is held by its driver.
+    history.end();
+    return here.ended;
+  }
   const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
   if (ending) return undrivenReport<Answer>(scope, past, ending);
   return driveConversation<Answer>(await taken(scope, past, work, history), { staysOpen: true });

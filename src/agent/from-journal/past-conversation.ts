@@ -22,9 +22,8 @@ import { parsedJson } from "../../values/json/json-text.ts";
 import { FailedPrograms } from "../calls/failed-programs.ts";
 import { childExecution } from "../calls/child-execution.ts";
 import { readingSliced } from "../../programs/from-journal/read-turns.ts";
-import type { Share } from "../../values/held-bytes.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
-import { holdHistory } from "../drive/history-share.ts";
+import type { HistoryShare } from "../drive/history-share.ts";
 import {
   applyRecord,
   type Content,
@@ -62,7 +61,7 @@ export interface PastConversation extends Readonly<Omit<ConversationState, "head
 export async function readOwnConversation(
   { journal, tenant }: { readonly journal: Journal; readonly tenant: string },
   execution: ExecutionId,
-  history?: Share,
+  history?: HistoryShare,
 ): Promise<PastConversation> {
   const { kind } = await findOwn({ journal, tenant }, execution);
   if (kind !== "conversation")
@@ -103,7 +102,10 @@ async function readState(
   journal: Journal,
   execution: ExecutionId,
   tenant: string,
-  { budget, history }: { readonly budget?: ReadingBudget | undefined; readonly history?: Share | undefined } = {},
+  {
+    budget,
+    history,
+  }: { readonly budget?: ReadingBudget | undefined; readonly history?: HistoryShare | undefined } = {},
 ): Promise<KnownState> {
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { readContent } = await import("./parse-message.ts");
@@ -114,7 +116,7 @@ async function readState(
     if (content) refuseImpossible(state, content, ids);
     const before = state.bytes;
     applyRecord(state, record, content);
-    if (history) holdHistory(history, execution, state.bytes - before);
+    history?.hold(execution, state.bytes - before);
   };
   await readRecords(journal, execution, { tenant, budget }).each((record) =>
     readingSliced(execution, state.records, take(record)),

@@ -1,5 +1,5 @@
 import { createServer as createHttp, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { expect, test, vi } from "vitest";
 import { verifyWebhook } from "../../../src/serve/webhooks/signature.ts";
 import { post } from "../../../src/serve/webhooks/post.ts";
@@ -262,4 +262,17 @@ testOfAll("a tenant whose events wait may hold as many bytes as it leaves to oth
       }),
     ),
   );
+});
+
+test("an answer that switches to another protocol, or is none, fails at once", async () => {
+  for (const answer of ["HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", ""]) {
+    const server = createSocketServer(
+      (socket) => void socket.once("data", () => (answer ? socket.write(answer) : socket.end())),
+    );
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const url = new URL(`http://127.0.0.1:${port}/`);
+    await expect(post({ url, allowPrivate: true }, "{}", {}, new AbortController().signal)).rejects.toThrow();
+    server.close();
+  }
 });

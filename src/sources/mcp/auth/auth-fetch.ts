@@ -1,10 +1,9 @@
 import { lookup } from "node:dns/promises";
-import { once } from "node:events";
-import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import { deadline } from "../../../clock.ts";
-import { hostOf, isOtherAddress, isPublicAddress, publicLookup } from "../../../untrusted/public-address.ts";
+import { answerTo, hostOf, isOtherAddress, isPublicAddress, publicLookup } from "../../../untrusted/public-address.ts";
 import { ByteList } from "../../../values/byte-list.ts";
 import { isFields } from "../../../values/fields.ts";
 import { MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
@@ -55,8 +54,9 @@ async function fetchPublic(url: URL, init: RequestInit): Promise<Response> {
   };
   try {
     const sent = (url.protocol === "https:" ? requestHttps : requestHttp)(url, options);
+    const answering = answerTo(sent);
     sent.end(body ? Buffer.from(await new Response(body).arrayBuffer()) : undefined);
-    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    const answer = await answering;
     const given = new Headers();
     for (const [name, values = []] of Object.entries(answer.headersDistinct))
       for (const value of values) given.append(name, value);
