@@ -47,8 +47,8 @@ export abstract class ReplyStream<Reply> {
     return [...this.#parts].toSorted(([a], [b]) => a - b).map(([, part]) => part);
   }
 
-  protected has(place: number): boolean {
-    return this.#parts.has(place);
+  protected at(place: number): OpenPart | undefined {
+    return this.#parts.get(place);
   }
 
   protected begin(place: number, fields: unknown): OpenPart {

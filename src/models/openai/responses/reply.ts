@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ToolCall, TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
@@ -44,6 +45,8 @@ const LAST_EVENTS: ReadonlyMap<string, string> = new Map([
 
 /** Puts a streamed response together from the items that are done: an item may have less when it is added. */
 export class ResponsesStream extends ReplyStream<ResponsesReply> {
+  /** A place that several items have. */
+  #shared: number | undefined;
   readonly #show: (place: number, item: unknown) => void;
   #last: unknown;
 
@@ -58,20 +61,31 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
     const delta = textOf(event, "delta") ?? "";
     if (type === "response.output_item.added") this.#add(placeIn(event, PLACE), fieldOf(event, "item"));
     else if (type === "response.output_item.done") {
-      this.complete(placeIn(event, PLACE), fieldOf(event, "item"));
+      this.#complete(placeIn(event, PLACE), fieldOf(event, "item"));
       // A program comes in one piece, once it is done.
       const code = programOf(fieldOf(event, "item"));
       if (code !== undefined) this.display.program(placeIn(event, PLACE), code);
     } else if (type === "response.output_text.delta") this.display.text(delta);
     else if (type === "response.reasoning_summary_text.delta") this.display.reasoning(delta);
     else if (type === "response.reasoning_summary_part.added") this.display.reasoning(gapBefore(event));
-    else if (INPUT_DELTAS.has(type)) this.display.argument(fieldOf(event, PLACE), delta);
+    else if (INPUT_DELTAS.has(type)) this.#extendInput(fieldOf(event, PLACE), delta);
     else if (LAST_EVENTS.has(type)) this.#end(fieldOf(event, "response"), LAST_EVENTS.get(type));
   }
 
   #add(place: number, item: unknown): void {
-    if (!this.has(place)) this.begin(place, item ?? {});
+    if (!this.at(place)) this.begin(place, item ?? {});
     this.#show(place, item);
+  }
+
+  #complete(place: number, item: unknown): void {
+    const part = this.at(place);
+    if (part?.isOver) this.#shared = place;
+    else this.complete(place, withInput(item, part?.input));
+  }
+
+  #extendInput(place: unknown, piece: string): void {
+    if (typeof place === "number") this.addInput(place, this.at(place) ?? this.begin(place, {}), piece);
+    else this.display.argument(place, piece);
   }
 
   /** A response that was not completed stays so, whatever later events say. */
@@ -79,6 +93,8 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
     const said = textOf(response, "status");
     if (said === "completed" && said !== status)
       throw new SyntaxError("The reply says that it was completed, and that it was not.");
+    if (this.#last !== undefined && !isDeepStrictEqual(listOf(this.#last, "output"), listOf(response, "output")))
+      throw new SyntaxError("The reply ends twice, with other items.");
     if (this.#last === undefined || textOf(this.#last, "status") === "completed")
       this.#last = { ...(isFields(response) && response), status: said ?? status };
   }
@@ -86,9 +102,11 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
   get reply(): ResponsesReply | undefined {
     if (this.#last === undefined) return undefined;
     const { parts } = this;
-    // Some servers send all items with the last event only.
-    if (parts.length === 0) return readResponse(this.#last);
     const done = parts.filter(({ isOver }) => isOver);
+    // Some servers send items with the last event only, all or a few, or give several one place.
+    const listed = textOf(this.#last, "status") === "completed" ? listOf(this.#last, "output").length : 0;
+    if (listed > done.length || parts.length === 0) return readResponse(this.#last);
+    if (this.#shared !== undefined) throw new SyntaxError(`Two items of the reply have the place ${this.#shared}.`);
     // In an incomplete response, the item that is not done is the item that was cut off.
     const isCutOff = done.length < parts.length && fieldOf(this.#last, "status") === "completed";
     return isCutOff ? undefined : readResponse(this.#last, fieldsOf(done));
@@ -101,6 +119,20 @@ const PLACE = "output_index";
 const INPUT_DELTAS: ReadonlySet<string> = new Set([
   "response.function_call_arguments.delta",
   "response.custom_tool_call_input.delta",
+]);
+
+/** An item that is done, with the input that came before it if it has none: the call would be made without any. */
+function withInput(item: unknown, input = ""): unknown {
+  const field = INPUT_FIELDS.get(textOf(item, "type") ?? "");
+  return isFields(item) && field !== undefined && input !== "" && (item[field] ?? "") === ""
+    ? { ...item, [field]: input }
+    : item;
+}
+
+/** The field that has the input of a call. */
+const INPUT_FIELDS: ReadonlyMap<string, string> = new Map([
+  ["function_call", "arguments"],
+  ["custom_tool_call", "input"],
 ]);
 
 function programOf(item: unknown): string | undefined {

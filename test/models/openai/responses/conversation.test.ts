@@ -334,11 +334,36 @@ describe.each([
   });
 });
 
-test("a reply with two items at one index is invalid", () => {
-  const stream = new ResponsesStream(UNSHOWN, () => {});
+test("a reply is what its last event lists, if its items have one place or were not all told", () => {
+  const [first, second] = [call("c_1", "f", { k: 1 }), call("c_2", "f", { k: 2 })];
   const done = (item: object) => ({ type: "response.output_item.done", output_index: 0, item });
-  stream.take(done(call("c_1", "f", { k: 1 })));
-  expect(() => stream.take(done(call("c_2", "f", { k: 2 })))).toThrow("place 0");
+  for (const told of [[first], [first, second]])
+    for (const output of [[first, second], []]) {
+      const stream = new ResponsesStream(UNSHOWN, () => {});
+      for (const item of told) stream.take(done(item));
+      stream.take({ type: "response.completed", response: { status: "completed", output } });
+      if (output.length > 0) expect(stream.reply?.items).toEqual(output);
+      else if (told.length === 1) expect(stream.reply?.items).toEqual(told);
+      else expect(() => stream.reply).toThrow("place 0");
+    }
+});
+
+test("a call that is done without its input has the one that came in pieces", () => {
+  for (const [field, type, pieces] of [
+    ["arguments", "function_call", "response.function_call_arguments.delta"],
+    ["input", "custom_tool_call", "response.custom_tool_call_input.delta"],
+  ] as const)
+    for (const [given, kept] of [
+      ["", '{"k":1}'],
+      [null, '{"k":1}'],
+      ['{"k":2}', '{"k":2}'],
+    ]) {
+      const stream = new ResponsesStream(UNSHOWN, () => {});
+      for (const delta of ['{"k"', ":1}"]) stream.take({ type: pieces, output_index: 0, delta });
+      stream.take({ type: "response.output_item.done", output_index: 0, item: { type, call_id: "c", [field]: given } });
+      stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
+      expect(stream.reply?.items).toEqual([{ type, call_id: "c", [field]: kept }]);
+    }
 });
 
 test("a reply with an item that is added and never done is incomplete", () => {
