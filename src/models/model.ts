@@ -262,6 +262,16 @@ export function sumOfUsage(all: readonly ModelUsage[]): ModelUsage {
   };
 }
 
+/** The usage of a reply that tells it several times. Counters grow; some servers repeat them with 0 where they have no news. */
+export function highestUsage(all: readonly ModelUsage[]): ModelUsage {
+  const highest = (field: keyof ModelUsage) => all.reduce((most, usage) => Math.max(most, usage[field]), 0);
+  return {
+    inputTokens: highest("inputTokens"),
+    outputTokens: highest("outputTokens"),
+    cachedInputTokens: highest("cachedInputTokens"),
+  };
+}
+
 export type { ProviderFailureCode } from "./turn-shape.ts";
 
 /** Why a provider gave no turn. */

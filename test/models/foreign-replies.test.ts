@@ -61,9 +61,14 @@ async function converse(wire: Wire, stream: boolean, bodies: readonly Body[]) {
   });
   const logger = { error: () => {}, warn: (_: unknown, message: string) => void warnings.push(message) };
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger });
-  const { ending, answer, transcript } = await runtime.agent({ model, task: "Do it.", programs: "none", maxTurns: 9 });
+  const { ending, answer, transcript, usage } = await runtime.agent({
+    model,
+    task: "Do it.",
+    programs: "none",
+    maxTurns: 9,
+  });
   const unread = transcript.turns.map(({ turn }) => turn.unreadParts);
-  return { ending, answer, made, asked, unread, warnings };
+  return { ending, answer, made, asked, unread, warnings, usage };
 }
 
 const DONE: WireTurn = { text: "Done." };
@@ -212,6 +217,51 @@ test.each(withParts)("a turn that has nothing but such a part goes on: %s, %s", 
   const bodies = [written(wire, { raw }, stream), written(wire, DONE, stream)];
   const { answer, unread, warnings, asked } = await converse(wire, stream, bodies);
   expect([answer, unread, warnings.length, asked.length]).toEqual(["Done.", [["hologram"], undefined], 1, 2]);
+});
+
+// ---- what a reply used -----------------------------------------------------------------------------------------
+
+const choice = { index: 0, delta: { content: "Done." }, finish_reason: "stop" };
+const chatUsage = { prompt_tokens: 10, completion_tokens: 5 };
+const words = { type: "text", text: "Done." };
+const USAGES: Readonly<Record<string, readonly [Wire, readonly Fields[], outputTokens?: number]>> = {
+  "the usage of a choice, as Moonshot sends it": [chatWire, [{ choices: [{ ...choice, usage: chatUsage }] }]],
+  "a usage in the place that Groq has for it": [chatWire, [{ choices: [choice], x_groq: { usage: chatUsage } }]],
+  "a usage with each piece once, and not zeros at the end": [
+    chatWire,
+    [
+      { choices: [choice], usage: { prompt_tokens: 10, completion_tokens: 1 } },
+      { choices: [], usage: chatUsage },
+      { choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } },
+    ],
+  ],
+  "reasoning that the total alone has, as at xAI": [
+    chatWire,
+    [{ choices: [choice], usage: { ...chatUsage, total_tokens: 109 } }],
+    99,
+  ],
+  "the input of the start, and not 0 at the end": [
+    anthropicWire,
+    [
+      { type: "message_start", message: { usage: { input_tokens: 10, output_tokens: 1 } } },
+      { type: "content_block_start", index: 0, content_block: words },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { input_tokens: 0, output_tokens: 5 } },
+      { type: "message_stop" },
+    ],
+  ],
+  "the input of an earlier piece": [
+    geminiWire,
+    [
+      { candidates: [{ content: { parts: [words] } }], usageMetadata: { promptTokenCount: 10 } },
+      { candidates: [{ finishReason: "STOP" }], usageMetadata: { candidatesTokenCount: 5 } },
+    ],
+  ],
+};
+
+test.each(Object.entries(USAGES))("a budget counts %s", async (_name, [wire, events, outputTokens = 5]) => {
+  const { answer, usage } = await converse(wire, true, [sse(events.map((data) => ({ data: JSON.stringify(data) })))]);
+  expect([answer, usage.inputTokens, usage.outputTokens]).toEqual(["Done.", 10, outputTokens]);
 });
 
 // ---- bodies ----------------------------------------------------------------------------------------------------

@@ -121,12 +121,14 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
       this.display.begin(place, RUN_PROGRAM, "source");
   }
 
-  /** The counters are cumulative: later counts replace earlier counts. */
+  /** The counters are cumulative. Some servers repeat them with 0 where they have no news. */
   #takeState(holder: unknown, counted: unknown): void {
     this.#container = containerOf(holder) ?? this.#container;
     const usage = fieldOf(counted, "usage");
     if (!isFields(usage)) return;
-    for (const [name, value] of Object.entries(usage)) if (value !== null) this.#usage[name] = value;
+    for (const [name, value] of Object.entries(usage))
+      if (value !== null)
+        this.#usage[name] = typeof value === "number" ? Math.max(value, countOf(this.#usage, name)) : value;
   }
 }
 

@@ -1,5 +1,5 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
-import type { ModelUsage, TurnEnd } from "../model.ts";
+import { highestUsage, type ModelUsage, type TurnEnd } from "../model.ts";
 import type { ProviderReply } from "../provider/provider-conversation.ts";
 import { ReplyStream } from "../provider/reply-stream.ts";
 import { decisiveReason, endSaidBy } from "../turn/stop-reason.ts";
@@ -57,7 +57,7 @@ export function joinChunks(chunks: readonly unknown[]): GeminiReply {
     grounding: last((chunk) => fieldOf(candidateOf(chunk), "groundingMetadata")),
     blockReason: last((chunk) => textOf(fieldOf(chunk, "promptFeedback"), "blockReason")),
     messageId: last((chunk) => textOf(chunk, "responseId")),
-    usage: usageOf(last((chunk) => fieldOf(chunk, "usageMetadata"))),
+    usage: highestUsage(chunks.map((chunk) => usageOf(fieldOf(chunk, "usageMetadata")))),
   };
 }
 

@@ -1,5 +1,5 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
-import type { TurnEnd } from "../../model.ts";
+import { highestUsage, type ModelUsage, NO_USAGE, type TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
 import { type OpenPart, ReplyStream } from "../../provider/reply-stream.ts";
@@ -20,7 +20,12 @@ export function readCompletion(completion: unknown): ChatReply | undefined {
   const calls = Array.isArray(given) ? given.map(withWrittenInput) : undefined;
   if (!isFields(message) || !calls?.every(isCall)) return undefined;
   const read = calls.length === 0 ? message : { ...message, tool_calls: calls };
-  return replyOf(read, textOf(choice, "finish_reason"), completion);
+  return replyOf(
+    read,
+    textOf(choice, "finish_reason"),
+    textOf(completion, "id"),
+    usageOf(fieldOf(completion, "usage")),
+  );
 }
 
 /** A call, or a fragment of one, whose arguments are a text. Some servers send the object itself. */
@@ -39,21 +44,23 @@ function isCall(call: unknown): boolean {
   return isFields(made) && typeof input === "string";
 }
 
-/** `about` has the id of the completion, and its usage. */
-function replyOf(message: Fields, finishReason: string | undefined, about: unknown): ChatReply {
-  const usage = fieldOf(about, "usage");
+function replyOf(
+  message: Fields,
+  finishReason: string | undefined,
+  messageId: string | undefined,
+  usage: ModelUsage,
+): ChatReply {
+  // The protocol has no place for summaries of reasoning.
+  return { message, finishReason, messageId, text: wordsOf(message), reasoning: "", usage };
+}
+
+function usageOf(usage: unknown): ModelUsage {
+  const inputTokens = countOf(usage, "prompt_tokens");
   return {
-    message,
-    finishReason,
-    messageId: textOf(about, "id"),
-    text: wordsOf(message),
-    // The protocol has no place for summaries.
-    reasoning: "",
-    usage: {
-      inputTokens: countOf(usage, "prompt_tokens"),
-      outputTokens: countOf(usage, "completion_tokens"),
-      cachedInputTokens: countOf(fieldOf(usage, "prompt_tokens_details"), "cached_tokens"),
-    },
+    inputTokens,
+    // xAI counts reasoning in the total alone.
+    outputTokens: Math.max(countOf(usage, "completion_tokens"), countOf(usage, "total_tokens") - inputTokens),
+    cachedInputTokens: countOf(fieldOf(usage, "prompt_tokens_details"), "cached_tokens"),
   };
 }
 
@@ -86,13 +93,15 @@ export class ChatStream extends ReplyStream<ChatReply> {
   readonly #message: Record<string, unknown> = { role: "assistant", content: null };
   readonly #parts = new ListParts();
   #finishReason: string | undefined;
-  #usage: unknown;
+  #usage = NO_USAGE;
   #id: string | undefined;
 
   take(chunk: unknown): void {
     this.#id ??= textOf(chunk, "id");
-    if (isFields(fieldOf(chunk, "usage"))) this.#usage = fieldOf(chunk, "usage");
     const choice = firstChoice(chunk);
+    // Moonshot and Groq have places of their own for it.
+    const usages = [chunk, choice, fieldOf(chunk, "x_groq")].map((place) => usageOf(fieldOf(place, "usage")));
+    this.#usage = highestUsage([this.#usage, ...usages]);
     this.#finishReason = decisiveReason(this.#finishReason, textOf(choice, "finish_reason"));
     const delta = fieldOf(choice, "delta");
     if (!isFields(delta)) return;
@@ -107,7 +116,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
     if (this.#finishReason === undefined) return undefined;
     if (this.#calls.some(({ name }) => name === "")) throw new SyntaxError("A call of the reply has no name.");
     const calls = this.#calls.length === 0 ? {} : { tool_calls: this.#calls.map(written) };
-    return replyOf({ ...this.#message, ...calls }, this.#finishReason, { id: this.#id, usage: this.#usage });
+    return replyOf({ ...this.#message, ...calls }, this.#finishReason, this.#id, this.#usage);
   }
 
   #takeFragment(given: unknown): void {
