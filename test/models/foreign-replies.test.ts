@@ -219,6 +219,30 @@ test.each(withParts)("a turn that has nothing but such a part goes on: %s, %s", 
   expect([answer, unread, warnings.length, asked.length]).toEqual(["Done.", [["hologram"], undefined], 1, 2]);
 });
 
+test("a piece of an answer that is a number or a truth value is its text", async () => {
+  const pieces = ["It costs $", 0, ".", 5, ": ", true];
+  const place = { index: 0 };
+  const deltas = pieces.map((text) => ({
+    type: "content_block_delta",
+    ...place,
+    delta: { type: "text_delta", text },
+  }));
+  const blocks = [
+    { type: "message_start", message: {} },
+    { type: "content_block_start", ...place, content_block: { type: "text", text: "" } },
+    ...deltas,
+    { type: "content_block_stop", ...place },
+    { type: "message_delta", delta: { stop_reason: "end_turn" } },
+    { type: "message_stop" },
+  ].map((data) => ({ data: JSON.stringify(data) }));
+  const chat = chatWire.events({ raw: { deltas: pieces.map((content) => ({ content })) } }, 1);
+  for (const [wire, events] of [
+    [anthropicWire, blocks],
+    [chatWire, chat],
+  ] as const)
+    expect((await converse(wire, true, [sse(events)])).answer).toBe("It costs $0.5: true");
+});
+
 // ---- what a reply used -----------------------------------------------------------------------------------------
 
 const choice = { index: 0, delta: { content: "Done." }, finish_reason: "stop" };

@@ -1,7 +1,7 @@
 import { type Fields, fieldOf, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage } from "../model.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
-import { writtenText } from "../turn/written-text.ts";
+import { pieceOf, writtenText } from "../turn/written-text.ts";
 
 /** A part of a reply while its pieces arrive: a block, an item, a step or a call. */
 export interface OpenPart {
@@ -70,7 +70,7 @@ export abstract class ReplyStream<Reply> {
     if ("input" in growth) this.addInput(place, part, writtenText(piece, growth.input));
     else if ("list" in growth) this.listOf(fields, growth.list).push(fieldOf(piece, growth.from));
     else if ("text" in growth) {
-      const text = textOf(piece, growth.text) ?? "";
+      const text = pieceOf(piece, growth.text) ?? "";
       fields[growth.text] = (textOf(fields, growth.text) ?? "") + text;
       if (growth.shown) this.display[growth.shown](text);
     } else for (const name of growth.fields) fields[name] = fieldOf(piece, name) ?? fields[name];

@@ -4,7 +4,7 @@ import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
 import { type OpenPart, ReplyStream } from "../../provider/reply-stream.ts";
 import { decisiveReason, endSaidBy } from "../../turn/stop-reason.ts";
-import { writtenText } from "../../turn/written-text.ts";
+import { pieceOf, writtenText } from "../../turn/written-text.ts";
 
 /** A whole reply: the message as it goes back in the next request. */
 export interface ChatReply extends ProviderReply {
@@ -64,6 +64,9 @@ function usageOf(usage: unknown): ModelUsage {
   };
 }
 
+/** Fields of a message that have the model's words. */
+const WORDS: ReadonlySet<string> = new Set(["content", "refusal", "reasoning", "reasoning_content"]);
+
 /** Fields of a fragment that are not joined like a vendor's own fields. */
 const CALL_FIELDS = new Set(["index", "id", "type", "function", "custom"]);
 
@@ -107,9 +110,10 @@ export class ChatStream extends ReplyStream<ChatReply> {
     if (!isFields(delta)) return;
     for (const [name, value] of Object.entries(delta)) {
       if (name === "tool_calls") for (const fragment of fragmentsIn(value)) this.#takeFragment(fragment);
+      else if (WORDS.has(name) && typeof value !== "object") extend(this.#message, name, pieceOf(delta, name));
       else if (name !== "role") extend(this.#message, name, this.#parts.joined(name, value));
     }
-    this.display.text(textOf(delta, "content") ?? "");
+    this.display.text(pieceOf(delta, "content") ?? "");
   }
 
   get reply(): ChatReply | undefined {
@@ -298,5 +302,5 @@ export function endOf(message: Fields, finishReason: string | undefined): TurnEn
 /** Some servers send the content as a list of parts. */
 function wordsOf(message: Fields): string {
   const parts = listOf(message, "content").filter((part) => textOf(part, "type") === "text");
-  return textOf(message, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
+  return pieceOf(message, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
 }
