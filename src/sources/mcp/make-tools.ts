@@ -4,8 +4,10 @@ import { defineTool, refuseUnnamedFields, runsAt } from "../../tools/define-tool
 import { givingText } from "../../tools/text-results.ts";
 import { withWholeNumbers } from "../../tools/whole-numbers.ts";
 import { PatternStates } from "../../tools/json-schema/compile-schema.ts";
+import { mapSchema } from "../../tools/json-schema/json-schema.ts";
 import { lazySchema, reasonOf, type Schema, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
+import { without } from "../../values/fields.ts";
 import { leftOut, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readListed } from "./read-listed-tool.ts";
@@ -195,7 +197,7 @@ function toolOf(
     const schemaOf = (given: Message, side: string) =>
       schemaFrom(given, states, (why) => void unchecked.push(`of its ${side}, ${why}`));
     const input = schemaOf(inputSchema, "input");
-    const output = outputSchema === undefined ? undefined : schemaOf(outputSchema, "output");
+    const output = outputSchema === undefined ? undefined : schemaOf(withoutFormats(outputSchema), "output");
     const sent = (value: unknown) => (input ? withWholeNumbers(value, input) : value);
     const served = { listed, headers: paramHeaders(inputSchema), declared: output !== undefined, sent, method };
     const tool = defineTool({
@@ -221,6 +223,11 @@ function toolOf(
 
 function keyOf(name: string, { digest }: KnownEntry): string {
   return `${name} ${digest}`;
+}
+
+/** Formats describe a result, and bind no server: those of Python say `date-time` of times without a zone. */
+function withoutFormats(schema: Message): Message {
+  return mapSchema(schema, (part) => without(part, "format")) as Message;
 }
 
 /** The input of a tool whose own schema cannot be checked: the server checks it. */

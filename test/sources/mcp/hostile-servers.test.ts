@@ -190,6 +190,11 @@ test("structured results are validated, and one that breaks its schema is output
   expect(outcome).toMatchObject({ value: expect.stringContaining('"b":2') });
 });
 
+test("a time without its zone costs no result", async () => {
+  await using source = await fromMcp(await servedRaw("structured"), READ);
+  expect(await call(source.tools, "raw.dated({})")).toEqual({ at: "2026-09-02T14:00:57.764445" });
+});
+
 test("an id of 64 bits loses no digit, over HTTP too", async () => {
   await using source = await fromMcp(await servedRaw("structured"), READ);
   expect(await call(source.tools, "raw.ids({})")).toEqual({ ids: ["1234567890123456789"] });
