@@ -23,16 +23,13 @@ export interface ResultReader {
 }
 
 /**
- * The value of a call's result: the structured content, with the blocks beside it if they say more and the tool declares no
+ * The value of a call's result: the structured content, or what a server gives in place of any content, with the blocks beside it if they say more and the tool declares no
  * result; a single block of text as its text, or as its value if it is JSON of an object or a list; anything else as
  * `{ content }`, without what servers tell clients about blocks. Throws `tool_failed` with the server's text if the tool
  * failed, and a `MalformedMessage` for a message that is no result.
  */
-export async function resultValue(
-  { content: given = [], structuredContent, isError }: Message,
-  text: ServerText,
-  reader: ResultReader = {},
-): Promise<unknown> {
+export async function resultValue(result: Message, text: ServerText, reader: ResultReader = {}): Promise<unknown> {
+  const { content: given = [], structuredContent = bareValue(result), isError } = result;
   const { caller = "programmatic", declared = false } = reader;
   const content = withoutNulls(given, BLOCK_LEVELS);
   if (!Array.isArray(content) || !content.every(isBlock))
@@ -49,6 +46,15 @@ export async function resultValue(
   const value = isAlone ? structuredContent : await valueOf(shown, structuredContent, reader);
   if (isError === true) return failureWith(value, parts, sentenceOf(content, structuredContent, text, caller), text);
   return parts.length === 0 ? value : withParts({ value, parts });
+}
+
+/**
+ * What a result without content has: the value in a place of the first draft, or fields of the value itself, as servers give
+ * them whose handlers return it bare.
+ */
+function bareValue({ content, isError: _error, _meta, resultType: _type, toolResult, ...fields }: Message): unknown {
+  if (content !== undefined) return undefined;
+  return toolResult ?? (Object.keys(fields).length === 0 ? undefined : fields);
 }
 
 /** A failure with all that the server gave. It may repeat what it was given, so its texts are quoted. */
