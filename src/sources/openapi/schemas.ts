@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { LinearPattern } from "../../tools/json-schema/patterns/linear-pattern.ts";
 import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
 import { IN_PLACE, leadsToLoop, MAX_STATES, PatternStates } from "../../tools/json-schema/compile-schema.ts";
+import { valueOfType } from "../../tools/json-schema/current-draft.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
 import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
@@ -296,6 +297,7 @@ class Conversion {
       else if (this.#schemas.side === "input") this.#copyOfInput(word, value, words, inPlace);
     }
     if (this.#schemas.document.hasOldSchemas) useNewBounds(words);
+    useOwnType(words);
   }
 
   #copyValue(word: string, value: unknown, words: Map<string, unknown>): void {
@@ -429,6 +431,17 @@ function useNewBounds(words: Map<string, unknown>): void {
       words.delete(bound);
     } else words.delete(exclusive);
   }
+}
+
+/** The values that a schema names are of its type. */
+function useOwnType(words: Map<string, unknown>): void {
+  const [type, values] = [words.get("type"), words.get("enum")];
+  if (Array.isArray(values))
+    words.set(
+      "enum",
+      values.map((value) => valueOfType(type, value)),
+    );
+  if (words.has("const")) words.set("const", valueOfType(type, words.get("const")));
 }
 
 /** What `nullable: true` of 3.0 means. Many documents leave null out of an `enum` beside it. */

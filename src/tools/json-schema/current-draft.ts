@@ -26,7 +26,8 @@ function current(part: Fields): Fields {
   const schema: Record<string, unknown> = Object.fromEntries(
     Object.entries(part).filter(([word, value]) => word === "const" || word === "default" || value !== null),
   );
-  for (const rewrite of [rewriteMaps, rewriteRequired, rewriteType, rewriteBounds, rewriteTuple]) rewrite(schema);
+  for (const rewrite of [rewriteMaps, rewriteRequired, rewriteType, rewriteValues, rewriteBounds, rewriteTuple])
+    rewrite(schema);
   if (typeof schema.$ref === "string") schema.$ref = schema.$ref.replaceAll(/\/items(?=\/\d)/g, "/prefixItems");
   return schema;
 }
@@ -56,6 +57,25 @@ function rewriteType(schema: Record<string, unknown>): void {
   });
   if (types.includes(undefined)) delete schema.type;
   else schema.type = Array.isArray(type) ? types : types[0];
+}
+
+function rewriteValues(schema: Record<string, unknown>): void {
+  if (schema.const !== undefined) schema.const = valueOfType(schema.type, schema.const);
+  if (Array.isArray(schema.enum)) schema.enum = schema.enum.map((value) => valueOfType(schema.type, value));
+}
+
+/**
+ * A value that a schema names, of the schema's type. YAML reads `1` and `true` without quotation marks as no texts, and some
+ * generators write numbers as texts: of another type, no value could be it.
+ */
+export function valueOfType(type: unknown, value: unknown): unknown {
+  const types = new Set<unknown>([type].flat());
+  const takes = (...names: readonly string[]) => names.some((name) => types.has(name));
+  if (typeof value === "number") return !takes("number", "integer") && takes("string") ? String(value) : value;
+  if (typeof value === "boolean") return !takes("boolean") && takes("string") ? String(value) : value;
+  if (typeof value !== "string" || takes("string")) return value;
+  if (takes("number", "integer") && String(Number(value)) === value) return Number(value);
+  return takes("boolean") && /^(?:true|false)$/.test(value) ? value === "true" : value;
 }
 
 /** Draft 4 says by `true` that a bound is itself excluded. */

@@ -148,6 +148,14 @@ describe("inputs", () => {
     expect(declareTools((await sourceOf(spec)).tools)).toContain("call(input: { text: string | null })");
   });
 
+  test("name values of their own type, whatever YAML makes of them, and so do results", async () => {
+    const schema = { type: "string", enum: [1, true, "no"] };
+    const result = answer({ type: "object", properties: { v: schema } });
+    const spec = operationOf({ parameters: [{ name: "v", in: "query", schema }], ...result });
+    const values = 'v?: "1" | "true" | "no"';
+    expect(declareTools((await sourceOf(spec)).tools)).toContain(`call(input: { ${values} }): Promise<{ ${values} }>`);
+  });
+
   test("say by which values alternatives are told apart, and what may be null in any version", async () => {
     const kind = (more: object) => named({ kind: { type: "string" }, ...more }, { required: ["kind"] });
     const schemas = { Cat: kind({ lives: { type: "integer", nullable: true } }), Dog: kind({}), Fox: kind({}) };
