@@ -113,7 +113,8 @@ async function ask(sender: Sender, call: Call, request: RequestParts, signal: Ab
       throw failed(sender, response.status, [`It redirects more than ${MAX_REDIRECTS} times.`]);
     path = next.pathname;
     query = next.search.slice(1);
-    if (response.status === 303 || ((response.status === 301 || response.status === 302) && method === "POST")) {
+    // A 301 says that nothing was done here: without its body the request would be another operation.
+    if (response.status === 303 || (response.status === 302 && method === "POST")) {
       if (method !== "HEAD") method = "GET";
       body = undefined;
     }

@@ -298,6 +298,17 @@ describe("a redirect", () => {
   });
 
   test.each([
+    [301, ["POST", '{"a":1}']],
+    [302, ["GET", ""]],
+  ])("of status %i gets %j of a request with a body", async (status, second) => {
+    await using server = await startServer(redirecting(() => "/y", status).answer);
+    const requestBody = { content: { "application/json": { schema: { type: "object" } } } };
+    const { tools } = await sourceOf(operationOf({ requestBody }, "/x", "post"), { baseUrl: server.baseUrl });
+    expect(await callTool(tools, "api.call", { body: { a: 1 } })).toEqual({ ok: true, value: "there" });
+    expect(server.arrived.slice(1).map((one) => [one.method, one.body.toString()])).toEqual([second]);
+  });
+
+  test.each([
     ["another host", (port: number) => `http://localhost:${port}/y`],
     ["another scheme", (port: number) => `https://127.0.0.1:${port}/y`],
     ["a host without a scheme", () => "//evil.example/y"],
