@@ -103,7 +103,8 @@ export function toolInput(
     described(converted[index]!.schema, parameter.description),
   ]);
   const required = parameters.filter(({ parameter }) => parameter.required).map(({ field }) => field);
-  const bodyPart = body ? bodyInput(schemas, body, layout) : undefined;
+  const taken = new Set(parameters.map(({ field }) => field));
+  const bodyPart = body ? bodyInput(schemas, body, layout, taken) : undefined;
   const properties = Object.freeze(Object.fromEntries([...fields, ...(bodyPart?.fields ?? [])]));
   const allRequired = [...required, ...(bodyPart?.required ?? [])];
   const root = {
@@ -139,7 +140,7 @@ interface BodyInput {
   readonly place: BodyFields;
 }
 
-function bodyInput(schemas: Schemas, body: Body, layout: Layout): BodyInput {
+function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: ReadonlySet<string>): BodyInput {
   const { document } = schemas;
   const required = body.required ? [BODY] : [];
   if (body.form === "text" || body.form === "bytes") {
@@ -156,10 +157,15 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout): BodyInput {
   }
   const whole = schemas.convert(follow(document, body.schema));
   const schema = whole.schema as JsonSchema;
-  const fields = Object.entries((schema.properties ?? {}) as Readonly<Record<string, JsonSchema | boolean>>).map(
-    ([name, field]) => [name, files.has(name) ? fileSchema(field) : field] as const,
+  const own = (schema.properties ?? {}) as Readonly<Record<string, JsonSchema | boolean>>;
+  const names = ((schema.required ?? []) as readonly string[]).filter(
+    (name) => Object.hasOwn(own, name) || !taken.has(name),
   );
-  const names = (schema.required ?? []) as readonly string[];
+  const fields = [
+    ...Object.entries(own).map(([name, field]) => [name, files.has(name) ? fileSchema(field) : field] as const),
+    // A server may require what its document does not describe. Beside the properties it could not be given.
+    ...names.filter((name) => !Object.hasOwn(own, name)).map((name) => [name, true] as const),
+  ];
   if (layout === "flat") {
     const place = { body, names: new Set(fields.map(([name]) => name)), files };
     return { fields, required: body.required ? names : [], parts: [whole], place };

@@ -148,6 +148,14 @@ describe("inputs", () => {
     expect(declareTools((await sourceOf(spec)).tools)).toContain("call(input: { text: string | null })");
   });
 
+  test("have the fields that a body requires and does not describe, once if its path has them", async () => {
+    const schema = named({ a: { type: "string" } }, { required: ["a", "gone", "id"] });
+    const spec = operationOf(body(schema), "/x/{id}", "post");
+    expect(declareTools((await sourceOf(spec)).tools)).toContain(
+      "call(input: { id: string, a: string, gone: unknown })",
+    );
+  });
+
   test("name values of their own type, whatever YAML makes of them, and so do results", async () => {
     const schema = { type: "string", enum: [1, true, "no"] };
     const result = answer({ type: "object", properties: { v: schema } });
