@@ -33,6 +33,8 @@ test.each([
   ["return async () => 1", "return await (async () => 1\n)(tools)"],
   [String.raw`const a = "x\ny";\r\n\t// one\nreturn a`, 'const a = "x\\ny";\n\t// one\nreturn a'],
   [String.raw`// one\nreturn 1`, "// one\nreturn 1"],
+  ['{ "thought": "One call.", "code": "return tools.a({})\\n" }', "return tools.a({})\n"],
+  ['{ "code": "A-1", "total": 5 }', 'return { "code": "A-1", "total": 5 }'],
   [String.raw`const t = ${"`a\\nb`"}\nt`, "const t = `a\\nb`\nreturn await (t\n);"],
   ["async ({ tools }) => 1", "return await (async ({ tools }) => 1\n)({ tools });"],
   [

@@ -10,6 +10,7 @@ import type { Read, ParsedProgram, UnparsedProgram } from "./parsed-program.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "../refuse-text.ts";
 import { returnLastExpression } from "./return-last.ts";
 import { beginsWithFence, stripFence } from "./strip-fence.ts";
+import { wrappedProgram } from "./wrapped-program.ts";
 import { isStripperSpent } from "./types/stripper.ts";
 
 /** A program to prepare, whose size has been checked. */
@@ -19,7 +20,8 @@ export interface Request {
   readonly tools: GivenByTools;
 }
 
-export async function prepareText({ source, language, tools }: Request): Promise<Answer<Read>> {
+export async function prepareText({ source: written, language, tools }: Request): Promise<Answer<Read>> {
+  const source = wrappedProgram(written) ?? written;
   const read = language === "python" ? preparePython(source) : await prepareJavaScript(source, tools);
   // A type stripper that has crashed cannot be used again.
   return { read, isSpent: isStripperSpent() };
