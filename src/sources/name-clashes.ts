@@ -15,6 +15,15 @@ export function uncheckedPart(tool: string, [first = "", ...others]: readonly st
   return `${oneLine(`${tool} is not checked as a whole: ${first.replace(/\.$/, "")}`, PROBLEM_LENGTH)}${more}.`;
 }
 
+/** The problem of tools that a document has at a server of their own. */
+export function elsewhere([first = "", ...others]: readonly string[], server: string): string {
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  return oneLine(
+    `${first}${more}: the document names a server of its own, ${server}. It is called at baseUrl all the same; a source with that address reaches it.`,
+    PROBLEM_LENGTH,
+  );
+}
+
 /**
  * The tools of a source whose names clash, each with another such tool: both have the same name, or the name of one is a
  * namespace of the other. Names that no tool can have are left aside.

@@ -15,7 +15,7 @@ import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
-import { leftOut as leftOutPart, nameClashes, uncheckedPart } from "../name-clashes.ts";
+import { elsewhere, leftOut as leftOutPart, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { givingText } from "../../tools/text-results.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
@@ -28,6 +28,7 @@ import {
   type OperationParts,
   type Parameter,
   readOperation,
+  serversOf,
 } from "./operations.ts";
 import { checkPath, loadStyles, pathParts, requestParts, type Styles } from "./request.ts";
 import { Schemas } from "./schemas.ts";
@@ -179,6 +180,8 @@ class SourceMaker {
     let leftOut = 0;
     const tools: Tool[] = [];
     const unassigned: UnassignedOperation[] = [];
+    const known = new Set([...serversOf(this.#document.root), this.#sender.baseUrl.href].map(bareAddress));
+    const away: { readonly server: string; readonly name: string }[] = [];
     for (const [place, one] of named.entries()) {
       if (place % AT_ONCE === AT_ONCE - 1) await nextTurn();
       const { name, operation, policy } = one;
@@ -192,10 +195,22 @@ class SourceMaker {
       if (made instanceof PartFault) {
         leftOut += 1;
         problems.push(leftOutPart(`${name} (${operation.method} ${operation.path})`, made.message));
-      } else tools.push(made);
+      } else {
+        tools.push(made);
+        const isKnown = operation.servers.some((server) => known.has(bareAddress(server)));
+        const [server] = operation.servers;
+        if (server !== undefined && !isKnown) away.push({ server, name });
+      }
       const odd = Object.values(this.#schemas).flatMap((schemas) => schemas.takeOdd());
       if (odd.length > 0 && !(made instanceof PartFault)) problems.push(uncheckedPart(name, odd));
     }
+    for (const [server, moved] of Map.groupBy(away, (one) => one.server))
+      problems.push(
+        elsewhere(
+          moved.map((one) => one.name),
+          server,
+        ),
+      );
     for (const why of [...this.#schemas.input.unchecked, ...this.#schemas.output.unchecked])
       problems.push(uncheckedPart(source, [why]));
     return Object.freeze({
@@ -268,6 +283,10 @@ class SourceMaker {
     }
     return (place === "query" && name === authorization.query) || (place === "cookie" && name === authorization.cookie);
   }
+}
+
+function bareAddress(address: string): string {
+  return address.replace(/\/$/, "");
 }
 
 /** A policy without the fields that are undefined: they count as left out. */

@@ -63,6 +63,8 @@ export interface FoundOperation extends Operation {
   /** What its reference leads to, or why it leads nowhere. */
   readonly part: Fields | PartFault;
   readonly pathItem: Fields;
+  /** Addresses that the document has for it alone, or for its path. */
+  readonly servers: readonly string[];
 }
 
 interface FoundOperations {
@@ -105,12 +107,18 @@ export function findOperations(document: OpenApiDocument): FoundOperations {
         tags: listOf(part, "tags").filter((tag) => typeof tag === "string"),
         part,
         pathItem,
+        servers: [part, pathItem].map(serversOf).find(({ length }) => length > 0) ?? [],
       });
     }
     if (operations.length > MAX_OPERATIONS) break;
   }
   const names = operationNames(operations);
   return { operations: operations.map((one, index) => ({ name: names[index] ?? "", ...one })), unread };
+}
+
+/** Addresses of the servers that a part of a document names. */
+export function serversOf(part: unknown): readonly string[] {
+  return listOf(part, "servers").flatMap((server) => textOf(server, "url") ?? []);
 }
 
 /** Reads the parts of an operation. Throws a `PartFault` for an operation that cannot be called. */

@@ -435,6 +435,22 @@ paths:
     },
   };
 
+  test("that names a server of its own for an operation or a path is told which are not asked there", async () => {
+    const at = (url: string) => ({ servers: [{ url }] });
+    const call = (more = {}) => ({ get: { responses: {}, ...more } });
+    const paths = {
+      "/a": call(at("https://upload.example/v2")),
+      "/b": { ...call(), ...at("https://upload.example/v2") },
+      "/c": { ...call(at("https://api.example/")), ...at("https://upload.example/v2") },
+      "/d": call(),
+    };
+    const { tools, problems } = await sourceOf(specOf(paths, at("https://api.example")));
+    expect([tools.length, problems]).toEqual([
+      4,
+      [expect.stringMatching(/^api\.getA and 1 more: .* https:\/\/upload\.example\/v2\. It is called at baseUrl/)],
+    ]);
+  });
+
   test("is YAML", async () => {
     expect(declareTools((await sourceOf(yaml)).tools)).toContain("call(input: { q?: string })");
   });
