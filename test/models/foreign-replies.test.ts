@@ -398,6 +398,38 @@ test.each(eachWay)("a turn with nothing in it is asked for once more, and then t
   }
 });
 
+const WRITTEN_CALLS = [
+  '<tool_call>\n{"name": "get_weather", "arguments": {"k": 1}}\n</tool_call>',
+  'I look.\n<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="k">1</parameter>\n</invoke>\n</minimax:tool_call>',
+  "<function=get_weather>\n<parameter=k>\n1\n</parameter>\n</function>",
+  '[TOOL_CALLS][{"name": "get_weather", "arguments": {}}]',
+  "```tool_code\nprint(default_api.get_weather(k=1))\n```",
+  '{"name": "get_weather", "parameters": {"k": 1}}',
+  '```json\n{"name": "get_weather", "arguments": {}}\n```',
+];
+const ANSWERS = [
+  'Write {"name": "get_weather", "arguments": {}}',
+  '{"name": "Ann", "arguments": {}}',
+  "<tool_call> is a mark, and get_weather a tool.",
+  "<function=other>",
+];
+
+test.each(eachWay)("a call that its server left in the text is no answer: %s, %s", async (...given) => {
+  const [, , wire, stream] = given;
+  for (const text of WRITTEN_CALLS) {
+    const { answer, made, asked } = await converse(wire, stream, [
+      written(wire, { text }, stream),
+      written(wire, DONE, stream),
+    ]);
+    expect([text, answer, made, asked.length]).toEqual([text, "Done.", [], 2]);
+    expect(JSON.stringify(asked[1])).toContain("it has a call in its text");
+  }
+  for (const text of ANSWERS) {
+    const { answer, asked } = await converse(wire, stream, [written(wire, { text }, stream)]);
+    expect([answer, asked.length]).toEqual([text, 1]);
+  }
+});
+
 // ---- all of it at random ---------------------------------------------------------------------------------------
 
 /** What becomes of a step: calls that are made, or how the conversation ends. */

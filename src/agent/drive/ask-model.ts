@@ -25,6 +25,7 @@ import { endingCancelled } from "../../programs/drive/ending/endings.ts";
 import { ownVersion } from "../../programs/from-journal/changed-since.ts";
 import { isNoticed } from "../prompt/said-message.ts";
 import type { LiveConversation } from "./live-conversation.ts";
+import { endsWithCall } from "./written-call.ts";
 import { isNearlyFull, noticeOf, whyWrapUp } from "./loop-rules.ts";
 
 type Budget = Pick<GateSession["budget"], "tokens" | "tokensLeft" | "takeTokens">;
@@ -101,10 +102,19 @@ export class ModelAsker {
     if (reply.type !== "turn") return reply;
     const { unreadParts: parts } = reply;
     if (parts) this.#scope.onEvent({ type: "parts_unread", execution, model: this.#live.model.name, parts });
-    const reason = whatIsTooMuch(reply) ?? whatIsMissing(reply);
+    const reason = whatIsTooMuch(reply) ?? whatIsMissing(reply) ?? (isLast ? undefined : this.#whatIsUnread(reply));
     if (reason !== undefined) return { ...reply, calls: [], hosted: [], end: { type: "invalid", reason } };
     this.#emitHosted(reply);
     return reply;
+  }
+
+  /** Of an answer that is to fit a schema, the schema says what it is. */
+  #whatIsUnread({ text, calls, end }: ModelTurn): string | undefined {
+    if (end.type !== "answered" || calls.length > 0 || this.#live.request.settings?.answer) return undefined;
+    const tools = this.#scope.gate.tools.all.map(({ name }) => name);
+    return endsWithCall(text, [RUN_PROGRAM, ...tools])
+      ? "it has a call in its text, which the model's server has not read as one"
+      : undefined;
   }
 
   /** Goes on with the next model that takes the conversation. Returns whether there is such a model. */
