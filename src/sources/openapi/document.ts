@@ -102,12 +102,34 @@ function versionOf(root: Fields): string | undefined {
 /** A document of Swagger 2.0 as one of OpenAPI 3.1. The library copies field by field. */
 async function upgraded(root: Fields, invalid: Invalid): Promise<Fields> {
   if (hasField(root, "__proto__")) throw invalid("the document has a field named __proto__: rename it.");
-  const read = await convertDocument({ swagger: { ...root, swagger: "2.0" } });
+  const read = await convertDocument({ swagger: { ...withOwnBodies(root), swagger: "2.0" } });
   if ("value" in read && isFields(read.value)) return read.value;
   throw invalid(
     `the document does not follow Swagger 2.0, so it cannot be read as OpenAPI 3.1${"error" in read ? `: ${firstLine(read.error)}` : ""}.`,
     "error" in read ? new Error(read.error) : undefined,
   );
+}
+
+/** A document of Swagger 2.0 whose operations have the parameters of their bodies and forms in themselves: the library loses those it refers to. */
+function withOwnBodies(root: Fields): Fields {
+  const withOwn = (part: unknown): unknown => {
+    if (!isFields(part)) return part;
+    const { parameters } = part;
+    return Array.isArray(parameters) ? { ...part, parameters: parameters.map((one) => ownIfOfBody(root, one)) } : part;
+  };
+  const mapped = (fields: unknown, map: (value: unknown) => unknown): unknown =>
+    isFields(fields) ? Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(value)])) : fields;
+  return { ...root, paths: mapped(root.paths, (item) => withOwn(mapped(item, withOwn))) };
+}
+
+/** A parameter of a body or a form in place of a reference to it. A list in a form is written with commas if nothing is said. */
+function ownIfOfBody(root: Fields, parameter: unknown): unknown {
+  const reference = textOf(parameter, "$ref");
+  const own = reference === undefined ? parameter : resolveReference(root, reference);
+  const place = textOf(own, "in");
+  if (place !== "body" && place !== "formData") return parameter;
+  const isList = place === "formData" && textOf(own, "type") === "array";
+  return isList && isFields(own) ? { collectionFormat: "csv", ...own } : own;
 }
 
 function hasField(root: Fields, name: string): boolean {

@@ -471,6 +471,28 @@ paths:
     expect(server.arrived).toMatchObject([{ method: "PUT", url: "/pets/1?tags=a|b" }]);
   });
 
+  test("is Swagger 2.0, whose shared bodies and forms are those of the operations that refer to them", async () => {
+    await using server = await startServer();
+    const form = "application/x-www-form-urlencoded";
+    const post = (consumes: string, ...names: readonly string[]) => ({
+      post: {
+        consumes: [consumes],
+        parameters: names.map((name) => ({ $ref: `#/parameters/${name}` })),
+        responses: {},
+      },
+    });
+    const parameters = {
+      Pet: { name: "pet", in: "body", required: true, schema: { $ref: "#/definitions/Pet" } },
+      Mail: { name: "mail", in: "formData", type: "string" },
+      Tags: { name: "tags", in: "formData", type: "array", items: { type: "string" } },
+    };
+    const paths = { "/pets": post("application/json", "Pet"), "/mails": post(form, "Mail", "Tags") };
+    const { tools } = await sourceOf({ ...swagger, parameters, paths }, { baseUrl: server.baseUrl });
+    await callTool(tools, "api.postPets", { name: "Rex" });
+    await callTool(tools, "api.postMails", { mail: "a@b", tags: ["x", "y"] });
+    expect(server.arrived.map(({ body }) => body.toString())).toEqual(['{"name":"Rex"}', "mail=a%40b&tags=x,y"]);
+  });
+
   test.each<[string, unknown, string]>([
     ["a list", [], "got a list"],
     ["prose", "not a document", "expected an OpenAPI document"],
