@@ -6,6 +6,9 @@
 export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
   "tried at one place only, and what repeats there ends where the next part begins": [
     String.raw`/^\s*(?:#!.{0,40}sh\b|[$>] |(?:sudo|curl|wget|cd|ls|cat|echo|grep|sed|awk|find|mkdir|rm|cp|mv|npm|npx|pip|pip3|git|python3?|node|bash|sh) [\w"'$./~-])/`,
+    String.raw`/^\s*\{/`,
+    String.raw`/^\{"kind":"[a-z_]{1,20}"(?:,"[a-z]{1,20}":(?:\d{1,16}|true|false))*\}$/`,
+    "/^```(?:json)?\\n([^]*)\\n```$/",
     String.raw`/[.+]/`,
     String.raw`/^[\w.-]+$/`,
     String.raw`/^[A-Za-z_]\w*$/`,
@@ -98,6 +101,9 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^tools(?:\.([\p{ID_Continue}.]+))? has no tool '(\p{ID_Continue}+)'$/u`,
   ],
   "what it repeats cannot begin again within itself": [
+    String.raw`/[\w-]+/g`,
+    String.raw`/[\w.-]+/g`,
+    String.raw`/\btools\s*[.[]/`,
     String.raw`/\s+/`,
     String.raw`/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\s]+/gu`,
     String.raw`/ \(\d+:\d+\)$/`,

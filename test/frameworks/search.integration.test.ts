@@ -38,7 +38,6 @@ test.each(loops)("in the loop of %s a search is a JSON array of tools for progra
       name: "shop.price",
       stub: "tools.shop.price as (input: { thing: string }) => Promise<{ euros: number }>",
       description: "Price of one thing.",
-      why: "price, thing",
     },
   ]);
   const [recorded] = await Array.fromAsync(runtime.executions());
