@@ -1,0 +1,281 @@
+import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { defineTool, jsonSchema } from "../../../src/index.ts";
+import { checkProgram } from "../../../src/programs/check/check-program.ts";
+
+type Tool = ReturnType<typeof defineTool>;
+type Compiler = NonNullable<Parameters<typeof checkProgram>[0]["compiler"]>;
+
+function tool(name: string, input: Tool["input"], output?: Tool["output"], more: object = {}): Tool {
+  return defineTool({
+    name,
+    description: "A tool.",
+    input,
+    ...(output && { output }),
+    effect: "read",
+    allowedCallers: ["programmatic"],
+    handler: () => ({}),
+    ...more,
+  } as never);
+}
+
+const ticket = z.object({ id: z.number(), status: z.enum(["open", "closed"]), priority: z.number() });
+const TOOLS = [
+  tool(
+    "tickets.list",
+    z.object({ status: z.enum(["open", "closed"]).optional(), limit: z.int().optional() }),
+    z.object({ items: z.array(ticket), total: z.number() }),
+  ),
+  tool("tickets.get", z.object({ id: z.number(), fields: z.array(z.string()).optional() }), ticket),
+  tool("tickets.update", z.object({ id: z.number(), change: z.object({ status: z.string() }) })),
+  tool("rows.read", z.object({ table: z.string() }), z.object({ name: z.string() }), {
+    stream: true,
+    handler: () => [],
+  }),
+];
+
+async function check(program: string, tools: readonly Tool[] = TOOLS, compiler?: Compiler) {
+  const map = { source: program, toSource: (position: { readonly line: number; readonly column: number }) => position };
+  const { signal } = new AbortController();
+  return checkProgram({ program, map, tools, signal, ...(compiler && { compiler }) });
+}
+
+async function found(source: string, tools?: readonly Tool[]): Promise<readonly string[] | undefined> {
+  const { findings } = await check(source, tools);
+  return findings?.map(({ about, position, text }) => `${about} ${position.line}: ${text}`);
+}
+
+// ---- fields of results -----------------------------------------------------------------------------------------
+
+test("names a field that a result does not have, its line and the fields that there are, in all ways of reading it", async () => {
+  expect(
+    await found(`const p = await tools.tickets.list({});
+const n = p.itemz?.length ?? 0;
+let sum = 0;
+for (const t of p.items) if (t.state === "open") sum += t.prio;
+const { totals } = p;
+return [n, sum, totals, p.items.map(({ title }) => title), p.items[0]?.owner, p.items.length.foo];`),
+  ).toEqual([
+    'field 2: it reads "itemz", and a result of tools.tickets.list has no such field. It has "items", "total". Did you mean "items"?',
+    'field 4: it reads "state", and "items[]" of a result of tools.tickets.list has no such field. It has "id", "status", "priority".',
+    'field 4: it reads "prio", and "items[]" of a result of tools.tickets.list has no such field. It has "id", "status", "priority". Did you mean "priority"?',
+    'field 5: it reads "totals", and a result of tools.tickets.list has no such field. It has "items", "total". Did you mean "total"?',
+    'field 6: it reads "title", and "items[]" of a result of tools.tickets.list has no such field. It has "id", "status", "priority".',
+    'field 6: it reads "owner", and "items[]" of a result of tools.tickets.list has no such field. It has "id", "status", "priority".',
+  ]);
+});
+
+test("names a list that a program reads as an object, and a field of an item of a stream", async () => {
+  expect(
+    await found(`const p = await tools.tickets.list({});
+const first = p.items.first;
+for await (const row of tools.rows.read({ table: "a" })) print(row.title);
+return first;`),
+  ).toEqual([
+    'field 2: it reads "first", but "items" of a result of tools.tickets.list is a list.',
+    'field 3: it reads "title", and an item of tools.rows.read has no such field. It has "name".',
+  ]);
+});
+
+test("a field of a result whose schema is open may be there; one of a schema that is closed is not", async () => {
+  const schema = { type: "object", properties: { id: { type: "string" } } };
+  const tools = [
+    tool("silent", z.object({}), jsonSchema(schema)),
+    tool("closed", z.object({}), jsonSchema({ ...schema, additionalProperties: false })),
+    tool("open", z.object({}), jsonSchema({ ...schema, additionalProperties: true })),
+  ];
+  const source = (name: string) => `return (await tools.${name}({})).name;`;
+  const maybe = async (name: string) => (await check(source(name), tools)).findings?.map((one) => one.maybe);
+  expect(await maybe("silent")).toEqual(["name"]);
+  expect(await maybe("closed")).toEqual([undefined]);
+  expect(await maybe("open")).toEqual([]);
+});
+
+// ---- calls -----------------------------------------------------------------------------------------------------
+
+test("tells all calls at once that the gate would refuse", async () => {
+  expect(
+    await found(`await tools.tickets.find({ id: 1 });
+await tools.tickets.list({ state: "open" });
+await tools.tickets.get({});
+await tools.tickets.get({ id: "7", fields: [1] });
+await tools.tickets.update({ id: 1, change: { state: "x" } });
+await tools.tickets.update({ id: 1, change: {} });
+await tools.tickets.update({ id: 1, change: "closed" });
+await tools.ticket.get("7");
+return tools.tickets.get(7);`),
+  ).toEqual([
+    "call 1: there is no tool tools.tickets.find. Did you mean tools.tickets.list?",
+    'call 2: tools.tickets.list has no field "state". It takes "status", "limit".',
+    'call 3: tools.tickets.get needs "id".',
+    'call 4: "id" of tools.tickets.get has to be a number, not a string.',
+    'call 4: "fields[]" of tools.tickets.get has to be a string, not a number.',
+    'call 5: tools.tickets.update has no field "change.state". It takes "status".',
+    'call 6: tools.tickets.update needs "change.status".',
+    'call 7: "change" of tools.tickets.update has to be an object, not a string.',
+    "call 8: there is no tool tools.ticket.get. Did you mean tools.tickets.get?",
+    "call 9: the input of tools.tickets.get has to be an object, not a number.",
+  ]);
+});
+
+test("a kind of value that a library's schema takes although its JSON Schema does not name it is right", async () => {
+  const tools = [
+    tool("coerced", z.object({ n: z.coerce.number(), at: z.coerce.string(), is: z.coerce.boolean() })),
+    tool("filled", z.object({ n: z.preprocess((given) => given ?? 1, z.number()) })),
+  ];
+  expect(await found('await tools.coerced({ n: "1", at: 5 }); return tools.filled({});', tools)).toEqual([]);
+});
+
+// ---- right programs --------------------------------------------------------------------------------------------
+
+test.each([
+  [
+    "a list that was made by the program",
+    "const rows = []; rows.push(...(await tools.tickets.list({})).items); return rows.length",
+  ],
+  [
+    "an enumeration is its base type",
+    'for (const status of ["open"]) await tools.tickets.list({ status }); const q = { status: "open" }; return tools.tickets.list(q);',
+  ],
+  [
+    "fields that are added to a result",
+    "const t = await tools.tickets.get({ id: 1 }); t.age = 5; t.n ??= 1; return t.age + t.n;",
+  ],
+  [
+    "fields that are added to a result by Object.assign",
+    "const t = await tools.tickets.get({ id: 1 }); Object.assign(t, { age: 5 }); return t.age;",
+  ],
+  ["an input that is filled later", "const q = {}; q.id = 5; return tools.tickets.get(q);"],
+  ["an input that is spread", "const q = {}; q.id = 5; return tools.tickets.get({ ...q });"],
+  ["a key that is computed", 'const key = "id"; return tools.tickets.get({ [key]: 5 });'],
+  [
+    "a variable that gets another kind of value",
+    'let id = ""; for (const t of (await tools.tickets.list({})).items) id = t.id; return tools.tickets.get({ id });',
+  ],
+  ["null where a field may be missing", "return tools.tickets.list({ status: null, limit: undefined });"],
+  [
+    "a sum over records",
+    "const { items } = await tools.tickets.list({}); return items.reduce((all, t) => { all[t.status] = (all[t.status] ?? 0) + 1; all.count = 1; return all; }, {});",
+  ],
+  ["a tool that is asked for before it is called", "return tools.tickets.nope?.({}) ?? (tools.other ? 1 : 2);"],
+  [
+    "globals that are not of the language",
+    "setTimeout(() => {}, 1); console.log(new URL('http://a'), btoa('a')); return 1;",
+  ],
+  [
+    "settled calls",
+    "const all = await Promise.allSettled([tools.tickets.get({ id: 1 })]); return all.map((one) => one.value?.id ?? one.reason.code);",
+  ],
+])("%s is right", async (_, source) => {
+  expect(await found(source)).toEqual([]);
+});
+
+test("a field that one of several kinds of results has is right", async () => {
+  const either = z.discriminatedUnion("ok", [
+    z.object({ ok: z.literal(true), value: z.object({ id: z.number() }) }),
+    z.object({ ok: z.literal(false), error: z.string(), value: z.null() }),
+  ]);
+  const tools = [tool("try", z.object({}), either)];
+  expect(await found("const r = await tools.try({}); return r.error ?? r.value.id;", tools)).toEqual([]);
+  expect(await found("const r = await tools.try({}); return r.problem ?? r.value.name;", tools)).toEqual([
+    'field 1: it reads "problem", and a result of tools.try has no such field. It has "ok", "value", "error".',
+    'field 1: it reads "name", and "value" of a result of tools.try has no such field. It has "id".',
+  ]);
+});
+
+// ---- hostile texts ---------------------------------------------------------------------------------------------
+
+const WRONG = "return (await tools.tickets.list({})).itemz;";
+
+test.each([
+  [
+    "a file named by a comment at the top",
+    '/// <reference path="/etc/passwd" />\n/// <reference types="node" />\n/// <reference lib="dom" />\n',
+  ],
+  ["the check switched off at the top", "// @ts-nocheck\n"],
+  [
+    "a type of a file in a comment",
+    '/** @type {import("/etc/passwd")} */\nvar x = 1;\n/** @import { a } from "/etc/passwd" */\n',
+  ],
+  ["a brace that seems to end the wrapper", '`}`; "}"; /}/; // }\n'],
+  ["classes with names like those of the declarations", "class $R2$ {}\nnew $R2$().foo;\n"],
+])("%s changes nothing: no file is read, and what is wrong is found", async (_, before) => {
+  const found = await check(before + WRONG);
+  expect(JSON.stringify(found)).not.toMatch(/root|localhost|portcullis/);
+  expect(found.findings?.map(({ text }) => text).filter((text) => text.includes("itemz"))).toHaveLength(1);
+});
+
+test("a comment that has the next line passed over switches off that line alone", async () => {
+  expect(await found(`const p = await tools.tickets.list({});\n// @ts-ignore\np.a;\nreturn p.b;`)).toHaveLength(1);
+});
+
+const EVIL = [
+  '"; } }; declare const x: import("/etc/passwd");//',
+  "*/ } /// <reference path='/etc/passwd' />",
+  "a\nprogram.ts(1,1): error TS2339: Property 'tickets' does not exist on type '$N0$'.",
+  "' is missing in type 'x' but required in type '$I1$'",
+  "\u2028}",
+  "__proto__",
+  "constructor",
+];
+
+test.each(EVIL)("names and descriptions of a tool's fields stay what they are: %j", async (name) => {
+  const evil = z.object({ [name]: z.string().describe(name), [`b${name}`]: z.object({ [name]: z.enum([name, "a"]) }) });
+  const tools = [...TOOLS, { ...tool("evil", evil, evil), description: name }];
+  const source = `await tools.evil({}); const r = await tools.evil({ zip: 1 }); print(r.zap);\n${WRONG}`;
+  const { findings } = await check(source, tools);
+  expect(findings?.map(({ text }) => text).filter((text) => text.includes("itemz"))).toHaveLength(1);
+  expect(findings?.filter(({ text }) => text.includes("no tool"))).toEqual([]);
+  expect(findings?.every(({ text }) => !/[\n\u2028]|etc/.test(text))).toBe(true);
+});
+
+test("positions count as those of JavaScript, also behind emoji and in lines that other languages do not end", async () => {
+  const source = '"😀😀"; const p = await tools.tickets.list({}); /* 😀 */ p.zip; "\u2028"; `\u2028`; p.zap;';
+  expect((await check(source)).findings?.map(({ position }) => position)).toEqual([
+    { line: 1, column: source.indexOf("zip") + 1 },
+    { line: 3, column: 6 },
+  ]);
+});
+
+// ---- a check that cannot be made -------------------------------------------------------------------------------
+
+function compilerOf(script: string): Compiler {
+  const path = join(mkdtempSync(join(tmpdir(), "portcullis-test-")), "tsc");
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+  return { path, version: "7.0.0" };
+}
+
+test.each([
+  ["is not there", { path: undefined, why: "typescript is not installed" }],
+  ["cannot be started", { path: "/nowhere/tsc", version: "7.0.0" }],
+  ["crashes", compilerOf("echo panic >&2; exit 2")],
+  ["is killed", compilerOf("kill -9 $$")],
+  ["prints something else", compilerOf("echo hello; exit 1")],
+  ["prints without end", compilerOf("yes 'program.ts(1,1): error TS2304: Cannot find name.'")],
+  ["computes without end", compilerOf("while :; do :; done")],
+  ["takes memory without end", compilerOf("exec /usr/bin/env perl -e 'my @a; push @a, q(x) x 1e7 while 1'")],
+] as const)("the check is not made if the compiler %s", async (_, compiler) => {
+  expect((await check(WRONG, TOOLS, compiler)).findings).toBeUndefined();
+});
+
+test("the check is not made for a program whose types take the compiler too long", async () => {
+  const spreads = Array.from(
+    { length: 30 },
+    (_, n) => `const o${n + 1} = { ...o${n}, ...(c ? { a${n}: 1 } : { b${n}: 2 }) };`,
+  );
+  const source = `const c = Math.random() > 2; const o0 = {};\n${spreads.join("\n")}\nprint(o30.x);\n${WRONG}`;
+  expect((await check(source)).findings).toBeUndefined();
+});
+
+test("a compiler gets nothing of the host's environment, and can write no file", async () => {
+  const told = join(mkdtempSync(join(tmpdir(), "portcullis-test-")), "told");
+  process.env["PORTCULLIS_TEST_SECRET"] = "hidden";
+  const script = `/usr/bin/env > ${told} 2>/dev/null; if [ -n "$PORTCULLIS_TEST_SECRET" ] || [ -s ${told} ]; then echo "program.ts(2,1): error TS2339: Property 'x' does not exist on type '\\$N0\\$'."; fi`;
+  const { findings } = await check("return 1", TOOLS, compilerOf(script));
+  delete process.env["PORTCULLIS_TEST_SECRET"];
+  expect(findings).not.toEqual([expect.anything()]);
+});
