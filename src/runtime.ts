@@ -51,7 +51,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     // A thread that cannot be started rejects like a sandbox that cannot: if both fail, the sandbox says what is wrong.
     const reading = async () => preparingThread.start();
     const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), loading()]);
-    const { approve, policy, approvePrograms, leaseMs, onEvent, logger, redact } = read;
+    const { approve, policy, approvePrograms, checkPrograms, leaseMs, onEvent, logger, redact } = read;
     if (logger && sandbox.remark !== undefined)
       (logger.warn ?? logger.error)({ tool: "", execution: "", callId: "", code: "sandbox_weak" }, sandbox.remark);
     const gate = openGate(tools, heldBytes, { ...search, stubTokens }, fleet);
@@ -67,6 +67,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
       approve,
       policies: policy === undefined ? undefined : [policy],
       approvePrograms,
+      checkPrograms,
       onEvent,
       logger,
       places,

@@ -191,6 +191,7 @@ export function listenerOfPrograms(onEvent: RuntimeOptions["onEvent"] | undefine
 const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true>> = {
   execution_started: true,
   execution_queued: true,
+  program_checked: true,
   output: true,
   execution_waiting: true,
   execution_ended: true,

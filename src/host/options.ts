@@ -19,7 +19,7 @@ import {
   withDefault,
 } from "../option-rules/options.ts";
 import type { ExecutionEvent } from "../programs/event.ts";
-import { APPROVE, POLICY, TENANT } from "../programs/execute-options.ts";
+import { APPROVE, POLICY, PROGRAM_CHECK, TENANT } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import { REDACT } from "../redaction/redact-option.ts";
 import { redactSecrets } from "../redaction/redact-secrets.ts";
@@ -76,6 +76,13 @@ export const RUNTIME_RULES = {
    * the input `{ source, language }`. False by default. Programs that run at a provider are not held.
    */
   approvePrograms: withDefault(flag(), false),
+  /**
+   * Whether a JavaScript or TypeScript program that a model wrote is checked against the declarations of its tools before its
+   * first call: in conversations, in loops of other packages, over MCP and HTTP. `"refuse"` (default): a program with calls
+   * that would be refused ends before any of them, with all that is wrong, and a field that no result has is a note of its
+   * report. `"warn"`: all is notes. `"off"`: no check. Needs the package `typescript` 7, and is not made without it.
+   */
+  checkPrograms: withDefault(PROGRAM_CHECK, "refuse"),
   /** Where executions are recorded: in memory by default. */
   journal: JOURNAL,
   /** The fleet that it belongs to (`createFleet`), whose journal it has in place of one of its own. */

@@ -26,6 +26,7 @@ import {
   words,
 } from "../option-rules/options.ts";
 import { type Report, reportOf } from "../output/report.ts";
+import type { ProgramCheckMode } from "../programs/scope.ts";
 import { execute } from "../programs/execute.ts";
 import type { Execution } from "../programs/execution.ts";
 import { type ContextArguments, correctedBy, EXECUTE_RULES, type ExecuteOptions } from "../programs/execute-options.ts";
@@ -131,6 +132,11 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const { observed = observeResults ? new ObservedResults(this.#observers.hiddenNames) : undefined } = parts;
     this.#observed = observed;
     this.#scopes = new RuntimeScopes(parts, journal, this.#observers, this.#observed, this.closing);
+  }
+
+  /** How programs are checked that a model wrote. */
+  get checkPrograms(): ProgramCheckMode {
+    return this.#parts.checkPrograms ?? "off";
   }
 
   /** The fleet that it belongs to; undefined without one. */
@@ -467,7 +473,10 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       tenant,
       programs: () => declarePrograms(gate.search, "javascript", { tenant, limits, shares: false, shown: this.shown }),
       approves: this.#parts.approve !== undefined,
-      execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
+      execute: (program, own) => {
+        const checked = { checkPrograms: this.checkPrograms, ...own };
+        return this.execute(program, checked as ExecuteOptions<Context>);
+      },
       resume: (id, own) => this.resume(id, own as ResumeOptions<Context>),
       records: (id) => this.execution(id).records(),
       status: (id) => this.status(id),

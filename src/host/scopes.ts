@@ -9,6 +9,7 @@ import type { Journal } from "../journal/journal.ts";
 import type { Model } from "../models/model.ts";
 import { optionsIn, type Resolved } from "../option-rules/options.ts";
 import type { Owners } from "../programs/owners.ts";
+import type { ProgramCheckMode } from "../programs/scope.ts";
 import { EXECUTE_RULES } from "../programs/execute-options.ts";
 import { resolveLimits } from "../programs/limits.ts";
 import type { CurrentTools } from "../tools/current-tools.ts";
@@ -33,11 +34,15 @@ export type ScopeOptions = Partial<
   readonly model?: Pick<Model, "name"> | undefined;
   readonly execution?: ExecutionId | undefined;
   readonly policy?: Policy | PolicyName | undefined;
+  readonly checkPrograms?: ProgramCheckMode | undefined;
 };
 
 /** `gate` is the gate for the tools at first. */
 export interface ScopeParts extends Required<
-  Pick<AgentScope, "sandbox" | "gate" | "leaseMs" | "limits" | "tenant" | "approve" | "policies" | "approvePrograms">
+  Pick<
+    AgentScope,
+    "sandbox" | "gate" | "leaseMs" | "limits" | "tenant" | "approve" | "policies" | "approvePrograms" | "checkPrograms"
+  >
 > {
   readonly tools: CurrentTools;
   /** Whose executions the runtime begins, if it is a client of a server. */
@@ -62,7 +67,20 @@ export class RuntimeScopes {
     observed: ObservedResults | undefined,
     closing: AbortSignal,
   ) {
-    const { sandbox, gate, leaseMs, limits, tenant, approve, policies, approvePrograms, tools, owner, owners } = parts;
+    const {
+      sandbox,
+      gate,
+      leaseMs,
+      limits,
+      tenant,
+      approve,
+      policies,
+      approvePrograms,
+      checkPrograms,
+      tools,
+      owner,
+      owners,
+    } = parts;
     this.#tools = tools;
     this.#observed = observed;
     this.#ownerSignal = parts.ownerSignal;
@@ -79,6 +97,7 @@ export class RuntimeScopes {
       approve,
       policies,
       approvePrograms,
+      checkPrograms,
       redactor: observers.redactor,
       telemetry: undefined,
       observed: undefined,
@@ -154,6 +173,7 @@ export class RuntimeScopes {
       approve: approve ?? base.approve,
       policies: policy === undefined ? base.policies : [...(base.policies ?? []), policy],
       approvePrograms: approvePrograms ?? base.approvePrograms,
+      checkPrograms: options.checkPrograms ?? base.checkPrograms,
       signal: others.length === 0 ? closing : AbortSignal.any([...others, closing]),
     };
   }

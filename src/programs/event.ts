@@ -15,6 +15,11 @@ export const PROGRAM_EVENTS = eventSchemas({
    * `execution` is its id if its caller chose the id, else empty.
    */
   execution_queued: { tenant: z.string(), running: count, waiting: count },
+  /**
+   * The program was checked against the declarations of its tools, and its first call goes on. `not_made`: the compiler is
+   * missing, failed or took too long. `findings`: how many calls and fields are wrong. `ms`: from the begin of the check.
+   */
+  program_checked: { verdict: z.enum(["right", "warned", "refused", "not_made"]), findings: count, ms: count },
   output: { text: z.string() },
   execution_waiting: {
     waiting,

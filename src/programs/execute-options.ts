@@ -7,6 +7,7 @@ import {
   callback,
   flag,
   listener,
+  oneOf,
   option,
   type OptionRule,
   type OptionsOf,
@@ -19,6 +20,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionEvent } from "./event.ts";
 import type { After } from "./from-journal/earlier-execution.ts";
 import { LIMITS_OPTION } from "./limits.ts";
+import type { ProgramCheckMode } from "./scope.ts";
 import { RESULT } from "./drive/ending/result-schema.ts";
 
 /** The sandbox checks whether it supports the language. */
@@ -66,6 +68,7 @@ interface HasContext<Context> {
 export type ContextArguments<Options, Context> = undefined extends Context ? [options?: Options] : [options: Options];
 
 export const EXECUTION = idText("an id");
+export const PROGRAM_CHECK = oneOf<ProgramCheckMode>(["refuse", "warn", "off"]);
 
 export const EXECUTE_RULES = {
   /**
@@ -105,6 +108,11 @@ export const EXECUTE_RULES = {
   policy: POLICY,
   /** Holds the source of each program for a decision of `approve` before it starts; as the runtime does by default. */
   approvePrograms: flag(),
+  /**
+   * Whether the program is checked against the declarations of its tools before its first call, as the runtime's
+   * `checkPrograms` says; `"off"` by default.
+   */
+  checkPrograms: withDefault(PROGRAM_CHECK, "off"),
   /** Called with each event of the execution, besides the runtime's `onEvent`. What it throws is ignored. */
   onEvent: listener<(event: ExecutionEvent) => void>(),
   /** Cancels the execution. */

@@ -3,6 +3,7 @@ import { headerBase } from "../gate/header-base.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ProgramHeader } from "../journal/record.ts";
 import { PortcullisError } from "../errors.ts";
+import type { ProgramCheck, ProgramToCheck } from "./check/check-program.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import type { Execution } from "./execution.ts";
 import type { After, Earlier } from "./from-journal/earlier-execution.ts";
@@ -44,8 +45,27 @@ export async function execute(
     if (!prepared.ok) return prepared;
     const { program, map } = prepared;
     const of = { execution, source, program, result, after, trace: span?.traceparent };
+    const check = await checkOf(scope, execution, { program, map, tools });
     const log = await TrackedLog.create(journal, programHeader(scope, of), { driver: randomUUID(), leaseMs });
-    return { log, drive: () => driveExecution(scope, log, { spans: span, map, result, program, tools, earlier }) };
+    return {
+      log,
+      drive: () => driveExecution(scope, log, { spans: span, map, result, program, tools, earlier, check }),
+    };
+  });
+}
+
+/** The check runs beside the start of the engine. Loaded on demand: a host's own programs are not checked. */
+async function checkOf(
+  { checkPrograms = "off", language, signal, onEvent }: Scope,
+  execution: ExecutionId,
+  checked: Pick<ProgramToCheck, "program" | "map" | "tools">,
+): Promise<ProgramCheck | undefined> {
+  if (checkPrograms === "off" || language !== "javascript" || checked.tools.length === 0) return undefined;
+  const { ProgramCheck } = await import("./check/check-program.ts");
+  return new ProgramCheck({ checkPrograms, signal }, checked, ({ ms, findings }, isRefused) => {
+    const found = findings && findings.length > 0 ? "warned" : "right";
+    const verdict = findings === undefined ? "not_made" : isRefused ? "refused" : found;
+    onEvent({ type: "program_checked", execution, verdict, findings: findings?.length ?? 0, ms });
   });
 }
 

@@ -10,6 +10,9 @@ import type { Owners } from "./owners.ts";
 import type { ExecutionEvent } from "./event.ts";
 import type { Limits } from "./limits.ts";
 
+/** What becomes of a program whose calls would be refused: it ends before its first call, or its report says so. */
+export type ProgramCheckMode = "refuse" | "warn" | "off";
+
 /**
  * The dependencies of an execution or a conversation: its sandbox, its gate, its journal, its limits and the signal that
  * cancels it. A runtime makes one for each. An agent that is a tool narrows the scope of its caller.
@@ -26,6 +29,8 @@ export interface Scope extends WorkScope {
   readonly limits: Limits;
   /** Whether a program is held for a decision before it starts; false by default. */
   readonly approvePrograms?: boolean | undefined;
+  /** Whether a program is checked against its tools' declarations before its first call; not if it is missing. */
+  readonly checkPrograms?: ProgramCheckMode | undefined;
   readonly signal: AbortSignal;
   /** Tells what owners of executions may do now; undefined in a process that does not have the keys. */
   readonly owners?: Owners | undefined;

@@ -4,7 +4,9 @@
  */
 import { monotonic } from "../../clock.ts";
 import type { Tool } from "../../tools/tool.ts";
-import type { SourceMap } from "../guest/source-map.ts";
+import { faultAt, type SourceMap } from "../guest/source-map.ts";
+import type { Fault } from "../outcome.ts";
+import type { ProgramCheckMode, Scope } from "../scope.ts";
 import { compile, type Compiler, findCompiler } from "./compiler.ts";
 import { declareTools } from "./declared-tools.ts";
 import { type Finding, readFindings } from "./findings.ts";
@@ -51,4 +53,68 @@ async function findIn(
   const declarations = declareTools(tools, program);
   const printed = await compile(path, program, declarations.text, signal);
   return printed === undefined ? undefined : readFindings(printed, program, declarations);
+}
+
+/** Findings that are told, and characters of one result in which fields are looked for. */
+const [FINDINGS_TOLD, LOOKED_AT] = [10, 256 * 1024];
+const REFUSED =
+  "No tool was called, because calls of this program would be refused. Correct all of this, and send the program again:";
+
+/** The check of a program that is about to run. Its first call waits for it. */
+export class ProgramCheck {
+  readonly #mode: ProgramCheckMode;
+  readonly #source: string;
+  readonly #ending = new AbortController();
+  readonly #checking: Promise<Checked>;
+  readonly #tell: (checked: Checked, isRefused: boolean) => void;
+  #fault: Promise<Fault | undefined> | undefined;
+  #warnings: readonly Finding[] = [];
+
+  constructor(
+    { checkPrograms = "off", signal }: Pick<Scope, "checkPrograms" | "signal">,
+    checked: Pick<ProgramToCheck, "program" | "map" | "tools">,
+    tell: (checked: Checked, isRefused: boolean) => void,
+  ) {
+    this.#mode = checkPrograms;
+    this.#source = checked.map.source;
+    this.#tell = tell;
+    this.#checking = checkProgram({ ...checked, signal: AbortSignal.any([signal, this.#ending.signal]) });
+  }
+
+  /** Resolves before the program's first call with the fault that ends it, if there is one. */
+  beforeCalls(): Promise<Fault | undefined> {
+    this.#fault ??= this.#checking.then((checked) => this.#judge(checked));
+    return this.#fault;
+  }
+
+  #judge(checked: Checked): Fault | undefined {
+    const { findings = [] } = checked;
+    const first = this.#mode === "refuse" ? findings.find(({ about }) => about === "call") : undefined;
+    this.#tell(checked, first !== undefined);
+    this.#warnings = first ? [] : findings;
+    const message = `${REFUSED}\n${toldOf(findings).join("\n")}`;
+    return first && faultAt(this.#source, { name: "ProgramError", code: "calls_invalid", message }, first.position);
+  }
+
+  /** A field that a result has, although its schema does not name it, is no fault of the program. */
+  saw(result: string): void {
+    const isThere = ({ maybe }: Finding) =>
+      maybe !== undefined && (result.length > LOOKED_AT || result.includes(`${JSON.stringify(maybe)}:`));
+    if (this.#warnings.length > 0) this.#warnings = this.#warnings.filter((finding) => !isThere(finding));
+  }
+
+  /** What the reader of the report is told. */
+  get notes(): readonly string[] {
+    return toldOf(this.#warnings);
+  }
+
+  /** Ends a check for which nothing waits. */
+  end(): void {
+    this.#ending.abort();
+  }
+}
+
+function toldOf(findings: readonly Finding[]): readonly string[] {
+  const told = findings.slice(0, FINDINGS_TOLD).map(({ position, text }) => `Line ${position.line}: ${text}`);
+  return findings.length > told.length ? [...told, `There are ${findings.length - told.length} more.`] : told;
 }

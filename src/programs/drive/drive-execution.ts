@@ -123,7 +123,8 @@ async function driveProgram(scope: Scope, log: TrackedLog, work: Work, session: 
     ? { ...NOT_DRIVEN, ...usageOf(log.state), ending: unapproved }
     : await new Driver(scope, log, session, work).run();
   if (driven.ending.type === "waiting") return driven;
-  const unknown = driven.ending.type === "completed" ? unknownFieldsOf(scope, log, session) : [];
+  const unknown =
+    driven.ending.type === "completed" && !work.check?.notes.length ? unknownFieldsOf(scope, log, session) : [];
   return { ...driven, notes: [...driven.notes, ...(note === undefined ? [] : [note]), ...unknown] };
 }
 

@@ -11,6 +11,7 @@ import type { CallSpans } from "../../telemetry/telemetry.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
+import type { ProgramCheck } from "../check/check-program.ts";
 import { Clocks } from "./limit-clocks.ts";
 import {
   DIED_STOPPING,
@@ -59,6 +60,8 @@ export interface Work {
   readonly past?: Past;
   /** What the program is given of the execution that it corrects. */
   readonly earlier?: Earlier | undefined;
+  /** Of a program that a model has just written. */
+  readonly check?: ProgramCheck | undefined;
   /** A sentence for the reader of the report. */
   readonly note?: string | undefined;
 }
@@ -137,7 +140,10 @@ export class Driver {
     const asked = { hasWork, onEnding, onFailure };
     this.#guests = new GuestSupervisor({ scope, log, clocks, share, ...asked });
     this.#events = new EventQueue((events) => this.#guests.send(events));
-    const push = (event: GuestEvent) => this.#push(event);
+    const push = (event: GuestEvent) => {
+      work.check?.saw(event.text);
+      this.#push(event);
+    };
     const now = () => this.#now();
     this.#timers = new Timers(this.#state.timers, (id) => push(fireEvent(now(), id)));
     this.#calls = new ProgramCalls({ scope, log, session, end: this.#end, push, now });
@@ -162,6 +168,7 @@ export class Driver {
     } finally {
       signal.removeEventListener("abort", onAbort);
       this.#endWith({ type: "cancelled" });
+      this.#work.check?.end();
       await this.#guests[Symbol.asyncDispose]();
     }
     const { turns, restarts, unreplayable, used } = this.#state;
@@ -171,6 +178,7 @@ export class Driver {
     const { notes, remarks } = this.#words;
     const ending = await this.#end.told;
     const counts = { turns, restarts, notEvicted, unreplayable };
+    notes.push(...(this.#work.check?.notes ?? []));
     return { ending, logs, printed, notes, remarks, ...counts, ...this.#usage, connections, seenBytes };
   }
 
@@ -257,6 +265,10 @@ export class Driver {
     const log = this.#log;
     const { lane } = this.#session.share;
     this.#isTaking = true;
+    const hasCalls = ({ commands }: GuestTurn) => commands.some(({ kind }) => kind === "call");
+    const fault = this.#work.check && ended.some(hasCalls) ? await this.#work.check.beforeCalls() : undefined;
+    if (fault) this.#endWith({ type: "failed", fault });
+    if (this.#end.isDecided) return;
     const begun = ended.map((turn) => [this.#events.shift(), turn] as const);
     const applying = lane.work(log.applyTurns(begun, rounded(this.#usage)));
     log.deferTurns(applying instanceof Promise ? await applying : applying);

@@ -69,7 +69,9 @@ export class LocalDriving implements Driving {
       tell(event);
       if (event.type === "execution_started" && event.execution === execution) onBegun();
     };
-    return runs.run(execution, (signal) => runtime.execute(program, { ...settings, execution, signal, onEvent }));
+    const { checkPrograms } = runtime;
+    const options = { ...settings, execution, checkPrograms, onEvent };
+    return runs.run(execution, (signal) => runtime.execute(program, { ...options, signal }));
   }
 
   /** Continues an execution after a decision or a result was noted. Returns nothing: the journal has the outcome. */

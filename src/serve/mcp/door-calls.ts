@@ -136,7 +136,12 @@ export class DoorCalls {
         start: (work) =>
           this.#reported(() =>
             this.#inPlace(() =>
-              runtime.execute(code, { execution, tenant: principal.tenant, ...this.#workOptions(work) }),
+              runtime.execute(code, {
+                execution,
+                tenant: principal.tenant,
+                checkPrograms: runtime.checkPrograms,
+                ...this.#workOptions(work),
+              }),
             ),
           ),
         afterwards: (id) => this.#collected(id),
