@@ -45,7 +45,7 @@ export async function execute(
     if (!prepared.ok) return prepared;
     const { program, map } = prepared;
     const of = { execution, source, program, result, after, trace: span?.traceparent };
-    const check = await checkOf(scope, execution, { program, map, tools });
+    const check = await checkOf(scope, { program, map, tools });
     const log = await TrackedLog.create(journal, programHeader(scope, of), { driver: randomUUID(), leaseMs });
     return {
       log,
@@ -56,17 +56,12 @@ export async function execute(
 
 /** The check runs beside the start of the engine. Loaded on demand: a host's own programs are not checked. */
 async function checkOf(
-  { checkPrograms = "off", language, signal, onEvent }: Scope,
-  execution: ExecutionId,
-  checked: Pick<ProgramToCheck, "program" | "map" | "tools">,
+  { checkPrograms = "off", language, signal }: Scope,
+  checked: Omit<ProgramToCheck, "signal">,
 ): Promise<ProgramCheck | undefined> {
   if (checkPrograms === "off" || language !== "javascript" || checked.tools.length === 0) return undefined;
   const { ProgramCheck } = await import("./check/check-program.ts");
-  return new ProgramCheck({ checkPrograms, signal }, checked, ({ ms, findings }, isRefused) => {
-    const found = findings && findings.length > 0 ? "warned" : "right";
-    const verdict = findings === undefined ? "not_made" : isRefused ? "refused" : found;
-    onEvent({ type: "program_checked", execution, verdict, findings: findings?.length ?? 0, ms });
-  });
+  return new ProgramCheck(checkPrograms, { ...checked, signal });
 }
 
 /** Throws `tools_conflict` if programs are held for approval, and a tool has the name of these calls. */

@@ -343,6 +343,7 @@ test("doctor shows what this machine has", async () => {
   const findings = JSON.parse(stdout) as { readonly what: string; readonly state: string }[];
   expect(findings.map(({ what }) => what)).toEqual([
     "host's memory",
+    "program check",
     "node",
     "platform",
     "isolated-vm",

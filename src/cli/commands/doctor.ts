@@ -2,6 +2,7 @@ import { monotonic } from "../../clock.ts";
 import { printJson } from "../terminal/print.ts";
 import { writeStdout, writeStyled } from "../terminal/standard-streams.ts";
 import { byteText } from "../../output/byte-text.ts";
+import { findCompiler } from "../../programs/check/compiler.ts";
 import { createDockerSandbox } from "../../sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "../../sandboxes/isolate/isolate-sandbox.ts";
 import type { Finding, Sandbox } from "../../sandboxes/sandbox.ts";
@@ -22,6 +23,7 @@ export async function doctor(options: CommandOptions<typeof DOCTOR>): Promise<nu
   const findings = [
     ...cleaned,
     heldBytesFinding(),
+    checkFinding(),
     ...(await journalFindings(options.journal)),
     ...ofIsolate,
     // Containers are optional, so a finding about them is a warning at most.
@@ -56,6 +58,15 @@ function heldBytesFinding(): Finding {
     state: "good",
     detail: `executions may hold ${byteText(defaultHeldBytes())} at once (heldBytes of createRuntime): a quarter of V8's heap limit, or of the machine's memory if that is less`,
   };
+}
+
+function checkFinding(): Finding {
+  const compiler = findCompiler();
+  const detail =
+    compiler.path === undefined
+      ? `programs of models are not checked before they run: ${compiler.why}. Run: npm install typescript@7`
+      : `programs of models are checked before their first call, by typescript ${compiler.version}`;
+  return { what: "program check", state: compiler.path === undefined ? "weak" : "good", detail };
 }
 
 /** Runs a program twice and measures the second run: its engine is warm then. A container is always new. */

@@ -2,14 +2,19 @@
  * Checks a program that a model wrote against the declarations of its tools, before its first call: fields that no result has
  * give a wrong answer in silence, and calls that the gate refuses come one at a time.
  */
-import { monotonic } from "../../clock.ts";
+import { deadline, monotonic } from "../../clock.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { untilAborted } from "../../values/until-aborted.ts";
 import { faultAt, type SourceMap } from "../guest/source-map.ts";
+import type { ExecutionEvent } from "../event.ts";
 import type { Fault } from "../outcome.ts";
-import type { ProgramCheckMode, Scope } from "../scope.ts";
+import type { ProgramCheckMode } from "../scope.ts";
 import { compile, type Compiler, findCompiler } from "./compiler.ts";
 import { declareTools } from "./declared-tools.ts";
 import { type Finding, readFindings } from "./findings.ts";
+
+/** Time for one check, in milliseconds. */
+const CHECK_MS = 2000;
 
 export interface ProgramToCheck {
   /** The program as it runs, without types. */
@@ -36,7 +41,10 @@ export async function checkProgram({
   compiler = findCompiler(),
 }: ProgramToCheck): Promise<Checked> {
   const since = monotonic();
-  const findings = await findIn(program, tools, compiler, signal).catch(() => undefined);
+  const ending = AbortSignal.any([signal, deadline(CHECK_MS)]);
+  // Schemas of tools are asked, which may never answer.
+  const finding = untilAborted(findIn(program, tools, compiler, ending), ending);
+  const findings = await finding.catch(() => undefined);
   return {
     ms: monotonic() - since,
     findings: findings?.map((finding) => ({ ...finding, position: map.toSource(finding.position) })),
@@ -60,40 +68,41 @@ const [FINDINGS_TOLD, LOOKED_AT] = [10, 256 * 1024];
 const REFUSED =
   "No tool was called, because calls of this program would be refused. Correct all of this, and send the program again:";
 
+/** What a check came to: what the event says, and the fault that ends the program. */
+interface Judged extends Pick<
+  Extract<ExecutionEvent, { readonly type: "program_checked" }>,
+  "verdict" | "findings" | "ms"
+> {
+  readonly fault?: Fault;
+}
+
 /** The check of a program that is about to run. Its first call waits for it. */
 export class ProgramCheck {
   readonly #mode: ProgramCheckMode;
   readonly #source: string;
   readonly #ending = new AbortController();
   readonly #checking: Promise<Checked>;
-  readonly #tell: (checked: Checked, isRefused: boolean) => void;
-  #fault: Promise<Fault | undefined> | undefined;
   #warnings: readonly Finding[] = [];
+  isJudged = false;
 
-  constructor(
-    { checkPrograms = "off", signal }: Pick<Scope, "checkPrograms" | "signal">,
-    checked: Pick<ProgramToCheck, "program" | "map" | "tools">,
-    tell: (checked: Checked, isRefused: boolean) => void,
-  ) {
-    this.#mode = checkPrograms;
+  constructor(mode: ProgramCheckMode, checked: ProgramToCheck) {
+    this.#mode = mode;
     this.#source = checked.map.source;
-    this.#tell = tell;
-    this.#checking = checkProgram({ ...checked, signal: AbortSignal.any([signal, this.#ending.signal]) });
+    this.#checking = checkProgram({ ...checked, signal: AbortSignal.any([checked.signal, this.#ending.signal]) });
   }
 
-  /** Resolves before the program's first call with the fault that ends it, if there is one. */
-  beforeCalls(): Promise<Fault | undefined> {
-    this.#fault ??= this.#checking.then((checked) => this.#judge(checked));
-    return this.#fault;
-  }
-
-  #judge(checked: Checked): Fault | undefined {
-    const { findings = [] } = checked;
+  /** Asked once, before the program's first call. */
+  async judge(): Promise<Judged> {
+    this.isJudged = true;
+    const { findings, ms } = await this.#checking;
+    if (!findings) return { verdict: "not_made", findings: 0, ms };
     const first = this.#mode === "refuse" ? findings.find(({ about }) => about === "call") : undefined;
-    this.#tell(checked, first !== undefined);
-    this.#warnings = first ? [] : findings;
+    if (!first) this.#warnings = findings;
+    const told = { findings: findings.length, ms };
+    if (!first) return { verdict: findings.length > 0 ? "warned" : "right", ...told };
     const message = `${REFUSED}\n${toldOf(findings).join("\n")}`;
-    return first && faultAt(this.#source, { name: "ProgramError", code: "calls_invalid", message }, first.position);
+    const fault = { name: "ProgramError", code: "calls_invalid", message };
+    return { verdict: "refused", ...told, fault: faultAt(this.#source, fault, first.position) };
   }
 
   /** A field that a result has, although its schema does not name it, is no fault of the program. */

@@ -4,7 +4,6 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { deadline } from "../../clock.ts";
 import { Waiters } from "../../places/waiters.ts";
 import { reasonOf } from "../../tools/schema.ts";
 import { textOf } from "../../values/fields.ts";
@@ -14,8 +13,8 @@ export type Compiler =
   | { readonly path: string; readonly version: string }
   | { readonly path: undefined; readonly why: string };
 
-/** Time for one check, the wait for a place included, in milliseconds; processor time in seconds, and kilobytes of data. */
-const [CHECK_MS, CPU_SECONDS, DATA_KILOBYTES] = [2000, 1, 384 * 1024];
+/** Processor time of one check in seconds, and its kilobytes of data. */
+const [CPU_SECONDS, DATA_KILOBYTES] = [1, 384 * 1024];
 /** Characters that a compiler may print. */
 const PRINTED = 256 * 1024;
 
@@ -72,9 +71,8 @@ export async function compile(
   declarations: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const ending = AbortSignal.any([signal, deadline(CHECK_MS)]);
   if (free > 0) free -= 1;
-  else if (!(await waiters.wait(ending).then(YES, NO))) return undefined;
+  else if (!(await waiters.wait(signal).then(YES, NO))) return undefined;
   const folder = await mkdtemp(join(tmpdir(), "portcullis-check-")).catch(() => undefined);
   try {
     if (folder === undefined) return undefined;
@@ -87,7 +85,7 @@ export async function compile(
     await Promise.all(
       Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text, { mode: 0o600 })),
     );
-    return await printedBy(path, folder, ending);
+    return await printedBy(path, folder, signal);
   } catch {
     return undefined;
   } finally {

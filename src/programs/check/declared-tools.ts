@@ -29,8 +29,8 @@ export interface Declarations {
 /** Names of the types: no program has variables of this form. */
 export const TYPE_NAME = String.raw`\$[NIR]\d+\$`;
 
-/** Parts of the schemas of one tool that are read, and levels of nesting that are declared. */
-const [PARTS_READ, DEPTH] = [2000, 8];
+/** Tools whose types are declared, parts of all their schemas that are read, and levels of nesting: the host's thread does this. */
+const [TOOLS_READ, PARTS_READ, DEPTH] = [50, 10_000, 8];
 /** Characters of all types. What is beyond is declared as `any`. */
 const TEXT_LENGTH = 1_000_000;
 /** Names that are declared. No other character reaches the declarations, or a message of the compiler. */
@@ -49,7 +49,8 @@ const CHOOSING = "anyOf oneOf allOf not if then else $ref propertyNames patternP
 export function declareTools(tools: readonly Tool[], program: string): Declarations {
   const words = new Set(program.match(/[\p{ID_Continue}$]+/gu));
   const declarer = new Declarer();
-  const root = declarer.namespace("", tools, (name) => words.has(name.slice(name.lastIndexOf(".") + 1)));
+  const mentioned = tools.filter(({ name }) => words.has(name.slice(name.lastIndexOf(".") + 1))).slice(0, TOOLS_READ);
+  const root = declarer.namespace("", tools, new Set(mentioned));
   return { text: `${declarer.text}declare const tools: ${root};\n`, types: declarer.types };
 }
 
@@ -63,22 +64,22 @@ class Declarer {
   #known = new Map<Fields, string>();
 
   /** `prefix` is the path of the namespace, with a dot. */
-  namespace(prefix: string, tools: readonly Tool[], isMentioned: (name: string) => boolean): string {
+  namespace(prefix: string, tools: readonly Tool[], mentioned: ReadonlySet<Tool>): string {
     const groups = Map.groupBy(tools, ({ name }) => name.slice(prefix.length).split(".", 1)[0] ?? "");
-    const type = this.#named({ of: "namespace", path: [prefix], names: [...groups.keys()] });
-    const members = [...groups].map(([part, within]) => {
-      const tool = within.find(({ name }) => name === prefix + part);
-      const inner = within.filter((one) => one !== tool);
-      const call = tool && (isMentioned(tool.name) ? this.#call(tool) : "any");
-      const nested = inner.length > 0 && call !== "any" ? this.namespace(`${prefix}${part}.`, inner, isMentioned) : "";
-      return `${JSON.stringify(part)}: ${[call ?? "", nested].filter((one) => one !== "").join(" & ")}`;
-    });
-    return this.#interface(type, members);
+    const type = { path: [prefix], names: [...groups.keys()], tool: undefined };
+    return this.#interface("namespace", type, () =>
+      [...groups].map(([part, within]) => {
+        const tool = within.find(({ name }) => name === prefix + part);
+        const inner = within.filter((one) => one !== tool);
+        const call = tool && (mentioned.has(tool) ? [this.#call(tool)] : ["any"]);
+        const nested = inner.length > 0 ? [this.namespace(`${prefix}${part}.`, inner, mentioned)] : [];
+        return `${JSON.stringify(part)}: ${[...(call ?? []), ...nested].join(" & ")}`;
+      }),
+    );
   }
 
   #call(tool: Tool): string {
     this.#tool = tool;
-    this.#partsRead = 0;
     this.#known = new Map();
     this.#root = inputSchemaOf(tool);
     const input = tool.textFormat === undefined ? this.#input(this.#root, []) : "any";
@@ -88,103 +89,101 @@ class Declarer {
     return `{ (input?: ${input}, ...more: any[]): ${answer} }`;
   }
 
-  /** The type of a part of an input. What more than its fields decides about is `any`. */
+  /** The type of a part of an input. What more than its kind and its fields decides about is `any`. */
   #input(schema: unknown, path: DeclaredType["path"]): string {
-    const part = this.#isSpent(path) ? undefined : onlyAlternative(schema);
-    if (!part || CHOOSING.some((word) => word in part)) return "any";
+    const [part, ...others] = this.#parts([schema], path) ?? [];
+    if (!part || others.length > 0 || CHOOSING.some((word) => word in part)) return "any";
     const kinds = kindsOf(part);
-    if (kinds.length === 1 && kinds[0] === "object") return this.#inputObject(part, path);
     const isScalar = kinds.every((kind) => SCALARS.has(kind));
-    if (kinds.length === 0 || !(isScalar || (kinds.length === 1 && kinds[0] === "array" && !part.prefixItems)))
-      return "any";
-    const name = this.#named({ of: isScalar ? "value" : "input", path, kinds });
-    if (isScalar) return `${kinds.join(" | ")} | ${this.#interface(name, ["readonly [wanted]: 0"])}`;
-    return this.#interface(name, [], `Array<${this.#input(part.items, [...path, 0])}>`);
-  }
-
-  #inputObject(part: Fields, path: DeclaredType["path"]): string {
+    if (isScalar) return `${kinds.join(" | ")} | ${this.#interface("value", { path, kinds }, () => [WANTED])}`;
     const properties = plainFields(part.properties);
-    if (!properties) return "any";
+    if (kinds.length > 1 || "prefixItems" in part) return "any";
+    if (kinds[0] === "array") {
+      const base = `Array<${this.#input(part.items, [...path, 0])}>`;
+      return this.#interface("input", { path, kinds }, () => [], ` extends ${base}`);
+    }
+    if (!properties || kinds[0] !== "object") return "any";
     const required = new Set(Array.isArray(part.required) ? part.required : []);
     const isClosed = part.additionalProperties === false;
-    const name = this.#named({ of: "input", path, names: Object.keys(properties), kinds: ["object"], isClosed });
-    const members = Object.entries(properties).map(
-      ([field, schema]) =>
-        `${JSON.stringify(field)}${required.has(field) ? "" : "?"}: ${this.#input(schema, [...path, field])}`,
-    );
-    return this.#interface(name, isClosed ? members : [...members, ANY_FIELD]);
+    return this.#interface("input", { path, names: Object.keys(properties), kinds, isClosed }, () => [
+      ...Object.entries(properties).map(
+        ([field, one]) =>
+          `${JSON.stringify(field)}${required.has(field) ? "" : "?"}: ${this.#input(one, [...path, field])}`,
+      ),
+      ...(isClosed ? [] : [ANY_FIELD]),
+    ]);
   }
 
   /** The type of a value that one of the schemas describes. Which of them it is, a program knows. */
   #result(schemas: readonly unknown[], path: DeclaredType["path"]): string {
-    const parts = schemas.map((schema) => this.#alternatives(schema, path));
-    if (this.#isSpent(path) || !parts.every((one) => one !== undefined)) return "any";
-    const all = parts.flat().filter((part) => !isNull(part));
-    const kinds = new Set(all.flatMap(kindsOf));
-    const [kind] = kinds;
-    if (kinds.size > 0 && [...kinds].every((one) => SCALARS.has(one))) return [...kinds].join(" | ");
-    if (kinds.size !== 1) return "any";
-    if (kind === "object") return this.#resultObject(all, path);
-    if (kind !== "array" || all.some(({ prefixItems }) => prefixItems !== undefined)) return "any";
-    const element = this.#result(
-      all.map(({ items }) => items),
-      [...path, 0],
-    );
-    return `Array<${element}>`;
-  }
-
-  #resultObject(parts: readonly Fields[], path: DeclaredType["path"]): string {
+    const parts = this.#parts(schemas, path) ?? [];
+    const kinds = new Set(parts.flatMap(kindsOf));
+    if (kinds.size > 0 && [...kinds].every((kind) => SCALARS.has(kind))) return [...kinds].join(" | ");
     const [only] = parts;
-    const known = parts.length === 1 && only ? this.#known.get(only) : undefined;
+    if (!only || kinds.size > 1 || parts.some((part) => "prefixItems" in part)) return "any";
+    if (kinds.has("array")) {
+      const items = parts.map((part) => part.items);
+      return `Array<${this.#result(items, [...path, 0])}>`;
+    }
+    const known = parts.length === 1 ? this.#known.get(only) : undefined;
     if (known !== undefined) return known;
-    const fields = new Map<string, unknown[]>();
-    for (const { properties } of parts)
-      for (const [field, schema] of Object.entries(plainFields(properties) ?? {}))
-        fields.set(field, [...(fields.get(field) ?? []), schema]);
-    const isClosed = parts.every(({ additionalProperties }) => additionalProperties === false);
-    const name = this.#named({ of: "result", path, names: [...fields.keys()], isClosed });
-    if (parts.length === 1 && only) this.#known.set(only, name);
-    const members = [...fields].map(
-      ([field, schemas]) => `${JSON.stringify(field)}: ${this.#result(schemas, [...path, field])}`,
+    const fields = Map.groupBy(
+      parts.flatMap(({ properties }) => Object.entries(plainFields(properties) ?? {})),
+      ([field]) => field,
     );
-    return this.#interface(name, parts.some(mayHaveOthers) ? [...members, ANY_FIELD] : members);
+    const isClosed = parts.every(({ additionalProperties }) => additionalProperties === false);
+    return this.#interface("result", { path, names: [...fields.keys()], isClosed }, (name) => {
+      if (parts.length === 1) this.#known.set(only, name);
+      const members = [...fields].map(([field, all]) => {
+        const type = this.#result(
+          all.map(([, schema]) => schema),
+          [...path, field],
+        );
+        return `${JSON.stringify(field)}: ${type}`;
+      });
+      return parts.some(mayHaveOthers) ? [...members, ANY_FIELD] : members;
+    });
   }
 
-  /** The parts of a schema of which one describes the value, without null; undefined if one of them says too little. */
-  #alternatives(schema: unknown, path: DeclaredType["path"], depth = 0): readonly Fields[] | undefined {
-    this.#partsRead += 1;
-    if (!isFields(schema) || depth > DEPTH || this.#isSpent(path)) return undefined;
-    const { $ref, anyOf, oneOf, allOf } = schema;
-    const others = [
-      ...(typeof $ref === "string" ? [resolveReference(this.#root, $ref)] : []),
-      ...[anyOf, oneOf, allOf].flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : [])),
-    ].filter((one) => !isAside(one) && !isNull(one));
-    const isOwn = isNull(schema) || kindsOf(schema).length > 0;
-    if (others.length === 0 && !isOwn) return undefined;
-    const found = others.map((one) => this.#alternatives(one, path, depth + 1));
-    return found.every((one) => one !== undefined) ? [...(isOwn ? [schema] : []), ...found.flat()] : undefined;
+  /** The parts of schemas of which one describes the value, without null; undefined if one of them says too little. */
+  #parts(schemas: readonly unknown[], path: DeclaredType["path"], depth = 0): readonly Fields[] | undefined {
+    this.#partsRead += schemas.length;
+    if (path.length + depth > DEPTH || this.#partsRead > PARTS_READ || this.text.length > TEXT_LENGTH) return undefined;
+    const parts: Fields[] = [];
+    for (const schema of schemas) {
+      if (isFields(schema) && isNull(schema)) continue;
+      if (!isFields(schema)) return undefined;
+      const { $ref, anyOf, oneOf, allOf } = schema;
+      const inner = [anyOf, oneOf, allOf].flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []));
+      const others = typeof $ref === "string" ? [resolveReference(this.#root, $ref), ...inner] : inner;
+      const isOwn = kindsOf(schema).length > 0;
+      const telling = others.filter((one) => !(isFields(one) && Object.keys(one).every((word) => ASIDE.has(word))));
+      const within = this.#parts(telling, path, depth + 1);
+      if (!within || (!isOwn && others.length === 0)) return undefined;
+      parts.push(...(isOwn ? [schema] : []), ...within);
+    }
+    return parts;
   }
 
-  #isSpent(path: DeclaredType["path"]): boolean {
-    return path.length > DEPTH || this.#partsRead > PARTS_READ || this.text.length > TEXT_LENGTH;
-  }
-
-  #named(type: Partial<DeclaredType> & Pick<DeclaredType, "of" | "path">): string {
-    this.#partsRead += 1;
-    const letter = { namespace: "N", input: "I", value: "I", result: "R" }[type.of];
+  /** Declares a type, whose members may name it, and gives its name. */
+  #interface(
+    of: DeclaredType["of"],
+    type: Partial<DeclaredType> & Pick<DeclaredType, "path">,
+    members: (name: string) => readonly string[],
+    base = "",
+  ): string {
+    const letter = of === "namespace" ? "N" : of === "result" ? "R" : "I";
     const name = `$${letter}${this.types.size}$`;
-    const tool = type.of === "namespace" ? undefined : this.#tool;
-    this.types.set(name, { names: [], kinds: [], isClosed: false, tool, ...type });
-    return name;
-  }
-
-  #interface(name: string, members: readonly string[], base?: string): string {
-    this.text += `interface ${name}${base === undefined ? "" : ` extends ${base}`} { ${members.join("; ")} }\n`;
+    this.types.set(name, { of, names: [], kinds: [], isClosed: false, tool: this.#tool, ...type });
+    const body = members(name).join("; ");
+    this.text += `interface ${name}${base} { ${body} }\n`;
     return name;
   }
 }
 
 const SCALARS: ReadonlySet<string> = new Set(["string", "number", "boolean"]);
+/** No program makes a value of a type with it. */
+const WANTED = "readonly [wanted]: 0";
 const ANY_FIELD = "[others: string]: any";
 
 /** The kinds of values that a part takes, without null; none if it does not say. */
@@ -197,23 +196,8 @@ function kindsOf({ type, enum: some, const: only, properties }: Fields): readonl
   return [...new Set(known)].filter((kind) => kind !== "null");
 }
 
-function isNull(schema: unknown): boolean {
-  return isFields(schema) && (schema.type === "null" || schema.const === null);
-}
-
-function isAside(schema: unknown): boolean {
-  return isFields(schema) && Object.keys(schema).every((word) => ASIDE.has(word));
-}
-
-/** A schema, or of a choice between it and null the schema. */
-function onlyAlternative(schema: unknown): Fields | undefined {
-  if (!isFields(schema)) return undefined;
-  const choice = schema.anyOf ?? schema.oneOf;
-  if (!Array.isArray(choice)) return schema;
-  const others = (choice as readonly unknown[]).filter((one) => !isNull(one));
-  const [only] = others;
-  const isAlone = Object.keys(schema).every((word) => ASIDE.has(word) || word === "anyOf" || word === "oneOf");
-  return isAlone && others.length === 1 && isFields(only) ? only : undefined;
+function isNull({ type, const: only }: Fields): boolean {
+  return type === "null" || only === null;
 }
 
 /** The fields of a schema, if all their names can be declared. */

@@ -1,6 +1,5 @@
 import { nearest } from "../../option-rules/nearest.ts";
 import { pathText } from "../../tools/schema.ts";
-import type { Tool } from "../../tools/tool.ts";
 import { pathOfTool } from "../../tools/tool-name.ts";
 import { LineStarts, type Position } from "../guest/source-lines.ts";
 import { LINES_BEFORE } from "./compiler.ts";
@@ -12,29 +11,28 @@ export interface Finding {
   /** `call`: the gate refuses the call. `field`: no result has the field. */
   readonly about: "call" | "field";
   readonly position: Position;
-  /** A sentence without its subject's line: `tools.crm.find needs "id".` */
   readonly text: string;
   /** A field that a result may have although its schema does not name it. */
   readonly maybe?: string;
 }
 
-/** Names that are told of one type, and findings that are read. */
-const [NAMES_TOLD, FINDINGS_READ] = [8, 20];
+type Read = Omit<Finding, "position"> | undefined;
 
-interface Message extends Position {
-  readonly code: string;
-  readonly text: string;
-}
+/** Names that are told of one type, findings that are read, and characters of a literal. */
+const [NAMES_TOLD, FINDINGS_READ, LITERAL_LENGTH] = [8, 20, 2000];
 
-const MESSAGE = /^program\.ts\((\d+),(\d+)\): error TS(\d+): (.*)$/;
-const UNKNOWN_FIELD = new RegExp(`^Property '([^']+)' does not exist on type '(.+?)'\\.`);
-const EXCESS = new RegExp(`'(?:"?)([^'"]+)"?' does not exist in type '(${TYPE_NAME})'`);
-const MISSING = new RegExp(`^Property '"?([^'"]+)"?' is missing in type '.*' but required in type '(${TYPE_NAME})'`);
-const SEVERAL_MISSING = new RegExp(`^Type '.*' is missing the following properties from type '(${TYPE_NAME})': (.*)$`);
+const MESSAGE = /^program\.ts\((\d+),(\d+)\): error TS(\d+): (.{0,1000})/;
+const UNKNOWN = /^Property '([^']+)' does not exist on type '(.+?)'\./;
+const HOLDER = new RegExp(`^(${TYPE_NAME})((?:\\[\\])*)$`);
+const EXCESS = new RegExp(`'"?([^'"]+)"?' does not exist in type '(${TYPE_NAME})'`);
+const MISSING = new RegExp(
+  `^(?:Property '(.+)' is missing in type '.*' but required in|Type '.*' is missing the following properties from) type '(${TYPE_NAME})'(?:: (.*?)(?:,? and \\d+ more)?)?\\.?$`,
+);
 const OTHER_KIND = new RegExp(
   `^(?:Argument of type|Type) '(.+?)' (?:is not assignable to|has no properties in common with) (?:parameter of )?type '[a-z| ]*(${TYPE_NAME})'`,
 );
-const NAMED = new RegExp(`^(${TYPE_NAME})((?:\\[\\])*)$`);
+const KEY = /^(?:[\w$]{1,64}|"[^"\n]{1,64}"|'[^'\n]{1,64}')\s{0,16}:\s{0,16}/;
+const LITERAL = /^(?:["'`\d[]|-\d|true\b|false\b)/;
 
 /**
  * What a compiler's messages say about the tools. Messages about what is the program's own are passed over: JavaScript that
@@ -45,119 +43,112 @@ export async function readFindings(
   program: string,
   { types }: Declarations,
 ): Promise<readonly Finding[] | undefined> {
-  const messages: Message[] = [];
-  for (const line of printed.split("\n")) {
+  const lines = printed.split("\n").filter((line) => line !== "" && !line.startsWith(" "));
+  const messages = lines.flatMap((line) => {
     const [, row, column, code = "", text = ""] = MESSAGE.exec(line) ?? [];
-    if (row !== undefined) messages.push({ line: Number(row) - LINES_BEFORE, column: Number(column), code, text });
-    else if (line !== "" && !line.startsWith(" ")) return undefined;
-  }
-  // Codes below 2000 are those of the syntax.
-  if (messages.some(({ code }) => code.length < 4 || code.startsWith("1"))) return undefined;
+    return row === undefined ? [] : { line: Number(row) - LINES_BEFORE, column: Number(column), code, text };
+  });
+  // If its syntax is wrong, nothing else is told. Codes of the syntax are those from 1000 to 1999.
+  const isChecked = lines.length === 0 || messages.some(({ code }) => !/^1\d{3}$/.test(code));
+  if (!isChecked || messages.length < lines.length) return undefined;
+  const starts = new LineStarts(program);
+  const reader = new Reader(program, types, messages.some(isOwnMixture));
   const findings: Finding[] = [];
-  const reader = new Reader(program, types, messages);
-  for (const message of messages) {
+  for (const { line, column, text } of messages) {
+    const found = await reader.read(text, program.slice(starts.offsetOf({ line, column })));
+    if (found && !findings.some((one) => one.text === found.text))
+      findings.push({ position: { line, column }, ...found });
     if (findings.length === FINDINGS_READ) break;
-    const found = await reader.read(message);
-    if (found && !findings.some(({ text }) => text === found.text))
-      findings.push({ position: { line: message.line, column: message.column }, ...found });
   }
   return findings;
 }
 
-type Read = Omit<Finding, "position"> | undefined;
+/** Whether a variable of the program gets values of different kinds, so that the compiler's kind of it is not certain. */
+function isOwnMixture({ code, text }: { readonly code: string; readonly text: string }): boolean {
+  return code === "2322" && !text.includes("$");
+}
 
 class Reader {
-  readonly #program: string;
-  readonly #starts: LineStarts;
   readonly #types: Declarations["types"];
-  /** Whether a variable of the program gets values of different kinds, so that the compiler's kind of it is not certain. */
   readonly #mixesKinds: boolean;
-  readonly #made: (name: string) => boolean;
+  readonly #isMade: (field: string) => boolean;
 
-  constructor(program: string, types: Declarations["types"], messages: readonly Message[]) {
-    this.#program = program;
-    this.#starts = new LineStarts(program);
+  constructor(program: string, types: Declarations["types"], mixesKinds: boolean) {
     this.#types = types;
-    this.#mixesKinds = messages.some(({ code, text }) => code === "2322" && !text.includes("$"));
-    this.#made = madeFields(program);
+    this.#mixesKinds = mixesKinds;
+    this.#isMade = madeFields(program);
   }
 
-  async read({ text, ...position }: Message): Promise<Read> {
-    const here = this.#program.slice(this.#starts.offsetOf(position));
-    const [, field = "", holder = ""] = UNKNOWN_FIELD.exec(text) ?? [];
-    if (field !== "") return this.#unknownField(field, holder, here);
-    const value = here.replace(/^(?:[\w$]{1,64}|"[^"\n]{1,64}"|'[^'\n]{1,64}')\s{0,16}:\s{0,16}/, "");
-    const [, excess = "", within = ""] = EXCESS.exec(text) ?? [];
-    if (excess !== "") return this.#call(within, (type) => this.#excess(type, excess));
-    const [, missing, lacking = ""] = MISSING.exec(text) ?? [];
-    const [, lackingSeveral = "", several = ""] = SEVERAL_MISSING.exec(text) ?? [];
-    if (missing !== undefined || several !== "") {
-      const names = missing === undefined ? several.replace(/,? and \d+ more\.?$/, "").split(", ") : [missing];
-      return isWholeLiteral(value) && !text.includes("[x: ")
-        ? this.#call(lacking || lackingSeveral, (type) => this.#missing(type, names))
-        : undefined;
-    }
-    const [, kind = "", wanted = ""] = OTHER_KIND.exec(text) ?? [];
-    const given = /^(?:["'`\d[]|-\d|true\b|false\b)/.test(value) || !this.#mixesKinds ? kindOf(kind) : undefined;
-    return given && this.#call(wanted, (type) => this.#otherKind(type, given));
+  /** `here` is the program from the message's position on. */
+  async read(message: string, here: string): Promise<Read> {
+    const [, field, holder = ""] = UNKNOWN.exec(message) ?? [];
+    if (field !== undefined) return this.#unknown(field, holder, here);
+    const value = here.replace(KEY, "");
+    const [, excess, within = ""] = EXCESS.exec(message) ?? [];
+    const [, one, lacking = "", several = ""] = MISSING.exec(message) ?? [];
+    const [, type = "", wanted = ""] = OTHER_KIND.exec(message) ?? [];
+    const names = (one ?? several).replaceAll('"', "").split(", ");
+    const isMissing = lacking !== "" && isWholeLiteral(value) && !message.includes("[x: ");
+    const kind = LITERAL.test(value) || !this.#mixesKinds ? kindOf(type) : undefined;
+    const text =
+      excess !== undefined
+        ? await refusedField(this.#types.get(within), excess)
+        : isMissing
+          ? await missingFields(this.#types.get(lacking), names)
+          : await otherKind(this.#types.get(wanted), kind);
+    return text === undefined ? undefined : { about: "call", text };
   }
 
-  async #call(
-    name: string,
-    say: (type: DeclaredType, tool: Tool) => string | Promise<string | undefined>,
-  ): Promise<Read> {
-    const type = this.#types.get(name);
-    const text = type?.tool && (await say(type, type.tool));
-    return text === undefined || text === "" ? undefined : { about: "call", text };
-  }
-
-  #unknownField(field: string, holder: string, here: string): Read {
-    const named = holder.split(" | ").map((part) => NAMED.exec(part));
-    const types = named.flatMap((one) => this.#types.get(one?.[1] ?? "") ?? []);
+  #unknown(field: string, holder: string, here: string): Read {
+    const holders = holder.split(" | ").map((part) => HOLDER.exec(part) ?? []);
+    const types = holders.flatMap(([, name = ""]) => this.#types.get(name) ?? []);
     const [type] = types;
-    if (!type || types.length < named.length) return undefined;
-    if (type.of === "namespace") {
-      const [, called] = /^([\w$]{1,256}(?:\.[\w$]{1,256}){0,8})\s{0,16}\(/.exec(here) ?? [];
-      const name = `${String(type.path[0])}${called}`;
-      return called === undefined ? undefined : { about: "call", text: unknownTool(name, this.#types) };
-    }
-    if (type.of !== "result" || !type.tool || this.#made(field)) return undefined;
+    if (!type || types.length < holders.length) return undefined;
+    if (type.of === "namespace") return this.#unknownTool(String(type.path[0]), here);
+    if (!type.tool || type.of !== "result" || this.#isMade(field)) return undefined;
+    const isList = holders[0]?.[2] !== "";
+    if (!isList && types.some(({ names }) => names.includes(field))) return undefined;
+    const path = placeText(isList ? type.path.slice(0, -1) : type.path);
     const result = `${type.tool.stream ? "an item" : "a result"} of ${pathOfTool(type.tool.name)}`;
-    const place = placeText(type.path);
-    const whole = place === "" ? result : `${JSON.stringify(place)} of ${result}`;
-    if (named[0]?.[2] !== "")
-      return {
-        about: "field",
-        text: `it reads ${JSON.stringify(field)}, but ${whole.replace(/\[\]"/, '"')} is a list.`,
-      };
-    if (types.some(({ names }) => names.includes(field))) return undefined;
-    const text = `it reads ${JSON.stringify(field)}, and ${whole} has no such field.${namesText(type, field)}`;
-    return { about: "field", text, ...(types.every(({ isClosed }) => isClosed) ? {} : { maybe: field }) };
+    const whole = path === "" ? result : `${JSON.stringify(path)} of ${result}`;
+    const says = isList ? "is a list." : `has no such field.${namesText(type, field)}`;
+    const text = `it reads ${JSON.stringify(field)}, ${isList ? "but" : "and"} ${whole} ${says}`;
+    return { about: "field", text, ...(isList || types.every(({ isClosed }) => isClosed) ? {} : { maybe: field }) };
   }
 
-  async #excess({ tool, path, kinds, of, ...type }: DeclaredType, field: string): Promise<string | undefined> {
-    if (!tool) return undefined;
-    if (of === "value") return this.#otherKind({ tool, path, kinds, of, ...type }, "object");
-    if (!(await refusesInput(tool, path, { unknown: field }))) return undefined;
-    const fields = namesText({ tool, path, kinds, of, ...type }, field);
-    return `${pathOfTool(tool.name)} has no field ${JSON.stringify(placeText([...path, field]))}.${fields}`;
+  /** A tool that is asked for, and not called, may be missing. */
+  #unknownTool(prefix: string, here: string): Read {
+    const [, called] = /^([\w$]{1,256}(?:\.[\w$]{1,256}){0,8})\s{0,16}\(/.exec(here) ?? [];
+    if (called === undefined) return undefined;
+    const spaces = [...this.#types.values()].filter(({ of }) => of === "namespace");
+    const known = spaces.flatMap(({ path, names }) => names.map((name) => `${String(path[0])}${name}`));
+    const [meant] = nearest(prefix + called, known, 1);
+    const hint = meant === undefined ? "" : ` Did you mean ${pathOfTool(meant)}?`;
+    return { about: "call", text: `there is no tool ${pathOfTool(prefix + called)}.${hint}` };
   }
+}
 
-  async #missing({ tool, path, names }: DeclaredType, given: readonly string[]): Promise<string | undefined> {
-    if (!tool) return undefined;
-    const missing: string[] = [];
-    for (const name of given.map((one) => one.replaceAll('"', "")))
-      if (names.includes(name) && (await refusesInput(tool, path, { missing: name })))
-        missing.push(JSON.stringify(placeText([...path, name])));
-    return missing.length === 0 ? undefined : `${pathOfTool(tool.name)} needs ${missing.join(", ")}.`;
-  }
+async function refusedField(type: DeclaredType | undefined, field: string): Promise<string | undefined> {
+  if (type?.of === "value") return otherKind(type, "object");
+  if (!type?.tool || !(await refusesInput(type.tool, type.path, { unknown: field }))) return undefined;
+  const name = JSON.stringify(placeText([...type.path, field]));
+  return `${pathOfTool(type.tool.name)} has no field ${name}.${namesText(type, field)}`;
+}
 
-  async #otherKind({ tool, path, kinds }: DeclaredType, given: Kind): Promise<string | undefined> {
-    if (!tool || kinds.includes(given) || !(await refusesInput(tool, path, { kind: given }))) return undefined;
-    const subject = path.length === 0 ? "the input" : JSON.stringify(placeText(path));
-    const wanted = kinds.map((kind) => WORDS[kind] ?? kind).join(" or ");
-    return `${subject} of ${pathOfTool(tool.name)} has to be ${wanted}, not ${WORDS[given]}.`;
-  }
+async function missingFields(type: DeclaredType | undefined, names: readonly string[]): Promise<string | undefined> {
+  const missing: string[] = [];
+  for (const name of names)
+    if (type?.tool && type.names.includes(name) && (await refusesInput(type.tool, type.path, { missing: name })))
+      missing.push(JSON.stringify(placeText([...type.path, name])));
+  return missing.length === 0 ? undefined : `${pathOfTool(type?.tool?.name ?? "")} needs ${missing.join(", ")}.`;
+}
+
+async function otherKind(type: DeclaredType | undefined, given: Kind | undefined): Promise<string | undefined> {
+  if (!type?.tool || !given || type.kinds.includes(given)) return undefined;
+  if (!(await refusesInput(type.tool, type.path, { kind: given }))) return undefined;
+  const subject = type.path.length === 0 ? "the input" : JSON.stringify(placeText(type.path));
+  const wanted = type.kinds.map((kind) => WORDS[kind] ?? kind).join(" or ");
+  return `${subject} of ${pathOfTool(type.tool.name)} has to be ${wanted}, not ${WORDS[given]}.`;
 }
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -176,8 +167,6 @@ function kindOf(type: string): Kind | undefined {
   return /^(?:[\w$.]+|\([^()]*\))\[\]$/.test(type) ? "array" : undefined;
 }
 
-const LITERAL_LENGTH = 2000;
-
 /** Whether an object literal is all that there is of its fields. */
 function isWholeLiteral(text: string): boolean {
   if (!text.startsWith("{")) return false;
@@ -189,24 +178,16 @@ function isWholeLiteral(text: string): boolean {
   return false;
 }
 
-/** Fields that a program may have given to a result itself. */
-function madeFields(program: string): (name: string) => boolean {
-  const made = new Set(
-    program.matchAll(/\.([\w$]{1,64})\s{0,16}(?:[-+*/%&|^?<>]{0,3}=(?![=>])|\+\+|--)/g).map(([, name]) => name),
-  );
-  for (const [, name] of program.matchAll(/(?:\+\+|--|delete )[\w$.[\]]{1,200}\.([\w$]{1,64})/g)) made.add(name);
-  const adds = /\bObject\.(?:assign|defineProperty|defineProperties)\b/.test(program);
-  const named = new Set(adds ? program.matchAll(/(?<![.\w$])([\w$]{1,64})/g).map(([, name]) => name) : []);
-  return (name) => made.has(name) || named.has(name);
-}
-
-function unknownTool(name: string, types: Declarations["types"]): string {
-  const known = [...types.values()]
-    .filter(({ of }) => of === "namespace")
-    .flatMap(({ path, names }) => names.map((one) => `${String(path[0])}${one}`));
-  const [meant] = nearest(name, known, 1);
-  const hint = meant === undefined ? "" : ` Did you mean ${pathOfTool(meant)}?`;
-  return `there is no tool ${pathOfTool(name)}.${hint}`;
+/** Which fields a program may have given to a result itself. */
+function madeFields(program: string): (field: string) => boolean {
+  const names = (pattern: RegExp) => program.matchAll(pattern).map(([, name]) => name);
+  const adds = /\bObject\.(?:assign|define)/.test(program);
+  const made = new Set([
+    ...names(/\.([\w$]{1,64})\s{0,16}(?:[-+*/%&|^?<>]{0,3}=(?![=>])|\+\+|--)/g),
+    ...names(/(?:\+\+|--|delete )[\w$.[\]]{1,200}\.([\w$]{1,64})/g),
+    ...(adds ? names(/(?<![.\w$])([\w$]{1,64})/g) : []),
+  ]);
+  return (field) => made.has(field);
 }
 
 /** `items[].price` */
@@ -215,8 +196,8 @@ function placeText(path: DeclaredType["path"]): string {
 }
 
 function namesText({ names, of }: DeclaredType, wanted: string): string {
-  const [meant] = nearest(wanted, names, 1);
   if (names.length === 0) return "";
+  const [meant] = nearest(wanted, names, 1);
   const told = names.slice(0, NAMES_TOLD).map((name) => JSON.stringify(name));
   const more = names.length > told.length ? ` and ${names.length - told.length} more` : "";
   const hint = meant === undefined ? "" : ` Did you mean ${JSON.stringify(meant)}?`;

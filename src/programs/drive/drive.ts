@@ -265,9 +265,7 @@ export class Driver {
     const log = this.#log;
     const { lane } = this.#session.share;
     this.#isTaking = true;
-    const hasCalls = ({ commands }: GuestTurn) => commands.some(({ kind }) => kind === "call");
-    const fault = this.#work.check && ended.some(hasCalls) ? await this.#work.check.beforeCalls() : undefined;
-    if (fault) this.#endWith({ type: "failed", fault });
+    if (this.#work.check?.isJudged === false) await this.#check(this.#work.check, ended);
     if (this.#end.isDecided) return;
     const begun = ended.map((turn) => [this.#events.shift(), turn] as const);
     const applying = lane.work(log.applyTurns(begun, rounded(this.#usage)));
@@ -315,6 +313,15 @@ export class Driver {
     this.#isTaking = false;
     this.#waitIfIdle();
     this.#offerGuest();
+  }
+
+  /** The first call waits for the check of the program, which may end it. */
+  async #check(check: ProgramCheck, ended: readonly GuestTurn[]): Promise<void> {
+    if (!ended.some(({ commands }) => commands.some(({ kind }) => kind === "call"))) return;
+    const { fault, ...checked } = await check.judge();
+    if (this.#end.isDecided) return;
+    this.#scope.onEvent({ type: "program_checked", execution: this.#log.execution, ...checked });
+    if (fault) this.#endWith({ type: "failed", fault });
   }
 
   /** Passes the calls of turns to the gate, and reads what they print. What a program calls as it settles goes no further. */

@@ -129,6 +129,27 @@ test("a kind of value that a library's schema takes although its JSON Schema doe
   expect(await found('await tools.coerced({ n: "1", at: 5 }); return tools.filled({});', tools)).toEqual([]);
 });
 
+test("values of unknown kinds elsewhere in the program do not keep the check from being made", async () => {
+  const source =
+    "const s = new Set(); s.add({ a: 1 }); for (const x of s) print(x.a + 1); await tools.tickets.find({});";
+  expect(await found(source)).toHaveLength(1);
+});
+
+test("an odd type in a schema reaches no declaration, and the other fields are checked", async () => {
+  const json = () => ({
+    type: "object",
+    properties: { a: { type: "string }; declare const x: string; //" }, b: { type: "string" } },
+  });
+  const { validate } = z.looseObject({})["~standard"];
+  const odd = {
+    "~standard": { version: 1, vendor: "odd", validate, jsonSchema: { input: json, output: json } },
+  } as const;
+  const tools = [tool("odd", odd, odd, { unknownFields: "allow" })];
+  expect(await found("const r = await tools.odd({ a: [1], b: 2 }); return [r.a.b.c, r.b, r.zip];", tools)).toEqual([
+    'field 1: it reads "zip", and a result of tools.odd has no such field. It has "a", "b".',
+  ]);
+});
+
 // ---- right programs --------------------------------------------------------------------------------------------
 
 test.each([
@@ -269,6 +290,16 @@ test("the check is not made for a program whose types take the compiler too long
   );
   const source = `const c = Math.random() > 2; const o0 = {};\n${spreads.join("\n")}\nprint(o30.x);\n${WRONG}`;
   expect((await check(source)).findings).toBeUndefined();
+});
+
+test("the check is not made if a tool's own schema does not answer", async () => {
+  const json = () => ({ type: "object", properties: { id: { type: "number" } }, additionalProperties: false });
+  const validate = () => new Promise<never>(() => {});
+  const mute = {
+    "~standard": { version: 1, vendor: "mute", validate, jsonSchema: { input: json, output: json } },
+  } as const;
+  const { findings } = await check('return tools.mute({ id: "1" });', [tool("mute", mute)]);
+  expect(findings).toBeUndefined();
 });
 
 test("a compiler gets nothing of the host's environment, and can write no file", async () => {
