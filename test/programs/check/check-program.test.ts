@@ -1,7 +1,8 @@
-import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { dirname, join } from "node:path";
+import { expect, test, vi } from "vitest";
 import * as z from "zod";
 import { defineTool, jsonSchema } from "../../../src/index.ts";
 import { checkProgram } from "../../../src/programs/check/check-program.ts";
@@ -229,6 +230,40 @@ test.each([
   expect(found.findings?.map(({ text }) => text).filter((text) => text.includes("itemz"))).toHaveLength(1);
 });
 
+/** The real compiler, which fails if it has read another file than the two texts and the libraries of the language. */
+function watchfulCompiler(): Compiler {
+  const manifest = `@typescript/typescript-${process.platform}-${process.arch}/package.json`;
+  const tsc = join(
+    dirname(createRequire(import.meta.resolve("typescript/package.json")).resolve(manifest)),
+    "lib",
+    "tsc",
+  );
+  const others = `'${tsc}' "$@" --listFilesOnly | grep -vE '/(lib/lib[.a-z0-9]*|tools)[.]d[.]ts$|/program[.]ts$'`;
+  return compilerOf(`if ${others} >/dev/null; then exit 3; fi; exec '${tsc}' "$@"`);
+}
+
+test("a program that names a file, which none can that was prepared, has no file read", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-test-"));
+  const file = join(folder, "secret.ts");
+  writeFileSync(file, "export const secret = 1;\n");
+  writeFileSync(join(folder, "secret.json"), '{ "secret": 1 }');
+  const named = [
+    `/// <reference path="${file}" />`,
+    `const a = await import("${file}"); a.b;`,
+    `const b = require("${file}"); b.c;`,
+    `let c: typeof import("${folder}/secret.json"); c.d;`,
+    `} /// <reference path="${file}" />\nimport d from "${file}"; import e = require("${file}"); {`,
+  ];
+  const checked = await Promise.all(named.map((text) => check(`${text}\n${WRONG}`, TOOLS, watchfulCompiler())));
+  for (const { findings } of checked.slice(0, -1)) expect(findings).toHaveLength(1);
+  const loose = `${named[0]}\nexport * from "${file}"; tools.tickets.list({}).then((r) => r.itemz);`;
+  expect(checked).toHaveLength(5);
+  expect((await check(`} ${loose} {`, TOOLS, watchfulCompiler())).findings).not.toEqual([
+    expect.anything(),
+    expect.anything(),
+  ]);
+});
+
 test("a comment that has the next line passed over switches off that line alone", async () => {
   expect(await found(`const p = await tools.tickets.list({});\n// @ts-ignore\np.a;\nreturn p.b;`)).toHaveLength(1);
 });
@@ -302,11 +337,32 @@ test("the check is not made if a tool's own schema does not answer", async () =>
   expect(findings).toBeUndefined();
 });
 
-test("a compiler gets nothing of the host's environment, and can write no file", async () => {
-  const told = join(mkdtempSync(join(tmpdir(), "portcullis-test-")), "told");
-  process.env["PORTCULLIS_TEST_SECRET"] = "hidden";
-  const script = `/usr/bin/env > ${told} 2>/dev/null; if [ -n "$PORTCULLIS_TEST_SECRET" ] || [ -s ${told} ]; then echo "program.ts(2,1): error TS2339: Property 'x' does not exist on type '\\$N0\\$'."; fi`;
-  const { findings } = await check("return 1", TOOLS, compilerOf(script));
-  delete process.env["PORTCULLIS_TEST_SECRET"];
-  expect(findings).not.toEqual([expect.anything()]);
+test.each([
+  ["sees nothing of the host's environment", '[ -z "$PORTCULLIS_TEST_SECRET" ]'],
+  ["can write no file", '! (echo told > "$0.told") 2>/dev/null && [ ! -s "$0.told" ]'],
+  ["has a bound of processor time that holds without the host", '[ "$(ulimit -t)" = 1 ]'],
+  ["has a bound of memory", '[ "$(ulimit -d)" = 393216 ]'],
+  [
+    "is in a folder that has only these files",
+    '[ "$(echo * .[a-z]*)" = "package.json program.ts tools.d.ts tsconfig.json .[a-z]*" ]',
+  ],
+])("a compiler %s", async (_, holds) => {
+  vi.stubEnv("PORTCULLIS_TEST_SECRET", "hidden");
+  const says = "echo \"program.ts(2,14): error TS2339: Property 'nope' does not exist on type '\\$N0\\$'.\"";
+  const { findings } = await check(
+    "return tools.nope({});",
+    TOOLS,
+    compilerOf(`if ${holds}; then ${says}; exit 2; fi`),
+  );
+  vi.unstubAllEnvs();
+  expect(findings?.map(({ text }) => text)).toEqual(["there is no tool tools.nope."]);
+});
+
+test("nothing is left of a check in the folder for temporary files", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-test-"));
+  const killed = compilerOf("kill -9 $$");
+  vi.stubEnv("TMPDIR", folder);
+  await Promise.all([check(WRONG), check(WRONG, TOOLS, killed), check(WRONG)]);
+  vi.unstubAllEnvs();
+  expect(readdirSync(folder)).toEqual([]);
 });
