@@ -58,7 +58,7 @@ async function findIn(
   signal: AbortSignal,
 ): Promise<readonly Finding[] | undefined> {
   if (path === undefined) return undefined;
-  const declarations = declareTools(tools, program);
+  const declarations = await declareTools(tools, program);
   const printed = await compile(path, program, declarations.text, signal);
   return printed === undefined ? undefined : readFindings(printed, program, declarations);
 }

@@ -1,3 +1,4 @@
+import { nextTurn } from "../../clock.ts";
 import { type JsonSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -46,11 +47,17 @@ const CHOOSING = "anyOf oneOf allOf not if then else $ref propertyNames patternP
  * Declares `tools` for the check of a program: types for the tools that it may mention, `any` for others and for what is
  * not certain. Results have all their fields, as a program reads them. An enumeration is declared as its base type.
  */
-export function declareTools(tools: readonly Tool[], program: string): Declarations {
+export async function declareTools(tools: readonly Tool[], program: string): Promise<Declarations> {
   const words = new Set(program.match(/[\p{ID_Continue}$]+/gu));
   const declarer = new Declarer();
   const mentioned = tools.filter(({ name }) => words.has(name.slice(name.lastIndexOf(".") + 1))).slice(0, TOOLS_READ);
-  const root = declarer.namespace("", tools, new Set(mentioned));
+  const calls = new Map<Tool, string>();
+  for (const tool of mentioned) {
+    calls.set(tool, declarer.call(tool));
+    // To copy a large schema takes milliseconds.
+    await nextTurn();
+  }
+  const root = declarer.namespace("", tools, calls);
   return { text: `${declarer.text}declare const tools: ${root};\n`, types: declarer.types };
 }
 
@@ -64,21 +71,21 @@ class Declarer {
   #known = new Map<Fields, string>();
 
   /** `prefix` is the path of the namespace, with a dot. */
-  namespace(prefix: string, tools: readonly Tool[], mentioned: ReadonlySet<Tool>): string {
+  namespace(prefix: string, tools: readonly Tool[], calls: ReadonlyMap<Tool, string>): string {
     const groups = Map.groupBy(tools, ({ name }) => name.slice(prefix.length).split(".", 1)[0] ?? "");
     const type = { path: [prefix], names: [...groups.keys()], tool: undefined };
     return this.#interface("namespace", type, () =>
       [...groups].map(([part, within]) => {
         const tool = within.find(({ name }) => name === prefix + part);
         const inner = within.filter((one) => one !== tool);
-        const call = tool && (mentioned.has(tool) ? [this.#call(tool)] : ["any"]);
-        const nested = inner.length > 0 ? [this.namespace(`${prefix}${part}.`, inner, mentioned)] : [];
-        return `${JSON.stringify(part)}: ${[...(call ?? []), ...nested].join(" & ")}`;
+        const call = tool && (calls.get(tool) ?? "any");
+        const nested = inner.length > 0 ? [this.namespace(`${prefix}${part}.`, inner, calls)] : [];
+        return `${JSON.stringify(part)}: ${[...(call === undefined ? [] : [call]), ...nested].join(" & ")}`;
       }),
     );
   }
 
-  #call(tool: Tool): string {
+  call(tool: Tool): string {
     this.#tool = tool;
     this.#known = new Map();
     this.#root = inputSchemaOf(tool);
