@@ -29,7 +29,7 @@ async function refusal(promise: Promise<unknown>): Promise<{ readonly code: stri
 // ---- options ---------------------------------------------------------------------------------------------------
 
 const OPTIONS =
-  "The options are tools, sandbox, executions, limits, approve, policy, approvePrograms, journal, fleet, redact, telemetry, tenant, heldBytes, leaseMs, onEvent, logger, stubTokens, search, observeResults.";
+  "The options are tools, sandbox, executions, limits, approve, policy, approvePrograms, checkPrograms, journal, fleet, redact, telemetry, tenant, heldBytes, leaseMs, onEvent, logger, stubTokens, search, observeResults.";
 
 test.each<[unknown, string]>([
   [undefined, "createRuntime(options): expected an object, got undefined."],
@@ -84,7 +84,7 @@ test("a runtime with a wrong option starts no guest", async () => {
 });
 
 const EXECUTE_OPTIONS =
-  "The options are execution, after, maxAgeMs, language, result, limits, tools, tenant, context, approve, policy, approvePrograms, onEvent, signal.";
+  "The options are execution, after, maxAgeMs, language, result, limits, tools, tenant, context, approve, policy, approvePrograms, checkPrograms, onEvent, signal.";
 
 test.each<[unknown, unknown, string]>([
   [5, {}, "execute(program): expected source text, got 5."],
