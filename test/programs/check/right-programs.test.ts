@@ -5,6 +5,7 @@ import { z } from "zod";
 import { createRuntime, defineTool, type Tool } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { ORDINARY_PROGRAMS } from "../ordinary-programs.ts";
+import { IDIOMS, SHOP } from "./idioms.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../../examples/", import.meta.url));
 
@@ -67,9 +68,10 @@ async function notRight(programs: readonly Right[]) {
 }
 
 test("of the right programs of the tests and the examples none is refused, and at most one in a hundred has a warning", async () => {
-  const programs = [...ordinary, ...(await ofExamples())];
+  const idioms = Object.entries(IDIOMS).map(([name, program]) => ({ name, program, tools: SHOP }));
+  const programs = [...ordinary, ...idioms, ...(await ofExamples())];
   const { wrong, checked } = await notRight(programs);
-  expect(checked).toBeGreaterThan(25);
+  expect(checked).toBeGreaterThan(80);
   expect(wrong.filter((one) => !one.endsWith(": warned"))).toEqual([]);
   expect(wrong.length, wrong.join("\n")).toBeLessThanOrEqual(checked / 100);
 }, 120_000);

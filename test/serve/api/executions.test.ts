@@ -20,6 +20,14 @@ test("a program runs, and its report equals the library's", async () => {
   expect(later.json).toMatchObject({ execution: json.execution, state: "ended", outcome: json.outcome });
 });
 
+test("a program with a call that would be refused ends before any call", async () => {
+  await using door = await openServer();
+  const { json } = await door.ask("POST", "/v1/executions", {
+    body: { program: "await tools.crm.find({}); return tools.crm.nope({});" },
+  });
+  expect(json).toMatchObject({ calls: [], outcome: { type: "failed", fault: { code: "calls_invalid", line: 1 } } });
+});
+
 test("a waiting program is decided over HTTP, with the key as its signature, and continues by itself", async () => {
   await using door = await openServer();
   const waiting = await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: "order-1" } });
