@@ -2,7 +2,7 @@ import { nextTurn } from "../../clock.ts";
 import { type JsonSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { type Fields, isFields } from "../../values/fields.ts";
+import { type Fields, isFields, listOf } from "../../values/fields.ts";
 
 export type Kind = "string" | "number" | "boolean" | "array" | "object";
 
@@ -67,7 +67,7 @@ class Declarer {
   #tool: Tool | undefined;
   #root: JsonSchema = {};
   #partsRead = 0;
-  /** Results' types by their only part: a schema may refer to itself. */
+  /** Types by their only part: a schema may refer to itself. */
   #known = new Map<Fields, string>();
 
   /** `prefix` is the path of the namespace, with a dot. */
@@ -87,68 +87,54 @@ class Declarer {
 
   call(tool: Tool): string {
     this.#tool = tool;
-    this.#known = new Map();
-    this.#root = inputSchemaOf(tool);
-    const input = tool.textFormat === undefined ? this.#input(this.#root, []) : "any";
-    this.#root = tool.output === undefined ? {} : jsonSchemaOf(tool.name, "output", tool.output);
-    const result = this.#result([this.#root], []);
-    const answer = tool.stream ? `AsyncGenerator<${result}>` : `Promise<${result}>`;
+    const input = tool.textFormat === undefined ? this.#typeOf(inputSchemaOf(tool), "input") : "any";
+    const output = tool.output && this.#typeOf(jsonSchemaOf(tool.name, "output", tool.output), "result");
+    const answer = `${tool.stream ? "AsyncGenerator" : "Promise"}<${output ?? "any"}>`;
     return `{ (input?: ${input}, ...more: any[]): ${answer} }`;
   }
 
-  /** The type of a part of an input. What more than its kind and its fields decides about is `any`. */
-  #input(schema: unknown, path: DeclaredType["path"]): string {
-    const [part, ...others] = this.#parts([schema], path) ?? [];
-    if (!part || others.length > 0 || CHOOSING.some((word) => word in part)) return "any";
-    const kinds = kindsOf(part);
-    const isScalar = kinds.every((kind) => SCALARS.has(kind));
-    if (isScalar) return `${kinds.join(" | ")} | ${this.#interface("value", { path, kinds }, () => [WANTED])}`;
-    const properties = plainFields(part.properties);
-    if (kinds.length > 1 || "prefixItems" in part) return "any";
-    if (kinds[0] === "array") {
-      const base = `Array<${this.#input(part.items, [...path, 0])}>`;
-      return this.#interface("input", { path, kinds }, () => [], ` extends ${base}`);
-    }
-    if (!properties || kinds[0] !== "object") return "any";
-    const required = new Set(Array.isArray(part.required) ? part.required : []);
-    const isClosed = part.additionalProperties === false;
-    return this.#interface("input", { path, names: Object.keys(properties), kinds, isClosed }, () => [
-      ...Object.entries(properties).map(
-        ([field, one]) =>
-          `${JSON.stringify(field)}${required.has(field) ? "" : "?"}: ${this.#input(one, [...path, field])}`,
-      ),
-      ...(isClosed ? [] : [ANY_FIELD]),
-    ]);
+  #typeOf(root: JsonSchema, side: "input" | "result"): string {
+    this.#root = root;
+    this.#known = new Map();
+    return this.#type([root], [], side);
   }
 
-  /** The type of a value that one of the schemas describes. Which of them it is, a program knows. */
-  #result(schemas: readonly unknown[], path: DeclaredType["path"]): string {
+  /**
+   * The type of a value that one of the schemas describes: which of them it is, a program knows of a result. What more than
+   * the kind and the fields of an input decides about is `any`.
+   */
+  #type(schemas: readonly unknown[], path: DeclaredType["path"], side: "input" | "result"): string {
     const parts = this.#parts(schemas, path) ?? [];
-    const kinds = new Set(parts.flatMap(kindsOf));
-    if (kinds.size > 0 && [...kinds].every((kind) => SCALARS.has(kind))) return [...kinds].join(" | ");
     const [only] = parts;
-    if (!only || kinds.size > 1 || parts.some((part) => "prefixItems" in part)) return "any";
-    if (kinds.has("array")) {
+    const kinds = [...new Set(parts.flatMap(kindsOf))];
+    const isInput = side === "input";
+    if (!only || (isInput && (parts.length > 1 || CHOOSING.some((word) => word in only)))) return "any";
+    if (kinds.every((kind) => SCALARS.has(kind))) {
+      const value = isInput ? [this.#interface("value", { path, kinds }, () => [WANTED])] : [];
+      return [...kinds, ...value].join(" | ");
+    }
+    if (kinds.length > 1 || parts.some((part) => "prefixItems" in part)) return "any";
+    if (kinds[0] === "array") {
       const items = parts.map((part) => part.items);
-      return `Array<${this.#result(items, [...path, 0])}>`;
+      const list = `Array<${this.#type(items, [...path, 0], side)}>`;
+      return isInput ? this.#interface(side, { path, kinds }, () => [], ` extends ${list}`) : list;
     }
     const known = parts.length === 1 ? this.#known.get(only) : undefined;
-    if (known !== undefined) return known;
+    if (known !== undefined || kinds[0] !== "object") return known ?? "any";
     const fields = Map.groupBy(
       parts.flatMap(({ properties }) => Object.entries(plainFields(properties) ?? {})),
       ([field]) => field,
     );
+    const required = new Set(isInput ? listOf(only, "required") : fields.keys());
     const isClosed = parts.every(({ additionalProperties }) => additionalProperties === false);
-    return this.#interface("result", { path, names: [...fields.keys()], isClosed }, (name) => {
+    return this.#interface(side, { path, names: [...fields.keys()], kinds, isClosed }, (name) => {
       if (parts.length === 1) this.#known.set(only, name);
       const members = [...fields].map(([field, all]) => {
-        const type = this.#result(
-          all.map(([, schema]) => schema),
-          [...path, field],
-        );
-        return `${JSON.stringify(field)}: ${type}`;
+        const within = all.map(([, schema]) => schema);
+        const mark = required.has(field) ? "" : "?";
+        return `${JSON.stringify(field)}${mark}: ${this.#type(within, [...path, field], side)}`;
       });
-      return parts.some(mayHaveOthers) ? [...members, ANY_FIELD] : members;
+      return parts.some(mayHaveOthers) || (isInput && !isClosed) ? [...members, ANY_FIELD] : members;
     });
   }
 
@@ -160,8 +146,8 @@ class Declarer {
     for (const schema of schemas) {
       if (isFields(schema) && isNull(schema)) continue;
       if (!isFields(schema)) return undefined;
-      const { $ref, anyOf, oneOf, allOf } = schema;
-      const inner = [anyOf, oneOf, allOf].flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []));
+      const { $ref } = schema;
+      const inner = ["anyOf", "oneOf", "allOf"].flatMap((word) => listOf(schema, word));
       const others = typeof $ref === "string" ? [resolveReference(this.#root, $ref), ...inner] : inner;
       const isOwn = kindsOf(schema).length > 0;
       const telling = others.filter((one) => !(isFields(one) && Object.keys(one).every((word) => ASIDE.has(word))));
