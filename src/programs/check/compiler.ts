@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { deadline } from "../../clock.ts";
 import { Waiters } from "../../places/waiters.ts";
 import { reasonOf } from "../../tools/schema.ts";
 import { textOf } from "../../values/fields.ts";
@@ -34,6 +35,8 @@ const SETTINGS = {
   files: ["tools.d.ts", "program.ts"],
 };
 
+/** How long a check waits for a place, in milliseconds: what others have checked may delay a program no longer. */
+const PLACE_MS = 300;
 /** Compilers at once. Who waits is given the place of the next that ends. */
 let free = Math.max(2, availableParallelism());
 const waiters = new Waiters();
@@ -72,7 +75,7 @@ export async function compile(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (free > 0) free -= 1;
-  else if (!(await waiters.wait(signal).then(YES, NO))) return undefined;
+  else if (!(await waiters.wait(AbortSignal.any([signal, deadline(PLACE_MS)])).then(YES, NO))) return undefined;
   const folder = await mkdtemp(join(tmpdir(), "portcullis-check-")).catch(() => undefined);
   try {
     if (folder === undefined) return undefined;

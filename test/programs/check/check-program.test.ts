@@ -5,7 +5,11 @@ import { dirname, join } from "node:path";
 import { expect, test, vi } from "vitest";
 import * as z from "zod";
 import { defineTool, jsonSchema } from "../../../src/index.ts";
+import { realClock, replaceClock } from "../../../src/clock.ts";
 import { checkProgram } from "../../../src/programs/check/check-program.ts";
+import { waitForChecks } from "./patient-clock.ts";
+
+waitForChecks();
 
 type Tool = ReturnType<typeof defineTool>;
 type Compiler = NonNullable<Parameters<typeof checkProgram>[0]["compiler"]>;
@@ -307,11 +311,13 @@ test.each([
   ["prints without end", compilerOf("yes 'program.ts(1,1): error TS2304: Cannot find name.'")],
   ["computes without end", compilerOf("while :; do :; done")],
   ["takes memory without end", compilerOf("exec /usr/bin/env perl -e 'my @a; push @a, q(x) x 1e7 while 1'")],
-] as const)("the check is not made if the compiler %s", async (_, compiler) => {
+] as const)("the check is not made if the compiler %s", async (_name, compiler) => {
+  using _ = replaceClock(realClock);
   expect((await check(WRONG, TOOLS, compiler)).findings).toBeUndefined();
 });
 
 test("the check is not made for a program whose types take the compiler too long", async () => {
+  using _ = replaceClock(realClock);
   const spreads = Array.from(
     { length: 30 },
     (_, n) => `const o${n + 1} = { ...o${n}, ...(c ? { a${n}: 1 } : { b${n}: 2 }) };`,
@@ -321,6 +327,7 @@ test("the check is not made for a program whose types take the compiler too long
 });
 
 test("the check is not made if a tool's own schema does not answer", async () => {
+  using _ = replaceClock(realClock);
   const json = () => ({ type: "object", properties: { id: { type: "number" } }, additionalProperties: false });
   const validate = () => new Promise<never>(() => {});
   const mute = {
@@ -349,6 +356,23 @@ test.each([
   );
   vi.unstubAllEnvs();
   expect(findings?.map(({ text }) => text)).toEqual(["there is no tool tools.nope."]);
+});
+
+test("checks that compute without end keep others from being checked, and no longer than they compute", async () => {
+  const endless = compilerOf("while :; do :; done");
+  using clock = replaceClock(realClock);
+  let ended = 0;
+  const busy = Array.from({ length: 40 }, async () => {
+    await check(WRONG, TOOLS, endless);
+    ended += 1;
+  });
+  const other = await check(WRONG);
+  clock[Symbol.dispose]();
+  // It was not made, and its program has gone on before those that compute have ended.
+  expect(other.findings).toBeUndefined();
+  expect(ended).toBeLessThan(40);
+  await Promise.all(busy);
+  expect((await check(WRONG)).findings).toHaveLength(1);
 });
 
 test("nothing is left of a check in the folder for temporary files", async () => {
