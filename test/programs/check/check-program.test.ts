@@ -7,7 +7,7 @@ import * as z from "zod";
 import { defineTool, jsonSchema } from "../../../src/index.ts";
 import { realClock, replaceClock } from "../../../src/clock.ts";
 import { checkProgram } from "../../../src/programs/check/check-program.ts";
-import { waitForChecks } from "./patient-clock.ts";
+import { waitForChecks } from "../../support/patient-clock.ts";
 
 waitForChecks();
 

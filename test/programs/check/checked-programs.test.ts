@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type ExecutionEvent, jsonSchema, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
-import { waitForChecks } from "./patient-clock.ts";
+import { waitForChecks } from "../../support/patient-clock.ts";
 
 waitForChecks();
 

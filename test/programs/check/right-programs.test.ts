@@ -5,7 +5,7 @@ import { z } from "zod";
 import { createRuntime, defineTool, type Tool } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { ORDINARY_PROGRAMS } from "../ordinary-programs.ts";
-import { waitForChecks } from "./patient-clock.ts";
+import { waitForChecks } from "../../support/patient-clock.ts";
 import { IDIOMS, SHOP } from "./idioms.ts";
 
 waitForChecks();

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { replaceClock } from "../../../src/clock.ts";
+import { PATIENT } from "../../support/patient-clock.ts";
 import { keyOf, KEYS, openServer } from "../servers.ts";
 
 const PAY = "const paid = await tools.bank.pay({ amount: 3 }); return paid;";
@@ -21,6 +23,7 @@ test("a program runs, and its report equals the library's", async () => {
 });
 
 test("a program with a call that would be refused ends before any call", async () => {
+  using _ = replaceClock(PATIENT);
   await using door = await openServer();
   const { json } = await door.ask("POST", "/v1/executions", {
     body: { program: "await tools.crm.find({}); return tools.crm.nope({});" },

@@ -56,7 +56,8 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     });
     const failed = await run("return tools.shop.list({ n: 'many' })");
     expect(failed.isError).toBe(true);
-    expect(failed.text).toContain(`"n" of tools.shop.list has to be a number, not a string.`);
+    // By the check of the program, or by the gate if the check took too long.
+    expect(failed.text).toMatch(/shop\.list.* a number|shop\.list.*: n\b/);
   });
 
   test("a tool is called directly", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
-import { type Clock, realClock, replaceClock } from "../../../src/clock.ts";
+import { type Clock, realClock, replaceClock } from "../../src/clock.ts";
 
-const PATIENT: Clock = { ...realClock, deadline: () => new AbortController().signal };
+export const PATIENT: Clock = { ...realClock, deadline: () => new AbortController().signal };
 
 /** On a machine that is busy, no check of this file is given up: what it comes to is judged, and not how long it takes. */
 export function waitForChecks(): void {
