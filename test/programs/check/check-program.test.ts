@@ -7,9 +7,10 @@ import * as z from "zod";
 import { defineTool, jsonSchema } from "../../../src/index.ts";
 import { realClock, replaceClock } from "../../../src/clock.ts";
 import { checkProgram } from "../../../src/programs/check/check-program.ts";
-import { waitForChecks } from "../../support/patient-clock.ts";
+import { testOfAll } from "../../support/all-tests.ts";
+import { checkProgramsOfFile } from "../../support/check-programs.ts";
 
-waitForChecks();
+checkProgramsOfFile();
 
 type Tool = ReturnType<typeof defineTool>;
 type Compiler = NonNullable<Parameters<typeof checkProgram>[0]["compiler"]>;
@@ -157,7 +158,7 @@ test("an odd type in a schema reaches no declaration, and the other fields are c
 
 // ---- right programs --------------------------------------------------------------------------------------------
 
-test.each([
+testOfAll.each([
   [
     "a list that was made by the program",
     "const rows = []; rows.push(...(await tools.tickets.list({})).items); return rows.length",
@@ -216,7 +217,7 @@ test("a field that one of several kinds of results has is right", async () => {
 
 const WRONG = "return (await tools.tickets.list({})).itemz;";
 
-test.each([
+testOfAll.each([
   [
     "a file named by a comment at the top",
     '/// <reference path="/etc/passwd" />\n/// <reference types="node" />\n/// <reference lib="dom" />\n',
@@ -275,7 +276,7 @@ const EVIL = [
   "constructor",
 ];
 
-test.each(EVIL)("names and descriptions of a tool's fields stay what they are: %j", async (name) => {
+testOfAll.each(EVIL)("names and descriptions of a tool's fields stay what they are: %j", async (name) => {
   const evil = z.object({ [name]: z.string().describe(name), [`b${name}`]: z.object({ [name]: z.enum([name, "a"]) }) });
   const tools = [...TOOLS, { ...tool("evil", evil, evil), description: name }];
   const source = `await tools.evil({}); const r = await tools.evil({ zip: 1 }); print(r.zap);\n${WRONG}`;
@@ -337,25 +338,23 @@ test("the check is not made if a tool's own schema does not answer", async () =>
   expect(findings).toBeUndefined();
 });
 
-test.each([
-  ["sees nothing of the host's environment", '[ -z "$PORTCULLIS_TEST_SECRET" ]'],
-  ["can write no file", '! (echo told > "$0.told") 2>/dev/null && [ ! -s "$0.told" ]'],
-  ["has a bound of processor time that holds without the host", '[ "$(ulimit -t)" = 1 ]'],
-  ["has a bound of memory", '[ "$(ulimit -d)" = 393216 ]'],
-  [
-    "is in a folder that has only these files",
-    '[ "$(echo * .[a-z]*)" = "package.json program.ts tools.d.ts tsconfig.json .[a-z]*" ]',
-  ],
-])("a compiler %s", async (_, holds) => {
+test("a compiler sees nothing of the host's environment, writes no file, is bounded, and is alone in its folder", async () => {
   vi.stubEnv("PORTCULLIS_TEST_SECRET", "hidden");
-  const says = "echo \"program.ts(2,14): error TS2339: Property 'nope' does not exist on type '\\$N0\\$'.\"";
-  const { findings } = await check(
-    "return tools.nope({});",
-    TOOLS,
-    compilerOf(`if ${holds}; then ${says}; exit 2; fi`),
+  const holds = {
+    environment: '[ -z "$PORTCULLIS_TEST_SECRET" ]',
+    files: '! (echo told > "$0.told") 2>/dev/null && [ ! -s "$0.told" ]',
+    processorTime: '[ "$(ulimit -t)" = 1 ]',
+    memory: '[ "$(ulimit -d)" = 393216 ]',
+    folder: '[ "$(echo * .[a-z]*)" = "package.json program.ts tools.d.ts tsconfig.json .[a-z]*" ]',
+  };
+  // One finding for each that holds.
+  const script = Object.entries(holds).map(
+    ([what, condition], at) =>
+      `if ${condition}; then echo "program.ts(${at + 2},7): error TS2339: Property '${what}' does not exist on type '\\$N0\\$'."; fi`,
   );
-  vi.unstubAllEnvs();
-  expect(findings?.map(({ text }) => text)).toEqual(["there is no tool tools.nope."]);
+  const program = Object.keys(holds).map((what) => `tools.${what}({});`);
+  const { findings } = await check(program.join("\n"), TOOLS, compilerOf([...script, "exit 2"].join("\n")));
+  expect(findings?.map(({ position }) => position.line)).toEqual([1, 2, 3, 4, 5]);
 });
 
 test("checks that compute without end keep others from being checked, and no longer than they compute", async () => {
@@ -380,6 +379,5 @@ test("nothing is left of a check in the folder for temporary files", async () =>
   const killed = compilerOf("kill -9 $$");
   vi.stubEnv("TMPDIR", folder);
   await Promise.all([check(WRONG), check(WRONG, TOOLS, killed), check(WRONG)]);
-  vi.unstubAllEnvs();
   expect(readdirSync(folder)).toEqual([]);
 });

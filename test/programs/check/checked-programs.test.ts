@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type ExecutionEvent, jsonSchema, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
-import { waitForChecks } from "../../support/patient-clock.ts";
+import { checkProgramsOfFile } from "../../support/check-programs.ts";
 
-waitForChecks();
+checkProgramsOfFile();
 
 const sandbox = createMemorySandbox();
 const calls: string[] = [];

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { replaceClock } from "../../../src/clock.ts";
-import { PATIENT } from "../../support/patient-clock.ts";
+import { checkPrograms } from "../../support/check-programs.ts";
 import { keyOf, KEYS, openServer } from "../servers.ts";
 
 const PAY = "const paid = await tools.bank.pay({ amount: 3 }); return paid;";
@@ -23,7 +22,7 @@ test("a program runs, and its report equals the library's", async () => {
 });
 
 test("a program with a call that would be refused ends before any call", async () => {
-  using _ = replaceClock(PATIENT);
+  using _ = checkPrograms();
   await using door = await openServer();
   const { json } = await door.ask("POST", "/v1/executions", {
     body: { program: "await tools.crm.find({}); return tools.crm.nope({});" },

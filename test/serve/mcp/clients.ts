@@ -6,6 +6,9 @@ import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/s
 import { CallToolResultSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { doorArgs } from "./doors.ts";
 
+/** Programs are not checked there: what the gate says of wrong calls is tested. */
+const DOOR_ENV = { PORTCULLIS_TSC: "" };
+
 /** Where a client connects to: a door over HTTP, or the arguments of one that it starts. */
 export type Address = { readonly url: string; readonly token: string } | { readonly args: readonly string[] };
 
@@ -71,7 +74,7 @@ export const connectV1: Connect = async (address, answer) => {
   const transport =
     "url" in address
       ? new HttpV1(new URL(address.url), headersOf(address.token))
-      : new StdioV1({ command: process.execPath, args: doorArgs(...address.args), stderr: "ignore" });
+      : new StdioV1({ command: process.execPath, args: doorArgs(...address.args), env: DOOR_ENV, stderr: "ignore" });
   let version: string | undefined;
   Object.assign(transport, { setProtocolVersion: (one: string) => void (version = one) });
   await client.connect(transport);
@@ -101,7 +104,7 @@ const connectV2 =
     const transport =
       "url" in address
         ? new HttpV2(new URL(address.url), headersOf(address.token))
-        : new StdioV2({ command: process.execPath, args: doorArgs(...address.args), stderr: "ignore" });
+        : new StdioV2({ command: process.execPath, args: doorArgs(...address.args), env: DOOR_ENV, stderr: "ignore" });
     await client.connect(transport);
     return {
       version: client.getNegotiatedProtocolVersion(),

@@ -5,10 +5,10 @@ import { z } from "zod";
 import { createRuntime, defineTool, type Tool } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { ORDINARY_PROGRAMS } from "../ordinary-programs.ts";
-import { waitForChecks } from "../../support/patient-clock.ts";
+import { checkProgramsOfFile } from "../../support/check-programs.ts";
 import { IDIOMS, SHOP } from "./idioms.ts";
 
-waitForChecks();
+checkProgramsOfFile();
 
 const EXAMPLES = fileURLToPath(new URL("../../../examples/", import.meta.url));
 
