@@ -5,6 +5,7 @@
  */
 export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
   "tried at one place only, and what repeats there ends where the next part begins": [
+    String.raw`/^program\.ts\((\d+),(\d+)\): error TS(\d+): (.{0,1000})/`,
     String.raw`/^\s*(?:#!.{0,40}sh\b|[$>] |(?:sudo|curl|wget|cd|ls|cat|echo|grep|sed|awk|find|mkdir|rm|cp|mv|npm|npx|pip|pip3|git|python3?|node|bash|sh) [\w"'$./~-])/`,
     String.raw`/^\s*\{/`,
     String.raw`/^\{"kind":"[a-z_]{1,20}"(?:,"[a-z]{1,20}":(?:\d{1,16}|true|false))*\}$/`,
@@ -101,6 +102,9 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^tools(?:\.([\p{ID_Continue}.]+))? has no tool '(\p{ID_Continue}+)'$/u`,
   ],
   "what it repeats cannot begin again within itself": [
+    String.raw`/[\p{ID_Continue}$]+/gu`,
+    String.raw`/(?:\+\+|--|delete )[\w$.[\]]{1,200}\.([\w$]{1,64})/g`,
+    String.raw`/\.([\w$]{1,64})\s{0,16}(?:[-+*/%&|^?<>]{0,3}=(?![=>])|\+\+|--)/g`,
     String.raw`/[\w-]+/g`,
     String.raw`/[\w.-]+/g`,
     String.raw`/\btools\s*[.[]/`,
@@ -122,6 +126,10 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/[\w.]+/g`,
   ],
   "reads a text of bounded length": [
+    String.raw`/^(?:[\w$.]+|\([^()]*\))\[\]$/`,
+    String.raw`/^(?:number|-?[\d.]+(?:e[-+]?\d+)?)$/`,
+    String.raw`/^(?:string|"[^"|&]*")$/`,
+    String.raw`/^Property '([^']+)' does not exist on type '(.+?)'\./`,
     String.raw`/"""[^]*?"""|'''[^]*?'''|"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|#(?:(?!\\n).)*|(?:\\r)?\\n|\\t/g`,
     String.raw`/"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|${"`"}(?:[^${"`"}\\]|\\.?)*(?:${"`"}|$)|\/\*[^]*?\*\/|\/\/(?:(?!\\n).)*|(?:\\r)?\\n|\\t/g`,
     String.raw`/<[^<>]*>/g`,

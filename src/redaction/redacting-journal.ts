@@ -163,7 +163,8 @@ export class RedactingJournal implements Journal {
     for (const [name, reading] of Object.entries(FIELDS[record.type])) {
       if (reading === "own") continue;
       const given = (record as unknown as Readonly<Record<string, unknown>>)[name];
-      const texts = Array.isArray(given) ? await this.#withWholeOutput(given as readonly string[]) : [given];
+      const list = Array.isArray(given) ? (given as readonly string[]) : [given as string | undefined];
+      const texts = reading === "frame" && Array.isArray(given) ? await this.#withWholeOutput(given) : list;
       const redacted: unknown[] = [];
       for (const text of texts) {
         const one = typeof text === "string" ? await this.#field(text, reading, record) : { text, taken: 0 };
