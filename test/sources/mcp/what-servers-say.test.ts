@@ -113,6 +113,13 @@ test("a question is cancelled if it cannot be told which of several calls it bel
   expect(approve).not.toHaveBeenCalled();
 });
 
+test("a question belongs to the call that is open, also while tools are listed again", async () => {
+  await using source = await fromMcp(rawServer("asks-while-listed"), READ);
+  expect(await call(source.tools, "raw.echo({})", { approve: () => true })).toEqual([
+    { action: "accept", content: {} },
+  ]);
+});
+
 test("an approver is asked 16 questions in one call, and further ones are declined", async () => {
   const approve = vi.fn(() => true);
   await using source = await fromMcp(await servedRaw("asks-without-end"), READ);

@@ -35,6 +35,7 @@ export interface RequestOptions {
 }
 
 interface OpenRequest extends Pick<RequestOptions, "limits" | "ask" | "onProgress"> {
+  readonly method: string;
   readonly resolve: (result: Message) => void;
   readonly reject: (error: Error) => void;
 }
@@ -90,12 +91,12 @@ export class Channel implements Transport {
   }
 
   /**
-   * Decides about a question of the server, while its message is handled. Undefined if several requests are open on shared
+   * Decides about a question of the server, while its message is handled. Undefined if several calls are open on shared
    * streams: any of them may be the question's.
    */
   get currentAsk(): RequestOptions["ask"] {
     if (this.#wire.hasExchanges) return this.#open.get(this.#wire.currentRequest?.() ?? "")?.ask;
-    const [only, ...others] = this.#open.values();
+    const [only, ...others] = this.#open.values().filter(({ method }) => method === "tools/call");
     return others.length === 0 ? only?.ask : undefined;
   }
 
@@ -159,7 +160,7 @@ export class Channel implements Transport {
       params: Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : params,
     };
     const answer = Promise.withResolvers<Message>();
-    this.#open.set(id, { ...options, ...answer });
+    this.#open.set(id, { ...options, ...answer, method });
     const exchange = new AbortController();
     setMaxListeners(0, exchange.signal);
     const onAbort = () => {
