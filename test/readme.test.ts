@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { AgentEnding } from "../src/agent/ending.ts";
-import { AGENT_RULES } from "../src/agent/agent-options.ts";
 import { EXIT } from "../src/cli/exit-code.ts";
 import { leading, type Mode } from "../src/comparison/measures.ts";
 import type { BenchReport } from "../src/comparison/report.ts";
@@ -9,7 +8,6 @@ import { ERROR_CODES } from "../src/errors.ts";
 import { LIMIT_RULES, type Limits } from "../src/programs/limits.ts";
 import type { Outcome, StoppedBy } from "../src/programs/outcome.ts";
 import { amount } from "../src/output/sentences.ts";
-import { TOOL_RULES } from "../src/tools/define-tool.ts";
 import { portcullis } from "./cli/command.ts";
 import { INTEGRATIONS } from "./support/integrations.ts";
 import { sentencesOf } from "./support/rule-sentences.ts";
@@ -134,10 +132,8 @@ test("the table of errors is the code's", () => {
 /** The names of a union, in full: one that is missing or too many does not compile. */
 const namesOf = <Name extends string>(names: Readonly<Record<Name, true>>): readonly string[] => Object.keys(names);
 
-describe("a table of options or endings names exactly those of the code", () => {
+describe("a table of limits or endings names exactly those of the code", () => {
   const tables: readonly (readonly [document: string, before: string, names: readonly string[]])[] = [
-    ["docs/tools-and-callers.md", "<!-- tool options -->", Object.keys(TOOL_RULES)],
-    ["docs/models.md", "## Options", Object.keys(AGENT_RULES)],
     [
       "docs/limits-and-endings.md",
       "## How a program ends",
