@@ -5,12 +5,10 @@ import { EXIT } from "../src/cli/exit-code.ts";
 import { leading, type Mode } from "../src/comparison/measures.ts";
 import type { BenchReport } from "../src/comparison/report.ts";
 import { ERROR_CODES } from "../src/errors.ts";
-import { LIMIT_RULES, type Limits } from "../src/programs/limits.ts";
+import type { Limits } from "../src/programs/limits.ts";
 import type { Outcome, StoppedBy } from "../src/programs/outcome.ts";
-import { amount } from "../src/output/sentences.ts";
 import { portcullis } from "./cli/command.ts";
 import { INTEGRATIONS } from "./support/integrations.ts";
-import { sentencesOf } from "./support/rule-sentences.ts";
 import { type Block, blocks, root, snippets } from "./support/snippets.ts";
 
 const read = (file: string) => readFileSync(root + file, "utf8");
@@ -112,16 +110,6 @@ function cellsOf(lines: readonly string[]): string[][] {
       .map((cell) => cell.trim().replace(/^-+:?$/, "-")),
   );
 }
-
-test("the table of limits is the code's", () => {
-  const sentences = sentencesOf("src/programs/limits.ts", "LIMIT_RULES");
-  const rows = Object.entries(LIMIT_RULES).map(
-    ([name, rule]) =>
-      `| \`${name}\` | ${rule.default === undefined ? "none" : amount(name as Exclude<keyof Limits, "waitMs">, rule.default)} | ${sentences.get(name)} |`,
-  );
-  const table = ["| limit | default | what it bounds, and why so much |", "| --- | --- | --- |", ...rows];
-  expect(tableIn("docs/limits-and-endings.md", "<!-- limits -->")).toEqual(cellsOf(table));
-});
 
 test("the table of errors is the code's", () => {
   const rows = Object.entries(ERROR_CODES).map(([code, meaning]) => `| \`${code}\` | ${meaning} |`);

@@ -16,7 +16,7 @@ const MIB = 1024 * KIB;
 
 /**
  * Every limit of an execution. Each comment says what the limit bounds and why it has its default. The comments are
- * shown in docs/limits-and-endings.md.
+ * shown in docs/options.md.
  */
 export const LIMIT_RULES = {
   /** Memory of the program. Parsing and joining two results of 10 MB makes the process grow by 120 MiB. */
