@@ -45,26 +45,10 @@ const SEARCH_ITEM: WireStep = {
   },
 };
 const CALL: WireStep = { calls: [{ id: "call_r", tool: "billing_refund", input: { invoice: "R-1" } }] };
-/** A call of what was declared in a namespace. */
-const NAMESPACE_CALL: WireStep = {
-  raw: {
-    output: [
-      {
-        type: "function_call",
-        id: "fc_1",
-        call_id: "call_r",
-        namespace: "billing",
-        name: "refund",
-        arguments: '{"invoice":"R-1"}',
-        status: "completed",
-      },
-    ],
-  },
-};
 
 const WIRES: readonly (readonly [name: string, wire: Wire, search: WireStep, call: WireStep])[] = [
   ["Anthropic Messages", anthropicWire, SEARCH, CALL],
-  ["OpenAI Responses", responsesWire, SEARCH_ITEM, NAMESPACE_CALL],
+  ["OpenAI Responses", responsesWire, SEARCH_ITEM, CALL],
   ["OpenAI Chat Completions", chatWire, SEARCH, CALL],
   ["Gemini", geminiWire, SEARCH, CALL],
   ["Gemini Interactions", interactionsWire, SEARCH, CALL],
@@ -156,12 +140,12 @@ test("OpenAI gets the definitions of what was found as the output of its search"
     type: "tool_search_output",
     call_id: "call_s",
     execution: "client",
-    tools: [{ type: "namespace", name: "billing", tools: [{ type: "function", name: "refund", defer_loading: true }] }],
+    tools: [{ type: "function", name: "billing_refund", defer_loading: true }],
   });
 });
 
 test("where OpenAI's search would lose the stubs of programs, the found tools are added", async () => {
-  await using served = await serve(responsesWire, [SEARCH, NAMESPACE_CALL, { text: "done" }]);
+  await using served = await serve(responsesWire, [SEARCH, CALL, { text: "done" }]);
   const fillers = Array.from({ length: 80 }, (_, place) => makeTool({ name: `crm.thing${place}` }));
   await using runtime = await createRuntime({ tools: [...TOOLS, ...fillers], sandbox: createMemorySandbox() });
   const { ending, calls } = await runtime.agent({ model: served.model({}), task: "x" });
@@ -172,7 +156,7 @@ test("where OpenAI's search would lose the stubs of programs, the found tools ar
   expect(input.at(-1)).toMatchObject({
     type: "additional_tools",
     role: "developer",
-    tools: [{ type: "namespace", name: "billing", tools: [{ type: "function", name: "refund" }] }],
+    tools: [{ type: "function", name: "billing_refund" }],
   });
 });
 

@@ -189,6 +189,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       for (const [added, fault] of [
         [`"x":[${"[],".repeat(70_000)}0],`, "holds more than 65536 values"],
         [`"x":${"[".repeat(40_000)}${"]".repeat(40_000)},`, "is nested more than 1000 levels deep"],
+        [`"x":"${"x".repeat(5 * 1024 * 1024)}",`, "has more than 4194304 bytes"],
       ] as const) {
         const { tools, made } = watched();
         const { ending } = await askHostile(wire, stream, [whole.replace("{", `{${added}`)], tools);

@@ -113,24 +113,6 @@ describe.each(ALL)("with %s", (_, wire) => {
   test("S18: a text tool that a search has found is called with a text", async () => {
     const { tool, texts } = query({ defer: true });
     const text = "SELECT a FROM t";
-    const found: WireStep =
-      wire === responsesWire
-        ? {
-            raw: {
-              output: [
-                {
-                  type: "custom_tool_call",
-                  id: "c_1",
-                  call_id: "c_1",
-                  namespace: "db",
-                  name: "query",
-                  input: text,
-                  status: "completed",
-                },
-              ],
-            },
-          }
-        : { calls: [called(text)] };
     const search: WireStep =
       wire === responsesWire
         ? {
@@ -148,7 +130,7 @@ describe.each(ALL)("with %s", (_, wire) => {
             },
           }
         : { calls: [{ tool: "search_tools", input: { query: "rows" } }] };
-    await using served = await serve(wire, [search, found, { text: "1" }], { redeclares: true });
+    await using served = await serve(wire, [search, { calls: [called(text)] }, { text: "1" }], { redeclares: true });
     const { answer } = await ask(served, { tools: [tool], programs: "none" });
     expect([answer, texts, served.refusals]).toEqual(["1", [text], []]);
   });

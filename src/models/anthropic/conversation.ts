@@ -2,13 +2,17 @@ import { now } from "../../clock.ts";
 import { UniqueIds } from "../turn/call-ids.ts";
 import { fieldOf, type Fields, listOf, textOf } from "../../values/fields.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
-import type { CallResult, Conversation, HostedNews, ModelCall, ModelTurn, Opening, TurnEnd } from "../model.ts";
-import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import type { CallResult, Conversation, HostedNews, ModelCall, Opening } from "../model.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
-import { objectSentBack, sourceOf } from "../turn/program-input.ts";
-import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
+import { hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
+import { objectSentBack } from "../turn/program-input.ts";
+import {
+  type ConversationParts,
+  type ForeignCall,
+  ProviderConversation,
+  type TurnAsked,
+} from "../provider/provider-conversation.ts";
 import { notStrictTools, type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
-import type { TurnDisplay } from "../turn/turn-display.ts";
 import { searchOf } from "../hosted-tools.ts";
 import { hostedCallOf, hostedResultOf, isRead } from "./hosted-blocks.ts";
 import { cacheMark, markedMessages, markedSystem, markedTools, withoutMarks } from "./cache.ts";
@@ -45,22 +49,13 @@ const MARGIN_MS = 5000;
 type Params = Parameters<AnthropicClient["messages"]["create"]>[0];
 
 export async function converseByAnthropic(parts: ConversationParts): Promise<Conversation> {
-  const { opening, options } = parts;
-  // Before the SDK is loaded: a schema that Anthropic refuses is told first.
-  const tools = declareTools(opening, namesFor(opening), declaringOf(options));
-  return new AnthropicConversation(parts, await openClient(parts), tools);
-}
-
-function namesFor(opening: Opening): ToolNames {
-  const { hosted, settings = {} } = opening;
-  return toolNamesOf(opening, [
-    ...(hosted ? [CODE_EXECUTION_NAME] : []),
-    ...(searchOf(settings) ? [WEB_SEARCH_NAME] : []),
-  ]);
+  return new AnthropicConversation(parts, await openClient(parts));
 }
 
 class AnthropicConversation extends ProviderConversation<AnthropicReply, AnthropicClient> {
-  #tools: readonly Fields[];
+  protected readonly Stream = AnthropicStream;
+  protected readonly readBody = readMessage;
+  #tools = declareTools(this.opening, this.names, declaringOf(this.options));
   /** Declarations of the tools that results refer to, by the name under which they are declared. */
   readonly #referenced = new Map<unknown, Fields>();
   readonly #messages: { readonly role: "user" | "assistant"; content: readonly Fields[] }[] = [];
@@ -69,13 +64,12 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
   /** Tools of calls that Anthropic made itself, by the call's id: the result may come in a later turn. */
   readonly #hostedTools = new Map<string, string>();
 
-  constructor(parts: ConversationParts, client: AnthropicClient, tools: readonly Fields[]) {
-    super(parts, client);
-    this.#tools = tools;
-  }
-
   protected override namesFor(opening: Opening): ToolNames {
-    return namesFor(opening);
+    const { hosted, settings = {} } = opening;
+    return toolNamesOf(opening, [
+      ...(hosted ? [CODE_EXECUTION_NAME] : []),
+      ...(searchOf(settings) ? [WEB_SEARCH_NAME] : []),
+    ]);
   }
 
   /** Tools that results refer to stay declared, as deferred: each request has the whole history. */
@@ -109,7 +103,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
   }
 
   protected looseIn(opening: Opening): readonly string[] {
-    const names = namesFor(opening);
+    const names = this.namesFor(opening);
     const declared = declareTools(opening, names, declaringOf(this.options));
     const strict = new Set(declared.filter((tool) => tool.strict === true).map(({ name }) => name));
     return notStrictTools(opening, ({ name }) => strict.has(names.given(name)));
@@ -142,40 +136,22 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     return this.client.messages.create(params, { signal, ...(isCompacted && { headers: COMPACTION_HEADERS }) });
   }
 
-  protected openStream(display: TurnDisplay): AnthropicStream {
-    return new AnthropicStream(display);
-  }
-
-  protected readBody(body: unknown): AnthropicReply | undefined {
-    return readMessage(body);
-  }
-
   /** Without the streamed texts of inputs: the calls that were read from them are recorded instead. */
   protected bodyOf({ content, stopReason, stopDetails, container }: AnthropicReply): Fields {
     return { content, stop_reason: stopReason, stop_details: stopDetails, container };
   }
 
-  protected override bodyFor({ text, calls }: ModelTurn): Fields {
+  protected override bodyFor(text: string, calls: readonly ForeignCall[]): Fields {
     const content = [
       { type: "text", text },
-      ...calls.map((call) => {
-        const isProgram = call.type === "program_call";
-        const name = isProgram ? RUN_PROGRAM : this.names.given(call.tool);
-        const input = isProgram ? { code: call.source ?? "" } : (parsedJson(call.inputText) ?? {});
-        return { type: "tool_use", id: call.id, name, input };
-      }),
+      ...calls.map(({ id, name, inputText }) => ({ type: "tool_use", id, name, input: parsedJson(inputText) ?? {} })),
     ];
     return { content, stop_reason: calls.length > 0 ? STOP_REASONS.called : STOP_REASONS.answered };
   }
 
   protected read(reply: AnthropicReply) {
     const { container, usage } = reply;
-    const told = endOf(reply);
-    // Taken for an answer, it would keep what the user says next from being sent: until then only results are taken.
-    const end: TurnEnd | undefined =
-      told?.type === "answered" && this.leavesOpen(begunIn(reply.content), endedIn(reply.content))
-        ? { type: "cut_off", reason: "a call of the provider's own has no result" }
-        : told;
+    const end = endOf(reply);
     if (!end) return this.fail("interrupted", "It has no stop reason.", usage);
     const unread = reply.content.filter((block) => !isRead(block));
     const lacksCall = end.type === "called" && !reply.content.some(({ type }) => type === "tool_use");
@@ -214,40 +190,30 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
         : programResultBlock(toolUseId, result),
     );
     const inputText = streamedInput ?? JSON.stringify(fieldOf(block, "input") ?? {});
-    const name = textOf(block, "name") ?? "";
-    if (name === this.opening.runProgram?.name && caller === "direct")
-      return [{ type: "program_call", id, source: sourceOf(inputText) }];
     const program = textOf(fieldOf(block, "caller"), "tool_id");
-    const fromProgram = caller === "direct" ? {} : { answerBy, ...(program === undefined ? {} : { program }) };
-    return [{ type: "tool_call", id, tool: this.names.own(name), caller, inputText, ...fromProgram }];
+    const fromProgram = caller === "direct" ? {} : { caller, answerBy, ...(program === undefined ? {} : { program }) };
+    return [this.callNamed(id, textOf(block, "name") ?? "", inputText, fromProgram)];
   }
 
   #newsOf(block: Fields): HostedNews[] {
-    if (block.type === "server_tool_use" && block.name === CODE_EXECUTION_NAME)
-      return [this.startProgram(textOf(block, "id") ?? "", textOf(block.input, "code") ?? "")];
+    if (block.type === "server_tool_use" && block.name === CODE_EXECUTION_NAME) {
+      const source = textOf(block.input, "code") ?? "";
+      return [{ type: "hosted_program_started", program: textOf(block, "id") ?? "", source }];
+    }
     if (block.type === "code_execution_tool_result") {
-      const { output, isError } = outputOf(block.content);
-      return [this.endProgram(textOf(block, "tool_use_id") ?? "", output, isError)];
+      const program = textOf(block, "tool_use_id") ?? "";
+      return [{ type: "hosted_program_ended", program, ...outputOf(block.content) }];
     }
     const started = hostedCallOf(block);
     if (started) {
       this.#hostedTools.set(started.call, started.tool);
-      return [this.startHosted(started)];
+      return [hostedStart(started)];
     }
     const ended = hostedResultOf(block);
     if (!ended) return [];
     const tool = this.#hostedTools.get(ended.call) ?? ended.tool;
-    return [this.endHosted({ call: ended.call, tool }, ended)];
+    return [hostedEnd({ call: ended.call, tool }, ended)];
   }
-}
-
-/** Ids of what the provider runs itself that begins in these blocks. */
-function begunIn(content: readonly Fields[]): readonly string[] {
-  return content.flatMap((block) => hostedCallOf(block)?.call ?? []);
-}
-
-function endedIn(content: readonly Fields[]): ReadonlySet<string> {
-  return new Set(content.flatMap((block) => hostedResultOf(block)?.call ?? []));
 }
 
 function isCompactedTurn({ content }: { readonly content: readonly Fields[] }): boolean {

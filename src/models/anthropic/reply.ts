@@ -4,7 +4,7 @@ import type { ProviderReply } from "../provider/provider-conversation.ts";
 import { fieldsOf, type Growth, placeIn, ReplyStream } from "../provider/reply-stream.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { objectSentBack } from "../turn/program-input.ts";
-import { decisiveReason, endSaidBy } from "../turn/stop-reason.ts";
+import { decisiveReason, endBy } from "../turn/stop-reason.ts";
 
 /** Name of the provider's own tool that runs programs. */
 export const CODE_EXECUTION_NAME = "code_execution";
@@ -51,6 +51,7 @@ const GROWTHS: ReadonlyMap<string, Growth> = new Map<string, Growth>([
   ["compaction_delta", { fields: ["content", "encrypted_content"] }],
 ]);
 
+/** Puts a streamed message together from its blocks. Events of unknown kinds are passed over, as the protocol demands. */
 export class AnthropicStream extends ReplyStream<AnthropicReply> {
   #usage: Record<string, unknown> = {};
   #stopReason: string | undefined;
@@ -60,35 +61,19 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
   #isOver = false;
 
   take(event: unknown): void {
-    switch (textOf(event, "type")) {
-      case "message_start": {
-        const message = fieldOf(event, "message");
-        this.#messageId = textOf(message, "id");
-        this.#takeState(message, message);
-        break;
-      }
-      case "content_block_start":
-        this.#begin(placeIn(event, "index"), fieldOf(event, "content_block"));
-        break;
-      case "content_block_delta":
-        this.grow(placeIn(event, "index"), fieldOf(event, "delta"), GROWTHS);
-        break;
-      case "content_block_stop":
-        this.end(placeIn(event, "index"));
-        break;
-      case "message_delta": {
-        const delta = fieldOf(event, "delta");
-        this.#stopReason = decisiveReason(this.#stopReason, textOf(delta, "stop_reason"));
-        this.#stopDetails = fieldOf(delta, "stop_details") ?? this.#stopDetails;
-        this.#takeState(delta, event);
-        break;
-      }
-      case "message_stop":
-        this.#isOver = true;
-        break;
-      default:
-      // Unknown events are ignored, as the protocol demands.
-    }
+    const type = textOf(event, "type");
+    const [message, delta] = [fieldOf(event, "message"), fieldOf(event, "delta")];
+    if (type === "message_start") {
+      this.#messageId = textOf(message, "id");
+      this.#takeState(message, message);
+    } else if (type === "content_block_start") this.#begin(placeIn(event, "index"), fieldOf(event, "content_block"));
+    else if (type === "content_block_delta") this.grow(placeIn(event, "index"), delta, GROWTHS);
+    else if (type === "content_block_stop") this.end(placeIn(event, "index"));
+    else if (type === "message_delta") {
+      this.#stopReason = decisiveReason(this.#stopReason, textOf(delta, "stop_reason"));
+      this.#stopDetails = fieldOf(delta, "stop_details") ?? this.#stopDetails;
+      this.#takeState(delta, event);
+    } else if (type === "message_stop") this.#isOver = true;
   }
 
   override get usage(): ModelUsage {
@@ -168,10 +153,8 @@ export function endOf({ stopReason, stopDetails }: AnthropicReply): TurnEnd | un
       return { type: "unfinished" };
     case "refusal":
       return { type: "refused", reason: textOf(stopDetails, "explanation") ?? "Anthropic's model gives no reason." };
-    default: {
-      const said = endSaidBy(stopReason);
-      return said === "whole" ? { type: "answered" } : { type: said, reason: stopReason.slice(0, 100) };
-    }
+    default:
+      return endBy(stopReason);
   }
 }
 

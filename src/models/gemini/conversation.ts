@@ -2,12 +2,11 @@ import { fieldOf, type Fields, isFields } from "../../values/fields.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
 import type { Conversation, ModelCall } from "../model.ts";
 import type { ConversationParts, TurnAsked } from "../provider/provider-conversation.ts";
-import type { TurnDisplay } from "../turn/turn-display.ts";
 import { searchOf } from "../hosted-tools.ts";
 import { objectSentBack } from "../turn/program-input.ts";
 import { GeminiProtocol } from "./gemini-protocol.ts";
 import { citationsIn, hostedNews } from "./hosted-parts.ts";
-import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadable, joinChunks } from "./reply.ts";
+import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadable, readBody } from "./reply.ts";
 import {
   callingMode,
   CONTENT,
@@ -26,6 +25,8 @@ export async function converseByGemini(parts: ConversationParts): Promise<Conver
 }
 
 class GeminiConversation extends GeminiProtocol<GeminiReply> {
+  protected readonly Stream = GeminiStream;
+  protected readonly readBody = readBody;
   readonly #contents: Fields[] = [];
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
@@ -34,10 +35,10 @@ class GeminiConversation extends GeminiProtocol<GeminiReply> {
   }
 
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
-    const { model, stream, strict } = this.options;
+    const { model, stream } = this.options;
     const hasTools = this.declarations.length > 0;
     const searches = searchOf(this.settings) !== undefined;
-    const mode = callingMode(toolChoice, this.names, strict !== false);
+    const mode = callingMode(toolChoice, this.names, this.isStrict);
     const params = {
       model,
       // The SDK drops parts and fields that it does not know, signed ones too. It gets only the user's content, and the
@@ -56,15 +57,6 @@ class GeminiConversation extends GeminiProtocol<GeminiReply> {
     } as unknown as Params;
     const { models } = this.client;
     return stream ? models.generateContentStream(params) : models.generateContent(params);
-  }
-
-  protected openStream(display: TurnDisplay): GeminiStream {
-    return new GeminiStream(display);
-  }
-
-  protected readBody(body: unknown): GeminiReply | undefined {
-    const isReply = Array.isArray(fieldOf(body, "candidates")) || isFields(fieldOf(body, "promptFeedback"));
-    return isReply ? joinChunks([body]) : undefined;
   }
 
   protected bodyOf({ parts, finishReason, blockReason, grounding }: GeminiReply): Fields {

@@ -2,7 +2,7 @@ import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../v
 import { highestUsage, type ModelUsage, type TurnEnd } from "../model.ts";
 import type { ProviderReply } from "../provider/provider-conversation.ts";
 import { ReplyStream } from "../provider/reply-stream.ts";
-import { decisiveReason, endSaidBy } from "../turn/stop-reason.ts";
+import { decisiveReason, endBy } from "../turn/stop-reason.ts";
 
 /** A whole reply, its parts as they go back in the next request. */
 export interface GeminiReply extends ProviderReply {
@@ -43,8 +43,14 @@ export class GeminiStream extends ReplyStream<GeminiReply> {
   }
 }
 
+/** Reads a reply that is not streamed; undefined if it is invalid. */
+export function readBody(body: unknown): GeminiReply | undefined {
+  const isReply = Array.isArray(fieldOf(body, "candidates")) || isFields(fieldOf(body, "promptFeedback"));
+  return isReply ? joinChunks([body]) : undefined;
+}
+
 /** Joins the chunks of one reply; a body that is not streamed is one chunk. */
-export function joinChunks(chunks: readonly unknown[]): GeminiReply {
+function joinChunks(chunks: readonly unknown[]): GeminiReply {
   const last = <Value>(read: (chunk: unknown) => Value) => chunks.map(read).findLast((value) => value !== undefined);
   let finishReason: string | undefined;
   for (const chunk of chunks) finishReason = decisiveReason(finishReason, textOf(candidateOf(chunk), "finishReason"));
@@ -73,9 +79,7 @@ export function endOf(finishReason: string | undefined): TurnEnd | undefined {
   if (finishReason === undefined) return undefined;
   const why = INVALID.get(finishReason);
   if (why !== undefined) return { type: "invalid", reason: `${why} (${finishReason})` };
-  const said = endSaidBy(finishReason);
-  if (said === "refused") return { type: said, reason: `Gemini stopped the reply: ${finishReason}.` };
-  return said === "whole" ? { type: "answered" } : { type: said, reason: finishReason };
+  return endBy(finishReason, `Gemini stopped the reply: ${finishReason}.`);
 }
 
 /** Whether the call of a part, if it has one, can be read. */

@@ -1,7 +1,6 @@
 import { type Fields, textOf } from "../../values/fields.ts";
 import type { ContentForms, ResultParts } from "../turn/content-parts.ts";
-import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../model.ts";
-import { PROGRAM_SCHEMA } from "../turn/program-input.ts";
+import type { CallResult, ModelSettings, ToolChoice } from "../model.ts";
 import type { ConversationParts } from "../provider/provider-conversation.ts";
 import { loadSdk } from "../provider/provider-options.ts";
 import { labelOf } from "../turn/result-text.ts";
@@ -34,18 +33,6 @@ async function fetchPlain(
   if (!(input instanceof Request)) return send(input, init);
   const { url, method, headers, signal } = input;
   return send(url, { method, headers, body: await input.text(), signal });
-}
-
-/** The declarations, the same in every request. */
-export function declareTools({ tools, runProgram }: Opening, names: ToolNames): readonly Fields[] {
-  return [
-    ...(runProgram ? [{ ...runProgram, parametersJsonSchema: flatSchema(PROGRAM_SCHEMA) }] : []),
-    ...tools.map((tool) => declareFunction(tool, names)),
-  ];
-}
-
-export function declareFunction({ name, description, input }: ToolDeclaration, names: ToolNames): Fields {
-  return { name: names.given(name), description, parametersJsonSchema: flatSchema(input) };
 }
 
 export const CONTENT: ContentForms = {

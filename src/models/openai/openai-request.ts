@@ -1,11 +1,13 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { Fields } from "../../values/fields.ts";
-import type { ModelSettings, ToolChoice } from "../model.ts";
+import type { ModelSettings, Opening, ToolChoice } from "../model.ts";
+import type { NamedTool } from "../provider/declaring-conversation.ts";
 import type { ConversationParts } from "../provider/provider-conversation.ts";
 import { loadSdk } from "../provider/provider-options.ts";
 import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
 import { contentBlocks, type ContentForms, type MessageContent } from "../turn/content-parts.ts";
-import { exactSchema } from "./openai-strict-schema.ts";
+import { notStrictTools } from "../turn/tool-names.ts";
+import { completeSchema, exactSchema, strictSchema, withoutNulls } from "./openai-strict-schema.ts";
 
 export type OpenAiClient = InstanceType<(typeof import("openai"))["default"]>;
 
@@ -45,6 +47,26 @@ export function callFields(
     ...(choice === "auto" ? {} : { tool_choice: chosen(choice) }),
     ...(parallelCalls ? {} : { parallel_tool_calls: false }),
   };
+}
+
+/** The declaration of a function, strict if that is asked for and its schema allows it. */
+export function functionFields({ name, description, input }: NamedTool, isStrict: boolean) {
+  const strict = isStrict ? strictSchema(input) : undefined;
+  return { name, description, parameters: strict ?? completeSchema(input), strict: strict !== undefined };
+}
+
+/** What a model wrote for a strict function, as its tool takes it: nulls stand for fields that are absent. */
+export function strictInput({ tools, deferred = [] }: Opening, name: string, inputText: string): string {
+  const tool = [...tools, ...deferred].find((one) => one.name === name);
+  return tool && strictSchema(tool.input) ? withoutNulls(inputText, tool.input) : inputText;
+}
+
+/** Names of the tools that are not strict. `hasCustom`: tools for texts are declared as such, and need no schema. */
+export function looseTools(opening: Opening, hasCustom: boolean): readonly string[] {
+  return notStrictTools(
+    opening,
+    ({ input, textFormat }) => (hasCustom && textFormat !== undefined) || strictSchema(input) !== undefined,
+  );
 }
 
 /** The form of an answer, strict if the schema allows it; undefined for an answer that is no object. */

@@ -36,7 +36,6 @@ export const NOBODY = readerFor("");
 export function boundedFetch(
   { timeoutMs, fetch }: FetchBounds,
   reader: () => TextReader = () => NOBODY,
-  maxBytes?: number,
 ): typeof globalThis.fetch {
   return async (input, init) => {
     const timeout = deadline(timeoutMs);
@@ -44,7 +43,7 @@ export function boundedFetch(
     const response = await fetch(input, { ...init, redirect: "error", signal });
     if (!response.body) return response;
     const { status, statusText, headers } = response;
-    const bounded = new TransformStream(within(maxBytes, reader));
+    const bounded = new TransformStream(within(reader));
     return new Response(response.body.pipeThrough(bounded), { status, statusText, headers });
   };
 }
@@ -57,7 +56,7 @@ const BLANKS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb,
 const BEGINS_DOCUMENT: ReadonlySet<number | undefined> = new Set([0x5b, 0x7b]);
 
 /** Bounds a document of JSON, or the events of a stream: a server may send either, whichever it was asked for. */
-function within(maxBytes: number | undefined, reader: () => TextReader): Bounding {
+function within(reader: () => TextReader): Bounding {
   const blank = new ByteList();
   let bounding: Bounding | undefined;
   return {
@@ -68,9 +67,7 @@ function within(maxBytes: number | undefined, reader: () => TextReader): Boundin
       if (first === undefined && blank.bytes > TEXT_BYTES)
         throw new ReplyTooLarge(`The reply begins with more than ${TEXT_BYTES} bytes of nothing.`);
       if (first === undefined) return undefined;
-      bounding = BEGINS_DOCUMENT.has(first)
-        ? wholeWithin(maxBytes ?? TEXT_BYTES, reader)
-        : eventsWithin(maxBytes ?? STREAM_BYTES, reader);
+      bounding = BEGINS_DOCUMENT.has(first) ? wholeWithin(reader) : eventsWithin(reader);
       return bounding.transform?.(blank.take(), controller);
     },
     flush: (controller) => bounding?.flush?.(controller),
@@ -78,12 +75,12 @@ function within(maxBytes: number | undefined, reader: () => TextReader): Boundin
 }
 
 /** Passes a reply on once it is whole. */
-function wholeWithin(maxBytes: number, reader: () => TextReader): Bounding {
+function wholeWithin(reader: () => TextReader): Bounding {
   const held = new ByteList();
   return {
     transform(chunk) {
       held.add(chunk);
-      if (held.bytes > maxBytes) throw new ReplyTooLarge(`The reply has more than ${maxBytes} bytes.`);
+      if (held.bytes > TEXT_BYTES) throw new ReplyTooLarge(`The reply has more than ${TEXT_BYTES} bytes.`);
     },
     async flush(controller) {
       const text = held.take();
@@ -94,14 +91,18 @@ function wholeWithin(maxBytes: number, reader: () => TextReader): Bounding {
 }
 
 /** Passes the events of a stream on, each once it is whole. */
-function eventsWithin(maxBytes: number, reader: () => TextReader): Bounding {
+function eventsWithin(reader: () => TextReader): Bounding {
   const cutter = new EventCutter();
   let bytes = 0;
   let events = 0;
   let cost = 0;
+  const refuseLarge = (size: number) => {
+    if (size > TEXT_BYTES) throw new ReplyTooLarge(`An event of the reply has more than ${TEXT_BYTES} bytes.`);
+  };
   const pass = async (event: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>) => {
     events += 1;
     if (events > STREAM_EVENTS) throw new ReplyTooLarge(`The reply has more than ${STREAM_EVENTS} events.`);
+    refuseLarge(event.byteLength);
     await checkText("An event of the reply", event, reader());
     controller.enqueue(event);
     cost += EVENT_COST + event.byteLength;
@@ -113,9 +114,8 @@ function eventsWithin(maxBytes: number, reader: () => TextReader): Bounding {
     async transform(chunk, controller) {
       bytes += chunk.byteLength;
       const whole = cutter.push(chunk);
-      if (cutter.heldBytes > TEXT_BYTES)
-        throw new ReplyTooLarge(`An event of the reply has more than ${TEXT_BYTES} bytes.`);
-      if (bytes > maxBytes) throw new ReplyTooLarge(`The reply has more than ${maxBytes} bytes.`);
+      refuseLarge(cutter.heldBytes);
+      if (bytes > STREAM_BYTES) throw new ReplyTooLarge(`The reply has more than ${STREAM_BYTES} bytes.`);
       for (const event of whole) await pass(event, controller);
     },
     async flush(controller) {

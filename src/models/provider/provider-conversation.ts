@@ -17,7 +17,6 @@ import {
   type Conversation,
   type DeclaredTools,
   type HostedNews,
-  type HostedProgramNews,
   isWholeEnd,
   type ModelCall,
   type ModelTurn,
@@ -27,6 +26,7 @@ import {
   type ProviderFailureCode,
   redeclared,
   sumOfUsage,
+  type ToolCall,
   type ToolChoice,
   type ToolDeclaration,
   type TurnEnd,
@@ -41,9 +41,11 @@ import { ErrorReply, noReply } from "./reply-parts.ts";
 import type { ReplyStream } from "./reply-stream.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
-import { citationsOf, type HostedCall, hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
+import { citationsOf } from "../turn/hosted-calls.ts";
 import { declaredFor, type InputForm, rewrittenCall } from "../turn/declared-input.ts";
+import { sourceOf } from "../turn/program-input.ts";
 import { shownInput, textToolsOf, withToolInput } from "../turn/text-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { TurnDisplay } from "../turn/turn-display.ts";
@@ -82,6 +84,14 @@ interface Meaning {
   readonly calls: () => readonly ModelCall[];
 }
 
+/** A call of another model, by the name under which its tool is declared here. `source`: of a program. */
+export interface ForeignCall {
+  readonly id: string;
+  readonly name: string;
+  readonly inputText: string;
+  readonly source?: string;
+}
+
 type FailedReply = Extract<TurnReply, { readonly type: "failed" }>;
 
 export interface TurnAsked {
@@ -117,6 +127,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   protected readonly media: MediaTaken;
   /** The client of the provider's SDK. */
   protected readonly client: Client;
+  protected readonly isStrict: boolean;
   readonly #place: SettingsPlace;
   readonly #requests: ProviderRequests;
   readonly #content = new ContentBudget();
@@ -124,7 +135,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   readonly #failed: FailedProvider;
   readonly #ids = new CallIds();
   /** Programs and calls of the provider that have started and not ended. */
-  readonly #openPrograms = new Set<string>();
+  readonly #openHosted = new Set<string>();
+  readonly #hostsPrograms: boolean;
   opaque: string | undefined;
   readonly #found = new Set<string>();
   readonly #next: NextInput = { results: [], messages: [], redeclare: undefined };
@@ -132,11 +144,13 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   constructor(parts: ConversationParts, client: Client) {
     const { model, provider, options, opening, requests } = parts;
-    const { title, keyVariable, inputs, media, takes } = provider;
+    const { title, keyVariable, inputs, media, takes, hostsPrograms } = provider;
     this.opening = opening;
     this.#textTools = textToolsOf(opening);
     this.names = this.namesFor(opening);
     this.options = options;
+    this.isStrict = options.strict !== false;
+    this.#hostsPrograms = hostsPrograms;
     this.#inputs = inputs;
     this.media = media;
     this.client = client;
@@ -181,7 +195,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   }
 
   get notStrict(): readonly string[] {
-    return this.options.strict === false ? [] : this.looseIn(this.opening);
+    return this.isStrict ? this.looseIn(this.opening) : [];
   }
 
   get holdsMessages(): boolean {
@@ -210,7 +224,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   }
 
   async #attempt(request: TurnRequest, display: TurnDisplay): Promise<TurnReply> {
-    const stream = this.openStream(display);
+    const stream = new this.Stream(display);
     // An earlier answer no longer counts.
     this.#requests.isAnswered = false;
     try {
@@ -276,12 +290,18 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   /** The reply that another model's turn would have been; undefined if it has what this provider cannot have made. */
   #bodyOfForeign(turn: ModelTurn): Fields | undefined {
     const isPlain = turn.hosted.length === 0 && turn.calls.every(({ id }) => /^[a-zA-Z0-9_-]{1,64}$/.test(id));
-    const calls = turn.calls.map((call) => rewrittenCall(this.opening, call, "declared"));
-    return isPlain ? this.bodyFor({ ...turn, calls }) : undefined;
+    const calls = turn.calls.map((call) => this.#foreignCall(rewrittenCall(this.opening, call, "declared")));
+    return isPlain ? this.bodyFor(turn.text, calls) : undefined;
+  }
+
+  #foreignCall(call: ModelCall): ForeignCall {
+    if (call.type === "tool_call") return { id: call.id, name: this.names.given(call.tool), inputText: call.inputText };
+    const { id, source = "" } = call;
+    return { id, name: RUN_PROGRAM, inputText: JSON.stringify({ code: source }), source };
   }
 
   /** A reply for a turn that this provider has not made, as JSON that `readBody` takes; undefined if there can be none. */
-  protected bodyFor(_turn: ModelTurn): Fields | undefined {
+  protected bodyFor(_text: string, _calls: readonly ForeignCall[]): Fields | undefined {
     return undefined;
   }
 
@@ -293,9 +313,9 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   protected abstract looseIn(opening: Opening): readonly string[];
   /** Sends the history. What the SDK makes of the reply is not looked at. */
   protected abstract send(asked: TurnAsked): Promise<unknown>;
-  protected abstract openStream(display: TurnDisplay): ReplyStream<Reply>;
+  protected abstract readonly Stream: new (display: TurnDisplay) => ReplyStream<Reply>;
   /** Reads a reply that is not streamed; undefined if it is invalid. */
-  protected abstract readBody(body: unknown): Reply | undefined;
+  protected abstract readonly readBody: (body: unknown) => Reply | undefined;
   /** The reply as JSON that `readBody` takes. */
   protected abstract bodyOf(reply: Reply): Fields;
   /** Adds a whole reply to the history and reads what it means. */
@@ -332,30 +352,23 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     return id;
   }
 
-  protected startProgram(program: string, source: string): HostedProgramNews {
-    this.#openPrograms.add(program);
-    return { type: "hosted_program_started", program, source };
+  /** A call by the name under which its tool was declared. */
+  protected callNamed(
+    id: string,
+    name: string,
+    inputText: string,
+    { caller = "direct", ...more }: Partial<Pick<ToolCall, "caller" | "program" | "answerBy">> = {},
+  ): ModelCall {
+    if (caller === "direct" && name === this.opening.runProgram?.name)
+      return { type: "program_call", id, source: sourceOf(inputText) };
+    return { type: "tool_call", id, tool: this.names.own(name), caller, inputText, ...more };
   }
 
-  /** A call that the provider makes itself. Until it ends, the provider takes results only. */
-  protected startHosted(started: HostedCall): HostedNews {
-    this.#openPrograms.add(started.call);
-    return hostedStart(started);
-  }
-
-  protected endHosted(ended: HostedCall, given: Parameters<typeof hostedEnd>[1]): HostedNews {
-    this.#openPrograms.delete(ended.call);
-    return hostedEnd(ended, given);
-  }
-
-  protected endProgram(program: string, output: string | undefined, isError: boolean): HostedProgramNews {
-    this.#openPrograms.delete(program);
-    return { type: "hosted_program_ended", program, output, isError };
-  }
-
-  /** Whether programs or calls of the provider have no end, once those have begun and ended that a reply tells of. */
-  protected leavesOpen(begun: readonly string[], ended: ReadonlySet<string>): boolean {
-    return [...this.#openPrograms, ...begun].some((id) => !ended.has(id));
+  /** Notes what the provider runs itself. Until it has ended, providers of programs accept results only, and the same tools. */
+  #noteHosted(news: HostedNews): void {
+    const id = "program" in news ? news.program : news.call;
+    if (news.type === "hosted_program_started" || news.type === "hosted_call_started") this.#openHosted.add(id);
+    else this.#openHosted.delete(id);
   }
 
   #turnOf(reply: Reply): ModelTurn | FailedReply {
@@ -367,6 +380,10 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     const asOwn = (call: ModelCall) => rewrittenCall(this.opening, withToolInput(this.#textTools, call), "own");
     const made = isWholeEnd(end) ? readCalls().map(asOwn) : [];
     const calls = allowedCalls(made, this.#toolChoice, this.settings);
+    if (this.#hostsPrograms) for (const news of hosted) this.#noteHosted(news);
+    // Taken for an answer, it would keep what the user says next from being sent.
+    const isBroken = end.type === "answered" && calls.length === 0 && this.#openHosted.size > 0;
+    const last = isBroken ? UNENDED : end;
     return {
       type: "turn",
       text,
@@ -374,7 +391,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
       hosted: [...hosted],
       ...(citations.length === 0 ? {} : { citations }),
       ...(unreadParts.length === 0 ? {} : { unreadParts }),
-      end: calls.length > 0 ? { type: "called" } : shownEnd(end, this.#failed),
+      end: calls.length > 0 ? { type: "called" } : shownEnd(last, this.#failed),
       usage: reply.usage,
       origin: this.#originOf(reply),
     };
@@ -394,9 +411,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     return { type: "failed", failure: failure(code, this.#failed, detail), ...(usage ? { usage } : {}) };
   }
 
-  /** While a program of the provider waits for results, providers accept results only, and the same tools. */
   #flushInput(): void {
-    const isOpen = this.#openPrograms.size > 0;
+    const isOpen = this.#openHosted.size > 0;
     if (!isOpen) this.#next.redeclare?.();
     if (!isOpen) this.#next.redeclare = undefined;
     this.addInput(this.#next.results.splice(0), isOpen ? [] : this.#next.messages.splice(0));
@@ -418,6 +434,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     return { reply: stream.reply, isWhole: false };
   }
 }
+
+const UNENDED: TurnEnd = { type: "cut_off", reason: "a call of the provider's own has no result" };
 
 /** Bounds of a reply, which is read by recursion and kept. A stream is bounded on arrival by each of its events alone. */
 const REPLY_BOUNDS = { depth: 1000, values: 1_000_000, characters: 4 * 1024 * 1024 };

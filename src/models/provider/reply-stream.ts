@@ -99,11 +99,12 @@ export abstract class ReplyStream<Reply> {
     part.isOver = true;
   }
 
-  /** A part that comes whole: what it had when it began does not count. */
-  protected complete(place: number, fields: unknown): void {
-    if (this.#parts.get(place)?.isOver) throw new SyntaxError(`Two parts of the reply have the place ${place}.`);
+  /** A part that comes whole: what it had when it began does not count. False if the place has a whole part already. */
+  protected complete(place: number, fields: unknown): boolean {
+    if (this.#parts.get(place)?.isOver) return false;
     this.#parts.delete(place);
     this.begin(place, fields).isOver = true;
+    return true;
   }
 }
 

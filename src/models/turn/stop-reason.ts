@@ -1,3 +1,5 @@
+import type { TurnEnd } from "../model.ts";
+
 /** Words for a turn that is not whole. Servers have words of their own for whole turns, like `eos_token` or `TOOL_CALLS`. */
 const NOT_WHOLE =
   /length|limit|max|context|budget|exceed|truncat|incomplete|partial|queued|progress|continu|cancel|abort|interrupt|time.?out|error|fail|malformed|unexpected|too_many|missing|unspecified|^other$|^no_/i;
@@ -8,6 +10,12 @@ const REFUSED =
 export function endSaidBy(reason: string): "whole" | "refused" | "cut_off" {
   if (REFUSED.test(reason)) return "refused";
   return NOT_WHOLE.test(reason) ? "cut_off" : "whole";
+}
+
+/** How a turn ends by that word. `refusal` tells of one that was refused. */
+export function endBy(reason: string, refusal = reason): TurnEnd {
+  const type = endSaidBy(reason);
+  return type === "whole" ? { type: "answered" } : { type, reason: type === "refused" ? refusal : reason };
 }
 
 /**

@@ -61,10 +61,11 @@ export class TurnDisplay {
     this.#inputs.set(key, { index: this.#inputs.size, tool, source, half: "" });
   }
 
-  /** Begins the JSON input of a call by the name under which its tool was declared. */
-  beginCall(key: unknown, given: string): void {
+  /** Begins the input of a call by the name under which its tool was declared: JSON, or a text. */
+  beginCall(key: unknown, given: string, isText = false): void {
     const isProgram = given === this.names.program;
-    this.begin(key, isProgram ? RUN_PROGRAM : this.names.own(given), isProgram ? "source" : "json");
+    const tool = isProgram ? RUN_PROGRAM : this.names.own(given);
+    this.begin(key, tool, isText ? "plain" : isProgram ? "source" : "json");
   }
 
   argument(key: unknown, piece: string): void {

@@ -66,17 +66,6 @@ test("any error after an abort counts as the abort", () => {
 
 const bounds = { timeoutMs: 10_000, stream: false, fetch };
 
-test("a reply is read up to its limit", async () => {
-  await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(1000) }));
-  expect(await (await boundedFetch(bounds, undefined, 1000)(server.url)).text()).toHaveLength(1000);
-  await expect((await boundedFetch(bounds, undefined, 999)(server.url)).text()).rejects.toThrow("999 bytes");
-});
-
-test("a line of a stream has its own limit, whatever content type the server sends", async () => {
-  await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(5 * 1024 * 1024) }));
-  await expect((await boundedFetch(bounds)(server.url)).text()).rejects.toThrow("An event of the reply has more than");
-});
-
 test("a redirect is not followed, because the key would be sent to the other host", async () => {
   const reached: string[] = [];
   await using other = await startLoopback(({ path }) => {

@@ -4,7 +4,6 @@ import type { Conversation, ModelCall } from "../../model.ts";
 import type { ConversationParts, TurnAsked } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
 import { contentBlocks, type MessageContent } from "../../turn/content-parts.ts";
-import type { TurnDisplay } from "../../turn/turn-display.ts";
 import { GeminiProtocol } from "../gemini-protocol.ts";
 import { type GeminiClient, openClient } from "../request.ts";
 import { citationsIn, hostedStepNews, isRead } from "./hosted-steps.ts";
@@ -19,6 +18,8 @@ export async function converseByInteractions(parts: ConversationParts): Promise<
 }
 
 class InteractionsConversation extends GeminiProtocol<InteractionReply> {
+  protected readonly Stream = InteractionStream;
+  protected readonly readBody = readInteraction;
   readonly #isStored = this.options.own.store === true;
   /** All steps, for a server that no longer has the stored ones. */
   readonly #steps: Fields[] = [];
@@ -44,7 +45,7 @@ class InteractionsConversation extends GeminiProtocol<InteractionReply> {
   }
 
   #create({ maxOutputTokens, toolChoice, signal }: TurnAsked, input: readonly Fields[], previousId?: string) {
-    const { model, stream, strict } = this.options;
+    const { model, stream } = this.options;
     const hasTools = this.declarations.length > 0;
     const tools = interactionTools(this.declarations, searchOf(this.settings) !== undefined);
     const params = {
@@ -55,7 +56,7 @@ class InteractionsConversation extends GeminiProtocol<InteractionReply> {
       generation_config: {
         max_output_tokens: maxOutputTokens,
         ...generationSettings(this.settings),
-        ...(hasTools ? { tool_choice: toolChoiceOf(toolChoice, this.names, strict !== false) } : {}),
+        ...(hasTools ? { tool_choice: toolChoiceOf(toolChoice, this.names, this.isStrict) } : {}),
       },
       ...responseFormat(this.settings, hasTools),
       store: this.#isStored,
@@ -65,14 +66,6 @@ class InteractionsConversation extends GeminiProtocol<InteractionReply> {
       automatic_continuation: false,
     } as unknown as Params;
     return this.client.interactions.create(params, { signal, maxRetries: 0 }) as Promise<unknown>;
-  }
-
-  protected openStream(display: TurnDisplay): InteractionStream {
-    return new InteractionStream(display);
-  }
-
-  protected readBody(body: unknown): InteractionReply | undefined {
-    return readInteraction(body);
   }
 
   protected bodyOf({ messageId: id, steps, status, error }: InteractionReply): Fields {

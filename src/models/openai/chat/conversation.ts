@@ -1,24 +1,20 @@
 import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../../../values/fields.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
-import type { CallResult, Conversation, ModelCall, ModelTurn, Opening } from "../../model.ts";
-import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
-import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
-import { strictSchema, withoutNulls } from "../openai-strict-schema.ts";
-import { inputSentBack, sourceOf } from "../../turn/program-input.ts";
-import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
-import { notStrictTools, type ToolNames } from "../../turn/tool-names.ts";
-import type { TurnDisplay } from "../../turn/turn-display.ts";
-import { type ChatReply, ChatStream, endOf, readCompletion } from "./reply.ts";
+import type { Conversation, ModelCall, Opening } from "../../model.ts";
 import {
-  attachedMessage,
-  CONTENT,
-  type Declaring,
-  declareTool,
-  declareTools,
-  settingsFields,
-  toolChoiceOf,
-  toolMessage,
-} from "./request.ts";
+  callFields,
+  functionFields,
+  looseTools,
+  openOpenAiClient,
+  type OpenAiClient,
+  strictInput,
+  userMessage,
+} from "../openai-request.ts";
+import { inputSentBack } from "../../turn/program-input.ts";
+import { DeclaringConversation, type NamedTool } from "../../provider/declaring-conversation.ts";
+import type { ConversationParts, ForeignCall, TurnAsked } from "../../provider/provider-conversation.ts";
+import { type ChatReply, ChatStream, endOf, readCompletion } from "./reply.ts";
+import { attachedMessage, CONTENT, settingsFields, textFormatOf, toolChoiceOf, toolMessage } from "./request.ts";
 
 type Params = Parameters<OpenAiClient["chat"]["completions"]["create"]>[0];
 
@@ -32,37 +28,30 @@ const REPLY_ONLY = ["refusal", "annotations", "audio", "function_call"];
 /** The reasons of replies that call tools. */
 const CALLED: ReadonlySet<string | undefined> = new Set(["tool_calls", "function_call"]);
 
-class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
-  #declaring: Declaring = this.#declaringAnew();
-  #tools = declareTools(this.opening, this.names, this.#declaring);
+class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
+  protected readonly Stream = ChatStream;
+  protected readonly readBody = readCompletion;
   readonly #messages: Fields[] = [{ role: "system", content: this.opening.instructions }];
   #callsWithoutId = 0;
   /** Messages with the content of results beside their text, for the next request. */
   readonly #attached: Fields[] = [];
 
   /** OpenAI has custom tools. Of a compatible server the developer says so. */
-  #declaringAnew(): Declaring {
-    const { strict, baseUrl, own } = this.options;
-    const { customTools = baseUrl === undefined } = own;
-    return { strict: strict ? new Map() : undefined, customTools: customTools === true };
+  protected get hasCustom(): boolean {
+    const { baseUrl, own } = this.options;
+    return (own.customTools ?? baseUrl === undefined) === true;
   }
 
-  protected prepareTools(opening: Opening, names: ToolNames): () => void {
-    const declaring = this.#declaringAnew();
-    const declared = declareTools(opening, names, declaring);
-    return () => {
-      this.#declaring = declaring;
-      const found = this.foundOf(opening).map((tool) => declareTool(tool, names.given(tool.name), declaring));
-      this.#tools = [...declared, ...found];
-    };
+  protected declareTool(tool: NamedTool): Fields {
+    const { name, description, textFormat } = tool;
+    if (this.hasCustom && textFormat !== undefined)
+      return { type: "custom", custom: { name, description, format: textFormatOf(textFormat) } };
+    const { strict, ...fields } = functionFields(tool, this.isStrict);
+    return { type: "function", function: strict ? { ...fields, strict } : fields };
   }
 
   protected looseIn(opening: Opening): readonly string[] {
-    const { customTools } = this.#declaring;
-    return notStrictTools(
-      opening,
-      ({ input, textFormat }) => (customTools && textFormat !== undefined) || strictSchema(input) !== undefined,
-    );
+    return looseTools(opening, this.hasCustom);
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
@@ -73,13 +62,13 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
 
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
     const { model, baseUrl, stream } = this.options;
-    const hasTools = this.#tools.length > 0;
+    const hasTools = this.declarations.length > 0;
     const params = {
       model,
       messages: this.#messages,
       ...(hasTools && {
-        tools: this.#tools,
-        ...callFields(toolChoice, this.settings, (choice) => toolChoiceOf(choice, this.names, this.#tools)),
+        tools: this.declarations,
+        ...callFields(toolChoice, this.settings, (choice) => toolChoiceOf(choice, this.names, this.declarations)),
       }),
       // Compatible servers hold all that the model writes to a schema of the answer: it could call no tool.
       ...settingsFields(this.settings, baseUrl === undefined || !hasTools),
@@ -91,24 +80,13 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
     return this.client.chat.completions.create(params, { signal });
   }
 
-  protected openStream(display: TurnDisplay): ChatStream {
-    return new ChatStream(display);
-  }
-
-  protected readBody(body: unknown): ChatReply | undefined {
-    return readCompletion(body);
-  }
-
   protected bodyOf({ message, finishReason }: ChatReply): Fields {
     return { choices: [{ message, finish_reason: finishReason }] };
   }
 
-  protected override bodyFor({ text, calls }: ModelTurn): Fields {
-    const toolCalls = calls.map((call) => {
-      const isProgram = call.type === "program_call";
-      const name = isProgram ? RUN_PROGRAM : this.names.given(call.tool);
-      const written = isProgram ? JSON.stringify({ code: call.source ?? "" }) : call.inputText;
-      return { id: call.id, type: "function", function: { name, arguments: written } };
+  protected override bodyFor(text: string, calls: readonly ForeignCall[]): Fields {
+    const toolCalls = calls.map(({ id, name, inputText }) => {
+      return { id, type: "function", function: { name, arguments: inputText } };
     });
     const message = {
       content: text === "" ? null : text,
@@ -142,15 +120,9 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
     return { ...call, id: `call_${this.#messages.length}_call-${this.#callsWithoutId}` };
   }
 
-  /** The provider cannot hide tools, so a deferred tool is declared once a search has found it. */
-  #declareFound(result: CallResult): readonly Fields[] {
-    return this.foundFirst(result).map((tool) => declareTool(tool, this.names.given(tool.name), this.#declaring));
-  }
-
   #callOf(call: Fields): ModelCall {
     const toolCallId = textOf(call, "id") ?? "";
     const id = this.openCall(toolCallId, (result) => {
-      this.#tools = [...this.#tools, ...this.#declareFound(result)];
       const { carried, told } = this.partsOf(result);
       if (carried.length > 0) this.#attached.push(attachedMessage(result, carried));
       return toolMessage(toolCallId, result, told);
@@ -164,10 +136,8 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
     const called = fieldOf(call, "function");
     const name = textOf(called, "name") ?? "";
     const inputText = textOf(called, "arguments") ?? "";
-    if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };
-    const strict = this.#declaring.strict?.get(name);
-    const written = strict ? withoutNulls(inputText, strict) : inputText;
-    return { type: "tool_call", id, tool: this.names.own(name), caller: "direct", inputText: written };
+    const written = this.isStrict ? strictInput(this.opening, this.names.own(name), inputText) : inputText;
+    return this.callNamed(id, name, written);
   }
 }
 

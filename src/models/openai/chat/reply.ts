@@ -2,8 +2,8 @@ import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../.
 import { highestUsage, type ModelUsage, NO_USAGE, type TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
-import { type OpenPart, ReplyStream } from "../../provider/reply-stream.ts";
-import { decisiveReason, endSaidBy } from "../../turn/stop-reason.ts";
+import { ReplyStream } from "../../provider/reply-stream.ts";
+import { decisiveReason, endBy } from "../../turn/stop-reason.ts";
 import { pieceOf, writtenText } from "../../turn/written-text.ts";
 
 /** A whole reply: the message as it goes back in the next request. */
@@ -78,10 +78,11 @@ interface OpenCall {
   id: string;
   name: string;
   unshown: string;
+  input: string;
   /** Whether it calls a custom tool, whose input is a text; undefined until a fragment says so. */
   isCustom: boolean | undefined;
-  /** A vendor's own fields, and the input. */
-  readonly part: OpenPart;
+  /** Its type, and a vendor's own fields. */
+  readonly fields: Record<string, unknown>;
 }
 
 /**
@@ -137,22 +138,20 @@ export class ChatStream extends ReplyStream<ChatReply> {
     if (isFields(part)) setKind(call, isFields(custom));
     // Some servers repeat the name in every fragment, and others send it in pieces before the input.
     if (name !== "" && name !== call.name) {
-      if (call.part.input && call.name !== "") throw new SyntaxError(NOT_APART);
+      if (call.input !== "" && call.name !== "") throw new SyntaxError(NOT_APART);
       call.name += name;
     }
-    const { fields } = call.part;
-    call.part.input = (call.part.input ?? "") + text;
+    call.input += text;
     this.#showPiece(call, text);
-    fields.type ??= textOf(fragment, "type");
-    for (const [field, value] of own) extend(fields, field, value);
+    call.fields.type ??= textOf(fragment, "type");
+    for (const [field, value] of own) extend(call.fields, field, value);
   }
 
   /** Shown once the name is whole: some servers send it late, or in pieces. */
   #showPiece(call: OpenCall, text: string): void {
     call.unshown += text;
     if (call.name === "" || call.unshown === "") return;
-    if (call.isCustom) this.display.begin(call, this.display.names.own(call.name), "plain");
-    else this.display.beginCall(call, call.name);
+    this.display.beginCall(call, call.name, call.isCustom);
     this.display.argument(call, call.unshown);
     call.unshown = "";
   }
@@ -186,8 +185,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
 
   #begin(index: number | undefined, id: string): OpenCall {
     this.#checkIndexed(index);
-    const part = this.begin(this.#calls.length, {});
-    const call: OpenCall = { index, id: "", name: "", unshown: "", isCustom: undefined, part };
+    const call: OpenCall = { index, id: "", name: "", unshown: "", input: "", isCustom: undefined, fields: {} };
     this.#calls.push(call);
     appendTo(this.#byIndex, index, call);
     return this.#withId(call, id);
@@ -220,7 +218,7 @@ function fragmentsIn(calls: unknown): readonly unknown[] {
   return (calls ?? []) as readonly unknown[];
 }
 
-function written({ id, name, isCustom, part: { fields, input = "" } }: OpenCall): Fields {
+function written({ id, name, isCustom, fields, input }: OpenCall): Fields {
   return {
     ...(id === "" ? {} : { id }),
     ...fields,
@@ -292,11 +290,9 @@ function extend(target: Record<string, unknown>, name: string, value: unknown): 
 /** How the turn ends; undefined if the reply has no finish reason. */
 export function endOf(message: Fields, finishReason: string | undefined): TurnEnd | undefined {
   if (finishReason === undefined) return undefined;
-  const said = endSaidBy(finishReason);
-  if (said === "refused") return { type: said, reason: `The provider's filter stopped the reply (${finishReason}).` };
-  if (said === "cut_off") return { type: said, reason: finishReason };
+  const end = endBy(finishReason, `The provider's filter stopped the reply (${finishReason}).`);
   const refusal = textOf(message, "refusal");
-  return refusal === undefined || refusal === "" ? { type: "answered" } : { type: "refused", reason: refusal };
+  return end.type === "answered" && refusal ? { type: "refused", reason: refusal } : end;
 }
 
 /** Some servers send the content as a list of parts. */

@@ -1,50 +1,13 @@
 import type { TextFormat } from "../../../tools/text-format.ts";
 import { type Fields, textOf } from "../../../values/fields.ts";
-import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../../model.ts";
-import { PROGRAM_SCHEMA } from "../../turn/program-input.ts";
-import { completeSchema, strictSchema } from "../openai-strict-schema.ts";
+import type { CallResult, ModelSettings, ToolChoice } from "../../model.ts";
 import { labelledText } from "../../turn/result-text.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
 import { type ContentForms, type DataPart, dataUrl, fileName, inOneLine } from "../../turn/content-parts.ts";
 import { answerFormat } from "../openai-request.ts";
 
-/** Original input schemas of the tools that are declared strict, by the name under which they are declared. */
-export type StrictInputs = Map<string, ToolDeclaration["input"]>;
-
-/** How tools are declared. */
-export interface Declaring {
-  readonly strict: StrictInputs | undefined;
-  /** Whether the server has custom tools, which take one text. */
-  readonly customTools: boolean;
-}
-
-/** The declarations, the same in every request. */
-export function declareTools(
-  { tools, runProgram }: Opening,
-  names: ToolNames,
-  declaring: Declaring,
-): readonly Fields[] {
-  return [
-    ...(runProgram ? [declareTool({ ...runProgram, input: PROGRAM_SCHEMA }, runProgram.name, declaring)] : []),
-    ...tools.map((tool) => declareTool(tool, names.given(tool.name), declaring)),
-  ];
-}
-
-export function declareTool(
-  { description, input, textFormat }: Pick<ToolDeclaration, "description" | "input" | "textFormat">,
-  name: string,
-  { strict: strictInputs, customTools }: Declaring,
-): Fields {
-  if (customTools && textFormat !== undefined)
-    return { type: "custom", custom: { name, description, format: textFormatOf(textFormat) } };
-  const strict = strictInputs && strictSchema(input);
-  if (strict) strictInputs.set(name, input);
-  const parameters = strict ?? completeSchema(input);
-  return { type: "function", function: { name, description, parameters, ...(strict ? { strict: true } : {}) } };
-}
-
 /** Which texts a custom tool takes. */
-function textFormatOf(format: TextFormat): Fields {
+export function textFormatOf(format: TextFormat): Fields {
   if (format === "text") return { type: "text" };
   return { type: "grammar", grammar: { syntax: "regex", definition: format.regex } };
 }

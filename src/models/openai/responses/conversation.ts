@@ -1,16 +1,28 @@
 import { type Fields, isFields, textOf, without } from "../../../values/fields.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
-import type { Conversation, HostedNews, ModelCall, ModelTurn, Opening, ToolCall } from "../../model.ts";
-import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
-import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
-import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
+import type { Conversation, HostedNews, ModelCall, Opening } from "../../model.ts";
+import { SEARCH_TOOLS } from "../../../tools/tool-name.ts";
+import {
+  callFields,
+  looseTools,
+  openOpenAiClient,
+  type OpenAiClient,
+  strictInput,
+  userMessage,
+} from "../openai-request.ts";
+import {
+  type ConversationParts,
+  type ForeignCall,
+  ProviderConversation,
+  type TurnAsked,
+} from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
 import { inputSentBack } from "../../turn/program-input.ts";
-import { notStrictTools, type ToolNames } from "../../turn/tool-names.ts";
-import type { TurnDisplay } from "../../turn/turn-display.ts";
+import { hostedEnd, hostedStart } from "../../turn/hosted-calls.ts";
+import type { ToolNames } from "../../turn/tool-names.ts";
 import { searchOf } from "../../hosted-tools.ts";
 import { citationsIn, hostedCallOf, isRead } from "./hosted-items.ts";
-import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream } from "./reply.ts";
+import { calledName, callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream } from "./reply.ts";
 import {
   additionalTools,
   CONTENT,
@@ -21,7 +33,6 @@ import {
   settingsFields,
   toolChoiceOf,
 } from "./request.ts";
-import { strictSchema, withoutNulls } from "../openai-strict-schema.ts";
 
 type Params = Parameters<OpenAiClient["responses"]["create"]>[0];
 
@@ -30,7 +41,9 @@ export async function converseByOpenAiResponses(parts: ConversationParts): Promi
 }
 
 class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiClient> {
-  #tools = declareTools(this.opening, this.names, { strict: this.options.strict !== false });
+  protected readonly Stream = ResponsesStream;
+  protected readonly readBody = readResponse;
+  #tools = declareTools(this.opening, this.names, this.isStrict);
   readonly #isStored = this.options.own.store === true;
   /** Input of the next request: the whole history, or what is new if OpenAI stores the rest. */
   #input: Fields[] = [];
@@ -39,17 +52,14 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
   readonly #additional: Fields[] = [];
 
   protected prepareTools(opening: Opening, names: ToolNames): () => void {
-    const tools = declareTools(opening, names, { strict: this.options.strict !== false });
+    const tools = declareTools(opening, names, this.isStrict);
     return () => {
       this.#tools = tools;
     };
   }
 
   protected looseIn(opening: Opening): readonly string[] {
-    return notStrictTools(
-      opening,
-      ({ input, textFormat }) => textFormat !== undefined || strictSchema(input) !== undefined,
-    );
+    return looseTools(opening, true);
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
@@ -88,42 +98,21 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     return include.length === 0 ? undefined : include;
   }
 
-  protected openStream(display: TurnDisplay): ResponsesStream {
-    return new ResponsesStream(display, (place, item) => this.#showInput(display, place, item));
-  }
-
-  #showInput(display: TurnDisplay, place: number, item: unknown): void {
-    if (!isFields(item) || !isCall(item) || item.type === "tool_search_call") return;
-    const isProgram = item.type === "custom_tool_call" && item.name === this.opening.runProgram?.name;
-    const form = item.type === "custom_tool_call" ? "plain" : "json";
-    display.begin(place, isProgram ? RUN_PROGRAM : this.#toolOf(item), form);
-  }
-
-  protected readBody(body: unknown): ResponsesReply | undefined {
-    return readResponse(body);
-  }
-
   protected bodyOf({ messageId: id, items, status, incompleteReason, error }: ResponsesReply): Fields {
     const details = incompleteReason === undefined ? undefined : { reason: incompleteReason };
     return { id, output: items, status, incomplete_details: details, error };
   }
 
   /** OpenAI stores no turn that it has not made. */
-  protected override bodyFor({ text, calls }: ModelTurn): Fields | undefined {
+  protected override bodyFor(text: string, calls: readonly ForeignCall[]): Fields | undefined {
     if (this.#isStored) return undefined;
     const content = [{ type: "output_text", text, annotations: [] }];
     const output = [
       ...(text === "" ? [] : [{ type: "message", role: "assistant", content }]),
-      ...calls.map((call) =>
-        call.type === "program_call"
-          ? { type: "custom_tool_call", call_id: call.id, name: RUN_PROGRAM, input: call.source ?? "" }
-          : {
-              type: "function_call",
-              call_id: call.id,
-              name: this.names.given(call.tool),
-              arguments: call.inputText,
-              status: "completed",
-            },
+      ...calls.map(({ id, name, source, inputText }) =>
+        source === undefined
+          ? { type: "function_call", call_id: id, name, arguments: inputText, status: "completed" }
+          : { type: "custom_tool_call", call_id: id, name, input: source },
       ),
     ];
     return { output, status: "completed" };
@@ -166,36 +155,30 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
       if (found.length > 0) this.#additional.push(additionalTools(found, this.#tools));
       return caller === "direct" ? outputItem(item, result, this.partsOf(result)) : programOutputItem(item, result);
     });
-    const name = textOf(item, "name") ?? "";
-    if (item.type === "custom_tool_call") {
-      if (name === this.opening.runProgram?.name && caller === "direct")
-        return { type: "program_call", id, source: textOf(item, "input") };
-      return this.#toolCallOf(item, id, caller, this.textInput(this.#toolOf(item), textOf(item, "input") ?? ""));
-    }
-    const sent = textOf(item, "arguments") ?? "";
-    const strictInput = this.#tools.strictInputs.get(this.#toolOf(item));
-    return this.#toolCallOf(item, id, caller, strictInput ? withoutNulls(sent, strictInput) : sent);
-  }
-
-  #toolCallOf(item: Fields, id: string, caller: ToolCall["caller"], inputText: string): ToolCall {
+    const name = calledName(item);
+    const isText = item.type === "custom_tool_call";
+    const text = textOf(item, isText ? "input" : "arguments") ?? "";
+    if (isText && name === this.opening.runProgram?.name && caller === "direct")
+      return { type: "program_call", id, source: text };
+    const tool = this.names.own(name);
+    const inputText = isText
+      ? this.textInput(tool, text)
+      : this.isStrict
+        ? strictInput(this.opening, tool, text)
+        : text;
     const program = textOf(item.caller, "caller_id");
-    const tool = this.#toolOf(item);
     return { type: "tool_call", id, tool, caller, inputText, ...(program === undefined ? {} : { program }) };
-  }
-
-  #toolOf(item: Fields): string {
-    const name = textOf(item, "name") ?? "";
-    const namespace = textOf(item, "namespace");
-    return namespace === undefined ? this.names.own(name) : this.#tools.namespaces.own(namespace, name);
   }
 
   #newsOf(item: Fields): HostedNews[] {
     const hosted = hostedCallOf(item);
-    if (hosted) return [this.startHosted(hosted), this.endHosted(hosted, hosted)];
+    if (hosted) return [hostedStart(hosted), hostedEnd(hosted, hosted)];
     const program = callIdOf(item);
-    if (item.type === "program") return [this.startProgram(program, textOf(item, "code") ?? "")];
+    if (item.type === "program")
+      return [{ type: "hosted_program_started", program, source: textOf(item, "code") ?? "" }];
     if (item.type !== "program_output") return [];
-    return [this.endProgram(program, textOf(item, "result"), item.status !== "completed")];
+    const [output, isError] = [textOf(item, "result"), item.status !== "completed"];
+    return [{ type: "hosted_program_ended", program, output, isError }];
   }
 }
 

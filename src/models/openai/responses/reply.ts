@@ -5,7 +5,6 @@ import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { fieldsOf, placeIn, ReplyStream } from "../../provider/reply-stream.ts";
 import { endSaidBy } from "../../turn/stop-reason.ts";
 import { isRead } from "./hosted-items.ts";
-import type { TurnDisplay } from "../../turn/turn-display.ts";
 
 /** A whole response, as its items go back in the next request. */
 export interface ResponsesReply extends ProviderReply {
@@ -47,45 +46,38 @@ const LAST_EVENTS: ReadonlyMap<string, string> = new Map([
 export class ResponsesStream extends ReplyStream<ResponsesReply> {
   /** A place that several items have. */
   #shared: number | undefined;
-  readonly #show: (place: number, item: unknown) => void;
   #last: unknown;
-
-  /** `show` begins the display of an item that was added. */
-  constructor(display: TurnDisplay, show: (place: number, item: unknown) => void) {
-    super(display);
-    this.#show = show;
-  }
 
   take(event: unknown): void {
     const type = textOf(event, "type") ?? "";
     const delta = textOf(event, "delta") ?? "";
     if (type === "response.output_item.added") this.#add(placeIn(event, PLACE), fieldOf(event, "item"));
-    else if (type === "response.output_item.done") {
-      this.#complete(placeIn(event, PLACE), fieldOf(event, "item"));
-      // A program comes in one piece, once it is done.
-      const code = programOf(fieldOf(event, "item"));
-      if (code !== undefined) this.display.program(placeIn(event, PLACE), code);
-    } else if (type === "response.output_text.delta") this.display.text(delta);
+    else if (type === "response.output_item.done") this.#complete(placeIn(event, PLACE), fieldOf(event, "item"));
+    else if (type === "response.output_text.delta") this.display.text(delta);
     else if (type === "response.reasoning_summary_text.delta") this.display.reasoning(delta);
     else if (type === "response.reasoning_summary_part.added") this.display.reasoning(gapBefore(event));
-    else if (INPUT_DELTAS.has(type)) this.#extendInput(fieldOf(event, PLACE), delta);
+    else if (INPUT_DELTAS.has(type)) this.#extendInput(event, delta);
     else if (LAST_EVENTS.has(type)) this.#end(fieldOf(event, "response"), LAST_EVENTS.get(type));
   }
 
   #add(place: number, item: unknown): void {
     if (!this.at(place)) this.begin(place, item ?? {});
-    this.#show(place, item);
+    const type = textOf(item, "type") ?? "";
+    if (INPUT_FIELDS.has(type)) this.display.beginCall(place, calledName(item), type === "custom_tool_call");
   }
 
   #complete(place: number, item: unknown): void {
-    const part = this.at(place);
-    if (part?.isOver) this.#shared = place;
-    else this.complete(place, withInput(item, part?.input));
+    if (!this.complete(place, withInput(item, this.at(place)?.input))) this.#shared = place;
+    // A program comes in one piece, once it is done.
+    const code = textOf(item, "type") === "program" ? textOf(item, "code") : undefined;
+    if (code !== undefined) this.display.program(place, code);
   }
 
-  #extendInput(place: unknown, piece: string): void {
-    if (typeof place === "number") this.addInput(place, this.at(place) ?? this.begin(place, {}), piece);
-    else this.display.argument(place, piece);
+  /** Some servers do not say to which item a piece belongs, and repeat its input when it is done. */
+  #extendInput(event: unknown, piece: string): void {
+    if ((fieldOf(event, PLACE) ?? undefined) === undefined) return;
+    const place = placeIn(event, PLACE);
+    this.addInput(place, this.at(place) ?? this.begin(place, {}), piece);
   }
 
   /** A response that was not completed stays so, whatever later events say. */
@@ -135,10 +127,6 @@ const INPUT_FIELDS: ReadonlyMap<string, string> = new Map([
   ["custom_tool_call", "input"],
 ]);
 
-function programOf(item: unknown): string | undefined {
-  return textOf(item, "type") === "program" ? textOf(item, "code") : undefined;
-}
-
 /** Separates the parts of a summary. */
 function gapBefore(event: unknown): string {
   return countOf(event, "summary_index") === 0 ? "" : GAP;
@@ -174,6 +162,11 @@ export function endOf({ status, incompleteReason, items }: ResponsesReply): Turn
   const last = items.findLast(({ type }) => type === "message" || type === "program" || type === "program_output");
   const isEmpty = items.every(({ type }) => type === "reasoning");
   return { type: isEmpty || last?.type === "message" ? "answered" : "unfinished" };
+}
+
+/** The name in a call, with that of its namespace before it: `billing.refund`. */
+export function calledName(item: unknown): string {
+  return [textOf(item, "namespace") ?? [], textOf(item, "name") ?? ""].flat().join(".");
 }
 
 export function callerOf(caller: unknown): ToolCall["caller"] {

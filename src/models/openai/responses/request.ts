@@ -5,21 +5,15 @@ import type { TextFormat } from "../../../tools/text-format.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { labelledText } from "../../turn/result-text.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
-import { Namespaces } from "./namespaces.ts";
-import { completeSchema, strictSchema } from "../openai-strict-schema.ts";
-import { answerFormat } from "../openai-request.ts";
+import { answerFormat, functionFields } from "../openai-request.ts";
 import { searchOf } from "../../hosted-tools.ts";
 import { isReasoned } from "../../settings.ts";
 
 /** The declarations of a conversation, the same in every request. */
 export interface ResponsesTools {
   readonly declarations: readonly Fields[];
-  /** Original input schemas of the tools that are declared strict, by name of the tool. */
-  readonly strictInputs: ReadonlyMap<string, ToolDeclaration["input"]>;
   /** Declarations of deferred tools, by name of the tool. The model gets them when a search has found them. */
   readonly deferred: ReadonlyMap<string, Fields>;
-  /** The names of deferred tools in declarations and calls. */
-  readonly namespaces: Namespaces;
 }
 
 /** Whether OpenAI's own search takes the place of ours. Its results have no place for the stubs of programs. */
@@ -27,29 +21,16 @@ function usesOwnSearch({ deferred = [], searchesPrograms = false }: Opening): bo
   return deferred.length > 0 && !searchesPrograms;
 }
 
-export function declareTools(
-  opening: Opening,
-  names: ToolNames,
-  { strict: isStrict }: { readonly strict: boolean },
-): ResponsesTools {
+export function declareTools(opening: Opening, names: ToolNames, isStrict: boolean): ResponsesTools {
   const { tools, deferred = [], runProgram, hosted, settings = {} } = opening;
-  const strictInputs = new Map<string, ToolDeclaration["input"]>();
-  const declare = ({ name, description, input, output, callers, textFormat }: ToolDeclaration): Fields => {
-    if (textFormat !== undefined) {
-      const declared = { type: "custom", name: names.given(name), description, format: textFormatOf(textFormat) };
-      return hosted ? { ...declared, allowed_callers: callers } : declared;
-    }
-    const strict = isStrict ? strictSchema(input) : undefined;
-    if (strict) strictInputs.set(name, input);
-    return {
-      type: "function",
-      name: names.given(name),
-      description,
-      parameters: strict ?? completeSchema(input),
-      strict: strict !== undefined,
-      ...(hosted ? { allowed_callers: callers } : {}),
-      ...(hosted && output !== undefined ? { output_schema: output } : {}),
-    };
+  const declare = (tool: ToolDeclaration): Fields => {
+    const { description, output, callers, textFormat } = tool;
+    const name = names.given(tool.name);
+    const forPrograms = hosted ? { allowed_callers: callers } : {};
+    if (textFormat !== undefined)
+      return { type: "custom", name, description, format: textFormatOf(textFormat), ...forPrograms };
+    const typed = hosted && output !== undefined ? { output_schema: output } : {};
+    return { type: "function", ...functionFields({ ...tool, name }, isStrict), ...forPrograms, ...typed };
   };
   const isSearch = ({ name }: ToolDeclaration) => usesOwnSearch(opening) && name === SEARCH_TOOLS;
   const searches = tools.filter(isSearch).map(({ description, input }) => ({
@@ -68,9 +49,7 @@ export function declareTools(
   ];
   return {
     declarations,
-    strictInputs,
     deferred: new Map(deferred.map((tool) => [tool.name, { ...declare(tool), defer_loading: true }])),
-    namespaces: new Namespaces(deferred.map(({ name }) => name)),
   };
 }
 
@@ -88,24 +67,19 @@ export function searchOutput(call: Fields, { found = [] }: CallResult, tools: Re
     call_id: textOf(call, "call_id") ?? "",
     execution: "client",
     status: "completed",
-    tools: tools.namespaces.grouped(declarationsOf(found, tools)),
+    tools: declarationsOf(found, tools),
   };
 }
 
 /** The item that declares deferred tools if another tool than OpenAI's own search found them. */
 export function additionalTools(found: readonly ToolDeclaration[], tools: ResponsesTools): Fields {
-  const functions = declarationsOf(
-    found.map(({ name }) => name),
-    tools,
-  ).map(({ tool, declaration }) => ({ tool, declaration: without(declaration, "defer_loading") }));
-  return { type: "additional_tools", role: "developer", tools: tools.namespaces.grouped(functions) };
+  const names = found.map(({ name }) => name);
+  const declared = declarationsOf(names, tools).map((declaration) => without(declaration, "defer_loading"));
+  return { type: "additional_tools", role: "developer", tools: declared };
 }
 
-function declarationsOf(found: readonly string[], { deferred }: ResponsesTools) {
-  return found.flatMap((tool) => {
-    const declaration = deferred.get(tool);
-    return declaration ? [{ tool, declaration }] : [];
-  });
+function declarationsOf(found: readonly string[], { deferred }: ResponsesTools): readonly Fields[] {
+  return found.map((tool) => deferred.get(tool)).filter((declared) => declared !== undefined);
 }
 
 export const CONTENT: ContentForms = {

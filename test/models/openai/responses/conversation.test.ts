@@ -339,7 +339,7 @@ test("a reply is what its last event lists, if its items have one place or were 
   const done = (item: object) => ({ type: "response.output_item.done", output_index: 0, item });
   for (const told of [[first], [first, second]])
     for (const output of [[first, second], []]) {
-      const stream = new ResponsesStream(UNSHOWN, () => {});
+      const stream = new ResponsesStream(UNSHOWN);
       for (const item of told) stream.take(done(item));
       stream.take({ type: "response.completed", response: { status: "completed", output } });
       if (output.length > 0) expect(stream.reply?.items).toEqual(output);
@@ -358,7 +358,7 @@ test("a call that is done without its input has the one that came in pieces", ()
       [null, '{"k":1}'],
       ['{"k":2}', '{"k":2}'],
     ]) {
-      const stream = new ResponsesStream(UNSHOWN, () => {});
+      const stream = new ResponsesStream(UNSHOWN);
       for (const delta of ['{"k"', ":1}"]) stream.take({ type: pieces, output_index: 0, delta });
       stream.take({ type: "response.output_item.done", output_index: 0, item: { type, call_id: "c", [field]: given } });
       stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
@@ -367,7 +367,7 @@ test("a call that is done without its input has the one that came in pieces", ()
 });
 
 test("a reply with an item that is added and never done is incomplete", () => {
-  const stream = new ResponsesStream(UNSHOWN, () => {});
+  const stream = new ResponsesStream(UNSHOWN);
   stream.take({ type: "response.output_item.added", output_index: 0, item: call("c_1", "f", { k: 1 }) });
   stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
   expect(stream.reply).toBeUndefined();
