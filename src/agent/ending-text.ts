@@ -8,7 +8,7 @@ type EndingTexts = {
   readonly [Type in AgentEnding["type"]]: (ending: Extract<AgentEnding, { readonly type: Type }>) => string;
 };
 
-/** One entry for each type of ending, which the compiler checks: the list of endings below comes from it. */
+/** One entry for each type of ending, which the compiler checks. */
 const TEXTS: EndingTexts = {
   answered: ({ answer }) => answer,
   turns_spent: ({ allowed }) =>
@@ -30,8 +30,6 @@ const TEXTS: EndingTexts = {
       : "The conversation was cancelled, because the key that it belongs to was changed or revoked, or has expired.",
   waiting: (waiting) => waitingText("conversation", waiting),
 };
-
-export const AGENT_ENDINGS: readonly string[] = Object.keys(TEXTS);
 
 /** An ending in a sentence, for the author of the task. */
 export function agentEndingText(ending: AgentEnding): string {

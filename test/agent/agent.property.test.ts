@@ -1,9 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import type { ScriptedTurn } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
-import { talk } from "./talk.ts";
+import { checkTranscript, talk } from "./talk.ts";
 import { runs } from "../support/all-tests.ts";
 
 const tools = () => [
@@ -55,7 +54,7 @@ test("whatever a model calls, each call is answered once by its own id, and the 
         if (next) expect(next.results).toEqual(results);
       }
       const saved = JSON.parse(JSON.stringify(talked.transcript)) as typeof talked.transcript;
-      expect(() => checkTranscript(saved, "it")).not.toThrow();
+      expect(() => checkTranscript(saved)).not.toThrow();
       expect(saved.ending).toEqual(talked.ending);
       const decided = talked.records.filter((record) => record.type === "call" && record.decision === "allowed");
       expect(

@@ -3,7 +3,6 @@ import { z } from "zod";
 import { type AgentOptions, createRuntime, defineTool } from "../../src/index.ts";
 import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ToolChoice } from "../../src/models/index.ts";
-import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import {
   createMemorySandbox,
   type ScriptedModel,
@@ -13,6 +12,7 @@ import {
 } from "../../src/testing.ts";
 import { someOf } from "../support/all-tests.ts";
 import { cutsOf, journalWith } from "../support/journal-with.ts";
+import { checkTranscript } from "./talk.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -49,7 +49,7 @@ async function run<Answer = string>(
   onTestFinished(() => runtime[Symbol.asyncDispose]());
   const model = models(script) as ScriptedModel;
   const report = await runtime.agent<Answer>({ model, task: "Do it.", ...options });
-  expect(() => checkTranscript(report.transcript, "it")).not.toThrow();
+  expect(() => checkTranscript(report.transcript)).not.toThrow();
   const records = await Array.fromAsync(journal.read(report.execution));
   for (const cut of cutsOf(records)) {
     // Results of calls that are not made are appended with the ending, all or none.

@@ -9,12 +9,12 @@ import {
   type Tool,
 } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
-import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { timeless } from "../support/timeless.ts";
 import { payTool } from "../support/tools.ts";
 import { testOfAll } from "../support/all-tests.ts";
+import { checkTranscript } from "./talk.ts";
 
 const sandbox = createMemorySandbox();
 const later = () => "later" as const;
@@ -85,7 +85,7 @@ describe("a conversation that waits", () => {
       calls: [{ callId: "stock-1", tool: "stock", input: {} }],
     });
     expect(waiting.calls.map(({ callId }) => callId)).toEqual(["look-1"]);
-    expect(() => checkTranscript(waiting.transcript, "it")).not.toThrow();
+    expect(() => checkTranscript(waiting.transcript)).not.toThrow();
     const { execution } = waiting;
 
     await using runtime = await createRuntime({ tools, journal, sandbox });
@@ -102,7 +102,7 @@ describe("a conversation that waits", () => {
     expect(asked).toEqual([1, 2]);
     expect([...paid.values()]).toEqual([1]);
     expect(ended.usage).toMatchObject({ turns: 2, calls: 4 });
-    expect(() => checkTranscript(ended.transcript, "it")).not.toThrow();
+    expect(() => checkTranscript(ended.transcript)).not.toThrow();
     expect(await goOn(journal, tools, script, execution)).toEqual(ended);
   });
 

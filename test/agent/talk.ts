@@ -5,6 +5,8 @@ import {
   createRuntime,
   type RuntimeOptions,
 } from "../../src/index.ts";
+import type { Transcript } from "../../src/reports.ts";
+import { readTranscript } from "../../src/agent/from-journal/read-transcript.ts";
 import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
 import {
   createMemorySandbox,
@@ -37,6 +39,12 @@ export async function talk(
   const events: AgentEvent[] = [];
   const report = await runtime.agent({ model, task: "Do it.", onEvent: (event) => events.push(event), ...options });
   return { ...report, model, events, records: await Array.fromAsync(journal.read(report.execution)) };
+}
+
+/** Throws for a transcript that cannot be gone on from. */
+export function checkTranscript(transcript: Transcript): void {
+  const reading = readTranscript(transcript, "it");
+  while (reading.next().done !== true);
 }
 
 /** What the model was answered before a turn, in the order of its calls. */

@@ -2,56 +2,39 @@ import PQueue from "p-queue";
 import { after, cancel, now } from "../../clock.ts";
 import type { PastCall } from "../../gate/open-call.ts";
 import type { GateSession } from "../../gate/session.ts";
+import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../../models/model.ts";
-import type { Report } from "../../output/report.ts";
+import { reportOf } from "../../output/report.ts";
+import { correctedBy } from "../../programs/execute-options.ts";
+import type { KnownCall } from "../../programs/from-journal/call-history.ts";
+import { type After, isReadable } from "../../programs/from-journal/earlier-execution.ts";
+import { standingOf } from "../../programs/from-journal/standing.ts";
+import type { Unreplayable, Waiting } from "../../programs/outcome.ts";
+import { shownWaiting } from "../../programs/redact-execution.ts";
+import { executeOnce } from "../../programs/resume.ts";
+import type { ConversationSpan } from "../../telemetry/telemetry.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { Effect } from "../../tools/tool.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
-import { refusal, resultOfAnswer, type ResultWays, resultOfReport, withFound } from "./call-result.ts";
+import type { AgentScope } from "../agent-scope.ts";
+import { checkOwned } from "../drive/ask-model.ts";
+import { unansweredText } from "../drive/interruption.ts";
+import type { LiveConversation } from "../drive/live-conversation.ts";
+import { standingOfConversation } from "../from-journal/conversation-standing.ts";
+import { refusal, resultOfAnswer, resultOfReport, type ResultWays, withFound } from "./call-result.ts";
+import { childExecution } from "./child-execution.ts";
 import { NO_SOURCE } from "./run-program.ts";
-import type { Unreplayable, Waiting } from "../../programs/outcome.ts";
 
-export interface AnswererParts {
-  readonly session: GateSession;
-  readonly tools: ToolSet;
-  /** Names of the tools that the model is told of when a search has found them. */
-  readonly deferred: ReadonlySet<string>;
-  readonly ways: ResultWays;
-  /** Undefined if programs do not run locally. Resolves with `WAITS` if the program waits for decisions or results. */
-  readonly runProgram: ((call: ProgramCall, source: string) => Promise<EndedProgram | typeof WAITS>) | undefined;
-  /** Journals a call that the gate cannot decide: its caller is unknown, or its turn did not allow it. */
-  readonly recordRefused: (call: ToolCall) => Promise<void>;
-  /** Called with each result once it is there. */
-  readonly onResult: (result: CallResult) => void;
-  /** Reads from the journal what the calls wait for. */
-  readonly waiting: () => Promise<CallsWaiting>;
-  /** Told what the calls wait for if programs that cannot be put down are among them: they wait in their sandboxes. */
-  readonly onHeld: (waiting: Waiting, cause: Unreplayable) => void;
-  /** Says of a call that was ended why it has no answer. */
-  readonly unanswered: () => string;
-  /** Throws if the conversation belongs to another driver now. */
-  readonly checkOwned: () => void;
-}
-
-export interface EndedProgram {
-  readonly report: Report;
-  /** Who approved the program itself. */
-  readonly approvedBy: string | undefined;
-}
-
-/** A program's execution waits, or a call does. */
-export const WAITS = Symbol("waits");
-
-export interface CallsWaiting {
-  /** What all calls wait for; undefined if a call can go on. */
-  readonly waiting: Waiting | undefined;
-  /** Whether the program of a call still waits. */
-  readonly isProgramWaiting: (callId: string) => boolean;
-}
+/** A program's execution waits. */
+const WAITS = Symbol("waits");
 
 /** Answers the calls of a model's turns, each exactly once. */
 export class CallAnswerer {
-  readonly #parts: AnswererParts;
+  readonly #live: LiveConversation;
+  readonly #scope: AgentScope;
+  readonly #session: GateSession;
+  readonly #span: ConversationSpan | undefined;
+  readonly #ways: ResultWays;
   /**
    * Calls that may write, and programs, run one after the other in the order of the turn. A call that waits for a
    * decision or a result gives its place up. The gate limits how many other calls run at once.
@@ -71,9 +54,13 @@ export class CallAnswerer {
   #changed = Promise.withResolvers<void>();
   #isOver = false;
 
-  constructor(parts: AnswererParts) {
-    this.#parts = parts;
-    parts.session.onWaiting = (callId) => {
+  constructor(live: LiveConversation, scope: AgentScope, session: GateSession, span: ConversationSpan | undefined) {
+    this.#live = live;
+    this.#scope = scope;
+    this.#session = session;
+    this.#span = span;
+    this.#ways = live.resultWays(session.share.lane);
+    session.onWaiting = (callId) => {
       this.#leaving.get(callId)?.();
       this.#changed.resolve();
     };
@@ -99,12 +86,18 @@ export class CallAnswerer {
       // Before the journal is read: what changes meanwhile is looked at again.
       this.#changed = Promise.withResolvers();
       if (this.#isIdle()) {
-        const { waiting, isProgramWaiting } = await this.#parts.waiting();
+        const { waiting, isProgramWaiting } = await this.#waiting();
         const [cause] = calls.flatMap(({ id }) => (this.#unanswered.has(id) ? (this.#held.get(id) ?? []) : []));
         if (waiting && this.#isIdle()) {
           this.#isOver = cause === undefined;
           if (cause === undefined) return waiting;
-          this.#parts.onHeld(waiting, cause);
+          // Programs that cannot be put down wait in their sandboxes.
+          this.#scope.onEvent({
+            type: "conversation_waiting",
+            execution: this.#live.execution,
+            waiting,
+            held: cause,
+          });
         }
         for (const call of calls) {
           if (isProgramWaiting(call.id) || !this.#waitingPrograms.delete(call.id)) continue;
@@ -118,13 +111,26 @@ export class CallAnswerer {
   }
 
   #isIdle(): boolean {
-    const { session } = this.#parts;
-    const waits = (id: string) => this.#waitingPrograms.has(id) || this.#held.has(id) || session.waitsFor(id);
+    const waits = (id: string) => this.#waitingPrograms.has(id) || this.#held.has(id) || this.#session.waitsFor(id);
     return [...this.#unanswered].every(waits);
   }
 
+  /** What all calls wait for, as the journal tells it; undefined if a call can go on. */
+  async #waiting() {
+    const past = await this.#live.read();
+    const standing = standingOfConversation(past);
+    const waiting = standing.state === "waiting" ? standing.waiting : undefined;
+    return {
+      waiting: waiting && (await shownWaiting(waiting, this.#scope.redactor)),
+      isProgramWaiting: (callId: string) => {
+        const { program, driven = false } = past.open.get(callId) ?? {};
+        return program !== undefined && standingOf(program.state, driven).state === "waiting";
+      },
+    };
+  }
+
   /** The program of a call waits in its sandbox: others take its place in the order. */
-  hold(callId: string, cause: Unreplayable): void {
+  #hold(callId: string, cause: Unreplayable): void {
     this.#held.set(callId, cause);
     this.#leaving.get(callId)?.();
     this.#changed.resolve();
@@ -146,75 +152,138 @@ export class CallAnswerer {
   #mayOverlap(call: ModelCall): boolean {
     if (call.type === "program_call") return false;
     if (call.caller !== "direct") return true;
-    return (this.#effects.get(call.id) ?? this.#parts.tools.get(call.tool)?.effect ?? "read") === "read";
+    return (this.#effects.get(call.id) ?? this.#tools.get(call.tool)?.effect ?? "read") === "read";
   }
 
   /** Asks what calls change if that depends on their inputs: calls that may write run in the order of the turn. */
   async #askEffects(calls: readonly ModelCall[]): Promise<void> {
-    const { session, tools } = this.#parts;
     for (const call of calls)
-      if (call.type === "tool_call" && tools.get(call.tool)?.effectOf)
-        this.#effects.set(call.id, await session.effectOf(call));
+      if (call.type === "tool_call" && this.#tools.get(call.tool)?.effectOf)
+        this.#effects.set(call.id, await this.#session.effectOf(call));
+  }
+
+  get #tools(): ToolSet {
+    return this.#scope.gate.tools;
   }
 
   async #answer(call: ModelCall, past: PastCall | undefined): Promise<void> {
     const result = await (call.type === "program_call" ? this.#runProgram(call) : this.#callTool(call, past));
     if (this.#isOver) return;
-    this.#parts.checkOwned();
+    checkOwned(this.#scope.signal);
     if (result === WAITS) this.#waitingPrograms.add(call.id);
     else {
       this.#unanswered.delete(call.id);
-      this.#parts.onResult(result);
+      this.#live.takeResult(result);
     }
     this.#changed.resolve();
   }
 
   async #callTool(call: ToolCall, past: PastCall | undefined): Promise<CallResult> {
     const { id: callId, tool, caller, inputText, answerBy, forbidden } = call;
-    const { session, tools, deferred, ways, recordRefused, unanswered } = this.#parts;
-    if (forbidden !== undefined) {
-      await recordRefused(call);
-      return refusal(call, forbidden);
-    }
-    if (caller === "unknown") {
-      await recordRefused(call);
-      return refusal(call, "The caller of this call is of an unknown kind, so the call was refused.");
-    }
+    const session = this.#session;
+    if (forbidden !== undefined) return this.#refused(call, forbidden);
+    if (caller === "unknown")
+      return this.#refused(call, "The caller of this call is of an unknown kind, so the call was refused.");
     const late = `The call of ${tool} took longer than the provider of the program waits, and was cancelled.`;
     const timer = answerBy === undefined ? undefined : atTime(answerBy, () => session.giveUp(callId, late));
     try {
       const answer = await session.call({ callId, tool, caller, inputText }, past);
       if (answer) {
-        const result = await resultOfAnswer(call, answer, { ...ways, source: tools.get(tool)?.source });
-        return tool === SEARCH_TOOLS ? withFound(result, answer, deferred) : result;
+        const result = await resultOfAnswer(call, answer, { ...this.#ways, source: this.#tools.get(tool)?.source });
+        return tool === SEARCH_TOOLS ? withFound(result, answer, this.#live.opening.deferred) : result;
       }
-      return refusal(call, timer?.rang ? `TimeoutError: ${late}` : unanswered());
+      return refusal(call, timer?.rang ? `TimeoutError: ${late}` : unansweredText(this.#scope.signal));
     } finally {
       timer?.stop();
     }
   }
 
+  /** Journals a call that the gate cannot decide: its caller is unknown, or its turn did not allow it. */
+  async #refused(call: ToolCall, why: string): Promise<CallResult> {
+    const { id, tool, caller } = call;
+    const decided = { decision: "refused", code: "caller_not_allowed", at: now() } as const;
+    await this.#live.log.append({ type: "call", call: id, tool, caller, ...decided });
+    return refusal(call, why);
+  }
+
   async #runProgram(call: ProgramCall): Promise<CallResult | typeof WAITS> {
-    const { runProgram, session } = this.#parts;
     if (call.forbidden !== undefined) return refusal(call, call.forbidden);
-    if (!runProgram) return refusal(call, "Programs cannot be run in this conversation.");
+    if (this.#live.request.programs !== "local") return refusal(call, "Programs cannot be run in this conversation.");
     if (call.source === undefined) return refusal(call, NO_SOURCE);
     const isCounted = this.#counted.has(call.id);
     this.#counted.add(call.id);
     const refused = isCounted
       ? undefined
-      : await session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
+      : await this.#session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
     if (refused && !refused.ok) return refusal(call, refused.message);
-    const ended = await runProgram(call, call.source);
-    if (ended === WAITS) return WAITS;
-    const { redactor } = this.#parts.ways;
-    const about = { to: "model", tool: RUN_PROGRAM, callId: call.id } as const;
-    const approvedBy =
-      redactor && ended.approvedBy !== undefined
-        ? (await redactor.text(ended.approvedBy, about)).text
-        : ended.approvedBy;
-    return resultOfReport(call, { ...ended, approvedBy });
+    return this.#execute(call, call.source);
   }
+
+  async #execute(call: ProgramCall, source: string): Promise<CallResult | typeof WAITS> {
+    const { execution, parts, artifacts: space, failed, request } = this.#live;
+    const { allowChangedTools, asks } = parts;
+    const { above: caller, journal, gate, observed, telemetry, redactor, onEvent: tell } = this.#scope;
+    const callId = call.id;
+    tell({ type: "program_started", execution, callId, source, hosted: false });
+    // The call of an agent that is a tool cannot wait: its caller would have to.
+    const above = { session: this.#session, execution, callId, canWait: caller === undefined };
+    const child = childExecution(execution, callId);
+    const onEvent: AgentScope["onEvent"] = (event) => {
+      tell(event);
+      if (event.type === "execution_waiting" && event.held !== undefined && event.execution === child)
+        this.#hold(callId, event.held);
+    };
+    const scope = { ...this.#scope, onEvent, above, artifacts: { space, prefix: `${callId}/` } };
+    const startedAt = now();
+    const after = await this.#correctedBy(callId);
+    const run = () => executeOnce(scope, source, child, { allowChangedTools, asks, after });
+    const ended = await (this.#span ? this.#span.run(run) : run());
+    // A program that was refused before it started is not in the journal, and corrects nothing.
+    if (ended.kept) failed.begin(callId, after?.execution);
+    if (ended.ending.type === "waiting") return WAITS;
+    // A journal in memory may have deleted it as soon as it ended.
+    const hasFailed = ended.kept !== undefined && ended.ending.type !== "completed";
+    const isKnown = hasFailed && (await findIfKnown(journal, child)) !== undefined;
+    if (isKnown) failed.fail({ execution: child, startedAt, turn: this.#turn });
+    const isGivenAgain = isKnown && request.reuse !== "never";
+    const report = reportOf(ended, gate.tools, { isGivenAgain, shown: observed?.shown });
+    const { outcome, output, usage } = report;
+    telemetry?.noteOutput(usage.bytesOut);
+    tell({ type: "program_ended", execution, callId, outcome, isError: output.isError, hosted: false });
+    const about = { to: "model", tool: RUN_PROGRAM, callId } as const;
+    const by = ended.approvedBy;
+    const approvedBy = redactor && by !== undefined ? (await redactor.text(by, about)).text : by;
+    return resultOfReport(call, { report, approvedBy });
+  }
+
+  /** The program that the program of a call corrects: the last one that did not complete. A program that was begun before goes on with its own. */
+  async #correctedBy(callId: string): Promise<After | undefined> {
+    const { failed, request, state } = this.#live;
+    const { journal, tenant, language, gate } = this.#scope;
+    if (failed.hasBegun(callId)) {
+      const after = failed.correctedBy(callId);
+      return after === undefined ? undefined : { execution: after, maxAgeMs: 0 };
+    }
+    const last = request.reuse === "never" ? undefined : failed.before(this.#turn);
+    const isThere = last && (await isReadable({ journal, tenant, language }, last.execution));
+    if (last && !isThere) failed.forget(last.execution);
+    if (!last || !isThere) return undefined;
+    const hasChanged = last.isOld || changedSince(state.calls.all, gate.tools, last.startedAt);
+    return correctedBy({ after: last.execution, maxAgeMs: hasChanged ? 0 : undefined });
+  }
+
+  /** Number of the turn whose calls are answered. */
+  get #turn(): number {
+    return this.#live.state.turns.length - 1;
+  }
+}
+
+/** Whether the model itself has changed something since: what was read before may be otherwise now. */
+function changedSince(calls: readonly KnownCall[], tools: ToolSet, since: number): boolean {
+  return calls.some(
+    ({ tool, started, effect, at }) =>
+      started && at >= since && (effect ?? tools.get(tool)?.effect ?? "write") !== "read",
+  );
 }
 
 const NONE: ReadonlyMap<string, PastCall> = new Map();

@@ -1,6 +1,6 @@
 import { type Answer, isRefusal, saysMore, type Value } from "../../gate/answer.ts";
 import { redactAnswer } from "../../gate/run/redact-answer.ts";
-import type { CallResult, ModelCall, Provenance, ToolCall } from "../../models/model.ts";
+import type { CallResult, ModelCall, Provenance, ToolCall, ToolDeclaration } from "../../models/model.ts";
 import { cleanJson } from "../../output/clean-json.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { INSET, insetLines, insetText } from "../../output/foreign-text.ts";
@@ -91,10 +91,16 @@ async function resultOfValue(
   return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, OF_VALUE);
 }
 
-export function withFound(result: CallResult, answer: Answer, deferred: ReadonlySet<string>): CallResult {
+/** The result of a search, with the deferred tools that it found. */
+export function withFound(
+  result: CallResult,
+  answer: Answer,
+  deferred: readonly Pick<ToolDeclaration, "name">[] = [],
+): CallResult {
   if (!answer.ok) return result;
+  const names = new Set(deferred.map(({ name }) => name));
   const tools = JSON.parse(answer.text) as readonly { readonly name: string }[];
-  const found = tools.map(({ name }) => name).filter((name) => deferred.has(name));
+  const found = tools.map(({ name }) => name).filter((name) => names.has(name));
   return found.length === 0 ? result : { ...result, found };
 }
 

@@ -1,5 +1,5 @@
 import { now } from "../../clock.ts";
-import { optionError, PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../errors.ts";
 import { refuseOfAnother } from "../../programs/resume.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
@@ -96,25 +96,10 @@ export async function continueTranscript(
   transcript: Transcript,
   work: ContinueWork,
 ): Promise<Continued> {
-  // Loaded on demand: both load the schema library.
-  const { checkTranscript } = await import("../check-transcript.ts");
-  const lane = new Lane(scope.tenant);
-  await lane.run(() => checkTranscript(transcript, "converse({ continue })"));
-  const { readTurn, readResults, readSaid } = await import("../from-journal/parse-message.ts");
-  const { task, model } = transcript;
-  if (typeof task !== "string" || typeof model !== "string")
-    throw optionError("converse({ continue })", "a transcript, with its task and its model", transcript);
-  const turns: KeptTurn[] = [];
-  const reading = function* (): SlicedWork<void> {
-    for (const { said = [], turn, results, model: own } of transcript.turns) {
-      const kept = new Map(readResults(results).map((result) => [result.callId, result]));
-      const name = typeof own === "string" ? own : model;
-      turns.push({ said: readSaid(said), turn: readTurn(turn), opaque: undefined, model: name, results: kept });
-      yield;
-    }
-  };
-  await lane.work(reading());
-  return { live: await copied(scope, { task, turns, said: readSaid(transcript.said ?? []) }, work) };
+  // Loaded on demand: it loads the schema library.
+  const { readTranscript } = await import("../from-journal/read-transcript.ts");
+  const history = await new Lane(scope.tenant).work(readTranscript(transcript, "converse({ continue })"));
+  return { live: await copied(scope, history, work) };
 }
 
 type CopiedHistory = Omit<History, "isOpen">;

@@ -2,36 +2,22 @@
  * The loop of a conversation: asks the model for a turn, has its calls answered, sends the results. A
  * `LiveConversation` comes in; the ending at which the loop stops goes out.
  */
-import { now } from "../../clock.ts";
 import type { GateSession } from "../../gate/session.ts";
-import { findIfKnown } from "../../journal/find-if-known.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
-import { type CallResult, isWholeEnd, type ModelTurn, type ProgramCall } from "../../models/model.ts";
-import { reportOf } from "../../output/report.ts";
-import { shownWaiting } from "../../programs/redact-execution.ts";
+import { type CallResult, isWholeEnd, type ModelTurn } from "../../models/model.ts";
 import { endingCancelled } from "../../programs/drive/ending/endings.ts";
-import { correctedBy } from "../../programs/execute-options.ts";
-import type { KnownCall } from "../../programs/from-journal/call-history.ts";
-import { type After, isReadable } from "../../programs/from-journal/earlier-execution.ts";
-import { executeOnce } from "../../programs/resume.ts";
-import type { ToolSet } from "../../tools/tool-set.ts";
 import type { ConversationSpan } from "../../telemetry/telemetry.ts";
 import type { AgentReport } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import { checkAnswer } from "../prompt/answer-schema.ts";
-import { CallAnswerer, type CallsWaiting, type EndedProgram, WAITS } from "../calls/answer-calls.ts";
+import { CallAnswerer } from "../calls/answer-calls.ts";
 import { refusal } from "../calls/call-result.ts";
-import { childExecution } from "../calls/child-execution.ts";
 import type { AgentEnding } from "../ending.ts";
-import type { Untimed } from "../../gate/call-event.ts";
-import type { AgentEvent } from "../event.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { transcriptTurns } from "../from-journal/transcript.ts";
 import { cancelled, checkOwned, ModelAsker, tokensSpent } from "./ask-model.ts";
 import { endingOfBadTurn, mendable, noticeOf, repeated, stuckEnding, stuckText } from "./loop-rules.ts";
-import { standingOfConversation } from "../from-journal/conversation-standing.ts";
 import { cancelPrograms } from "../from-journal/past-conversation.ts";
-import { standingOf } from "../../programs/from-journal/standing.ts";
 import { type KeptTurn, saidInSay, turnsOfSay } from "../from-journal/conversation-state.ts";
 import { isNoticed } from "../prompt/said-message.ts";
 import { ROLES } from "../prompt/programs-option.ts";
@@ -43,7 +29,6 @@ export class SayLoop {
   readonly #scope: AgentScope;
   readonly #session: GateSession;
   readonly #answerer: CallAnswerer;
-  readonly #span: ConversationSpan | undefined;
   readonly #asker: ModelAsker;
   /** The ending; undefined before there is one, and after a single turn with calls. */
   ending: AgentEnding | undefined;
@@ -58,7 +43,6 @@ export class SayLoop {
     const { gate, language, limits, above, onEvent } = scope;
     this.#live = live;
     this.#scope = scope;
-    this.#span = span;
     this.#session = gate.open({
       execution,
       scope,
@@ -67,7 +51,8 @@ export class SayLoop {
       deferred: deferred.flatMap(({ name }) => gate.tools.get(name) ?? []),
       limits,
       above,
-      canWait: this.#canWait,
+      // The call of an agent that is a tool cannot wait: its caller would have to.
+      canWait: above === undefined,
       past: use,
       maxTokens,
       log,
@@ -78,33 +63,7 @@ export class SayLoop {
     this.#asker = new ModelAsker(live, scope, this.#session, span);
     this.#session.isOwnerIdle = () => !this.#asker.isAsking;
     log.onForeign = (records) => this.#session.take(records);
-    this.#answerer = new CallAnswerer({
-      session: this.#session,
-      tools: gate.tools,
-      deferred: new Set(deferred.map(({ name }) => name)),
-      ways: live.resultWays(this.#session.share.lane),
-      runProgram: programs === "local" ? (call, source) => this.#runProgram(call, source) : undefined,
-      recordRefused: ({ id: call, tool, caller }) =>
-        log.append({
-          type: "call",
-          call,
-          tool,
-          caller,
-          decision: "refused",
-          code: "caller_not_allowed",
-          at: now(),
-        }),
-      onResult: (result) => live.takeResult(result),
-      waiting: () => this.#callsWaiting(),
-      onHeld: (waiting, held) => this.#emit({ type: "conversation_waiting", execution, waiting, held }),
-      unanswered: () => unansweredText(scope.signal),
-      checkOwned: () => checkOwned(scope.signal),
-    });
-  }
-
-  /** The call of an agent that is a tool cannot wait: its caller would have to. */
-  get #canWait(): boolean {
-    return this.#scope.above === undefined;
+    this.#answerer = new CallAnswerer(live, scope, this.#session, span);
   }
 
   /** Asks for turns and answers their calls until there is an ending, or until only the outside brings it further. */
@@ -190,7 +149,14 @@ export class SayLoop {
     const outcome = endingCancelled(this.#scope.signal.reason);
     for (const call of this.#live.openCalls) {
       if (cancelled.has(call.id))
-        this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: true, hosted: false });
+        this.#scope.onEvent({
+          type: "program_ended",
+          execution,
+          callId: call.id,
+          outcome,
+          isError: true,
+          hosted: false,
+        });
       this.#live.takeResult(refusal(call, unansweredText(this.#scope.signal)));
     }
   }
@@ -236,73 +202,6 @@ export class SayLoop {
     return { type: "answered", answer, ...(isWrappedUp ? { wrappedUp: true } : {}) };
   }
 
-  async #callsWaiting(): Promise<CallsWaiting> {
-    const past = await this.#live.read();
-    const standing = standingOfConversation(past);
-    const waiting = standing.state === "waiting" ? standing.waiting : undefined;
-    return {
-      waiting: waiting && (await shownWaiting(waiting, this.#scope.redactor)),
-      isProgramWaiting: (callId) => {
-        const { program, driven = false } = past.open.get(callId) ?? {};
-        return program !== undefined && standingOf(program.state, driven).state === "waiting";
-      },
-    };
-  }
-
-  async #runProgram(call: ProgramCall, source: string): Promise<EndedProgram | typeof WAITS> {
-    const { execution, parts, artifacts: space } = this.#live;
-    const { allowChangedTools, asks } = parts;
-    this.#emit({ type: "program_started", execution, callId: call.id, source, hosted: false });
-    const above = { session: this.#session, execution, callId: call.id, canWait: this.#canWait };
-    const child = childExecution(execution, call.id);
-    const onEvent: AgentScope["onEvent"] = (event) => {
-      this.#scope.onEvent(event);
-      if (event.type === "execution_waiting" && event.held !== undefined && event.execution === child)
-        this.#answerer.hold(call.id, event.held);
-    };
-    const scope = { ...this.#scope, onEvent, above, artifacts: { space, prefix: `${call.id}/` } };
-    const startedAt = now();
-    const after = await this.#correctedBy(call.id);
-    const run = () => executeOnce(scope, source, child, { allowChangedTools, asks, after });
-    const ended = await (this.#span ? this.#span.run(run) : run());
-    // A program that was refused before it started is not in the journal, and corrects nothing.
-    if (ended.kept) this.#live.failed.begin(call.id, after?.execution);
-    if (ended.ending.type === "waiting") return WAITS;
-    // A journal in memory may have deleted it as soon as it ended.
-    const hasFailed = ended.kept !== undefined && ended.ending.type !== "completed";
-    const isKnown = hasFailed && (await findIfKnown(scope.journal, child)) !== undefined;
-    if (isKnown) this.#live.failed.fail({ execution: child, startedAt, turn: this.#turn });
-    const report = reportOf(ended, scope.gate.tools, {
-      isGivenAgain: isKnown && this.#live.request.reuse !== "never",
-      shown: scope.observed?.shown,
-    });
-    const { outcome, output, usage } = report;
-    scope.telemetry?.noteOutput(usage.bytesOut);
-    this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
-    return { report, approvedBy: ended.approvedBy };
-  }
-
-  /** The program that the program of a call corrects: the last one that did not complete. A program that was begun before goes on with its own. */
-  async #correctedBy(callId: string): Promise<After | undefined> {
-    const { failed, request, state } = this.#live;
-    const { journal, tenant, language, gate } = this.#scope;
-    if (failed.hasBegun(callId)) {
-      const after = failed.correctedBy(callId);
-      return after === undefined ? undefined : { execution: after, maxAgeMs: 0 };
-    }
-    const last = request.reuse === "never" ? undefined : failed.before(this.#turn);
-    const isThere = last && (await isReadable({ journal, tenant, language }, last.execution));
-    if (last && !isThere) failed.forget(last.execution);
-    if (!last || !isThere) return undefined;
-    const hasChanged = last.isOld || changedSince(state.calls.all, gate.tools, last.startedAt);
-    return correctedBy({ after: last.execution, maxAgeMs: hasChanged ? 0 : undefined });
-  }
-
-  /** Number of the turn whose calls are answered. */
-  get #turn(): number {
-    return this.#live.state.turns.length - 1;
-  }
-
   /** Ends the calls, but leaves them open if another driver has taken the conversation over. */
   stop(): void {
     const { reason } = this.#scope.signal;
@@ -332,18 +231,6 @@ export class SayLoop {
   report<Answer>(ending: AgentEnding): AgentReport<Answer> {
     return this.#live.report<Answer>({ ending, lines: [...this.#session.lines], value: this.#value });
   }
-
-  #emit(event: Untimed<AgentEvent>): void {
-    this.#scope.onEvent(event);
-  }
-}
-
-/** Whether the model itself has changed something since: what was read before may be otherwise now. */
-function changedSince(calls: readonly KnownCall[], tools: ToolSet, since: number): boolean {
-  return calls.some(
-    ({ tool, started, effect, at }) =>
-      started && at >= since && (effect ?? tools.get(tool)?.effect ?? "write") !== "read",
-  );
 }
 
 const ABORTED = Symbol("aborted");

@@ -3,8 +3,7 @@ import { PortcullisError } from "../../errors.ts";
 import { CALL_RESULT, MODEL_TURN, USER_MESSAGE } from "../../models/turn-shape.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import { type AgentEnding, JOURNAL_ENDING } from "../ending.ts";
-import type { CallResult, ModelTurn } from "../../models/model.ts";
-import { NOTICES, type SaidMessage } from "../prompt/said-message.ts";
+import { NOTICES } from "../prompt/said-message.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import type { Content } from "./conversation-state.ts";
@@ -12,16 +11,16 @@ import { MAX_TURN_CALLS, MAX_TURN_HOSTED } from "./transcript.ts";
 
 const text = z.string();
 
-const TURN = MODEL_TURN.extend({
+export const TURN = MODEL_TURN.extend({
   calls: MODEL_TURN.shape.calls.max(MAX_TURN_CALLS),
   hosted: MODEL_TURN.shape.hosted.max(MAX_TURN_HOSTED),
 });
 
-const SAID = z.array(
+export const SAID = z.array(
   z.object({ by: z.enum(["user", "host"]), message: USER_MESSAGE, why: z.enum(NOTICES).exactOptional() }),
 );
 
-const RESULTS = z.array(CALL_RESULT);
+export const RESULTS = z.array(CALL_RESULT);
 
 const COMPACT = z.array(z.object({ turn: z.int().nonnegative(), said: SAID.exactOptional(), results: RESULTS }));
 
@@ -57,23 +56,8 @@ export function* readContent(record: JournalRecord): SlicedWork<Content | undefi
   }
 }
 
-export function readTurn(value: unknown): ModelTurn {
-  return read(value, TURN);
-}
-
-export function readResults(value: unknown): readonly CallResult[] {
-  return read(value, RESULTS);
-}
-
-export function readSaid(value: unknown): readonly SaidMessage[] {
-  return read(value, SAID);
-}
-
-/** Throws `option_invalid` for a part of a transcript, and `journal_invalid` for `what` of a journal. */
-function read<Schema extends z.ZodType>(value: unknown, schema: Schema, what?: string): z.output<Schema> {
+function read<Schema extends z.ZodType>(value: unknown, schema: Schema, what: string): z.output<Schema> {
   const { success, data } = schema.safeParse(value);
   if (success) return data;
-  throw what === undefined
-    ? new PortcullisError("option_invalid", "A part of the transcript is not as `runtime.agent` gives it.")
-    : new PortcullisError("journal_invalid", `The journal holds ${what} that cannot be read.`);
+  throw new PortcullisError("journal_invalid", `The journal holds ${what} that cannot be read.`);
 }

@@ -2,7 +2,7 @@ import { PortcullisError } from "../../errors.ts";
 import { idText } from "../../models/turn/result-text.ts";
 import { type Conversation, isWholeEnd, type Model, type Opening } from "../../models/model.ts";
 import { insetText as inset } from "../../output/foreign-text.ts";
-import type { SaidMessage } from "../prompt/said-message.ts";
+import { messageText, type SaidMessage } from "../prompt/said-message.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import { type KeptTurn, type KnownState, resultsInOrder } from "./conversation-state.ts";
 
@@ -119,10 +119,5 @@ function linesOf(one: KeptTurn): readonly string[] {
       : `Call ${idText(call.id)}, a program:\n${inset(call.source ?? "")}`,
   );
   const text = isSent(one) && one.turn.text !== "" ? [`The model:\n${inset(one.turn.text)}`] : [];
-  return [...one.said.map(({ message }) => `The user:\n${inset(textOf(message))}`), ...text, ...calls, ...results];
-}
-
-function textOf(message: SaidMessage["message"]): string {
-  if (typeof message === "string") return message;
-  return message.map((part) => (part.type === "text" ? part.text : `(${part.type} ${part.name ?? ""})`)).join("\n");
+  return [...one.said.map(({ message }) => `The user:\n${inset(messageText(message))}`), ...text, ...calls, ...results];
 }
