@@ -4,9 +4,8 @@ import type { Model, ModelUsage } from "../models/model.ts";
 import type { ArtifactSpace } from "../journal/artifact-space.ts";
 import { type ReportArtifact, reportArtifacts } from "../output/artifacts.ts";
 import type { ResultSchema } from "../programs/drive/ending/result-schema.ts";
-import type { ConversationSettings } from "./conversation-settings.ts";
-import type { ReuseOption } from "./calls/failed-programs.ts";
-import type { CompactRules } from "./prompt/compact.ts";
+import type { ConversationSettings, KeptRules } from "./conversation-settings.ts";
+import type { Compact } from "./prompt/compact.ts";
 import type { AgentEnding } from "./ending.ts";
 import { copiedTurns, type KnownState } from "./from-journal/conversation-state.ts";
 import { type AgentUsage, type Transcript, type TranscriptTurn, transcriptTurns } from "./from-journal/transcript.ts";
@@ -24,13 +23,11 @@ export interface AgentRequest extends LoopRules {
 }
 
 /** What a developer decides about a conversation while it runs. None of it is in the journal. */
-export interface LoopRules extends CompactRules {
+export interface LoopRules extends KeptRules {
+  readonly compact?: Compact | "provider" | undefined;
   /** Models that take the model's place, one after the other, if it fails for good. */
   readonly fallbacks?: readonly Model[] | undefined;
   readonly stopWhen?: StopWhen | undefined;
-  readonly wrapUp?: boolean | undefined;
-  readonly notices?: boolean | undefined;
-  readonly reuse?: ReuseOption | undefined;
   readonly answer?: ResultSchema | undefined;
   /** What a model that takes over is told, by its name. */
   readonly instructionsFor?: ((model: string) => string | undefined) | undefined;
@@ -63,11 +60,6 @@ export interface AgentReport<Answer = string> {
   readonly transcript: Transcript;
 }
 
-function reusedOf(lines: readonly CallLine[]): Pick<AgentUsage, "reused"> {
-  const reused = lines.filter(({ from }) => from).length;
-  return reused === 0 ? {} : { reused };
-}
-
 /** What a report tells beside the conversation's state. */
 export interface ReportFacts {
   readonly ending: AgentEnding;
@@ -78,17 +70,15 @@ export interface ReportFacts {
   readonly artifacts: ArtifactSpace;
 }
 
-function hostedCallsOf(turns: readonly Pick<TranscriptTurn, "turn">[]): Pick<AgentUsage, "hostedCalls"> {
-  const calls = turns.flatMap(({ turn }) => turn.hosted.filter(({ type }) => type === "hosted_call_started"));
-  return calls.length === 0 ? {} : { hostedCalls: calls.length };
-}
-
 /** The report of a conversation in this state. Throws `journal_invalid` for a header that no conversation has. */
 export function agentReport<Answer = string>(
   state: KnownState,
   { ending, value, lines, usage, artifacts }: ReportFacts,
 ): AgentReport<Answer> {
   const { header, turns, said } = state;
+  const own = turns.slice(copiedTurns(state));
+  const hosted = own.flatMap(({ turn }) => turn.hosted.filter(({ type }) => type === "hosted_call_started"));
+  const reused = lines.filter(({ from }) => from).length;
   return {
     execution: header.execution,
     ending,
@@ -98,10 +88,10 @@ export function agentReport<Answer = string>(
     calls: lines,
     usage: {
       ...usage,
-      turns: turns.length - copiedTurns(state),
+      turns: own.length,
       calls: lines.length,
-      ...hostedCallsOf(turns.slice(copiedTurns(state))),
-      ...reusedOf(lines),
+      ...(hosted.length === 0 ? {} : { hostedCalls: hosted.length }),
+      ...(reused === 0 ? {} : { reused }),
     },
     artifacts: reportArtifacts(artifacts),
     transcript: {

@@ -13,7 +13,7 @@ import {
   type OptionsOf,
   wholeNumber,
 } from "../option-rules/options.ts";
-import { REUSE_OPTIONS, type ReuseOption } from "./calls/failed-programs.ts";
+import { REUSE_OPTIONS } from "./calls/failed-programs.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import { type Fields, isFields } from "../values/fields.ts";
 
@@ -88,12 +88,11 @@ function byModel(settings: ConversationSettings): readonly (readonly [setting: s
 /** What is asked of this model: of values by the beginning of a name the value of the longest, else the default, else none. */
 export function settingsFor(settings: ConversationSettings | undefined, model: string): ModelSettings | undefined {
   if (!settings) return undefined;
-  const chosen = byModel(settings).map(([name, values]) => {
+  const byName = byModel(settings).map(([name, values]) => {
     const beginnings = Object.keys(values).filter((key) => key !== DEFAULT);
     return [name, values[longestBeginning(beginnings, model) ?? DEFAULT]] as const;
   });
-  const whole = Object.entries({ ...settings, ...Object.fromEntries(chosen) });
-  return Object.fromEntries(whole.filter(([, value]) => value !== undefined));
+  return chosen({ ...settings, ...Object.fromEntries(byName) }, NAMES);
 }
 
 /** Throws `option_invalid` for a setting whose beginnings of names begin none of these models: one may be misspelt. */
@@ -117,13 +116,19 @@ const ANSWER_RULE = { answer: object<JsonSchema>() };
 const KEPT_RULES = { ...CONVERSATION_SETTINGS, ...ANSWER_RULE, ...LOOP_RULES };
 const NAMES = Object.keys({ ...SETTINGS_RULES, ...ANSWER_RULE });
 
+/** Those of the options that were chosen. */
+function chosen(options: object, names: readonly string[]): Fields {
+  return Object.fromEntries(
+    Object.entries(options).filter(([name, value]) => names.includes(name) && value !== undefined),
+  );
+}
+
 export function chosenSettings(
   options: OptionsOf<typeof CONVERSATION_SETTINGS>,
   answer?: JsonSchema,
 ): ConversationSettings | undefined {
-  const all = { ...options, ...(answer ? { answer } : {}) } as Readonly<Record<string, unknown>>;
-  const chosen = NAMES.filter((name) => all[name] !== undefined);
-  return chosen.length === 0 ? undefined : Object.fromEntries(chosen.map((name) => [name, all[name]]));
+  const settings = chosen({ ...options, answer }, NAMES);
+  return Object.keys(settings).length === 0 ? undefined : settings;
 }
 
 /** The field of a header; missing if nothing was chosen. */
@@ -133,19 +138,14 @@ export function headerSettings({ settings, ...rules }: KeptSettings): { readonly
 }
 
 /** The rules of the loop that a header keeps. */
-export function keptRules({ wrapUp, notices, contextTokens, reuse }: KeptRules): KeptRules {
-  return { wrapUp, notices, contextTokens, reuse };
+export function keptRules(rules: KeptRules): KeptRules {
+  return chosen(rules, Object.keys(LOOP_RULES));
 }
+
+export type KeptRules = OptionsOf<typeof LOOP_RULES>;
 
 interface KeptSettings extends KeptRules {
   readonly settings?: ConversationSettings | undefined;
-}
-
-interface KeptRules {
-  readonly wrapUp?: boolean | undefined;
-  readonly notices?: boolean | undefined;
-  readonly contextTokens?: number | undefined;
-  readonly reuse?: ReuseOption | undefined;
 }
 
 /** The settings in a header. Throws `journal_invalid`. */

@@ -123,14 +123,11 @@ export async function takeUp(
   };
   const { maxTurns, maxTokens } = header;
   const { instructions } = past.answering;
-  const programs = programsOf(header.programs);
-  const { settings, ...kept } = settingsOf(header);
-  const opening = openingFor(
-    model,
-    own,
-    { programs, instructions, settings, compact: work.compact, contextTokens: kept.contextTokens },
-    subject,
-  );
+  const kept = settingsOf(header);
+  const { fallbacks, stopWhen, compact, answer = recordedSchema(kept.settings?.answer) } = work;
+  const rules = { fallbacks, stopWhen, compact, answer, ...kept };
+  const request = { model, programs: programsOf(header.programs), maxTurns, maxTokens, instructions, ...rules };
+  const opening = openingFor(model, own, request, subject);
   const conversation = await restoreConversation(model, opening, past.state, hasOpenTurn(past.state));
 
   const records = await recordsOfConversation(past, work);
@@ -146,9 +143,6 @@ export async function takeUp(
   const trace = traceOf(span ?? { traceparent: own.telemetry?.here });
   const log = await begunIn(span, () => claim(own, past, records, { history, ...trace }));
   const use = { ...past.use, remembered: log.state.remembered };
-  const { fallbacks, stopWhen, compact, answer = recordedSchema(settings?.answer) } = work;
-  const rules = { fallbacks, stopWhen, compact, answer, ...kept };
-  const request = { model, programs, maxTurns, maxTokens, instructions, settings, ...rules };
   const live = new LiveConversation(
     { scope: own, log, request, opening, conversation, rests, allowChangedTools, asks, span },
     { ...past, use },

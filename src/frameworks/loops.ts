@@ -22,8 +22,7 @@ import { type AnthropicRunnable, anthropicRunnable } from "./anthropic.ts";
 import { langChainPausingTool, type LangChainTool, langChainTool } from "./langchain.ts";
 import { type McpSearchFields, mcpSearch, type McpTool, mcpTool } from "./mcp.ts";
 import { agentsPausingTools, type AgentsTool, agentsTool } from "./openai-agents.ts";
-import { type LoopTool, type ProgramHost, ProgramTool } from "./program-tool.ts";
-import { LoopSearch } from "./search-tool.ts";
+import { type LoopTool, type ProgramHost, ProgramTool, searchTool } from "./program-tool.ts";
 
 const SUBJECT = "asTool";
 
@@ -103,7 +102,7 @@ export type LoopName = keyof LoopTools;
 
 interface LoopParts {
   readonly program: ProgramTool;
-  readonly search: LoopSearch | undefined;
+  readonly search: LoopTool | undefined;
   readonly own: OwnOptions;
   /** Programs that wait for people in the journal. `by`: whose approvals these are. */
   readonly waiting: (by: string, node?: string) => WaitingPrograms;
@@ -156,7 +155,7 @@ export function toolsFor<Loop extends LoopName>(loop: Loop, options: object, hos
   return LOOPS[loop]({
     own,
     program: new ProgramTool(host, own),
-    search: search && new LoopSearch(search, (input, signal) => host.search(input, own.context, signal)),
+    search: search && searchTool(search, (input, signal) => host.search(input, own.context, signal)),
     waiting: (by, node) => {
       const conversation = JSON.stringify([host.tenant, own.conversation, node]);
       return new WaitingPrograms({ host, context: own.context, by, conversation });

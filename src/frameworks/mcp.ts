@@ -1,14 +1,12 @@
 import { createRequire } from "node:module";
 import type { z } from "zod";
-import { PortcullisError } from "../errors.ts";
 import { PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
 import { errorResult, type McpResult, textResult } from "../mcp-runs/result.ts";
 import { McpRuns } from "../mcp-runs/runs.ts";
 import { digestOf } from "../mcp-runs/seal.ts";
 import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
 import { principalOf, readRequest } from "../mcp-runs/request.ts";
-import type { LoopSearch } from "./search-tool.ts";
-import type { ProgramTool } from "./program-tool.ts";
+import { isFailure, type LoopTool, type ProgramTool } from "./program-tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 
 interface McpToolConfig<Fields extends z.ZodRawShape> {
@@ -64,7 +62,7 @@ export function mcpTool(program: ProgramTool): McpTool {
 /** The fields of a search; the gate checks their bounds. */
 export type McpSearchFields = { query: z.ZodString; limit: z.ZodOptional<z.ZodNumber> };
 
-export function mcpSearch(search: LoopSearch): McpTool<McpSearchFields> {
+export function mcpSearch(search: LoopTool): McpTool<McpSearchFields> {
   const { query, limit } = SEARCH_INPUT.properties;
   const { z } = zod();
   return {
@@ -78,18 +76,11 @@ export function mcpSearch(search: LoopSearch): McpTool<McpSearchFields> {
       }),
       annotations: { readOnlyHint: true },
     },
-    async handler(input, context) {
-      try {
-        return textResult(await search.run(input, { signal: readRequest(context).signal }));
-      } catch (error) {
-        if (PortcullisError.is(error) && error.code === "tool_failed") return errorResult(error.message);
-        throw error;
-      }
-    },
+    handler: (input, context) => search.run(input, { signal: readRequest(context).signal }).then(textResult, failureOf),
   };
 }
 
 function failureOf(error: unknown): McpResult {
-  if (PortcullisError.is(error) && error.code === "program_failed") return errorResult(error.message);
+  if (isFailure(error)) return errorResult(error.message);
   throw error;
 }

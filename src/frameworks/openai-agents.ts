@@ -1,9 +1,8 @@
-import { PortcullisError } from "../errors.ts";
 import { inputOf } from "../models/turn/program-input.ts";
 import { CONTINUE_PROGRAM } from "../tools/tool-name.ts";
-import { agentsRule, type AgentsRules, decidedIn, trippedText } from "./approval/openai-agents-approval.ts";
+import { agentsRule, type AgentsRules, decidedIn } from "./approval/openai-agents-approval.ts";
 import { CONTINUE_DESCRIPTION, CONTINUE_SCHEMA, type LoopCall, type PausingTools } from "./approval/pausing-tools.ts";
-import { type LoopTool, type WritableSchema, writableSchema } from "./program-tool.ts";
+import { isFailure, type LoopTool, type WritableSchema, writableSchema } from "./program-tool.ts";
 
 /** A function tool of OpenAI Agents, as `tool()` makes it. */
 export interface AgentsTool {
@@ -55,14 +54,13 @@ async function told(run: () => Promise<string>): Promise<string> {
   try {
     return await run();
   } catch (error) {
-    if (PortcullisError.is(error) && (error.code === "program_failed" || error.code === "tool_failed"))
-      return error.message;
+    if (isFailure(error)) return error.message;
     throw error;
   }
 }
 
 /** `run_program` and `continue_program`, whose calls a person approves by interruptions of the run. */
-export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rules: Omit<AgentsRules, "onTripped">) {
+export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rules: AgentsRules) {
   /** Calls of the loop that were asked about and not run since: the run does not tell a tool that its call was denied. */
   const asked = new Map<string, LoopCall>();
   /** Ids of calls that a run has invoked: of a further one with the same id nobody was asked, though the run says so. */
@@ -79,8 +77,8 @@ export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rul
           await pausing.deny(call, undefined);
         }
       const call = callOf(callId, input, decidedIn(runContext, name, callId));
-      const { going, rethrow } = goingOf(rules, runContext);
-      const asks = await pausing.question(call, going);
+      const { rule, rethrow } = agentsRule(rules, runContext);
+      const asks = await pausing.question(call, { rule });
       rethrow();
       if (asks !== undefined) asked.set(callId, call);
       return asks;
@@ -94,11 +92,11 @@ export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rul
         told(async () => {
           const callId = details?.toolCall?.callId ?? "";
           asked.delete(callId);
-          const { going, rethrow } = goingOf(rules, runContext);
+          const { rule, rethrow } = agentsRule(rules, runContext);
           const decided = isFirst(invoked, runContext, callId) ? decidedIn(runContext, name, callId) : undefined;
           const call = callOf(callId, inputOf(input), decided);
           try {
-            return await pausing.run(call, { ...going, signal: details?.signal }, decided === true);
+            return await pausing.run(call, { rule, signal: details?.signal }, decided === true);
           } finally {
             rethrow();
           }
@@ -122,18 +120,4 @@ function isFirst(invoked: WeakMap<object, Set<string>>, run: unknown, callId: st
   const ids = invoked.get(run) ?? new Set();
   invoked.set(run, ids);
   return !ids.has(callId) && Boolean(ids.add(callId));
-}
-
-function goingOf(rules: Omit<AgentsRules, "onTripped">, runContext: unknown) {
-  let tripped: Error | undefined;
-  const onTripped: AgentsRules["onTripped"] = (guardrail) => {
-    tripped ??= new Error(trippedText(guardrail));
-  };
-  return {
-    going: { rule: agentsRule({ ...rules, onTripped }, runContext) },
-    /** A guardrail that ends the run does so also if the program went on, or failed. */
-    rethrow: (): void => {
-      if (tripped) throw tripped;
-    },
-  };
 }

@@ -5,6 +5,9 @@ import { PortcullisError } from "../errors.ts";
 import { PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
 import type { CallAnswer } from "../gate/call-tool.ts";
 import type { Approve } from "../gate/approve/approval.ts";
+import type { ToolDeclaration } from "../models/model.ts";
+import { cleanJson } from "../output/clean-json.ts";
+import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
 import type { Progress } from "../mcp-runs/run.ts";
 import type { Report } from "../output/report.ts";
 import type { ExecuteOptions } from "../programs/execute-options.ts";
@@ -144,6 +147,31 @@ export class ProgramTool implements LoopTool {
     this.#left.leave(report.execution, this.#own);
     return leftText(report.execution, report.outcome);
   }
+}
+
+/** `search_tools` as all loops share it. `call` makes one call of it. */
+export function searchTool(
+  { name, description }: ToolDeclaration,
+  call: (input: unknown, signal: AbortSignal | undefined) => Promise<CallAnswer>,
+): LoopTool {
+  return {
+    name,
+    description: `${description}\n\n${RESULTS}`,
+    schema: SEARCH_INPUT,
+    isStrict: false,
+    async run(input, { signal }) {
+      signal?.throwIfAborted();
+      const answer = await call(input ?? null, signal ?? undefined);
+      if (answer.ok) return cleanJson(JSON.stringify(answer.value));
+      signal?.throwIfAborted();
+      throw new PortcullisError("tool_failed", answer.message);
+    },
+  };
+}
+
+/** Whether an error tells the model why its call of a loop's tool has failed. */
+export function isFailure(error: unknown): error is PortcullisError {
+  return PortcullisError.is(error) && (error.code === "program_failed" || error.code === "tool_failed");
 }
 
 /** The text for the model. Throws `program_failed` if the program did not complete, and the signal's reason if that cancelled it. */

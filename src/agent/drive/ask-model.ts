@@ -14,7 +14,6 @@ import {
 } from "../../models/model.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import type { ChatEnd, ConversationSpan } from "../../telemetry/telemetry.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import type { AgentEnding } from "../ending.ts";
 import { turnsOfSay } from "../from-journal/conversation-state.ts";
@@ -28,9 +27,6 @@ import type { LiveConversation } from "./live-conversation.ts";
 import { endsWithCall } from "./written-call.ts";
 import { isNearlyFull, noticeOf, whyWrapUp } from "./loop-rules.ts";
 
-type Budget = Pick<GateSession["budget"], "tokens" | "tokensLeft" | "takeTokens">;
-type Session = { readonly budget: Budget } & Pick<GateSession, "share">;
-
 /**
  * Asks the model of a conversation for turns. Before, it makes a long history shorter and tells the model that its last
  * turn has come; if a model fails for good, the next model goes on.
@@ -38,17 +34,19 @@ type Session = { readonly budget: Budget } & Pick<GateSession, "share">;
 export class ModelAsker {
   readonly #live: LiveConversation;
   readonly #scope: AgentScope;
-  readonly #budget: Budget;
-  readonly #share: GateSession["share"];
+  readonly #session: GateSession;
   readonly #span: ConversationSpan | undefined;
   isAsking = true;
 
-  constructor(live: LiveConversation, scope: AgentScope, session: Session, span: ConversationSpan | undefined) {
+  constructor(live: LiveConversation, scope: AgentScope, session: GateSession, span: ConversationSpan | undefined) {
     this.#live = live;
     this.#scope = scope;
-    this.#budget = session.budget;
-    this.#share = session.share;
+    this.#session = session;
     this.#span = span;
+  }
+
+  get #budget(): GateSession["budget"] {
+    return this.#session.budget;
   }
 
   /** Asks for a turn. An ending means that there is none. */
@@ -78,7 +76,7 @@ export class ModelAsker {
     const turn = async () => {
       const given = await conversation.turn({
         signal,
-        reader: readerOf(this.#share, signal),
+        reader: readerOf(this.#session.share, signal),
         maxTokens: budget.tokensLeft,
         ...(toolChoice === undefined ? {} : { toolChoice }),
         onText: (text) => this.#scope.onEvent({ type: "text", execution, text }),
@@ -104,7 +102,7 @@ export class ModelAsker {
     if (parts) this.#scope.onEvent({ type: "parts_unread", execution, model: this.#live.model.name, parts });
     const reason = whatIsTooMuch(reply) ?? whatIsMissing(reply) ?? (isLast ? undefined : this.#whatIsUnread(reply));
     if (reason !== undefined) return { ...reply, calls: [], hosted: [], end: { type: "invalid", reason } };
-    this.#emitHosted(reply);
+    for (const news of reply.hosted) this.#emitHosted(news);
     return reply;
   }
 
@@ -181,8 +179,9 @@ export class ModelAsker {
     return isForced && turnsOfSay(state).some(({ turn }) => turn.calls.length > 0) ? "auto" : undefined;
   }
 
-  #emitHostedNews(execution: ExecutionId, news: HostedNews): void {
+  #emitHosted(news: HostedNews): void {
     const { onEvent } = this.#scope;
+    const { execution } = this.#live;
     if (news.type === "hosted_program_started")
       onEvent({ type: "program_started", execution, callId: news.program, hosted: true, source: news.source });
     else if (news.type === "hosted_program_ended")
@@ -191,10 +190,6 @@ export class ModelAsker {
       const { call: callId, ...told } = news;
       onEvent({ execution, callId, ...told });
     }
-  }
-
-  #emitHosted({ hosted }: ModelTurn): void {
-    for (const news of hosted) this.#emitHostedNews(this.#live.execution, news);
   }
 }
 
@@ -210,7 +205,7 @@ export function checkOwned({ reason }: AbortSignal): void {
 }
 
 /** The effective allowance is also capped by the caller's remaining budget. */
-export function tokensSpent({ tokens, tokensLeft }: Budget): AgentEnding {
+export function tokensSpent({ tokens, tokensLeft }: GateSession["budget"]): AgentEnding {
   return { type: "tokens_spent", allowed: Math.max(0, tokens + tokensLeft), seen: tokens };
 }
 

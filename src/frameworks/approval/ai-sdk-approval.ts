@@ -23,16 +23,13 @@ export type ToolApproval =
 /** The AI SDK's rule about the calls of a program: it is asked as about a call of a model. */
 export function aiSdkRule(toolApproval: ToolApproval, messages: readonly unknown[]): LoopRule {
   return async ({ callId, tool, input }) => {
-    const own = typeof toolApproval === "function" ? toolApproval : ownOf(toolApproval, tool);
     if (typeof toolApproval === "function") {
       const toolCall = { type: "tool-call", toolCallId: callId, toolName: tool, input } as const;
       return verdictOf((await toolApproval({ toolCall, messages })) as Status);
     }
-    const status: unknown =
-      typeof own === "function"
-        ? await (own as (input: unknown, options: object) => unknown)(input, { toolCallId: callId, messages })
-        : own;
-    return verdictOf(status as Status);
+    const own = fieldOf(toolApproval, tool);
+    const ask = own as (input: unknown, options: object) => unknown;
+    return verdictOf((typeof own === "function" ? await ask(input, { toolCallId: callId, messages }) : own) as Status);
   };
 }
 
@@ -52,10 +49,6 @@ function verdictOf(status: Status): LoopVerdict {
       // The gate denies what it does not know, and tells the operator what it was.
       return status as unknown as LoopVerdict;
   }
-}
-
-function ownOf(record: Readonly<Record<string, unknown>>, name: string): unknown {
-  return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 /** What the messages of a conversation say of a call: whether it was asked about, and whether a person has approved it. */

@@ -15,13 +15,12 @@ export interface InputGuardrail {
 export interface AgentsRules {
   readonly needsApproval: NeedsApproval | undefined;
   readonly inputGuardrails: readonly InputGuardrail[];
-  /** Called with a guardrail that ends the run. */
-  readonly onTripped: (guardrail: InputGuardrail) => void;
 }
 
 /** The rules of OpenAI Agents about the calls of a program: they are asked as about calls of a model, guardrails first. */
-export function agentsRule({ needsApproval, inputGuardrails, onTripped }: AgentsRules, context: unknown): LoopRule {
-  return async ({ callId, tool, input }) => {
+export function agentsRule({ needsApproval, inputGuardrails }: AgentsRules, context: unknown) {
+  let tripped: Error | undefined;
+  const rule: LoopRule = async ({ callId, tool, input }) => {
     const toolCall = {
       type: "function_call",
       callId,
@@ -36,8 +35,10 @@ export function agentsRule({ needsApproval, inputGuardrails, onTripped }: Agents
       if (type === "rejectContent")
         return { deny: textOf(behavior, "message") ?? `It was rejected by ${guardrail.name}.` };
       if (type === "throwException") {
-        onTripped(guardrail);
-        return { deny: trippedText(guardrail) };
+        // As the SDK words it.
+        const deny = `Tool input guardrail triggered: ${guardrail.name}`;
+        tripped ??= new Error(deny);
+        return { deny };
       }
       if (behavior !== undefined && type !== "allow") return output as never;
     }
@@ -46,11 +47,13 @@ export function agentsRule({ needsApproval, inputGuardrails, onTripped }: Agents
       typeof own === "function" ? await (own as AgentsPredicate)(context, input, callId, tool) : own;
     return needs === undefined || needs === false ? "unruled" : "ask";
   };
-}
-
-/** As the SDK words it. */
-export function trippedText({ name }: InputGuardrail): string {
-  return `Tool input guardrail triggered: ${name}`;
+  return {
+    rule,
+    /** A guardrail that ends the run does so also if the program went on, or failed. */
+    rethrow: (): void => {
+      if (tripped) throw tripped;
+    },
+  };
 }
 
 /** Whether a person has approved a call of the loop, or denied it; undefined if neither. */
