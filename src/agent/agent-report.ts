@@ -5,7 +5,7 @@ import type { ArtifactSpace } from "../journal/artifact-space.ts";
 import { type ReportArtifact, reportArtifacts } from "../output/artifacts.ts";
 import type { ResultSchema } from "../programs/drive/ending/result-schema.ts";
 import type { ConversationSettings, KeptRules } from "./conversation-settings.ts";
-import type { Compact } from "./prompt/compact.ts";
+import type { CompactRules } from "./prompt/compact.ts";
 import type { AgentEnding } from "./ending.ts";
 import { copiedTurns, type KnownState } from "./from-journal/conversation-state.ts";
 import { type AgentUsage, type Transcript, type TranscriptTurn, transcriptTurns } from "./from-journal/transcript.ts";
@@ -23,8 +23,7 @@ export interface AgentRequest extends LoopRules {
 }
 
 /** What a developer decides about a conversation while it runs. None of it is in the journal. */
-export interface LoopRules extends KeptRules {
-  readonly compact?: Compact | "provider" | undefined;
+export interface LoopRules extends KeptRules, Pick<CompactRules, "compact"> {
   /** Models that take the model's place, one after the other, if it fails for good. */
   readonly fallbacks?: readonly Model[] | undefined;
   readonly stopWhen?: StopWhen | undefined;

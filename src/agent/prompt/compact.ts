@@ -1,6 +1,5 @@
 import { optionError, PortcullisError } from "../../errors.ts";
 import type { CallResult, Model, ModelCall } from "../../models/model.ts";
-import type { LoopRules } from "../agent-report.ts";
 import type { KeptTurn } from "../from-journal/conversation-state.ts";
 import { transcriptTurns } from "../from-journal/transcript.ts";
 import { isSame } from "./said-message.ts";
@@ -10,6 +9,12 @@ import type { TranscriptTurn } from "../from-journal/transcript.ts";
 export type Compact = (
   history: readonly TranscriptTurn[],
 ) => readonly TranscriptTurn[] | Promise<readonly TranscriptTurn[]>;
+
+/** Who makes a history shorter: a function of the developer's, or the model's provider. */
+export interface CompactRules {
+  readonly compact?: Compact | "provider" | undefined;
+  readonly contextTokens?: number | undefined;
+}
 
 /** Tokens of a model's context, unless the developer says otherwise. */
 export const CONTEXT_TOKENS = 200_000;
@@ -22,7 +27,7 @@ export const COMPACT_SHARE = 0.8;
  */
 export function compactAtOf(
   { name, compactsFrom }: Pick<Model, "name" | "compactsFrom">,
-  { compact, contextTokens = CONTEXT_TOKENS }: Pick<LoopRules, "compact" | "contextTokens">,
+  { compact, contextTokens = CONTEXT_TOKENS }: CompactRules,
   subject: string,
 ): number | undefined {
   if (compact !== "provider") return undefined;
