@@ -65,7 +65,10 @@ export const INSTRUCTION_RULES = {
 /** What is decided while a conversation runs, also if it is taken up again. */
 export const RUN_RULES = {
   /** Models that go on if the model before them fails for good, in this order. */
-  fallbacks: option<readonly (Model | ModelName)[]>("an array of models, or of their names", areModels),
+  fallbacks: option<readonly (Model | ModelName)[]>(
+    "an array of models, or of their names",
+    (value) => Array.isArray(value) && value.every(MODEL.accepts),
+  ),
   /** Asked after the calls of each turn; true ends the conversation as `stopped`. If it fails, that rejects with `callback_failed`. */
   stopWhen: callback<StopWhen>(),
   /**
@@ -139,7 +142,9 @@ export const CONVERSE_RULES = {
    * taken over and keeps what it began with. A conversation that has ended stays as it is: the new conversation begins
    * with its turns.
    */
-  continue: option<ExecutionId | Transcript>("the id of a conversation, or a transcript", isContinued),
+  continue: option<ExecutionId | Transcript>("the id of a conversation, or a transcript", (value) =>
+    typeof value === "string" ? value !== "" : isFields(value),
+  ),
   /** Take an open conversation up although tools have changed or are gone. */
   allowChangedTools: withDefault(flag(), false),
 };
@@ -265,14 +270,6 @@ export function requestOf(options: WithModels<RequestOptions>, tools: ToolSet, s
     compact,
     ...keptRules(options),
   };
-}
-
-function areModels(value: unknown): boolean {
-  return Array.isArray(value) && value.every((one) => isModel(one) || isModelName(one));
-}
-
-function isContinued(value: unknown): boolean {
-  return typeof value === "string" ? value !== "" : typeof value === "object" && value !== null;
 }
 
 function isInstructions(value: unknown): boolean {

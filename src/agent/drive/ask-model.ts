@@ -88,7 +88,7 @@ export class ModelAsker {
         onRetry: ({ attempt, reason, delayMs }) =>
           log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: now() }),
       });
-      return withReasoning(withOwnVersion(given), reasoning);
+      return asRecorded(given, reasoning.join(""));
     };
     const reply = await (this.#span ? this.#span.chat(this.#live.model.name, turn, endOfTurn) : turn());
     if (reply.type === "aborted") return reply;
@@ -100,7 +100,7 @@ export class ModelAsker {
     if (reply.type !== "turn") return reply;
     const { unreadParts: parts } = reply;
     if (parts) this.#scope.onEvent({ type: "parts_unread", execution, model: this.#live.model.name, parts });
-    const reason = whatIsTooMuch(reply) ?? whatIsMissing(reply) ?? (isLast ? undefined : this.#whatIsUnread(reply));
+    const reason = whatIsWrong(reply) ?? (isLast ? undefined : this.#whatIsUnread(reply));
     if (reason !== undefined) return { ...reply, calls: [], hosted: [], end: { type: "invalid", reason } };
     for (const news of reply.hosted) this.#emitHosted(news);
     return reply;
@@ -216,26 +216,23 @@ function isOfProgram({ calls, end }: ModelTurn): boolean {
   return end.type === "unfinished" || calls.some((call) => call.type === "tool_call" && call.caller === "programmatic");
 }
 
-function withReasoning(reply: TurnReply, pieces: readonly string[]): TurnReply {
-  return reply.type === "turn" && pieces.length > 0 ? { ...reply, reasoning: pieces.join("") } : reply;
-}
-
-function withOwnVersion(reply: TurnReply): TurnReply {
+/** A turn with the reasoning that was shown, and the version of this package. */
+function asRecorded(reply: TurnReply, reasoning: string): TurnReply {
+  if (reply.type !== "turn") return reply;
   const portcullis = ownVersion();
-  if (reply.type !== "turn" || !reply.origin || portcullis === undefined) return reply;
-  return { ...reply, origin: { ...reply.origin, portcullis } };
+  return {
+    ...reply,
+    ...(reasoning !== "" && { reasoning }),
+    ...(reply.origin && portcullis !== undefined && { origin: { ...reply.origin, portcullis } }),
+  };
 }
 
-function whatIsTooMuch({ calls, hosted }: ModelTurn): string | undefined {
+/** Models answer with nothing at times, above all after results. It would be taken for the answer. */
+function whatIsWrong({ text, calls, hosted, end }: ModelTurn): string | undefined {
   if (calls.length > MAX_TURN_CALLS)
     return `it makes ${calls.length} calls, more than the ${MAX_TURN_CALLS} that one turn may make`;
   if (hosted.length > MAX_TURN_HOSTED)
     return `it tells ${hosted.length} times of what its provider ran itself, more than the ${MAX_TURN_HOSTED} times of one turn`;
-  return undefined;
-}
-
-/** Models answer with nothing at times, above all after results. It would be taken for the answer. */
-function whatIsMissing({ text, calls, hosted, end }: ModelTurn): string | undefined {
   const isEmpty = end.type === "answered" && text.trim() === "" && calls.length + hosted.length === 0;
   return isEmpty ? "it is empty, with no answer and no call" : undefined;
 }

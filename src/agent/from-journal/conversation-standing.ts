@@ -32,7 +32,8 @@ export const HELD_CONVERSATION =
 
 export function standingOfConversation(past: PastConversation): ConversationStanding {
   if (past.outcome) return { state: "ended" };
-  const rests = isResting(past);
+  const { header, rest, turns, said } = past;
+  const rests = rest !== undefined || (isHeld(header) && turns.length === 0 && said.length === 0);
   const waits = waitingCallsOf(past);
   if (!rests && (waits.length === 0 || waits.some(({ goesOn }) => goesOn))) return { state: "running" };
   return {
@@ -69,10 +70,6 @@ export async function openEnding(
   return parseEnding(header.execution, rest.ending);
 }
 
-function isResting({ header, rest, turns, said }: PastConversation): boolean {
-  return rest !== undefined || (isHeld(header) && turns.length === 0 && said.length === 0);
-}
-
 /** What an open call, its program, or a turn that was asked for by `step` waits for. */
 interface Waits {
   /** Calls that wait for a person, a client or the host, whether the program does more or not. */
@@ -107,12 +104,11 @@ export function waitingCallsOf({ header, tools, open, outcome, rest }: PastConve
 }
 
 function waitingOf({ calls, execution, above, hostSince }: Waits, room: ListedRoom): Omit<Waiting, "type"> {
-  if (hostSince !== undefined) return { approvals: [], calls: calls.map((call) => calledFor(call, hostSince)) };
+  if (hostSince !== undefined) {
+    const waits = calls.map(({ id, tool, inputText }) => ({ callId: String(id), tool, input: jsonOrText(inputText) }));
+    return { approvals: [], calls: waits.map((call) => ({ ...call, since: hostSince })) };
+  }
   const waiting = waitingFor(calls, execution, room);
   const under = <Call extends { readonly callId: string }>(call: Call) => ({ ...call, callId: above + call.callId });
   return { ...waiting, approvals: waiting.approvals.map(under), calls: waiting.calls.map(under) };
-}
-
-function calledFor({ id, tool, inputText }: UnansweredCall, since: number): Waiting["calls"][number] {
-  return { callId: String(id), tool, input: jsonOrText(inputText), since };
 }

@@ -123,7 +123,9 @@ export function applyRecord(state: ConversationState, record: JournalRecord, con
   state.records += 1;
   const isRestored = RESTORED.has(record.type) || (record.type === "call" && record.input !== undefined);
   state.isRedacted ||= "redacted" in record && record.redacted !== undefined && isRestored;
-  state.calls.note(record, madeAt(state, record));
+  // When its last turn made the call that the record is about.
+  const last = state.turns.at(-1);
+  state.calls.note(record, record.type === "call" && last?.calls.has(record.call) ? last.at : undefined);
   if (isOfCall(record)) applyToCall(state.open.get(record.call), record);
   state.bytes += COPIES * textsOf(record).reduce((sum, text = "") => sum + memoryOf(text), 0);
   switch (record.type) {
@@ -134,7 +136,9 @@ export function applyRecord(state: ConversationState, record: JournalRecord, con
       state.drivers = { isTakenUp: true, trace: record.trace ?? state.drivers.trace };
       break;
     case "message":
-      if (content) applyMessage(state, record, content);
+      if (content && "turn" in content) takeTurn(state, content.turn, record);
+      else if (content && "results" in content) takeResults(state, content.results, record.at);
+      else if (content && "said" in content) takeSaid(state, content.said);
       break;
     case "compact":
       if (content && "history" in content) state.sent = shortened(state, content.history);
@@ -176,12 +180,6 @@ function textsOf(record: JournalRecord): readonly (string | undefined)[] {
   return record.type === "header" && record.kind === "conversation" ? [record.task] : [];
 }
 
-/** When its last turn made the call that a record is about, in milliseconds since 1970. */
-function madeAt({ turns }: ConversationState, record: JournalRecord): number | undefined {
-  const last = turns.at(-1);
-  return record.type === "call" && last?.calls.has(record.call) ? last.at : undefined;
-}
-
 /** Records that a conversation is taken up with. */
 const RESTORED: ReadonlySet<string> = new Set(["header", "message", "compact", "decision", "result"]);
 
@@ -192,13 +190,7 @@ function begin(state: ConversationState, header: ConversationHeader): void {
   state.tools = header.tools;
 }
 
-function applyMessage(state: ConversationState, { opaque, at }: MessageRecord, content: Content): void {
-  if ("turn" in content) takeTurn(state, content.turn, opaque, at);
-  else if ("results" in content) takeResults(state, content.results, at);
-  else if ("said" in content) takeSaid(state, content.said);
-}
-
-function takeTurn(state: ConversationState, turn: ModelTurn, opaque: string | undefined, at: number): void {
+function takeTurn(state: ConversationState, turn: ModelTurn, { opaque, at }: MessageRecord): void {
   const taken = {
     said: state.said,
     turn,

@@ -24,18 +24,16 @@ export interface TranscriptTurn {
 }
 
 export function transcriptTurns(turns: readonly KeptTurn[]): readonly TranscriptTurn[] {
-  return turns.map((one) => ({
-    ...(one.said.length > 0 ? { said: one.said } : {}),
-    turn: one.turn.reasoning === undefined ? one.turn : withoutReasoning(one.turn),
-    model: one.model,
-    results: resultsInOrder(one),
-  }));
-}
-
-/** What a model has told of its reasoning is for those who watched it: a transcript goes to others. */
-function withoutReasoning(whole: ModelTurn): ModelTurn {
-  const { reasoning: _, ...turn } = whole;
-  return turn;
+  return turns.map((one) => {
+    // What a model has told of its reasoning is for those who watched it: a transcript goes to others.
+    const { reasoning, ...turn } = one.turn;
+    return {
+      ...(one.said.length > 0 ? { said: one.said } : {}),
+      turn: reasoning === undefined ? one.turn : turn,
+      model: one.model,
+      results: resultsInOrder(one),
+    };
+  });
 }
 
 /**

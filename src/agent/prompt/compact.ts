@@ -72,17 +72,17 @@ function handleOf(result: CallResult, isRepeatable: boolean): CallResult {
   const { text, callId, isError, provenance, parts = [] } = result;
   if (Buffer.byteLength(text) <= SMALL_BYTES && parts.length === 0) return result;
   const head = JSON.stringify(text.slice(0, HEAD_LENGTH).toWellFormed());
+  const beside =
+    parts.length === 0
+      ? ""
+      : `, ${parts.length} ${parts.length === 1 ? "image, file or link" : "images, files or links"}`;
   return {
     callId,
-    text: `The result was dropped to save room. It had ${Buffer.byteLength(text)} bytes${partsText(parts.length)} and began ${head}.${isRepeatable ? " Make the call again if you need the rest." : " The call was made: do not repeat it for its result."}`,
+    text: `The result was dropped to save room. It had ${Buffer.byteLength(text)} bytes${beside} and began ${head}.${isRepeatable ? " Make the call again if you need the rest." : " The call was made: do not repeat it for its result."}`,
     isJson: false,
     isError,
     provenance: { ...provenance, cut: "dropped to save room" },
   };
-}
-
-function partsText(count: number): string {
-  return count === 0 ? "" : `, ${count} ${count === 1 ? "image, file or link" : "images, files or links"}`;
 }
 
 /** A history that was made shorter; undefined if nothing changed. Throws `option_invalid` for a history that cannot be sent. */
@@ -104,7 +104,9 @@ export async function compacted(
     last = place;
     return { from, to: changedTurn(from, one) };
   });
-  if (kept.length === sent.length && kept.every(({ from, to }) => isUnchanged(from, to))) return undefined;
+  const isUnchanged = ({ from, to }: (typeof kept)[number]) =>
+    isSame(from.said, to.said) && [...to.results].every(([id, result]) => from.results.get(id) === result);
+  if (kept.length === sent.length && kept.every(isUnchanged)) return undefined;
   await checkChanges(kept);
   return kept;
 }
@@ -117,10 +119,6 @@ async function checkChanges(kept: readonly { readonly from: KeptTurn; readonly t
     if ((isSame(from.said, to.said) || SAID.safeParse(to.said).success) && RESULTS.safeParse(changed).success) continue;
     throw invalid("a message or a result of it is not like one of the history");
   }
-}
-
-function isUnchanged(from: KeptTurn, to: KeptTurn): boolean {
-  return isSame(from.said, to.said) && [...to.results].every(([id, result]) => from.results.get(id) === result);
 }
 
 function changedTurn(from: KeptTurn, { said = [], results }: TranscriptTurn): KeptTurn {

@@ -1,4 +1,4 @@
-import { fieldOf, isFields, textOf } from "../../values/fields.ts";
+import { fieldOf, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { LoopRule, LoopVerdict } from "./loop-rule.ts";
 import type { LoopCall } from "./pausing-tools.ts";
 
@@ -79,7 +79,7 @@ function readMessages(messages: readonly unknown[]) {
   const asked = new Map<string | undefined, LoopCall>();
   const answered = new Map<string, number>();
   const responses: Response[] = [];
-  for (const part of messages.flatMap(partsOf)) {
+  for (const part of messages.flatMap((message) => listOf(message, "content")).filter(isFields)) {
     const callId = textOf(part, "toolCallId") ?? "";
     const approvalId = textOf(part, "approvalId");
     const call = part["type"] === "tool-approval-response" ? asked.get(approvalId) : calls.get(callId);
@@ -102,9 +102,4 @@ function readMessages(messages: readonly unknown[]) {
     }
   }
   return { answered, responses };
-}
-
-function partsOf(message: unknown): readonly Readonly<Record<string, unknown>>[] {
-  const content = fieldOf(message, "content");
-  return Array.isArray(content) ? (content as unknown[]).filter(isFields) : [];
 }

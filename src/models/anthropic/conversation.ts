@@ -79,18 +79,16 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
       const isShown = ({ name, defer_loading: isDeferred }: Fields) =>
         isDeferred !== true && !this.#referenced.has(name);
       // Anthropic takes no request whose tools are all deferred.
-      if (this.#referenced.size > 0 && !tools.some(isShown)) this.#dropReferences();
+      if (!tools.some(isShown)) {
+        // Tools that a search found before are found no more. The texts of its results stay.
+        this.#referenced.clear();
+        for (const message of this.#messages) message.content = message.content.map(withoutReferences);
+      }
       const declared = new Set(tools.map(({ name }) => name));
       const kept = [...this.#referenced.values()].filter(({ name }) => !declared.has(name));
       const isReferenced = ({ name }: Fields) => this.#referenced.has(name);
       this.#tools = [...tools.map((tool) => (isReferenced(tool) ? { ...tool, defer_loading: true } : tool)), ...kept];
     };
-  }
-
-  /** Tools that a search found before are found no more. The texts of its results stay. */
-  #dropReferences(): void {
-    this.#referenced.clear();
-    for (const message of this.#messages) message.content = message.content.map(withoutReferences);
   }
 
   #refer(result: CallResult): readonly string[] {
@@ -132,7 +130,8 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
       stream,
     } as unknown as Params;
     // A history that was made shorter once is taken with the header alone.
-    const isCompacted = this.opening.compactAt !== undefined || this.#messages.some(isCompactedTurn);
+    const blocks = this.#messages.flatMap(({ content }) => content);
+    const isCompacted = this.opening.compactAt !== undefined || blocks.some(({ type }) => type === "compaction");
     return this.client.messages.create(params, { signal, ...(isCompacted && { headers: COMPACTION_HEADERS }) });
   }
 
@@ -214,10 +213,6 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     const tool = this.#hostedTools.get(ended.call) ?? ended.tool;
     return [hostedEnd({ call: ended.call, tool }, ended)];
   }
-}
-
-function isCompactedTurn({ content }: { readonly content: readonly Fields[] }): boolean {
-  return content.some(({ type }) => type === "compaction");
 }
 
 /** Anthropic takes no history with a text of white space alone, and models write such texts before calls. */

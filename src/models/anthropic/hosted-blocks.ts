@@ -26,7 +26,9 @@ export function hostedResultOf(block: Fields) {
   const content = fieldOf(block, "content");
   const parts = Array.isArray(content) ? content : [content];
   const fault = parts.map((part) => textOf(part, "error_code")).find((code) => code !== undefined);
-  const words = parts.flatMap((part) => textOf(part, "text") ?? printedOf(part));
+  const words = parts.flatMap(
+    (part) => textOf(part, "text") ?? [textOf(part, "stdout") || [], textOf(part, "stderr") || []].flat(),
+  );
   const output = fault ?? (words.length === 0 ? undefined : words.join("\n"));
   return {
     call,
@@ -35,11 +37,4 @@ export function hostedResultOf(block: Fields) {
     ...(output === undefined ? {} : { output }),
     sources: parts.flatMap((part) => [part, ...listOf(part, "content")]).filter(isFields),
   };
-}
-
-/** What a command or a piece of code printed. */
-function printedOf(part: unknown): readonly string[] {
-  return [textOf(part, "stdout"), textOf(part, "stderr")].filter(
-    (text) => text !== undefined && text !== "",
-  ) as string[];
 }

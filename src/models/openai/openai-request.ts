@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import type { TextFormat } from "../../tools/text-format.ts";
 import type { Fields } from "../../values/fields.ts";
 import type { ModelSettings, Opening, ToolChoice } from "../model.ts";
 import type { NamedTool } from "../provider/declaring-conversation.ts";
@@ -53,6 +54,11 @@ export function callFields(
 export function functionFields({ name, description, input }: NamedTool, isStrict: boolean) {
   const strict = isStrict ? strictSchema(input) : undefined;
   return { name, description, parameters: strict ?? completeSchema(input), strict: strict !== undefined };
+}
+
+/** Which texts a custom tool takes. */
+export function grammarOf(format: TextFormat): Fields {
+  return format === "text" ? { type: "text" } : { type: "grammar", syntax: "regex", definition: format.regex };
 }
 
 /** What a model wrote for a strict function, as its tool takes it: nulls stand for fields that are absent. */

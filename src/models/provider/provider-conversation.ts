@@ -290,14 +290,14 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   /** The reply that another model's turn would have been; undefined if it has what this provider cannot have made. */
   #bodyOfForeign(turn: ModelTurn): Fields | undefined {
     const isPlain = turn.hosted.length === 0 && turn.calls.every(({ id }) => /^[a-zA-Z0-9_-]{1,64}$/.test(id));
-    const calls = turn.calls.map((call) => this.#foreignCall(rewrittenCall(this.opening, call, "declared")));
+    const calls = turn.calls.map((given): ForeignCall => {
+      const call = rewrittenCall(this.opening, given, "declared");
+      const { id } = call;
+      if (call.type === "tool_call") return { id, name: this.names.given(call.tool), inputText: call.inputText };
+      const { source = "" } = call;
+      return { id, name: RUN_PROGRAM, inputText: JSON.stringify({ code: source }), source };
+    });
     return isPlain ? this.bodyFor(turn.text, calls) : undefined;
-  }
-
-  #foreignCall(call: ModelCall): ForeignCall {
-    if (call.type === "tool_call") return { id: call.id, name: this.names.given(call.tool), inputText: call.inputText };
-    const { id, source = "" } = call;
-    return { id, name: RUN_PROGRAM, inputText: JSON.stringify({ code: source }), source };
   }
 
   /** A reply for a turn that this provider has not made, as JSON that `readBody` takes; undefined if there can be none. */
@@ -376,7 +376,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     if ("type" in read) return read;
     const { text = reply.text, end, hosted = [], cited = [], unread = [], calls: readCalls } = read;
     const citations = citationsOf(cited);
-    const unreadParts = kindsOf(unread);
+    const kinds = new Set(unread.map((part) => plainId(textOf(part, "type")) ?? "without a name"));
+    const unreadParts = [...kinds].slice(0, MAX_KINDS);
     const asOwn = (call: ModelCall) => rewrittenCall(this.opening, withToolInput(this.#textTools, call), "own");
     const made = isWholeEnd(end) ? readCalls().map(asOwn) : [];
     const calls = allowedCalls(made, this.#toolChoice, this.settings);
@@ -455,11 +456,6 @@ function withUsage(reply: TurnReply, spent: ModelUsage | undefined): TurnReply {
 }
 
 const MAX_KINDS = 20;
-
-/** The kinds of parts, each once. */
-function kindsOf(parts: readonly Fields[]): readonly string[] {
-  return [...new Set(parts.map((part) => plainId(textOf(part, "type")) ?? "without a name"))].slice(0, MAX_KINDS);
-}
 
 function idsOf({ calls }: ModelTurn): readonly string[] {
   return calls.map(({ id }) => id);

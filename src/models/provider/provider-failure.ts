@@ -108,12 +108,8 @@ function detailOf(error: unknown): string {
   const words = textOf(bodyOf(error), "message");
   if (words !== undefined) return words;
   const message = error instanceof Error ? error.message.slice(0, MESSAGE_LENGTH) : "";
-  return messageInBody(message) ?? message;
-}
-
-/** Google's SDK puts the text of the body into the message. */
-function messageInBody(message: string): string | undefined {
-  return textOf(fieldOf(parsedJson(message.slice(message.indexOf("{"))), "error"), "message");
+  // Google's SDK puts the text of the body into the message.
+  return textOf(fieldOf(parsedJson(message.slice(message.indexOf("{"))), "error"), "message") ?? message;
 }
 
 /** An error and its causes. */
@@ -122,17 +118,16 @@ function chainOf(error: unknown, length = 5): readonly unknown[] {
   return [error, ...chainOf((error as { readonly cause?: unknown }).cause, length - 1)];
 }
 
-/** A text in one line. The key is taken out first: it would not be found once it is cut or loses a line break. */
+/**
+ * A text in one line. The key is taken out first, of which some providers repeat all or parts: it would not be found once it
+ * is cut or loses a line break.
+ */
 function shownWords(text: string, key: string | undefined, length: number): string {
-  const line = withoutKey(text, key)
+  const whole = key === undefined || key.length < 8 ? text : text.replaceAll(key, "[key]");
+  const line = whole
+    .replaceAll(/\b(?:sk|AIza)[\w*.-]{8,}/g, "[key]")
     .slice(0, length * 2)
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, " ")
     .trim();
   return line.length > length ? `${line.slice(0, length)}…` : line;
-}
-
-/** Some providers repeat the key, or parts of it, in their messages. */
-function withoutKey(text: string, key: string | undefined): string {
-  const whole = key === undefined || key.length < 8 ? text : text.replaceAll(key, "[key]");
-  return whole.replaceAll(/\b(?:sk|AIza)[\w*.-]{8,}/g, "[key]");
 }

@@ -25,7 +25,12 @@ export const PROVIDER_RULES = {
   apiKey: secret(option<string>("the provider's key", (value) => typeof value === "string")),
   /** URL of a compatible server, with or without a path. */
   // It may have a password in it.
-  baseUrl: secret(option<string>("an origin like https://example.com", (value) => /^https?:$/.test(protocolOf(value)))),
+  baseUrl: secret(
+    option<string>(
+      "an origin like https://example.com",
+      (value) => typeof value === "string" && /^https?:$/.test(URL.parse(value)?.protocol ?? ""),
+    ),
+  ),
   /** Whether turns are streamed; true by default. */
   stream: withDefault(flag(), true),
   /**
@@ -105,7 +110,8 @@ export function resolveOptions({ maker, keyVariable, own, takes }: ProviderTrait
       read.maxOutputTokens,
     );
   const { baseUrl, apiKey = process.env[keyVariable] ?? "" } = read;
-  if (baseUrl !== undefined && hasUser(new URL(baseUrl)))
+  const { username = "", password = "" } = URL.parse(baseUrl ?? "") ?? {};
+  if (username !== "" || password !== "")
     throw new PortcullisError(
       "option_invalid",
       `${maker}({ baseUrl }): the URL contains a user name or a password, which errors would show. Remove it, and pass the key as apiKey.`,
@@ -150,12 +156,4 @@ export async function loadSdk<Sdk>(name: string, load: () => Promise<Sdk>): Prom
       { cause },
     );
   }
-}
-
-function protocolOf(url: unknown): string {
-  return typeof url === "string" && URL.canParse(url) ? new URL(url).protocol : "";
-}
-
-function hasUser({ username, password }: URL): boolean {
-  return username !== "" || password !== "";
 }

@@ -93,7 +93,8 @@ export class ProviderRequests {
         await response.body?.cancel();
         await this.#wait(`It answered with status ${response.status}.`, waitMs, signal);
       } catch (error) {
-        if (this.stopped || signal?.aborted || isTimeout(error)) throw error;
+        const isTimeout = error instanceof Error && error.name === "TimeoutError";
+        if (this.stopped || signal?.aborted || isTimeout) throw error;
         if (!(await this.waitToRepeat("It could not be reached.", signal))) throw error;
       }
     }
@@ -161,14 +162,11 @@ function sdkVersionIn(headers: Headers): string | undefined {
  */
 export function retryWaitMs(status: number, headers: Headers, attempt: number): number | undefined {
   const verdict = headers.get("x-should-retry");
-  if (verdict === "false" || (verdict !== "true" && !mayBeRepeated(status))) return undefined;
+  const mayPass = status === 408 || status === 409 || status === 429 || status >= 500;
+  if (verdict === "false" || (verdict !== "true" && !mayPass)) return undefined;
   const asked = askedWaitMs(headers);
   if (asked === undefined) return ownWaitMs(attempt);
   return asked > MAX_WAIT_MS ? undefined : asked;
-}
-
-function mayBeRepeated(status: number): boolean {
-  return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
 /** `Retry-After` is a number of seconds or a date; some providers also send `retry-after-ms`. */
@@ -190,10 +188,6 @@ function decimal(text: string | null): number | undefined {
 /** A part is random, so that clients that were refused together do not return together. */
 function ownWaitMs(attempt: number): number {
   return Math.min(MAX_OWN_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1)) * (1 - Math.random() / 4);
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && error.name === "TimeoutError";
 }
 
 /**

@@ -56,7 +56,9 @@ export async function* readParts(response: Response): AsyncGenerator<ReplyPart> 
     yield { event };
   }
   const isOther = !hasEvents && head.trim() !== "" && !/^(?:data|event|id|retry)?:/.test(head.trimStart());
-  if (isOther) throw new NoReply(response, pageWords(head));
+  // A page is told by its title, or by its text.
+  if (isOther)
+    throw new NoReply(response, /<title>([^<]*)/i.exec(head)?.[1]?.trim() || head.replaceAll(/<[^<>]*>/g, " "));
 }
 
 function* documentParts(response: Response, text: string): Generator<ReplyPart> {
@@ -102,9 +104,4 @@ function wordsOf(value: unknown): string {
   if (typeof value === "string") return value;
   const words = ["message", "detail", "msg"].map((name) => textOf(value, name)).find((text) => text !== undefined);
   return words ?? (JSON.stringify(value) ?? "").slice(0, HEAD_LENGTH);
-}
-
-/** The words of a page: its title, or its text. */
-function pageWords(text: string): string {
-  return /<title>([^<]*)/i.exec(text)?.[1]?.trim() || text.replaceAll(/<[^<>]*>/g, " ");
 }

@@ -116,4 +116,9 @@ export function placeIn(event: unknown, name: string): number {
   return place as number;
 }
 
+/** The parts in this field of all items, or steps, of a type. */
+export function partsOf(items: readonly Fields[], type: string, field: string): readonly unknown[] {
+  return items.filter((item) => item.type === type).flatMap((item) => listOf(item, field));
+}
+
 export const fieldsOf = (parts: readonly OpenPart[]): readonly Fields[] => parts.map(({ fields }) => fields);

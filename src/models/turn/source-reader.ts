@@ -30,16 +30,13 @@ export class SourceReader {
 
   #take(char: string): string {
     if (this.#isText) return this.#inText(char);
-    if (char === '"') this.#begin();
-    else if (char === "{" || char === "[") this.#depth += 1;
+    if (char === '"') {
+      this.#isText = true;
+      if (!this.#isValue) this.#key = "";
+    } else if (char === "{" || char === "[") this.#depth += 1;
     else if (char === "}" || char === "]") this.#depth -= 1;
     else if (this.#depth === 1 && (char === ":" || char === ",")) this.#isValue = char === ":";
     return "";
-  }
-
-  #begin(): void {
-    this.#isText = true;
-    if (!this.#isValue) this.#key = "";
   }
 
   #inText(char: string): string {

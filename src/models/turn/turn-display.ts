@@ -74,7 +74,7 @@ export class TurnDisplay {
     if (!input || !onArgument || this.#left < 0) return;
     const { index, tool, source } = input;
     const text = input.half + (source ? source.read(piece) : piece);
-    const end = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
+    const end = /[\ud800-\udbff]$/.test(text) ? text.length - 1 : text.length;
     input.half = text.slice(end);
     this.#show(text.slice(0, end), (shown) => onArgument({ index, tool, text: shown }));
   }
@@ -96,8 +96,4 @@ export class TurnDisplay {
     this.#left -= piece.length;
     show(this.#left < 0 ? shown + REST : shown);
   }
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
 }

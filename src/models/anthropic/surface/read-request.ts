@@ -34,6 +34,8 @@ export function readRequest(body: unknown, headers: Headers, counts = false): As
   if (!isFields(body)) throw refused("body", "Input should be an object");
   refuseFields(body);
   refuseKinds(body, KINDS);
+  const model = textOf(body, "model");
+  if (!model) throw refused("model", "Field required");
   const tools = readTools(body);
   const messages = readMessages(body);
   const container = readContainer(body.container);
@@ -45,7 +47,7 @@ export function readRequest(body: unknown, headers: Headers, counts = false): As
   return {
     ...said,
     openPrograms,
-    model: requiredText(body, "model"),
+    model,
     isStreamed: body.stream === true,
     instructions: joined([readSystem(body.system), ...instructions]),
     settings: readSettings(body, tools, counts),
@@ -71,12 +73,6 @@ function refuseFields(body: Fields): void {
       code: "thread_unsupported_request",
       message: "thread: this server does not offer it: send the whole history.",
     });
-}
-
-function requiredText(body: Fields, name: string): string {
-  const value = textOf(body, name);
-  if (value === undefined || value === "") throw refused(name, "Field required");
-  return value;
 }
 
 function readContainer(container: unknown): string | undefined {

@@ -1,12 +1,13 @@
-import { fieldOf, type Fields, isFields } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields, listOf } from "../../../values/fields.ts";
 import { searchOf } from "../../hosted-tools.ts";
 import type { Conversation, ModelCall } from "../../model.ts";
 import type { ConversationParts, TurnAsked } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
+import { partsOf } from "../../provider/reply-stream.ts";
 import { contentBlocks, type MessageContent } from "../../turn/content-parts.ts";
 import { GeminiProtocol } from "../gemini-protocol.ts";
 import { type GeminiClient, openClient } from "../request.ts";
-import { citationsIn, hostedStepNews, isRead } from "./hosted-steps.ts";
+import { hostedStepNews, isRead } from "./hosted-steps.ts";
 import { isForgotten } from "./is-forgotten.ts";
 import { endOf, type InteractionReply, InteractionStream, readInteraction } from "./reply.ts";
 import { CONTENT, generationSettings, interactionTools, responseFormat, resultStep, toolChoiceOf } from "./request.ts";
@@ -85,7 +86,7 @@ class InteractionsConversation extends GeminiProtocol<InteractionReply> {
     return {
       end,
       hosted: steps.flatMap(hostedStepNews),
-      cited: citationsIn(steps),
+      cited: partsOf(steps, "model_output", "content").flatMap((part) => listOf(part, "annotations")),
       unread: steps.filter((step) => !isRead(step)),
       calls: () =>
         steps.flatMap((step, place) =>

@@ -17,12 +17,14 @@ export function hostedStepNews(step: Fields): readonly HostedNews[] {
   const call = textOf(step, "id");
   if (type.endsWith(CALL) && call) {
     const tool = toolOf(step, type.slice(0, -CALL.length));
-    return [hostedStart({ call, tool, input: inputOf(step) })];
+    const input = fieldOf(step, "arguments") ?? {};
+    return [hostedStart({ call, tool, input: textOf(input, "code") ?? input })];
   }
   const ended = textOf(step, "call_id");
   if (!type.endsWith(RESULT) || !ended) return [];
   const about = { call: ended, tool: toolOf(step, type.slice(0, -RESULT.length)) };
-  const output = outputOf(step);
+  const texts = listOf(step, "result").flatMap((part) => textOf(part, "text") ?? []);
+  const output = textOf(step, "result") ?? texts.join("\n");
   return [
     hostedEnd(about, {
       isError: step.is_error === true,
@@ -35,20 +37,4 @@ export function hostedStepNews(step: Fields): readonly HostedNews[] {
 function toolOf(step: Fields, kind: string): string {
   if (kind !== "mcp_server_tool") return kind;
   return `${textOf(step, "server_name") ?? "mcp"}.${textOf(step, "name") ?? ""}`;
-}
-
-function inputOf(step: Fields): unknown {
-  const input = fieldOf(step, "arguments") ?? {};
-  return textOf(input, "code") ?? input;
-}
-
-function outputOf(step: Fields): string {
-  const texts = listOf(step, "result").flatMap((part) => textOf(part, "text") ?? []);
-  return textOf(step, "result") ?? texts.join("\n");
-}
-
-/** The addresses that the words of a reply name. */
-export function citationsIn(steps: readonly Fields[]): readonly unknown[] {
-  const parts = steps.filter(({ type }) => type === "model_output").flatMap((step) => listOf(step, "content"));
-  return parts.flatMap((part) => listOf(part, "annotations"));
 }

@@ -1,7 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ModelUsage, TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
-import { type Growth, placeIn, type OpenPart, ReplyStream } from "../../provider/reply-stream.ts";
+import { type Growth, partsOf, placeIn, type OpenPart, ReplyStream } from "../../provider/reply-stream.ts";
 import { inputOf, objectSentBack } from "../../turn/program-input.ts";
 import { endSaidBy } from "../../turn/stop-reason.ts";
 
@@ -54,10 +54,7 @@ function isStep(step: Fields): boolean {
 }
 
 function textsOf(steps: readonly Fields[], type: string, field: string): readonly string[] {
-  return steps
-    .filter((step) => step.type === type)
-    .flatMap((step) => listOf(step, field))
-    .map((part) => textOf(part, "text") ?? "");
+  return partsOf(steps, type, field).map((part) => textOf(part, "text") ?? "");
 }
 
 /** How the turn ends; undefined if its status is none of an interaction that ended. */
@@ -95,21 +92,17 @@ export class InteractionStream extends ReplyStream<InteractionReply> {
     const type = textOf(event, "event_type");
     if (type === undefined) throw new SyntaxError("An event of the reply has no kind.");
     this.#usage = usageIn(event) ?? this.#usage;
-    if (type === "step.start") this.#start(placeIn(event, "index"), fieldOf(event, "step"));
-    else if (type === "step.delta") this.#add(placeIn(event, "index"), fieldOf(event, "delta"));
+    if (type === "step.start") {
+      const place = placeIn(event, "index");
+      const { fields } = this.begin(place, fieldOf(event, "step"));
+      if (fields.type === "function_call") this.display.beginCall(place, textOf(fields, "name") ?? "");
+      for (const text of textsOf([fields], "model_output", "content")) this.display.text(text);
+    } else if (type === "step.delta") this.#add(placeIn(event, "index"), fieldOf(event, "delta"));
     else if (type === "step.stop") this.end(placeIn(event, "index"));
-    else if (type === "interaction.completed") this.#end(fieldOf(event, "interaction"));
-  }
-
-  /** An interaction that was not completed stays so, whatever later events say. */
-  #end(interaction: unknown): void {
-    if (this.#last === undefined || isWhole(textOf(this.#last, "status"))) this.#last = interaction;
-  }
-
-  #start(place: number, begun: unknown): void {
-    const { fields } = this.begin(place, begun);
-    if (fields.type === "function_call") this.display.beginCall(place, textOf(fields, "name") ?? "");
-    for (const text of textsOf([fields], "model_output", "content")) this.display.text(text);
+    else if (type !== "interaction.completed") return;
+    // An interaction that was not completed stays so, whatever later events say.
+    else if (this.#last === undefined || isWhole(textOf(this.#last, "status")))
+      this.#last = fieldOf(event, "interaction");
   }
 
   #add(place: number, piece: unknown): void {

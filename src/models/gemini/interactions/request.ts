@@ -8,13 +8,11 @@ import { callingMode, responseOf } from "../request.ts";
 
 export const CONTENT: ContentForms = {
   text: (text) => ({ type: "text", text }),
-  data: ({ mediaType, data }) => ({ type: kindOf(mediaType), data, mime_type: mediaType }),
+  data: ({ mediaType, data }) => {
+    const [, type = "document"] = /^(image|audio|video)\//.exec(mediaType) ?? [];
+    return { type, data, mime_type: mediaType };
+  },
 };
-
-function kindOf(mediaType: string): string {
-  const [kind = ""] = mediaType.split("/");
-  return ["image", "audio", "video"].includes(kind) ? kind : "document";
-}
 
 /** The tools, from the declarations of functions. They are sent with every request: no interaction carries them over. */
 export function interactionTools(declarations: readonly Fields[], searches: boolean): readonly Fields[] {

@@ -4,6 +4,7 @@ import type { Conversation, ModelCall, Opening } from "../../model.ts";
 import {
   callFields,
   functionFields,
+  grammarOf,
   looseTools,
   openOpenAiClient,
   type OpenAiClient,
@@ -14,7 +15,7 @@ import { inputSentBack } from "../../turn/program-input.ts";
 import { DeclaringConversation, type NamedTool } from "../../provider/declaring-conversation.ts";
 import type { ConversationParts, ForeignCall, TurnAsked } from "../../provider/provider-conversation.ts";
 import { type ChatReply, ChatStream, endOf, readCompletion } from "./reply.ts";
-import { attachedMessage, CONTENT, settingsFields, textFormatOf, toolChoiceOf, toolMessage } from "./request.ts";
+import { attachedMessage, CONTENT, settingsFields, toolChoiceOf, toolMessage } from "./request.ts";
 
 type Params = Parameters<OpenAiClient["chat"]["completions"]["create"]>[0];
 
@@ -44,8 +45,11 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
 
   protected declareTool(tool: NamedTool): Fields {
     const { name, description, textFormat } = tool;
-    if (this.hasCustom && textFormat !== undefined)
-      return { type: "custom", custom: { name, description, format: textFormatOf(textFormat) } };
+    if (this.hasCustom && textFormat !== undefined) {
+      const { type, ...grammar } = grammarOf(textFormat);
+      const format = type === "text" ? { type } : { type, grammar };
+      return { type: "custom", custom: { name, description, format } };
+    }
     const { strict, ...fields } = functionFields(tool, this.isStrict);
     return { type: "function", function: strict ? { ...fields, strict } : fields };
   }

@@ -110,8 +110,10 @@ export class ChatStream extends ReplyStream<ChatReply> {
     const delta = fieldOf(choice, "delta");
     if (!isFields(delta)) return;
     for (const [name, value] of Object.entries(delta)) {
-      if (name === "tool_calls") for (const fragment of fragmentsIn(value)) this.#takeFragment(fragment);
-      else if (WORDS.has(name) && typeof value !== "object") extend(this.#message, name, pieceOf(delta, name));
+      if (name === "tool_calls") {
+        if (!Array.isArray(value ?? [])) throw new SyntaxError("The calls of the reply are no list.");
+        for (const fragment of listOf(delta, name)) this.#takeFragment(fragment);
+      } else if (WORDS.has(name) && typeof value !== "object") extend(this.#message, name, pieceOf(delta, name));
       else if (name !== "role") extend(this.#message, name, this.#parts.joined(name, value));
     }
     this.display.text(pieceOf(delta, "content") ?? "");
@@ -135,7 +137,9 @@ export class ChatStream extends ReplyStream<ChatReply> {
     if (!call && (text !== "" || own.length > 0))
       throw new SyntaxError("It cannot be told to which call a fragment of the reply belongs.");
     if (!call) return;
-    if (isFields(part)) setKind(call, isFields(custom));
+    if (isFields(part)) call.isCustom ??= isFields(custom);
+    if (isFields(part) && call.isCustom !== isFields(custom))
+      throw new SyntaxError("A call of the reply is of a function, and of a custom tool.");
     // Some servers repeat the name in every fragment, and others send it in pieces before the input.
     if (name !== "" && name !== call.name) {
       if (call.input !== "" && call.name !== "") throw new SyntaxError(NOT_APART);
@@ -205,17 +209,6 @@ export class ChatStream extends ReplyStream<ChatReply> {
     this.#byBoth.set(`${call.index} ${id}`, call);
     return call;
   }
-}
-
-function setKind(call: OpenCall, isCustom: boolean): void {
-  if ((call.isCustom ?? isCustom) !== isCustom)
-    throw new SyntaxError("A call of the reply is of a function, and of a custom tool.");
-  call.isCustom = isCustom;
-}
-
-function fragmentsIn(calls: unknown): readonly unknown[] {
-  if (!Array.isArray(calls ?? [])) throw new SyntaxError("The calls of the reply are no list.");
-  return (calls ?? []) as readonly unknown[];
 }
 
 function written({ id, name, isCustom, fields, input }: OpenCall): Fields {

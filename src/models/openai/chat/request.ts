@@ -1,16 +1,9 @@
-import type { TextFormat } from "../../../tools/text-format.ts";
 import { type Fields, textOf } from "../../../values/fields.ts";
 import type { CallResult, ModelSettings, ToolChoice } from "../../model.ts";
 import { labelledText } from "../../turn/result-text.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
 import { type ContentForms, type DataPart, dataUrl, fileName, inOneLine } from "../../turn/content-parts.ts";
 import { answerFormat } from "../openai-request.ts";
-
-/** Which texts a custom tool takes. */
-export function textFormatOf(format: TextFormat): Fields {
-  if (format === "text") return { type: "text" };
-  return { type: "grammar", grammar: { syntax: "regex", definition: format.regex } };
-}
 
 export function toolMessage(toolCallId: string, result: CallResult, told: readonly string[]): Fields {
   return { role: "tool", tool_call_id: toolCallId, content: labelledText(result, { marksFailure: false, told }) };

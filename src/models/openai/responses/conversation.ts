@@ -1,4 +1,4 @@
-import { type Fields, isFields, textOf, without } from "../../../values/fields.ts";
+import { type Fields, isFields, listOf, textOf, without } from "../../../values/fields.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
 import type { Conversation, HostedNews, ModelCall, Opening } from "../../model.ts";
 import { SEARCH_TOOLS } from "../../../tools/tool-name.ts";
@@ -17,11 +17,12 @@ import {
   type TurnAsked,
 } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
+import { partsOf } from "../../provider/reply-stream.ts";
 import { inputSentBack } from "../../turn/program-input.ts";
 import { hostedEnd, hostedStart } from "../../turn/hosted-calls.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
 import { searchOf } from "../../hosted-tools.ts";
-import { citationsIn, hostedCallOf, isRead } from "./hosted-items.ts";
+import { hostedCallOf, isRead } from "./hosted-items.ts";
 import { calledName, callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream } from "./reply.ts";
 import {
   additionalTools,
@@ -127,7 +128,8 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     if (!items)
       return this.fail("reply_invalid", "A call, or a program, has no id by which it could be answered.", usage);
     if (!items.every(isReadable)) return this.fail("reply_invalid", "The input of a call is no text.", usage);
-    if (!items.every(isWholeCompaction))
+    // What stands for the history before it has to be there.
+    if (items.some(({ type, encrypted_content: sealed }) => type === "compaction" && typeof sealed !== "string"))
       return this.fail("reply_invalid", "It made the history shorter, and does not say to what.", usage);
     if (this.#isStored) {
       this.#input = [];
@@ -136,7 +138,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     return {
       end,
       hosted: items.flatMap((item) => this.#newsOf(item)),
-      cited: citationsIn(items),
+      cited: partsOf(items, "message", "content").flatMap((part) => listOf(part, "annotations")),
       unread: items.filter((item) => !isRead(item)),
       calls: () => items.filter(isCall).map((item) => this.#callOf(item)),
     };
@@ -197,11 +199,6 @@ function isReadable(item: Fields): boolean {
   if (item.type !== "function_call" && item.type !== "custom_tool_call") return true;
   const input = item.type === "custom_tool_call" ? item.input : (item.arguments ?? "");
   return typeof input === "string";
-}
-
-/** Whether an item that may stand for the history before it has what stands for it. */
-function isWholeCompaction({ type, encrypted_content: sealed }: Fields): boolean {
-  return type !== "compaction" || typeof sealed === "string";
 }
 
 /** We answer no search that the provider makes itself. */

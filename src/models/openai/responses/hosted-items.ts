@@ -24,7 +24,7 @@ export function hostedCallOf(item: Fields) {
   const type = textOf(item, "type") ?? "";
   const call = textOf(item, "id");
   if (!Object.hasOwn(INPUTS, type) || !call) return undefined;
-  const fault = fieldOf(item, "error");
+  const [fault, action] = [fieldOf(item, "error"), fieldOf(item, "action")];
   const printed =
     type === "code_interpreter_call" ? listOf(item, "outputs").map((one) => textOf(one, "logs") ?? "") : [];
   const output = typeof fault === "string" ? fault : (textOf(item, "output") ?? (printed.join("\n") || undefined));
@@ -34,7 +34,7 @@ export function hostedCallOf(item: Fields) {
     input: inputOf(type, item),
     isError: textOf(item, "status") === "failed" || (fault !== undefined && fault !== null),
     ...(output === undefined ? {} : { output }),
-    sources: sourcesIn(item),
+    sources: [...listOf(action, "sources"), action, ...listOf(item, "results")],
   };
 }
 
@@ -50,15 +50,4 @@ function inputOf(type: string, item: Fields): unknown {
   if (!isFields(input)) return typeof input === "string" && type === "mcp_call" ? (parsedInput(input) ?? input) : input;
   const { sources: _, ...asked } = input;
   return asked;
-}
-
-function sourcesIn(item: Fields): readonly unknown[] {
-  const action = fieldOf(item, "action");
-  return [...listOf(action, "sources"), action, ...listOf(item, "results")];
-}
-
-/** The addresses that the words of a reply name. */
-export function citationsIn(items: readonly Fields[]): readonly unknown[] {
-  const parts = items.filter(({ type }) => type === "message").flatMap((item) => listOf(item, "content"));
-  return parts.flatMap((part) => listOf(part, "annotations"));
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ToolCall, TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
-import { fieldsOf, placeIn, ReplyStream } from "../../provider/reply-stream.ts";
+import { fieldsOf, partsOf, placeIn, ReplyStream } from "../../provider/reply-stream.ts";
 import { endSaidBy } from "../../turn/stop-reason.ts";
 import { isRead } from "./hosted-items.ts";
 
@@ -22,8 +22,8 @@ export function readResponse(response: unknown, items = fieldOf(response, "outpu
   return {
     messageId: textOf(response, "id"),
     items,
-    text: wordsOf(items),
-    reasoning: reasoningOf(items),
+    text: textsOf(partsOf(items, "message", "content")).join(""),
+    reasoning: textsOf(partsOf(items, "reasoning", "summary")).join(GAP),
     status: textOf(response, "status"),
     incompleteReason: textOf(fieldOf(response, "incomplete_details"), "reason"),
     error: fieldOf(response, "error"),
@@ -55,7 +55,8 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
     else if (type === "response.output_item.done") this.#complete(placeIn(event, PLACE), fieldOf(event, "item"));
     else if (type === "response.output_text.delta") this.display.text(delta);
     else if (type === "response.reasoning_summary_text.delta") this.display.reasoning(delta);
-    else if (type === "response.reasoning_summary_part.added") this.display.reasoning(gapBefore(event));
+    else if (type === "response.reasoning_summary_part.added")
+      this.display.reasoning(countOf(event, "summary_index") === 0 ? "" : GAP);
     else if (INPUT_DELTAS.has(type)) this.#extendInput(event, delta);
     else if (LAST_EVENTS.has(type)) this.#end(fieldOf(event, "response"), LAST_EVENTS.get(type));
   }
@@ -128,10 +129,6 @@ const INPUT_FIELDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Separates the parts of a summary. */
-function gapBefore(event: unknown): string {
-  return countOf(event, "summary_index") === 0 ? "" : GAP;
-}
-
 const GAP = "\n\n";
 
 /** Statuses of a provider's own call that is not complete. */
@@ -153,9 +150,8 @@ export function endOf({ status, incompleteReason, items }: ResponsesReply): Turn
       ? { type: "refused", reason: "OpenAI's filter stopped the reply." }
       : { type: "cut_off", reason: (incompleteReason ?? "incomplete").slice(0, 100) };
   if (status !== undefined && endSaidBy(status) !== "whole") return undefined;
-  const refusal = messageParts(items)
-    .map((part) => textOf(part, "refusal"))
-    .find((words) => words !== undefined);
+  const refusals = partsOf(items, "message", "content").map((part) => textOf(part, "refusal"));
+  const refusal = refusals.find((words) => words !== undefined);
   if (refusal !== undefined) return { type: "refused", reason: refusal };
   if (items.some(isUnfinished)) return { type: "cut_off", reason: "a call is not completed" };
   // Without a message after the hosted programs, the model has not finished.
@@ -176,17 +172,4 @@ export function callerOf(caller: unknown): ToolCall["caller"] {
   return type === "program" ? "programmatic" : "unknown";
 }
 
-function reasoningOf(items: readonly Fields[]): string {
-  const parts = items.filter(({ type }) => type === "reasoning").flatMap((item) => listOf(item, "summary"));
-  return parts.map((part) => textOf(part, "text") ?? "").join(GAP);
-}
-
-function wordsOf(items: readonly Fields[]): string {
-  return messageParts(items)
-    .map((part) => textOf(part, "text") ?? "")
-    .join("");
-}
-
-function messageParts(items: readonly Fields[]): readonly unknown[] {
-  return items.filter(({ type }) => type === "message").flatMap((item) => listOf(item, "content"));
-}
+const textsOf = (parts: readonly unknown[]) => parts.map((part) => textOf(part, "text") ?? "");

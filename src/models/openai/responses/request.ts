@@ -1,11 +1,10 @@
 import { type Fields, isFields, textOf, without } from "../../../values/fields.ts";
 import { type ContentForms, dataUrl, fileName, type ResultParts } from "../../turn/content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../../model.ts";
-import type { TextFormat } from "../../../tools/text-format.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { labelledText } from "../../turn/result-text.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
-import { answerFormat, functionFields } from "../openai-request.ts";
+import { answerFormat, functionFields, grammarOf } from "../openai-request.ts";
 import { searchOf } from "../../hosted-tools.ts";
 import { isReasoned } from "../../settings.ts";
 
@@ -28,7 +27,7 @@ export function declareTools(opening: Opening, names: ToolNames, isStrict: boole
     const name = names.given(tool.name);
     const forPrograms = hosted ? { allowed_callers: callers } : {};
     if (textFormat !== undefined)
-      return { type: "custom", name, description, format: textFormatOf(textFormat), ...forPrograms };
+      return { type: "custom", name, description, format: grammarOf(textFormat), ...forPrograms };
     const typed = hosted && output !== undefined ? { output_schema: output } : {};
     return { type: "function", ...functionFields({ ...tool, name }, isStrict), ...forPrograms, ...typed };
   };
@@ -123,11 +122,6 @@ export function settingsFields(settings: ModelSettings): Fields {
     temperature,
     text: format && { format: { type: "json_schema", ...format } },
   };
-}
-
-/** Which texts a custom tool takes. */
-function textFormatOf(format: TextFormat): Fields {
-  return format === "text" ? { type: "text" } : { type: "grammar", syntax: "regex", definition: format.regex };
 }
 
 export function toolChoiceOf(choice: ToolChoice, opening: Opening, names: ToolNames): unknown {

@@ -95,7 +95,8 @@ class ItemsReader {
   #takeMessage(item: Fields, place: string): void {
     const role = textOf(item, "role");
     const content = partsOf(item, place);
-    if (role === "assistant") return this.#history.text(content.map(modelText).join(""));
+    if (role === "assistant")
+      return this.#history.text(content.map((part) => textOf(part, "text") ?? textOf(part, "refusal") ?? "").join(""));
     if (role === "user") {
       const parts = content.map((part, index) => readPart(part, `${place}.content[${index}]`));
       const [only] = parts;
@@ -138,10 +139,6 @@ function partsOf(item: Fields, place: string): readonly Fields[] {
   if (!Array.isArray(content) || content.length === 0 || !content.every(isFields))
     throw refused(`${place}.content`, "expected a string or a list of parts, not empty");
   return content;
-}
-
-function modelText(part: Fields): string {
-  return textOf(part, "text") ?? textOf(part, "refusal") ?? "";
 }
 
 const DATA_URL = /^data:([a-z]{1,20}\/[a-z\d.+-]{1,100});base64,/;

@@ -39,18 +39,10 @@ export class ResponseWriter implements ReplyWriter {
     const before = this.#endSpoken();
     const item = itemOf(part);
     const about = { item_id: item.id, output_index: this.#output.length };
-    if (part.type !== "call")
-      return (
-        before +
-        this.#event("response.output_item.added", { output_index: about.output_index, item }) +
-        this.#done(item)
-      );
+    if (part.type !== "call") return before + this.#added(item) + this.#done(item);
     const text = textInputOf(part);
     const empty = text === undefined ? { arguments: "" } : { input: "" };
-    const added = this.#event("response.output_item.added", {
-      output_index: about.output_index,
-      item: { ...item, ...empty, status: "in_progress" },
-    });
+    const added = this.#added({ ...item, ...empty, status: "in_progress" });
     const events = text === undefined ? "response.function_call_arguments" : "response.custom_tool_call_input";
     const whole = text === undefined ? { name: part.tool, arguments: part.inputText } : { input: text };
     const written =
@@ -61,7 +53,8 @@ export class ResponseWriter implements ReplyWriter {
 
   end(end: ReplyEnd, facts: ReplyFacts): string {
     const before = this.#endSpoken();
-    const refusal = end.type === "refused" ? this.#refusal(refusalItem(end.reason, facts.id)) : "";
+    const refusal = refusalItem(end.type === "refused" ? end.reason : "", facts.id);
+    const refused = end.type === "refused" ? this.#added(refusal) + this.#done(refusal) : "";
     const response = {
       ...headOf({ ...facts, at: this.#head.at }),
       ...endOf(end),
@@ -69,7 +62,7 @@ export class ResponseWriter implements ReplyWriter {
       usage: usageOf(facts),
     };
     const type = end.type === "cut_off" ? "response.incomplete" : "response.completed";
-    return before + refusal + this.#event(type, { response });
+    return before + refused + this.#event(type, { response });
   }
 
   fail(refusal: Refusal): string {
@@ -85,11 +78,7 @@ export class ResponseWriter implements ReplyWriter {
     const { added } = SPOKEN[part.type];
     const empty = part.type === "text" ? { status: "in_progress", content: [] } : { summary: [] };
     const item = { ...itemOf(part), ...empty };
-    return (
-      before +
-      this.#event("response.output_item.added", { output_index: this.#output.length, item }) +
-      this.#event(`${added}.added`, { ...this.#place(), part: spokenPart(part, "") })
-    );
+    return before + this.#added(item) + this.#event(`${added}.added`, { ...this.#place(), part: spokenPart(part, "") });
   }
 
   #delta(delta: string): string {
@@ -112,8 +101,8 @@ export class ResponseWriter implements ReplyWriter {
     );
   }
 
-  #refusal(item: Fields): string {
-    return this.#event("response.output_item.added", { output_index: this.#output.length, item }) + this.#done(item);
+  #added(item: Fields): string {
+    return this.#event("response.output_item.added", { output_index: this.#output.length, item });
   }
 
   #place(): Fields {

@@ -4,11 +4,8 @@ import type { ReplyEnd, ReplyFacts, ReplyPart } from "../../surface/surface.ts";
 
 /** A response: the other end of `readResponse` in `../responses/reply.ts`. */
 export function writeResponse(parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts): Fields {
-  return { ...headOf(facts), ...endOf(end), output: outputOf(parts, end, facts), usage: usageOf(facts) };
-}
-
-function outputOf(parts: readonly ReplyPart[], end: ReplyEnd, { id }: Pick<ReplyFacts, "id">): readonly Fields[] {
-  return [...parts.map(itemOf), ...(end.type === "refused" ? [refusalItem(end.reason, id)] : [])];
+  const output = [...parts.map(itemOf), ...(end.type === "refused" ? [refusalItem(end.reason, facts.id)] : [])];
+  return { ...headOf(facts), ...endOf(end), output, usage: usageOf(facts) };
 }
 
 export function refusalItem(refusal: string, response: string): Fields {
@@ -62,18 +59,9 @@ export function itemOf(part: ReplyPart): Fields {
       const caller = program === undefined ? null : { type: "program", caller_id: program };
       const named = namespace === undefined ? {} : { namespace };
       const input = textInputOf(part);
-      if (input !== undefined)
-        return { type: "custom_tool_call", id, call_id: callId, name, ...named, input, status: "completed", caller };
-      return {
-        type: "function_call",
-        id,
-        call_id: callId,
-        name,
-        ...named,
-        arguments: inputText,
-        status: "completed",
-        caller,
-      };
+      const written =
+        input === undefined ? { type: "function_call", arguments: inputText } : { type: "custom_tool_call", input };
+      return { ...written, id, call_id: callId, name, ...named, status: "completed", caller };
     }
     case "program":
       return { type: "program", id, call_id: part.id, code: part.source, fingerprint: part.state };
