@@ -253,23 +253,22 @@ export type ModelUsage = TokenUsage;
 
 export const NO_USAGE: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
 
-export function sumOfUsage(all: readonly ModelUsage[]): ModelUsage {
-  const sum = (field: keyof ModelUsage) => all.reduce((total, usage) => total + usage[field], 0);
+function joinedUsage(all: readonly ModelUsage[], join: (one: number, other: number) => number): ModelUsage {
+  const joined = (field: keyof ModelUsage) => all.reduce((before, usage) => join(before, usage[field]), 0);
   return {
-    inputTokens: sum("inputTokens"),
-    outputTokens: sum("outputTokens"),
-    cachedInputTokens: sum("cachedInputTokens"),
+    inputTokens: joined("inputTokens"),
+    outputTokens: joined("outputTokens"),
+    cachedInputTokens: joined("cachedInputTokens"),
   };
+}
+
+export function sumOfUsage(all: readonly ModelUsage[]): ModelUsage {
+  return joinedUsage(all, (one, other) => one + other);
 }
 
 /** The usage of a reply that tells it several times. Counters grow; some servers repeat them with 0 where they have no news. */
 export function highestUsage(all: readonly ModelUsage[]): ModelUsage {
-  const highest = (field: keyof ModelUsage) => all.reduce((most, usage) => Math.max(most, usage[field]), 0);
-  return {
-    inputTokens: highest("inputTokens"),
-    outputTokens: highest("outputTokens"),
-    cachedInputTokens: highest("cachedInputTokens"),
-  };
+  return joinedUsage(all, (one, other) => Math.max(one, other));
 }
 
 export type { ProviderFailureCode } from "./turn-shape.ts";

@@ -9,10 +9,11 @@ import { endingCancelled } from "../../programs/drive/ending/endings.ts";
 import type { ConversationSpan } from "../../telemetry/telemetry.ts";
 import type { AgentReport } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
-import { checkAnswer } from "../prompt/answer-schema.ts";
+import { checkAnswer, type CheckedAnswer } from "../prompt/answer-schema.ts";
 import { CallAnswerer } from "../calls/answer-calls.ts";
 import { refusal } from "../calls/call-result.ts";
 import type { AgentEnding } from "../ending.ts";
+import { untilAborted } from "../../values/until-aborted.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { transcriptTurns } from "../from-journal/transcript.ts";
 import { cancelled, checkOwned, ModelAsker, tokensSpent } from "./ask-model.ts";
@@ -194,9 +195,12 @@ export class SayLoop {
 
   async #answered(answer: string, isWrappedUp: boolean): Promise<AgentEnding> {
     const { answer: schema } = this.#live.request;
-    const checked =
-      schema && (await orAborted(checkAnswer(answer, schema, this.#session.share.lane), this.#scope.signal));
-    if (checked === ABORTED) return cancelled(this.#scope.signal);
+    const { signal } = this.#scope;
+    const checking = schema && checkAnswer(answer, schema, this.#session.share.lane);
+    // A schema of the host's may wait for ever.
+    const waiting = checking && untilAborted(checking, signal);
+    const checked = await waiting?.catch<CheckedAnswer | undefined>(() => (signal.aborted ? undefined : checking));
+    if (schema && !checked) return cancelled(signal);
     if (checked?.ok === false) return { type: "answer_invalid", answer, reason: checked.reason };
     this.#value = checked?.value;
     return { type: "answered", answer, ...(isWrappedUp ? { wrappedUp: true } : {}) };
@@ -230,20 +234,5 @@ export class SayLoop {
 
   report<Answer>(ending: AgentEnding): AgentReport<Answer> {
     return this.#live.report<Answer>({ ending, lines: [...this.#session.lines], value: this.#value });
-  }
-}
-
-const ABORTED = Symbol("aborted");
-
-/** What the work gives, or ABORTED: a schema of the host's may wait for ever. */
-async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value | typeof ABORTED> {
-  const aborted = Promise.withResolvers<typeof ABORTED>();
-  const onAbort = () => aborted.resolve(ABORTED);
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort);
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }

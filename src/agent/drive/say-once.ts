@@ -76,7 +76,11 @@ async function sayInPast<Answer>(
   const known = userMessages(past);
   if (isSaid(known, work)) return goOn<Answer>(scope, past, work, history);
   refuseOther(past, known, work);
-  if (past.outcome) throw ended(execution);
+  if (past.outcome)
+    throw new PortcullisError(
+      "conversation_ended",
+      `say: the conversation ${JSON.stringify(execution)} has ended. Begin another one.`,
+    );
   const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
   if (here?.log instanceof ConversationLog) return joinHere(here.log, here.ended, work);
   return sayIn<Answer>(await taken(scope, past, work, history), work);
@@ -119,13 +123,6 @@ function refuseOther(
   throw new PortcullisError(
     "conversation_moved",
     `say({ expect }): the conversation ${JSON.stringify(execution)} has ${length} of the user's messages, and ${expect} were expected. Nothing was said. Read it, then say what is still to be said.`,
-  );
-}
-
-function ended(execution: ExecutionId): PortcullisError {
-  return new PortcullisError(
-    "conversation_ended",
-    `say: the conversation ${JSON.stringify(execution)} has ended. Begin another one.`,
   );
 }
 

@@ -14,15 +14,18 @@ import { instructionsFor } from "./instructions.ts";
 import { declarePrograms, SEARCH_DIRECT } from "../calls/run-program.ts";
 import type { ProgramsOption } from "../prompt/programs-option.ts";
 
-/** Where a conversation takes place, as far as its model is told of it: the limits in force, among others. */
-export type OpeningScope = Pick<AgentScope, "language" | "tenant" | "limits" | "observed"> & {
-  readonly gate: { readonly search: ToolSearch };
-};
-
-/** The opening of a conversation. Throws as `checkOpening` does. */
+/** The opening of a conversation in this scope, of which its model is told the limits, among others. Throws as `checkOpening` does. */
 export function openingFor(
   model: Model,
-  { gate: { search }, language, tenant, limits, observed }: OpeningScope,
+  {
+    gate: { search },
+    language,
+    tenant,
+    limits,
+    observed,
+  }: Pick<AgentScope, "language" | "tenant" | "limits" | "observed"> & {
+    readonly gate: { readonly search: ToolSearch };
+  },
   request: Pick<AgentRequest, "programs" | "instructions" | "settings" | "compact" | "contextTokens">,
   subject = "agent",
 ): Opening {

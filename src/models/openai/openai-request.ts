@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { TextFormat } from "../../tools/text-format.ts";
 import type { Fields } from "../../values/fields.ts";
-import type { ModelSettings, Opening, ToolChoice } from "../model.ts";
+import type { Opening } from "../model.ts";
 import type { NamedTool } from "../provider/declaring-conversation.ts";
 import type { ConversationParts } from "../provider/provider-conversation.ts";
 import { loadSdk } from "../provider/provider-options.ts";
@@ -36,18 +36,6 @@ function withVersion(baseUrl: string): string {
 
 export function userMessage(message: MessageContent, byUrl: readonly string[], forms: ContentForms): Fields {
   return { role: "user", content: typeof message === "string" ? message : contentBlocks(message, byUrl, forms) };
-}
-
-/** The fields about calls of a request that declares tools. `chosen` writes a choice that is not `auto`. */
-export function callFields(
-  choice: ToolChoice,
-  { parallelCalls = true }: ModelSettings,
-  chosen: (choice: ToolChoice) => unknown,
-): Fields {
-  return {
-    ...(choice === "auto" ? {} : { tool_choice: chosen(choice) }),
-    ...(parallelCalls ? {} : { parallel_tool_calls: false }),
-  };
 }
 
 /** The declaration of a function, strict if that is asked for and its schema allows it. */

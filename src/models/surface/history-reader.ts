@@ -1,18 +1,5 @@
 import type { ModelCall, UserMessage } from "../model.ts";
-import { type AskedAnswer, type AskedTurn, groupedName, refused } from "./surface.ts";
-
-/** What the history of a request says. */
-export interface AskedHistory {
-  /** What the system says, each text with its place after messages of the user. */
-  readonly instructions: readonly string[];
-  readonly turns: readonly AskedTurn[];
-  readonly said: readonly UserMessage[];
-  readonly answers: ReadonlyMap<string, AskedAnswer>;
-  readonly ofPrograms: ReadonlySet<string>;
-  readonly openPrograms: readonly string[];
-  /** Whether the last that was read is the model's own. */
-  readonly endsWithModel: boolean;
-}
+import { type AskedAnswer, type AskedHistory, type AskedTurn, groupedName, refused } from "./surface.ts";
 
 /** How a provider says what is wrong with a history. */
 export interface HistoryWords {
@@ -149,8 +136,7 @@ export class HistoryReader {
   said(message: UserMessage, place: string): void {
     this.#asUser();
     this.refuseUnanswered(place);
-    const last = this.#turns.at(-1);
-    if (last && this.#said.length === 0 && this.#open.programs.size > 0)
+    if (this.#turns.length > 0 && this.#said.length === 0 && this.#open.programs.size > 0)
       throw refused(place, this.#words.saidWhileWaiting);
     this.#said.push(message);
     this.#messages += 1;
@@ -158,10 +144,9 @@ export class HistoryReader {
 
   /** Throws if a call has no answer. Programs may still wait for theirs. */
   refuseUnanswered(place: string): void {
-    const last = this.#turns.at(-1);
-    if (!last || this.#said.length > 0) return;
-    if (this.#open.calls.size + this.#below.size > 0)
-      throw refused(place, this.#words.unanswered([...this.#open.calls, ...this.#below.keys()].slice(0, LISTED)));
+    const open = [...this.#open.calls, ...this.#below.keys()];
+    if (this.#turns.length > 0 && this.#said.length === 0 && open.length > 0)
+      throw refused(place, this.#words.unanswered(open.slice(0, LISTED)));
   }
 
   end(): AskedHistory {
@@ -187,12 +172,8 @@ export class HistoryReader {
     this.#isModels = true;
     const last = this.#turns.at(-1);
     if (last && this.#said.length === 0 && !(isNew && last.results.size > 0)) return last;
-    const { calls, programs } = this.#open;
-    if (calls.size + this.#below.size + programs.size > 0)
-      throw refused(
-        "messages",
-        this.#words.unanswered([...calls, ...this.#below.keys(), ...programs.keys()].slice(0, LISTED)),
-      );
+    const open = [...this.#open.calls, ...this.#below.keys(), ...this.#open.programs.keys()];
+    if (open.length > 0) throw refused("messages", this.#words.unanswered(open.slice(0, LISTED)));
     const turn = { said: this.#said, text: "", calls: [], results: new Map<string, AskedAnswer>() };
     this.#said = [];
     this.#turns.push(turn);

@@ -45,16 +45,10 @@ export interface AskedTurn {
   readonly results: ReadonlyMap<string, AskedAnswer>;
 }
 
-/** A request of a client, in this package's words. */
-export interface Asked {
-  /** As the client names it. */
-  readonly model: string;
-  readonly isStreamed: boolean;
-  readonly instructions: string | undefined;
-  readonly settings: ModelSettings;
-  readonly tools: readonly AskedTool[];
-  /** Whether the model may run programs. */
-  readonly programs: boolean;
+/** What the history of a request says. */
+export interface AskedHistory {
+  /** What the system says, each text with its place after messages of the user. */
+  readonly instructions: readonly string[];
   readonly turns: readonly AskedTurn[];
   /** Said after the last turn. */
   readonly said: readonly UserMessage[];
@@ -67,6 +61,24 @@ export interface Asked {
   readonly ofPrograms: ReadonlySet<string>;
   /** Ids of the last turn's programs without a result. */
   readonly openPrograms: readonly string[];
+  /** Whether the last that was read is the model's own. */
+  readonly endsWithModel: boolean;
+}
+
+/** The tools of a request. */
+export interface AskedTools {
+  readonly tools: readonly AskedTool[];
+  /** Whether the model may run programs. */
+  readonly programs: boolean;
+}
+
+/** A request of a client, in this package's words. */
+export interface Asked extends AskedTools, Omit<AskedHistory, "instructions" | "endsWithModel"> {
+  /** As the client names it. */
+  readonly model: string;
+  readonly isStreamed: boolean;
+  readonly instructions: string | undefined;
+  readonly settings: ModelSettings;
   /** What names the state that the server keeps, as the client sends it. */
   readonly state: string | undefined;
   /** The answer that this one follows, if the server has the history. */

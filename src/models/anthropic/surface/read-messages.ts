@@ -1,8 +1,8 @@
 import { untrusted } from "../../../untrusted/untrusted-text.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
 import type { MessagePart } from "../../model.ts";
-import { type AskedHistory, HistoryReader, type HistoryWords } from "../../surface/history-reader.ts";
-import { refused } from "../../surface/surface.ts";
+import { HistoryReader, type HistoryWords } from "../../surface/history-reader.ts";
+import { type AskedHistory, refused } from "../../surface/surface.ts";
 import { callerOf, CODE_EXECUTION_NAME, outputOf } from "../reply.ts";
 import { readContent, readResultContent } from "./read-content.ts";
 

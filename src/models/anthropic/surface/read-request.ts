@@ -1,9 +1,16 @@
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import type { ModelSettings, Reasoning } from "../../model.ts";
-import { type Asked, type FieldKinds, refused, RefusedAsk, refuseKinds } from "../../surface/surface.ts";
+import {
+  type Asked,
+  type AskedTools,
+  type FieldKinds,
+  refused,
+  RefusedAsk,
+  refuseKinds,
+} from "../../surface/surface.ts";
 import { readMessages } from "./read-messages.ts";
-import { type AskedTools, readChoice, readTools } from "./read-tools.ts";
+import { readChoice, readTools } from "./read-tools.ts";
 
 /** Fields that change nothing here: what a provider keeps, charges or counts. */
 const IGNORED = "metadata service_tier inference_geo cache_control speed betas";
@@ -37,16 +44,14 @@ export function readRequest(body: unknown, headers: Headers, counts = false): As
   const model = textOf(body, "model");
   if (!model) throw refused("model", "Field required");
   const tools = readTools(body);
-  const messages = readMessages(body);
+  const { endsWithModel, instructions, ...history } = readMessages(body);
   const container = readContainer(body.container);
-  const { endsWithModel, openPrograms, instructions, ...said } = messages;
   // After `pause_turn` the content is sent back as it is, and the container need not be.
-  const hasProgram = messages.turns.at(-1)?.calls.some(({ type }) => type === "program_call") === true;
+  const hasProgram = history.turns.at(-1)?.calls.some(({ type }) => type === "program_call") === true;
   if (endsWithModel && container === undefined && !hasProgram)
     throw refused("messages", "The conversation must end with a user message.");
   return {
-    ...said,
-    openPrograms,
+    ...history,
     model,
     isStreamed: body.stream === true,
     instructions: joined([readSystem(body.system), ...instructions]),

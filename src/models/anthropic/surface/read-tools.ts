@@ -1,7 +1,7 @@
 import type { Caller } from "../../../tools/tool.ts";
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ToolChoice } from "../../model.ts";
-import { type AskedTool, refused } from "../../surface/surface.ts";
+import { type AskedTool, type AskedTools, refused } from "../../surface/surface.ts";
 import { CODE_EXECUTION_NAME, isCodeExecution } from "../reply.ts";
 
 /** Versions of the tool that runs programs which call tools. */
@@ -14,11 +14,6 @@ const PROGRAM_TYPES: ReadonlySet<unknown> = new Set([
 const SEARCH_TYPE = /^tool_search_tool_(?:regex|bm25)(?:_\d{8})?$/;
 
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
-
-export interface AskedTools {
-  readonly tools: readonly AskedTool[];
-  readonly programs: boolean;
-}
 
 /** The tools of a request. What this server does not have is refused by its type. */
 export function readTools(body: unknown): AskedTools {

@@ -2,7 +2,6 @@ import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../../.
 import type { MessageContent } from "../../turn/content-parts.ts";
 import type { Conversation, ModelCall, Opening } from "../../model.ts";
 import {
-  callFields,
   functionFields,
   grammarOf,
   looseTools,
@@ -72,7 +71,8 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
       messages: this.#messages,
       ...(hasTools && {
         tools: this.declarations,
-        ...callFields(toolChoice, this.settings, (choice) => toolChoiceOf(choice, this.names, this.declarations)),
+        tool_choice: toolChoiceOf(toolChoice, this.names, this.declarations),
+        parallel_tool_calls: this.settings.parallelCalls === false ? false : undefined,
       }),
       // Compatible servers hold all that the model writes to a schema of the answer: it could call no tool.
       ...settingsFields(this.settings, baseUrl === undefined || !hasTools),

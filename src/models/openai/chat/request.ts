@@ -37,7 +37,7 @@ export function settingsFields({ reasoning, temperature, stop, answer }: ModelSe
 
 /** A choice of one tool by its kind: `custom` if it is declared so. */
 export function toolChoiceOf(choice: ToolChoice, names: ToolNames, declared: readonly Fields[]): unknown {
-  if (typeof choice === "string") return choice;
+  if (typeof choice === "string") return choice === "auto" ? undefined : choice;
   const name = names.given(choice.tool);
   const isCustom = declared.some((tool) => textOf(tool.custom, "name") === name);
   return isCustom ? { type: "custom", custom: { name } } : { type: "function", function: { name } };

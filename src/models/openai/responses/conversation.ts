@@ -2,14 +2,7 @@ import { type Fields, isFields, listOf, textOf, without } from "../../../values/
 import type { MessageContent } from "../../turn/content-parts.ts";
 import type { Conversation, HostedNews, ModelCall, Opening } from "../../model.ts";
 import { SEARCH_TOOLS } from "../../../tools/tool-name.ts";
-import {
-  callFields,
-  looseTools,
-  openOpenAiClient,
-  type OpenAiClient,
-  strictInput,
-  userMessage,
-} from "../openai-request.ts";
+import { looseTools, openOpenAiClient, type OpenAiClient, strictInput, userMessage } from "../openai-request.ts";
 import {
   type ConversationParts,
   type ForeignCall,
@@ -72,31 +65,29 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
     const { model, stream } = this.options;
     const { compactAt } = this.opening;
+    const include = [
+      ...(this.#isStored ? [] : ["reasoning.encrypted_content"]),
+      ...(searchOf(this.settings) ? ["web_search_call.action.sources"] : []),
+    ];
     const params = {
       model,
       instructions: this.opening.instructions,
       input: this.#input,
       tools: this.#tools.declarations,
-      ...(this.#tools.declarations.length > 0 &&
-        callFields(toolChoice, this.settings, (choice) => toolChoiceOf(choice, this.opening, this.names))),
+      ...(this.#tools.declarations.length > 0 && {
+        tool_choice: toolChoiceOf(toolChoice, this.opening, this.names),
+        parallel_tool_calls: this.settings.parallelCalls === false ? false : undefined,
+      }),
       ...settingsFields(this.settings),
       store: this.#isStored,
       context_management: compactAt === undefined ? undefined : [{ type: "compaction", compact_threshold: compactAt }],
       max_output_tokens: maxOutputTokens,
-      include: this.#include,
+      // What OpenAI leaves out of its replies unless it is asked for.
+      include: include.length === 0 ? undefined : include,
       previous_response_id: this.#previousId,
       stream,
     } as unknown as Params;
     return this.client.responses.create(params, { signal });
-  }
-
-  /** What OpenAI leaves out of its replies unless it is asked for. */
-  get #include(): readonly string[] | undefined {
-    const include = [
-      ...(this.#isStored ? [] : ["reasoning.encrypted_content"]),
-      ...(searchOf(this.settings) ? ["web_search_call.action.sources"] : []),
-    ];
-    return include.length === 0 ? undefined : include;
   }
 
   protected bodyOf({ messageId: id, items, status, incompleteReason, error }: ResponsesReply): Fields {

@@ -125,7 +125,7 @@ export function settingsFields(settings: ModelSettings): Fields {
 }
 
 export function toolChoiceOf(choice: ToolChoice, opening: Opening, names: ToolNames): unknown {
-  if (typeof choice === "string") return choice;
+  if (typeof choice === "string") return choice === "auto" ? undefined : choice;
   const { tools, runProgram } = opening;
   const { tool } = choice;
   if (tool === runProgram?.name) return { type: "custom", name: tool };

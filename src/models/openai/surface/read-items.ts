@@ -2,8 +2,8 @@ import { untrusted } from "../../../untrusted/untrusted-text.ts";
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ContentPart, MessagePart } from "../../model.ts";
 import { callerOf } from "../responses/reply.ts";
-import { type AskedHistory, HistoryReader, type HistoryWords } from "../../surface/history-reader.ts";
-import { type AskedAnswer, refused, type StoredItems } from "../../surface/surface.ts";
+import { HistoryReader, type HistoryWords } from "../../surface/history-reader.ts";
+import { type AskedAnswer, type AskedHistory, refused, type StoredItems } from "../../surface/surface.ts";
 
 const WORDS: HistoryWords = {
   unanswered: (ids) => `No tool output found for function call ${ids.join(", ").slice(0, 500)}.`,

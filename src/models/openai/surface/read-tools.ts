@@ -2,15 +2,10 @@ import type { TextFormat } from "../../../tools/text-format.ts";
 import type { Caller } from "../../../tools/tool.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
 import type { ToolChoice } from "../../model.ts";
-import { type AskedTool, refused } from "../../surface/surface.ts";
+import { type AskedTool, type AskedTools, refused } from "../../surface/surface.ts";
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const PROGRAMS = "programmatic_tool_calling";
-
-export interface AskedTools {
-  readonly tools: readonly AskedTool[];
-  readonly programs: boolean;
-}
 
 /** The tools of a request: the other end of `declareTools` in `../responses/request.ts`. */
 export function readTools(body: unknown): AskedTools {
