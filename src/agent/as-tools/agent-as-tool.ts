@@ -103,7 +103,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
     const { runAgent } = await import("../resume-agent.ts");
     return runAgent(inner, request, task, childExecution(execution, callId));
   };
-  const defined = defineTool({
+  const tool = defineTool({
     name,
     description,
     input: jsonSchema<{ readonly task: string }>(INPUT),
@@ -123,9 +123,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
       throw new PortcullisError("tool_failed", `${name} has no answer. ${why}`, { cause: ending });
     },
   });
-  const tool = runsAt("agent", defined);
-  noteAgentTool(tool);
-  return tool;
+  return runsAt(AGENT, tool);
 }
 
 /**
@@ -157,14 +155,11 @@ function requestMaker(
 /** The answer of an agent without a schema. */
 export const TEXT = jsonSchema<string>({ type: "string" });
 
-const agents = new WeakSet<Tool>();
+/** Where agents run, as their tools say it. */
+export const AGENT = "agent";
 
-export function isAgentTool(tool: Tool): boolean {
-  return agents.has(tool);
-}
-
-export function noteAgentTool(tool: Tool): void {
-  agents.add(tool);
+export function isAgentTool({ place }: Tool): boolean {
+  return place === AGENT;
 }
 
 const INPUT = {

@@ -4,7 +4,7 @@ import { ALLOWED_CALLERS, defineTool, runsAt, TIMEOUT_MS } from "../../tools/def
 import { issuesText, jsonSchema, type Schema, validate } from "../../tools/schema.ts";
 import { CALLERS, type Tool } from "../../tools/tool.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
-import { isAgentTool, noteAgentTool, TEXT } from "./agent-as-tool.ts";
+import { AGENT, isAgentTool, TEXT } from "./agent-as-tool.ts";
 
 const SUBJECT = "taskTool";
 
@@ -50,7 +50,7 @@ export function taskTool<Context = unknown>(
       `${SUBJECT}(agents): no caller may call all of these agents. Say who may call the tool: ${SUBJECT}(agents, { allowedCallers }).`,
     );
   const output: Schema = TEXT;
-  const defined = defineTool({
+  const tool = defineTool({
     name,
     description: descriptionOf(all),
     input: jsonSchema<TaskInput>(inputOf(all)),
@@ -70,9 +70,7 @@ export function taskTool<Context = unknown>(
       return valueOf(chosen, await chosen.handler({ task: whole }, context));
     },
   });
-  const tool = runsAt("agent", defined);
-  noteAgentTool(tool);
-  return tool;
+  return runsAt(AGENT, tool);
 }
 
 function agentsOf(agents: unknown): ToolSet {

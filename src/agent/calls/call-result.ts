@@ -14,10 +14,6 @@ import { cutMiddle } from "../../values/cut-middle.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
 import { readHead } from "../../values/json/value-head.ts";
 
-function loadAdvice(name: string): string {
-  return `All of it is kept: read it in a program by await load("${name}").`;
-}
-
 /** What is said of a value that is too large. */
 const OF_VALUE = "of which only a part is shown";
 /** What is said of a message that is too long. */
@@ -86,7 +82,7 @@ async function resultOfValue(
     counts: new Map(),
   };
   const kept = await keep(call.id, answer.text);
-  const advice = kept && loads ? loadAdvice(kept.name) : TOO_LARGE;
+  const advice = kept && loads ? `All of it is kept: read it in a program by await load("${kept.name}").` : TOO_LARGE;
   const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, advice, kept?.name);
   return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, OF_VALUE);
 }

@@ -52,7 +52,15 @@ export async function continueConversation(
     if (!past.outcome) return await continueOpen(scope, past, work, history);
     history.end();
     const live = await copied(scope, historyOf(past), work, from);
-    await orBrokenOff(live, copyArtifacts(new ArtifactSpace(scope.journal, from, past.artifacts), live.artifacts));
+    // What was kept is copied too: a journal in a file holds its text once.
+    const kept = new ArtifactSpace(scope.journal, from, past.artifacts);
+    for (const { name, call, bytes, shape, first } of kept.all) {
+      const about = { name, call, bytes, shape, first };
+      await orBrokenOff(
+        live,
+        kept.read(about).then((text) => live.artifacts.save(about, text)),
+      );
+    }
     return { live };
   } catch (error) {
     history.end();
@@ -111,12 +119,6 @@ function historyOf({ header, sent, said, open }: PastConversation): CopiedHistor
   return { task, turns: sent.slice(0, -1), said: [...(sent.at(-1)?.said ?? []), ...said] };
 }
 
-/** What was kept is copied too: a journal in a file holds its text once. */
-async function copyArtifacts(from: ArtifactSpace, to: ArtifactSpace): Promise<void> {
-  for (const { name, call, bytes, shape, first } of from.all)
-    await to.save({ name, call, bytes, shape, first }, await from.read({ name, call, bytes, shape, first }));
-}
-
 async function copied(
   scope: AgentScope,
   { task, turns, said }: CopiedHistory,
@@ -165,7 +167,7 @@ async function writeCopy(
 }
 
 /** Gives the new conversation up if its copy fails: this host would hold it as long as the process lives. */
-async function orBrokenOff(live: LiveConversation, copying: Promise<void>): Promise<void> {
+async function orBrokenOff(live: LiveConversation, copying: Promise<unknown>): Promise<void> {
   try {
     await copying;
   } catch (error) {

@@ -192,19 +192,15 @@ export class LiveConversation {
   }
 
   /** Another model answers from here on, or the same one by other instructions. Rejects as `Model.converse` does, and then nothing changed. */
-  async changeModel(model: Model, instructions = this.#instructionsOf(model)): Promise<void> {
-    const { request, scope } = this;
+  async changeModel(model: Model, given?: string): Promise<void> {
+    const { request, scope, state } = this;
+    const instructions = given ?? request.instructionsFor?.(model.name) ?? state.answering.instructions;
     const opening = openingFor(model, scope, { ...request, instructions });
     const conversation = await this.openedWith(opening, model);
     const told = instructions === undefined ? {} : { instructions };
     await this.log.append({ type: "model", model: model.name, ...told, at: now() });
     this.model = model;
     this.takeOpened(opening, conversation);
-  }
-
-  #instructionsOf({ name }: Model): string | undefined {
-    const { request, state } = this;
-    return request.instructionsFor?.(name) ?? state.answering.instructions;
   }
 
   /** The model is sent a shorter history from here on. */

@@ -1,5 +1,5 @@
 import { causeOf } from "../../gate/sentences.ts";
-import type { CallResult, ModelTurn, TurnEnd } from "../../models/model.ts";
+import type { ModelTurn, TurnEnd } from "../../models/model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { AgentEnding } from "../ending.ts";
 import { inOneLine } from "../../models/turn/content-parts.ts";
@@ -43,17 +43,14 @@ function timesInRow(count: number, length: number, signature: (place: number) =>
 /** Where a result names what was kept of it because it is large: each time another name. */
 const KEPT_NAME = /(?<="artifact":"|load\(\\?")(?:result|printed)(?:-\d{1,9})?(?=\\?")/g;
 
-/** What a call was answered, without what differs each time although the answer is the same. */
-function sameText({ callId, text }: CallResult): string {
-  return text.replaceAll(causeOf(callId), "").replaceAll(KEPT_NAME, "");
-}
-
 /** What a turn asked and was answered, without ids and times, which differ from turn to turn. */
 function signatureOf(one: KeptTurn): string {
   const calls = one.turn.calls.map((call) => {
     const what = call.type === "tool_call" ? [call.tool, call.inputText] : ["", call.source];
     const result = one.results.get(call.id);
-    return JSON.stringify([...what, result && sameText(result), result?.isError]);
+    // Without what differs each time although the answer is the same.
+    const text = result?.text.replaceAll(causeOf(call.id), "").replaceAll(KEPT_NAME, "");
+    return JSON.stringify([...what, text, result?.isError]);
   });
   return JSON.stringify([...new Set(calls)].toSorted());
 }

@@ -75,8 +75,12 @@ export class SayLoop {
 
   async #untilEnding(): Promise<AgentEnding> {
     for (;;) {
-      const open = this.#live.open ?? (await this.#nextTurn());
-      if (!("turn" in open)) return open;
+      let { open } = this.#live;
+      if (!open) {
+        const reply = await this.#asker.ask();
+        if (reply.type !== "turn") return reply;
+        open = await this.#live.takeTurn(reply);
+      }
       const ending = this.#hasBegun(open) ? undefined : await this.#endingOf(open);
       if (ending) {
         this.#live.takeUnmade(this.#notDone(ending));
@@ -160,11 +164,6 @@ export class SayLoop {
         });
       this.#live.takeResult(refusal(call, unansweredText(this.#scope.signal)));
     }
-  }
-
-  async #nextTurn(): Promise<KeptTurn | AgentEnding> {
-    const reply = await this.#asker.ask();
-    return reply.type === "turn" ? this.#live.takeTurn(reply) : reply;
   }
 
   /** The ending, if there is one with this turn. The calls of the last turn are not made, because the model could not read their results. */

@@ -15,14 +15,11 @@ export function endsWithCall(answer: string, tools: Iterable<string>): boolean {
   const text = answer.trim();
   if (text.length > LONGEST) return false;
   const start = text.search(MARK);
-  const names = new Set(start < 0 ? bareCall(text) : /[>\]}`]$/.test(text) ? wordsOf(text.slice(start)) : []);
+  // With and without what stands before a dot, as in `default_api.search`.
+  const words = () => [/[\w.-]+/g, /[\w-]+/g].flatMap((word) => text.slice(start).match(word) ?? []);
+  const names = new Set(start < 0 ? bareCall(text) : /[>\]}`]$/.test(text) ? words() : []);
   // Providers are told names without dots.
   return [...tools].some((tool) => names.has(tool) || names.has(tool.replaceAll(".", "_")));
-}
-
-/** With and without what stands before a dot, as in `default_api.search`. */
-function wordsOf(text: string): readonly string[] {
-  return [/[\w.-]+/g, /[\w-]+/g].flatMap((words) => text.match(words) ?? []);
 }
 
 /** The name in JSON of a call and nothing else. */

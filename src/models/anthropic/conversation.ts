@@ -33,7 +33,6 @@ import {
   compactionOf,
   CONTENT,
   declareTools,
-  declaringOf,
   openClient,
   programResultBlock,
   resultBlock,
@@ -55,7 +54,7 @@ export async function converseByAnthropic(parts: ConversationParts): Promise<Con
 class AnthropicConversation extends ProviderConversation<AnthropicReply, AnthropicClient> {
   protected readonly Stream = AnthropicStream;
   protected readonly readBody = readMessage;
-  #tools = declareTools(this.opening, this.names, declaringOf(this.options));
+  #tools = declareTools(this.opening, this.names, this.options);
   /** Declarations of the tools that results refer to, by the name under which they are declared. */
   readonly #referenced = new Map<unknown, Fields>();
   readonly #messages: { readonly role: "user" | "assistant"; content: readonly Fields[] }[] = [];
@@ -74,7 +73,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
 
   /** Tools that results refer to stay declared, as deferred: each request has the whole history. */
   protected prepareTools(opening: Opening, names: ToolNames): () => void {
-    const tools = declareTools(opening, names, declaringOf(this.options));
+    const tools = declareTools(opening, names, this.options);
     return () => {
       const isShown = ({ name, defer_loading: isDeferred }: Fields) =>
         isDeferred !== true && !this.#referenced.has(name);
@@ -102,7 +101,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
 
   protected looseIn(opening: Opening): readonly string[] {
     const names = this.namesFor(opening);
-    const declared = declareTools(opening, names, declaringOf(this.options));
+    const declared = declareTools(opening, names, this.options);
     const strict = new Set(declared.filter((tool) => tool.strict === true).map(({ name }) => name));
     return notStrictTools(opening, ({ name }) => strict.has(names.given(name)));
   }
@@ -160,7 +159,10 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
       return this.fail("reply_invalid", "It made the history shorter, and does not say to what.", usage);
     this.#container = container?.id ?? this.#container;
     const content = reply.content.map((block) => this.#withUniqueId(withoutMarks(block)));
-    const kept = content.filter((block) => !isBlank(block)).map(sentBack);
+    // Anthropic takes no history with a text of white space alone, which models write before calls, and objects alone as inputs.
+    const kept = content
+      .filter(({ type, text }) => !(type === "text" && typeof text === "string" && text.trim() === ""))
+      .map((block) => (block.type === "tool_use" ? { ...block, input: objectSentBack(block.input) } : block));
     if (kept.length > 0) this.#messages.push({ role: "assistant", content: kept });
     const answerBy = answerTime(container?.expires_at);
     return {
@@ -213,16 +215,6 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     const tool = this.#hostedTools.get(ended.call) ?? ended.tool;
     return [hostedEnd({ call: ended.call, tool }, ended)];
   }
-}
-
-/** Anthropic takes no history with a text of white space alone, and models write such texts before calls. */
-function isBlank({ type, text }: Fields): boolean {
-  return type === "text" && typeof text === "string" && text.trim() === "";
-}
-
-/** Anthropic takes objects alone as inputs. */
-function sentBack(block: Fields): Fields {
-  return block.type === "tool_use" ? { ...block, input: objectSentBack(fieldOf(block, "input")) } : block;
 }
 
 /** Whether Anthropic can take a block again. What a history was made shorter to is a text, `null` if that failed, or sealed. */

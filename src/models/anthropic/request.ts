@@ -34,27 +34,15 @@ export async function openClient({ options, requests }: ConversationParts): Prom
   });
 }
 
-/** How a conversation's tools are declared. */
-export interface Declaring {
-  /** Hold calls to the schemas of their tools, where Anthropic can. */
-  readonly strict: boolean;
-  /** Stream inputs as the model writes them. */
-  readonly eager: boolean;
-}
-
-/** What the options of a model say of the declarations. Inputs come in pieces in streamed replies only. */
-export function declaringOf({ strict, stream, own }: ResolvedOptions): Declaring {
-  return { strict: strict !== false, eager: stream && own.eagerInput === true };
-}
-
 /** The declarations, the same in every request. Throws `option_invalid` for a schema that Anthropic refuses. */
 export function declareTools(
   { tools, deferred = [], runProgram, hosted, settings = {} }: Opening,
   names: ToolNames,
-  { strict, eager }: Declaring,
+  { strict, stream, own }: Pick<ResolvedOptions, "strict" | "stream" | "own">,
 ): readonly Fields[] {
-  const open = { left: strict ? MAX_OPEN : -1, tools: MAX_STRICT };
-  const streamed = eager ? { eager_input_streaming: true } : {};
+  const open = { left: strict === false ? -1 : MAX_OPEN, tools: MAX_STRICT };
+  // Inputs come in pieces in streamed replies only.
+  const streamed = stream && own.eagerInput === true ? { eager_input_streaming: true } : {};
   // The model writes no inputs of calls that programs alone make.
   const declare = (tool: ToolDeclaration) => ({
     ...declareTool(tool, names, hosted),

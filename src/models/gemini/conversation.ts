@@ -14,8 +14,7 @@ import {
   openClient,
   responsePart,
   settingsConfig,
-  toolConfigOf,
-  toolsOf,
+  toolFields,
 } from "./request.ts";
 
 type Params = Parameters<GeminiClient["models"]["generateContent"]>[0];
@@ -36,7 +35,6 @@ class GeminiConversation extends GeminiProtocol<GeminiReply> {
 
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
     const { model, stream } = this.options;
-    const hasTools = this.declarations.length > 0;
     const searches = searchOf(this.settings) !== undefined;
     const mode = callingMode(toolChoice, this.names, this.isStrict);
     const params = {
@@ -50,9 +48,8 @@ class GeminiConversation extends GeminiProtocol<GeminiReply> {
         maxOutputTokens,
         abortSignal: signal,
         automaticFunctionCalling: { disable: true },
-        ...(hasTools || searches ? { tools: toolsOf(this.declarations, searches) } : {}),
-        ...toolConfigOf(hasTools ? mode : undefined, searches),
-        ...settingsConfig(this.settings, hasTools),
+        ...toolFields(this.declarations, mode, searches),
+        ...settingsConfig(this.settings, this.declarations.length > 0),
       },
     } as unknown as Params;
     const { models } = this.client;

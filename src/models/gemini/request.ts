@@ -87,21 +87,21 @@ export function settingsConfig(settings: ModelSettings, hasTools: boolean): Fiel
   };
 }
 
-export function toolsOf(declarations: readonly Fields[], searches: boolean): readonly Fields[] {
-  return [
-    ...(declarations.length > 0 ? [{ functionDeclarations: declarations }] : []),
-    ...(searches ? [{ googleSearch: {} }] : []),
-  ];
-}
-
 /** Gemini tells of calls of its own tools only if it is asked to, and takes them beside functions only then. */
-export function toolConfigOf(mode: Fields | undefined, searches: boolean): Fields {
-  if (!mode && !searches) return {};
+export function toolFields(declarations: readonly Fields[], mode: Fields | undefined, searches: boolean): Fields {
+  const hasTools = declarations.length > 0;
+  const functionCallingConfig = hasTools ? mode : undefined;
+  const own = searches ? { includeServerSideToolInvocations: true } : {};
   return {
-    toolConfig: {
-      ...(mode && { functionCallingConfig: mode }),
-      ...(searches && { includeServerSideToolInvocations: true }),
-    },
+    ...((hasTools || searches) && {
+      tools: [
+        ...(hasTools ? [{ functionDeclarations: declarations }] : []),
+        ...(searches ? [{ googleSearch: {} }] : []),
+      ],
+    }),
+    ...((functionCallingConfig || searches) && {
+      toolConfig: { ...(functionCallingConfig && { functionCallingConfig }), ...own },
+    }),
   };
 }
 

@@ -16,7 +16,8 @@ export class ToolNames {
   /** `reserved` are names that no tool may get. `maxLength` counts UTF-16 code units. */
   constructor(names: readonly string[], reserved: readonly string[] = [], maxLength = 64) {
     const taken = new Set(reserved);
-    const plain = new Set(names.filter((name) => isPlain(name, maxLength) && !taken.has(name)));
+    const isPlain = (name: string) => name.length <= maxLength && /^[A-Za-z0-9_-]+$/.test(name);
+    const plain = new Set(names.filter((name) => isPlain(name) && !taken.has(name)));
     for (const name of names) {
       const readable = name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
       const isTaken = (given: string) => taken.has(given) || plain.has(given) || this.#ownBy.has(given);
@@ -57,10 +58,6 @@ export function toolNamesOf(
     [...tools, ...deferred].map(({ name }) => name),
     [...(runProgram ? [runProgram.name] : []), ...reserved],
   );
-}
-
-function isPlain(name: string, maxLength: number): boolean {
-  return name.length <= maxLength && /^[A-Za-z0-9_-]+$/.test(name);
 }
 
 /** Adds a digest. It is hashed again if another tool has the name already, which an MCP server could arrange. */

@@ -30,17 +30,15 @@ export function hostedCallOf(item: Fields) {
   const output = typeof fault === "string" ? fault : (textOf(item, "output") ?? (printed.join("\n") || undefined));
   return {
     call,
-    tool: toolOf(type, item),
+    tool:
+      type === "mcp_call"
+        ? `${textOf(item, "server_label") ?? "mcp"}.${textOf(item, "name") ?? ""}`
+        : type.slice(0, -"_call".length),
     input: inputOf(type, item),
     isError: textOf(item, "status") === "failed" || (fault !== undefined && fault !== null),
     ...(output === undefined ? {} : { output }),
     sources: [...listOf(action, "sources"), action, ...listOf(item, "results")],
   };
-}
-
-function toolOf(type: string, item: Fields): string {
-  if (type !== "mcp_call") return type.slice(0, -"_call".length);
-  return `${textOf(item, "server_label") ?? "mcp"}.${textOf(item, "name") ?? ""}`;
 }
 
 /** Without the sources of a search, which are what it gave. */
