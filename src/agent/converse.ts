@@ -2,18 +2,19 @@
  * What `runtime.converse` gives to a developer: a `Talk`. Messages of the user come in; answers of the model go out, or
  * single turns (`Step`) whose calls the developer answers. Each step is driven by a `SayLoop`.
  */
-import { PortcullisError } from "../errors.ts";
+import { optionError, PortcullisError } from "../errors.ts";
 import type { Resolved } from "../option-rules/options.ts";
 import { beginConversation } from "./agent.ts";
 import { type CONVERSE_RULES, KEPT_OPTIONS, requestOf, type WithModels } from "./agent-options.ts";
 import { type Continued, continueConversation, continueTranscript } from "./drive/continue-conversation.ts";
 import { changeTools } from "./drive/change-opening.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { ModelTurn } from "../models/model.ts";
+import type { ModelTurn, ToolCall } from "../models/model.ts";
 import type { ClientResult } from "../programs/decide.ts";
 import type { AgentReport } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
-import { answerByHand } from "./answer-by-hand.ts";
+import { refusal, resultOfAnswer, toolOf } from "./calls/call-result.ts";
+import { cancelPrograms } from "./from-journal/past-conversation.ts";
 import { driveConversation, inLoop } from "./drive/drive-conversation.ts";
 import { interrupted } from "./drive/interruption.ts";
 import { endingOfBadTurn } from "./drive/loop-rules.ts";
@@ -25,7 +26,7 @@ import { saidByUser } from "./prompt/said-message.ts";
 import { checkValue, required } from "../option-rules/options.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type ToolSet, TOOLS } from "../tools/tool-set.ts";
-import { jsonOrText } from "../values/json/json-text.ts";
+import { jsonOrText, jsonTextOf } from "../values/json/json-text.ts";
 import { messagesOf, type Said } from "./user-message.ts";
 
 /** One turn of the model, of which nothing was done yet. */
@@ -267,4 +268,43 @@ function stepOf(turn: ModelTurn | AgentEnding, holdsMessages: boolean): Step {
   if (end.type === "answered" && !holdsMessages) return { ...step, ending: { type: "answered", answer: text } };
   const ending = endingOfBadTurn(end);
   return ending ? { ...step, ending } : step;
+}
+
+/** Answers a call in place of its tool. Throws `call_unknown` if the call is not open, and `option_invalid` for a wrong answer. */
+async function answerByHand(live: LiveConversation, callId: string, answer: ClientResult): Promise<void> {
+  const { scope } = live;
+  const call = live.openCalls.find(({ id }) => id === callId);
+  if (!call)
+    throw new PortcullisError(
+      "call_unknown",
+      `There is no open call ${JSON.stringify(callId)}. Take a \`callId\` of the last step() that has no answer yet.`,
+    );
+  const text = textOf(answer);
+  // A program that the call has begun ends with it.
+  const past = await live.read();
+  const begun = past.open.get(callId);
+  if (begun?.program) await cancelPrograms(scope, { ...past, open: new Map([[callId, begun]]) });
+  if (text.error !== undefined) return live.takeResult(refusal(call, text.error));
+  const share = scope.gate.held.share(scope.tenant, 0);
+  try {
+    const value = { ok: true, text: text.value, bytes: Buffer.byteLength(text.value) } as const;
+    // The result of a program is shown like the result of a call.
+    const made: ToolCall =
+      call.type === "tool_call"
+        ? call
+        : { type: "tool_call", id: call.id, tool: toolOf(call), caller: "direct", inputText: "" };
+    live.takeResult(await resultOfAnswer(made, value, live.resultWays(share.lane)));
+    await live.recorded;
+  } finally {
+    share.end();
+  }
+}
+
+function textOf(answer: unknown): { readonly value: string; readonly error?: undefined } | { readonly error: string } {
+  const { value, error, ...others } = (answer ?? {}) as Readonly<Record<string, unknown>>;
+  const isOne = (value === undefined) !== (error === undefined) && Object.keys(others).length === 0;
+  const text = isOne && value !== undefined ? jsonTextOf(value) : undefined;
+  if (isOne && typeof error === "string" && error.trim() !== "") return { error };
+  if (text === undefined) throw optionError("answer(callId, answer)", "{ value }, which is JSON, or { error }", answer);
+  return { value: text };
 }

@@ -141,17 +141,16 @@ export class ModelAsker {
     const { sent } = state;
     const last = sent.at(-1)?.turn;
     const { contextTokens = CONTEXT_TOKENS } = request;
-    const { compact = (history) => dropOldResults(history, (call) => this.#onlyReads(call)) } = request;
+    // Whether a call can be made again without changing anything. What a program has called is not looked at.
+    const onlyReads = (call: ModelCall) => {
+      const tool = call.type === "tool_call" ? this.#scope.gate.tools.get(call.tool) : undefined;
+      return tool?.effect === "read" && !tool.effectOf;
+    };
+    const { compact = (history) => dropOldResults(history, onlyReads) } = request;
     if (!last || !isNearlyFull(last, contextTokens) || isOfProgram(last)) return;
     if (!(await this.#live.conversation()).restore) return;
     const kept = await compacted(sent, compact);
     if (kept) await this.#live.compact(kept);
-  }
-
-  /** Whether a call can be made again without changing anything. What a program has called is not looked at. */
-  #onlyReads(call: ModelCall): boolean {
-    const tool = call.type === "tool_call" ? this.#scope.gate.tools.get(call.tool) : undefined;
-    return tool?.effect === "read" && !tool.effectOf;
   }
 
   /** Tells the model that its next turn is the last one. Returns whether it is. */

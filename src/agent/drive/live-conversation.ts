@@ -17,7 +17,7 @@ import {
   NO_USAGE,
   type Opening,
 } from "../../models/model.ts";
-import { type AgentReport, agentReport, type AgentRequest, type ReportFacts } from "../agent-report.ts";
+import type { AgentRequest } from "../agent-report.ts";
 import type { ConversationSpan } from "../../telemetry/telemetry.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import { type ConversationLog, recordOf } from "./conversation-log.ts";
@@ -288,10 +288,6 @@ export class LiveConversation {
     const past = await readBelow(this.scope.journal, this.state);
     this.#takeBelow(past);
     return past;
-  }
-
-  report<Answer>(facts: Omit<ReportFacts, "usage" | "artifacts">): AgentReport<Answer> {
-    return agentReport<Answer>(this.state, { ...facts, usage: this.usage, artifacts: this.artifacts });
   }
 
   /** Journals the ending, and gives the conversation up. */

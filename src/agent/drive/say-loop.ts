@@ -7,7 +7,7 @@ import { leavesOpen } from "../../journal/execution-log.ts";
 import { type CallResult, isWholeEnd, type ModelTurn } from "../../models/model.ts";
 import { endingCancelled } from "../../programs/drive/ending/endings.ts";
 import type { ConversationSpan } from "../../telemetry/telemetry.ts";
-import type { AgentReport } from "../agent-report.ts";
+import { type AgentReport, agentReport } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import { checkAnswer, type CheckedAnswer } from "../prompt/answer-schema.ts";
 import { CallAnswerer } from "../calls/answer-calls.ts";
@@ -232,6 +232,13 @@ export class SayLoop {
   }
 
   report<Answer>(ending: AgentEnding): AgentReport<Answer> {
-    return this.#live.report<Answer>({ ending, lines: [...this.#session.lines], value: this.#value });
+    const { state, usage, artifacts } = this.#live;
+    return agentReport<Answer>(state, {
+      ending,
+      lines: [...this.#session.lines],
+      value: this.#value,
+      usage,
+      artifacts,
+    });
   }
 }

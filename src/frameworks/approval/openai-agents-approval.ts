@@ -58,11 +58,8 @@ export function agentsRule({ needsApproval, inputGuardrails }: AgentsRules, cont
 
 /** Whether a person has approved a call of the loop, or denied it; undefined if neither. */
 export function decidedIn(runContext: unknown, toolName: string, callId: string): boolean | undefined {
-  const isToolApproved = isObject(runContext) && "isToolApproved" in runContext ? runContext.isToolApproved : undefined;
-  if (typeof isToolApproved !== "function") return undefined;
-  return (isToolApproved as (call: object) => boolean | undefined).call(runContext, { toolName, callId });
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+  const { isToolApproved } = (runContext ?? {}) as {
+    readonly isToolApproved?: (call: object) => boolean | undefined;
+  };
+  return typeof isToolApproved === "function" ? isToolApproved.call(runContext, { toolName, callId }) : undefined;
 }

@@ -18,34 +18,16 @@ export function hostedNews(parts: readonly Fields[], grounding: unknown, turn: n
 
 function newsOf(part: Fields, made: string): readonly HostedNews[] {
   const { toolCall, toolResponse, executableCode, codeExecutionResult } = part;
-  if (isFields(toolCall))
-    return [
-      hostedStart({
-        call: textOf(toolCall, "id") ?? made,
-        tool: toolName(toolCall),
-        input: fieldOf(toolCall, "args") ?? {},
-      }),
-    ];
-  if (isFields(toolResponse)) {
-    const response = fieldOf(toolResponse, "response");
-    const about = { call: textOf(toolResponse, "id") ?? made, tool: toolName(toolResponse) };
-    const fault = textOf(response, "error");
-    return [hostedEnd(about, { isError: fault !== undefined, ...(fault === undefined ? {} : { output: fault }) })];
-  }
-  const code = { call: made, tool: "code_execution" };
-  if (isFields(executableCode))
-    return [
-      hostedStart({ ...code, call: textOf(executableCode, "id") ?? made, input: textOf(executableCode, "code") ?? "" }),
-    ];
-  if (!isFields(codeExecutionResult)) return [];
-  const isError = textOf(codeExecutionResult, "outcome") !== "OUTCOME_OK";
-  const output = textOf(codeExecutionResult, "output");
-  const about = { ...code, call: textOf(codeExecutionResult, "id") ?? made };
+  const ran = [toolCall, toolResponse, executableCode, codeExecutionResult].find(isFields);
+  if (!ran) return [];
+  const isCode = ran === executableCode || ran === codeExecutionResult;
+  const tool = isCode ? "code_execution" : (textOf(ran, "toolType") ?? "tool").toLowerCase();
+  const about = { call: textOf(ran, "id") ?? made, tool };
+  if (ran === toolCall) return [hostedStart({ ...about, input: fieldOf(ran, "args") ?? {} })];
+  if (ran === executableCode) return [hostedStart({ ...about, input: textOf(ran, "code") ?? "" })];
+  const output = isCode ? textOf(ran, "output") : textOf(fieldOf(ran, "response"), "error");
+  const isError = isCode ? textOf(ran, "outcome") !== "OUTCOME_OK" : output !== undefined;
   return [hostedEnd(about, { isError, ...(output === undefined ? {} : { output }) })];
-}
-
-function toolName(call: Fields): string {
-  return (textOf(call, "toolType") ?? "tool").toLowerCase();
 }
 
 /** The addresses that the words of a reply rest on. */

@@ -1,7 +1,6 @@
 import type { Surface } from "../../surface/surface.ts";
 import { readRequest } from "./read-request.ts";
-import { errorBody, errorStatus } from "./write-error.ts";
-import { MessageWriter, writeMessage } from "./write-message.ts";
+import { errorBody, errorStatus, MessageWriter, writeMessage } from "./write-message.ts";
 
 /** Anthropic's Messages API, as clients speak it. */
 export const messagesSurface: Surface = {

@@ -29,15 +29,14 @@ export function readTools(body: unknown): AskedTools {
     if (PROGRAM_TYPES.has(type)) programs = true;
     else if (typeof type === "string" && SEARCH_TYPE.test(type)) searches = true;
     else if (type === "custom") tools.push(readTool(tool, place));
-    else throw refused(`${place}.type`, notOffered(type));
+    else {
+      const name = typeof type === "string" ? `"${type.slice(0, 100)}"` : "this type";
+      const offered = "custom tools, code_execution_20260120 and tool_search_tool_*";
+      throw refused(`${place}.type`, `this server does not offer ${name}: it offers ${offered}`);
+    }
   }
   refuseTogether(tools, programs, searches);
   return { tools, programs };
-}
-
-function notOffered(type: unknown): string {
-  const name = typeof type === "string" ? `"${type.slice(0, 100)}"` : "this type";
-  return `this server does not offer ${name}: it offers custom tools, code_execution_20260120 and tool_search_tool_*`;
 }
 
 function readTool(tool: Fields, place: string): AskedTool {

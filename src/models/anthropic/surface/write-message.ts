@@ -1,9 +1,16 @@
 import type { Fields } from "../../../values/fields.ts";
 import { parsedJson } from "../../../values/json/json-text.ts";
-import type { ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter, SpokenPart } from "../../surface/surface.ts";
+import type {
+  Refusal,
+  RefusalKind,
+  ReplyEnd,
+  ReplyFacts,
+  ReplyPart,
+  ReplyWriter,
+  SpokenPart,
+} from "../../surface/surface.ts";
 import { CODE_EXECUTION_NAME, STOP_REASONS } from "../reply.ts";
 import { CODE_EXECUTION_TYPE } from "../request.ts";
-import { errorBody } from "./write-error.ts";
 
 /** A message of the model: the other end of `readMessage` in `../reply.ts`. */
 export function writeMessage(parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts): Fields {
@@ -102,6 +109,28 @@ function usageOf({ usage, programs }: ReplyFacts): Fields {
   };
 }
 
+/** The provider's status and word for each kind: the other end of `../../provider/provider-failure.ts`. */
+const KINDS: Readonly<Record<RefusalKind, readonly [status: number, type: string]>> = {
+  invalid: [400, "invalid_request_error"],
+  unauthorized: [401, "authentication_error"],
+  forbidden: [403, "permission_error"],
+  not_found: [404, "not_found_error"],
+  too_large: [413, "request_too_large"],
+  rate_limited: [429, "rate_limit_error"],
+  failed: [500, "api_error"],
+  timed_out: [504, "timeout_error"],
+  overloaded: [529, "overloaded_error"],
+};
+
+export function errorBody({ kind, message, code }: Refusal, requestId: string): Fields {
+  const details = code === undefined ? {} : { details: { error_code: code, unsupported: [] } };
+  return { type: "error", error: { type: KINDS[kind][1], message, ...details }, request_id: requestId };
+}
+
+export function errorStatus({ kind }: Refusal): number {
+  return KINDS[kind][0];
+}
+
 /** Writes a message in events: the other end of `AnthropicStream` in `../reply.ts`. */
 export class MessageWriter implements ReplyWriter {
   readonly #head: Head;
@@ -158,7 +187,7 @@ export class MessageWriter implements ReplyWriter {
     );
   }
 
-  fail(refusal: Parameters<typeof errorBody>[0], requestId: string): string {
+  fail(refusal: Refusal, requestId: string): string {
     return eventText({ ...errorBody(refusal, requestId), type: "error" });
   }
 

@@ -50,8 +50,11 @@ function replyOf(
   messageId: string | undefined,
   usage: ModelUsage,
 ): ChatReply {
+  // Some servers send the content as a list of parts.
+  const parts = listOf(message, "content").filter((part) => textOf(part, "type") === "text");
+  const text = pieceOf(message, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
   // The protocol has no place for summaries of reasoning.
-  return { message, finishReason, messageId, text: wordsOf(message), reasoning: "", usage };
+  return { message, finishReason, messageId, text, reasoning: "", usage };
 }
 
 function usageOf(usage: unknown): ModelUsage {
@@ -286,10 +289,4 @@ export function endOf(message: Fields, finishReason: string | undefined): TurnEn
   const end = endBy(finishReason, `The provider's filter stopped the reply (${finishReason}).`);
   const refusal = textOf(message, "refusal");
   return end.type === "answered" && refusal ? { type: "refused", reason: refusal } : end;
-}
-
-/** Some servers send the content as a list of parts. */
-function wordsOf(message: Fields): string {
-  const parts = listOf(message, "content").filter((part) => textOf(part, "type") === "text");
-  return pieceOf(message, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
 }

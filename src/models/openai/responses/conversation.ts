@@ -125,7 +125,13 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     if (this.#isStored) {
       this.#input = [];
       this.#previousId = id;
-    } else for (const item of items) this.#input.push(sentBack(item));
+    } else
+      for (const item of items) {
+        const back = without(item, "created_by");
+        const written =
+          item.type === "function_call" ? { arguments: inputSentBack(textOf(item, "arguments") ?? "") } : {};
+        this.#input.push({ ...back, ...written });
+      }
     return {
       end,
       hosted: items.flatMap((item) => this.#newsOf(item)),
@@ -178,11 +184,6 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
 /** Every call has one: `withCallIds` has seen to it. */
 function callIdOf(item: Fields): string {
   return textOf(item, "call_id") ?? "";
-}
-
-function sentBack(item: Fields): Fields {
-  const back = without(item, "created_by");
-  return item.type === "function_call" ? { ...back, arguments: inputSentBack(textOf(item, "arguments") ?? "") } : back;
 }
 
 /** Whether the call that an item may be can be read. Some servers leave out arguments without fields. */

@@ -1,7 +1,6 @@
 import type { Fields } from "../../../values/fields.ts";
 import type { Refusal, ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter, SpokenPart } from "../../surface/surface.ts";
-import { errorOf } from "./write-error.ts";
-import { endOf, headOf, itemOf, refusalItem, textInputOf, usageOf } from "./write-response.ts";
+import { endOf, errorOf, headOf, itemOf, refusalItem, textInputOf, usageOf } from "./write-response.ts";
 
 type Head = Pick<ReplyFacts, "id" | "model" | "at" | "echo">;
 

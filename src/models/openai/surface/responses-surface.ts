@@ -2,8 +2,7 @@ import type { Surface } from "../../surface/surface.ts";
 import { listOf, textOf } from "../../../values/fields.ts";
 import { readRequest } from "./read-request.ts";
 import { ResponseWriter } from "./response-writer.ts";
-import { errorOf, errorStatus } from "./write-error.ts";
-import { itemOf, writeResponse } from "./write-response.ts";
+import { errorOf, errorStatus, itemOf, writeResponse } from "./write-response.ts";
 
 /** OpenAI's Responses API, as clients speak it. */
 export const responsesSurface: Surface = {

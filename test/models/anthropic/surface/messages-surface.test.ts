@@ -5,7 +5,6 @@
  * src/models/anthropic/surface/read-messages.ts
  * src/models/anthropic/surface/read-request.ts
  * src/models/anthropic/surface/read-tools.ts
- * src/models/anthropic/surface/write-error.ts
  * src/models/anthropic/surface/write-message.ts
  */
 import * as fc from "fast-check";

@@ -4,8 +4,6 @@
  * src/models/openai/surface/read-request.ts
  * src/models/openai/surface/read-tools.ts
  * src/models/openai/surface/response-writer.ts
- * src/models/openai/surface/write-error.ts
- * src/models/openai/surface/write-inputs.ts
  * src/models/openai/surface/write-response.ts
  * src/models/surface/history-reader.ts
  */
