@@ -7,14 +7,11 @@
  * src/models/anthropic/surface/read-tools.ts
  * src/models/anthropic/surface/write-message.ts
  */
-import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { readMessage } from "../../../../src/models/anthropic/reply.ts";
 import { messagesSurface } from "../../../../src/models/anthropic/surface/messages-surface.ts";
-import { RefusedAsk, type ReplyPart } from "../../../../src/models/surface/surface.ts";
-import { runs } from "../../../support/all-tests.ts";
-import { mutated } from "../../surface/mutated.ts";
-import { withField, wrongFields } from "../../surface/wrong-fields.ts";
+import type { ReplyPart } from "../../../../src/models/surface/surface.ts";
+import { surfaceTests } from "../../surface/surface.suite.ts";
 
 const HEADERS = new Headers({ "anthropic-version": "2023-06-01" });
 
@@ -122,34 +119,7 @@ const MAY_BE = {
   "output_config.format": "",
 };
 
-test.each(wrongFields(MAY_BE))(
-  "a request whose %s is %j is refused by that name, and not read without it",
-  (place, value) => {
-    const asked = () => messagesSurface.read(withField(BODY, place, value), HEADERS);
-    expect(asked).toThrow(
-      expect.objectContaining({
-        refusal: expect.objectContaining({
-          kind: "invalid",
-          place: expect.stringMatching(`^${place.split(".")[0]}`) as string,
-        }) as object,
-      }) as Error,
-    );
-  },
-);
-
-test("a request that was changed anywhere is read or refused, and nothing else", { timeout: 300_000 }, () => {
-  fc.assert(
-    fc.property(mutated(BODY), (body) => {
-      try {
-        messagesSurface.read(body, HEADERS);
-      } catch (error) {
-        expect(error).toBeInstanceOf(RefusedAsk);
-        expect((error as RefusedAsk).message.length).toBeLessThan(2000);
-      }
-    }),
-    { numRuns: runs(20_000) },
-  );
-});
+surfaceTests(messagesSurface, BODY, MAY_BE, HEADERS);
 
 test("what is written whole is what the adapter puts together from the events", () => {
   const parts: ReplyPart[] = [

@@ -7,13 +7,9 @@
  * src/models/openai/surface/write-response.ts
  * src/models/surface/history-reader.ts
  */
-import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { responsesSurface } from "../../../../src/models/openai/surface/responses-surface.ts";
-import { RefusedAsk } from "../../../../src/models/surface/surface.ts";
-import { runs } from "../../../support/all-tests.ts";
-import { mutated } from "../../surface/mutated.ts";
-import { withField, wrongFields } from "../../surface/wrong-fields.ts";
+import { surfaceTests } from "../../surface/surface.suite.ts";
 
 const CALLER = { type: "program", caller_id: "cprog_1" };
 const BODY = {
@@ -114,31 +110,4 @@ const MAY_BE = {
   "text.format": "",
 };
 
-test.each(wrongFields(MAY_BE))(
-  "a request whose %s is %j is refused by that name, and not read without it",
-  (place, value) => {
-    const asked = () => responsesSurface.read(withField(BODY, place, value), new Headers());
-    expect(asked).toThrow(
-      expect.objectContaining({
-        refusal: expect.objectContaining({
-          kind: "invalid",
-          place: expect.stringMatching(`^${place.split(".")[0]}`) as string,
-        }) as object,
-      }) as Error,
-    );
-  },
-);
-
-test("a request that was changed anywhere is read or refused, and nothing else", { timeout: 300_000 }, () => {
-  fc.assert(
-    fc.property(mutated(BODY), (body) => {
-      try {
-        responsesSurface.read(body, new Headers());
-      } catch (error) {
-        expect(error).toBeInstanceOf(RefusedAsk);
-        expect((error as RefusedAsk).message.length).toBeLessThan(2000);
-      }
-    }),
-    { numRuns: runs(20_000) },
-  );
-});
+surfaceTests(responsesSurface, BODY, MAY_BE);
