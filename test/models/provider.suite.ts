@@ -2,7 +2,14 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { type AgentOptions, type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
+import {
+  type AgentOptions,
+  type AgentReport,
+  createRuntime,
+  defineTool,
+  PortcullisError,
+  type Tool,
+} from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
@@ -53,6 +60,28 @@ const k = z.object({ k: z.number() });
 const direct = ["direct"] as const;
 
 /** A tool that counts its runs. */
+/** Like `ask`, on a wire that answers so, with what the wire was sent. */
+export async function askOn(wire: Wire, script: readonly WireStep[], asking: Asking = {}) {
+  await using served = await serve(wire, script);
+  const report = await ask(served, asking);
+  return { ...report, served };
+}
+
+/** A tool for programs, and the same as a stream of several numbers. */
+export const depot = () =>
+  makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: ({ id }) => ({ n: id * 8 }) });
+export const depots = () =>
+  defineTool({
+    name: "depot",
+    description: "Numbers",
+    input: z.object({ id: z.number() }),
+    output: z.object({ n: z.number() }),
+    stream: true,
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: ({ id }) => [{ n: id }, { n: id * 8 }],
+  });
+
 export function counted(name: string, changes: Parameters<typeof makeTool>[0] = {}) {
   const inputs: unknown[] = [];
   const tool = makeTool({

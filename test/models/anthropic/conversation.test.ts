@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, jsonSchema } from "../../../src/index.ts";
+import { createRuntime, jsonSchema } from "../../../src/index.ts";
 import { AnthropicStream } from "../../../src/models/anthropic/reply.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { anthropicWire, unmarked } from "./wire.ts";
 import { UNSHOWN } from "../converse.ts";
-import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
+import { ask, type Asking, behavesAsModel, counted, askOn, depot, depots } from "../provider.suite.ts";
 import { serve, type Served, type WireStep } from "../wire.ts";
 
 behavesAsModel("Anthropic Messages", anthropicWire);
@@ -36,26 +36,8 @@ const printed = (stdout: string) => ({
 });
 
 const both = ["direct", "programmatic"] as const;
-const depot = () =>
-  makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: ({ id }) => ({ n: id * 8 }) });
-/** The same as a stream of several numbers. */
-const depots = () =>
-  defineTool({
-    name: "depot",
-    description: "Numbers",
-    input: z.object({ id: z.number() }),
-    output: z.object({ n: z.number() }),
-    stream: true,
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler: ({ id }) => [{ n: id }, { n: id * 8 }],
-  });
 
-async function run(script: readonly WireStep[], asking: Asking = {}) {
-  await using served = await serve(anthropicWire, script);
-  const report = await ask(served, asking);
-  return { ...report, served };
-}
+const run = (script: readonly WireStep[], asking?: Asking) => askOn(anthropicWire, script, asking);
 
 const lastMessage = ({ asked }: Served, request: number) =>
   (asked[request]?.body.messages as { role: string; content: Record<string, unknown>[] }[] | undefined)?.at(-1);

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { ChatStream } from "../../../../src/models/openai/chat/reply.ts";
 import { chatWire } from "./wire.ts";
 import { UNSHOWN } from "../../converse.ts";
-import { ask, type Asking, behavesAsModel, counted } from "../../provider.suite.ts";
-import { serve, type Served, type Wire, type WireStep } from "../../wire.ts";
+import { type Asking, behavesAsModel, counted, askOn } from "../../provider.suite.ts";
+import type { Served, Wire, WireStep } from "../../wire.ts";
 import { runs, testOfAll } from "../../../support/all-tests.ts";
 
 behavesAsModel("OpenAI Chat Completions", chatWire);
@@ -12,11 +12,7 @@ behavesAsModel("OpenAI Chat Completions", chatWire);
 /** A server that keeps to few of the rules: what it sends is not what it takes back. */
 const sloppyWire: Wire = { ...chatWire, refuse: () => undefined };
 
-async function run(script: readonly WireStep[], asking: Asking = {}, wire = chatWire) {
-  await using served = await serve(wire, script);
-  const report = await ask(served, asking);
-  return { ...report, served };
-}
+const run = (script: readonly WireStep[], asking?: Asking, wire: Wire = chatWire) => askOn(wire, script, asking);
 const messagesOf = ({ asked }: Served, request: number) =>
   (asked[request]?.body.messages ?? []) as Record<string, unknown>[];
 const fragment = (changes: object, text: string, name?: string) => ({

@@ -1,15 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { describeOfAll } from "../../../support/all-tests.ts";
-import { createRuntime, defineTool, openai } from "../../../../src/index.ts";
+import { createRuntime, openai } from "../../../../src/index.ts";
 import type { OpenAiOptions } from "../../../../src/models/index.ts";
 import { ResponsesStream } from "../../../../src/models/openai/responses/reply.ts";
 import { createMemorySandbox } from "../../../../src/testing.ts";
-import { makeTool } from "../../../gate/open-session.ts";
 import { responsesWire } from "./wire.ts";
 import { UNSHOWN } from "../../converse.ts";
-import { ask, type Asking, behavesAsModel, counted } from "../../provider.suite.ts";
-import { serve, type Served, type Wire, type WireStep } from "../../wire.ts";
+import { type Asking, behavesAsModel, counted, askOn, depot, depots } from "../../provider.suite.ts";
+import type { Served, Wire, WireStep } from "../../wire.ts";
 import { timeless } from "../../../support/timeless.ts";
 
 behavesAsModel("OpenAI Responses", responsesWire);
@@ -48,26 +47,8 @@ const message = (text: string) => ({
   content: [{ type: "output_text", text, annotations: [] }],
 });
 const output = (...items: object[]) => ({ raw: { output: items } });
-const depot = () =>
-  makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: ({ id }) => ({ n: id * 8 }) });
-/** The same as a stream of several numbers. */
-const depots = () =>
-  defineTool({
-    name: "depot",
-    description: "Numbers",
-    input: z.object({ id: z.number() }),
-    output: z.object({ n: z.number() }),
-    stream: true,
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler: ({ id }) => [{ n: id }, { n: id * 8 }],
-  });
 
-async function run(script: readonly WireStep[], asking: Asking = {}, wire = responsesWire) {
-  await using served = await serve(wire, script);
-  const report = await ask(served, asking);
-  return { ...report, served };
-}
+const run = (script: readonly WireStep[], asking?: Asking, wire: Wire = responsesWire) => askOn(wire, script, asking);
 const inputOf = ({ asked }: Served, request: number) => (asked[request]?.body.input ?? []) as Record<string, unknown>[];
 
 describe.each([
