@@ -44,7 +44,7 @@ import { sizeFault } from "../../values/size-fault.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf } from "../turn/hosted-calls.ts";
-import { declaredFor, type InputForm, rewrittenCall } from "../turn/declared-input.ts";
+import { declaredFor, rewrittenCall } from "../turn/declared-input.ts";
 import { sourceOf } from "../turn/program-input.ts";
 import { shownInput, textToolsOf, withToolInput } from "../turn/text-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
@@ -123,11 +123,10 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   protected names: ToolNames;
   #textTools: ReadonlySet<string>;
   protected readonly options: ResolvedOptions;
-  readonly #inputs: InputForm;
+  readonly #provider: ProviderTraits;
   protected readonly media: MediaTaken;
   /** The client of the provider's SDK. */
   protected readonly client: Client;
-  protected readonly isStrict: boolean;
   readonly #place: SettingsPlace;
   readonly #requests: ProviderRequests;
   readonly #content = new ContentBudget();
@@ -136,7 +135,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   readonly #ids = new CallIds();
   /** Programs and calls of the provider that have started and not ended. */
   readonly #openHosted = new Set<string>();
-  readonly #hostsPrograms: boolean;
   opaque: string | undefined;
   readonly #found = new Set<string>();
   readonly #next: NextInput = { results: [], messages: [], redeclare: undefined };
@@ -144,14 +142,12 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   constructor(parts: ConversationParts, client: Client) {
     const { model, provider, options, opening, requests } = parts;
-    const { title, keyVariable, inputs, media, takes, hostsPrograms } = provider;
+    const { title, keyVariable, media, takes } = provider;
     this.opening = opening;
     this.#textTools = textToolsOf(opening);
     this.names = this.namesFor(opening);
     this.options = options;
-    this.isStrict = options.strict !== false;
-    this.#hostsPrograms = hostsPrograms;
-    this.#inputs = inputs;
+    this.#provider = provider;
     this.media = media;
     this.client = client;
     this.#place = { model, takes };
@@ -164,13 +160,17 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     return this.opening.settings ?? {};
   }
 
+  protected get isStrict(): boolean {
+    return this.options.strict !== false;
+  }
+
   say(message: UserMessage): void {
     const { model } = this.#place;
     this.#next.messages.push(checkedMessage(message, { model, media: this.media, budget: this.#content }));
   }
 
   declare(tools: DeclaredTools): void {
-    const opening = redeclared(this.opening, declaredFor(tools, this.#inputs));
+    const opening = redeclared(this.opening, declaredFor(tools, this.#provider.inputs));
     const { toolChoice } = this.settings;
     if (toolChoice !== undefined) checkToolChoice(this.#place, opening, toolChoice, this.#found);
     const names = this.namesFor(opening);
@@ -381,7 +381,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     const asOwn = (call: ModelCall) => rewrittenCall(this.opening, withToolInput(this.#textTools, call), "own");
     const made = isWholeEnd(end) ? readCalls().map(asOwn) : [];
     const calls = allowedCalls(made, this.#toolChoice, this.settings);
-    if (this.#hostsPrograms) for (const news of hosted) this.#noteHosted(news);
+    if (this.#provider.hostsPrograms) for (const news of hosted) this.#noteHosted(news);
     // Taken for an answer, it would keep what the user says next from being sent.
     const isBroken = end.type === "answered" && calls.length === 0 && this.#openHosted.size > 0;
     const last = isBroken ? UNENDED : end;
