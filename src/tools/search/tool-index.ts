@@ -1,9 +1,8 @@
 import type { Tool } from "../tool.ts";
-import { type Action, actionFit, isVerb } from "./actions.ts";
-import type { Query, QueryWord } from "./read-query.ts";
+import { type Action, actionFit, actionsAskedFor, isVerb } from "./actions.ts";
 import { formOf, synonymsOf } from "./synonyms.ts";
 import { toolWords } from "./tool-words.ts";
-import { stem } from "./words.ts";
+import { formsOf, stem, type Word } from "./words.ts";
 
 /*
  * Okapi BM25 over the weighted words of each tool, with three factors: how much of the query was met, how much of the
@@ -16,9 +15,6 @@ const NAME_FACTOR = 2.5;
 const COVERAGE_POWER = 1.5;
 /** Weight of each single word of an expression of two words, like "pull request". */
 const PART_WEIGHT = 0.9;
-/** Least characters of a word that two words make, or that is divided into two; least of each of the two. */
-const COMPOUND_LENGTH = 6;
-const COMPOUND_PART_LENGTH = 3;
 /** Weight of a word of the index that begins with a word of the query, or is its beginning. */
 const PREFIX_WEIGHT = 0.6;
 const PREFIX_LENGTH = 4;
@@ -39,9 +35,8 @@ interface Wanted {
   /** As the query has it. */
   readonly form: string;
   readonly words: ReadonlyMap<string, number>;
-  /** How much it counts: how rare it is, times its weight in the query. */
+  /** How much it counts. */
   readonly rarity: number;
-  readonly weight: number;
 }
 
 /** For each tool, the best score of the words that are wanted, and the place of the word that has it. */
@@ -57,6 +52,8 @@ export interface Hit {
   readonly why?: string | undefined;
 }
 
+/** Maximum of words of a query that count. */
+const MAX_WORDS = 32;
 /** Words of a query that `why` names at most. */
 const REASONS = 3;
 /** Up to so many tools, all that have a word of a query are found: a caller knows so many, or can look at them. */
@@ -129,10 +126,11 @@ export class ToolIndex {
   }
 
   /** The tools that have a word of the query or a synonym of it, the best first. Yields between slices. */
-  *search(query: Query, limit: number): Generator<undefined, readonly Hit[]> {
-    const wanted = yield* this.#wanted(query.words);
+  *search(query: string, limit: number): Generator<undefined, readonly Hit[]> {
+    const wanted = yield* this.#wanted(formsOf(query).slice(0, MAX_WORDS));
+    const asked = actionsAskedFor(query);
     const total = wanted.reduce((sum, { rarity }) => sum + rarity, 0);
-    const absent = wanted.reduce((sum, { words, weight }) => sum + (words.size === 0 ? weight : 0), 0);
+    const absent = wanted.filter(({ words }) => words.size === 0).length;
     const hasMany = this.#tools.length > FEW_TOOLS;
     const least = hasMany ? LEAST_COVERAGE * (total + absent * this.#rarity("")) : 0;
     const scores = new Float64Array(this.#tools.length);
@@ -156,7 +154,7 @@ export class ToolIndex {
       if (score === 0 || !tool || (met[place] ?? 0) < least) continue;
       const coverage = (met[place] ?? 0) / total;
       const named = 1 + NAME_FACTOR * this.#namedPart(place, shares);
-      const fit = actionFit(query.asked, this.#actions[place], tool.effect);
+      const fit = actionFit(asked, this.#actions[place], tool.effect);
       found.push({ place, score: score * coverage ** COVERAGE_POWER * named * fit });
     }
     const best = hasMany ? found.reduce((most, { score }) => Math.max(most, score), 0) : 0;
@@ -216,59 +214,38 @@ export class ToolIndex {
     return Math.log(1 + (this.#tools.length - count + 0.5) / (count + 0.5));
   }
 
-  *#wanted(query: readonly QueryWord[]): Generator<undefined, readonly Wanted[]> {
+  *#wanted(query: readonly Word[]): Generator<undefined, readonly Wanted[]> {
     const wanted: Wanted[] = [];
     const taken = new Set<string>();
     for (const [place, first] of query.entries()) {
       const next = query[place + 1];
-      const expression = next && this.#expressionOf(first, next);
-      if (!next || !expression) continue;
+      if (!next) continue;
+      const expression = synonymsOf(`${first.word} ${next.word}`);
+      if (expression.size === 0) continue;
       const words = new Map([...expression, [first.word, PART_WEIGHT], [next.word, PART_WEIGHT]] as const);
-      wanted.push(this.#wantedOf(`${first.form} ${next.form}`, words, Math.min(first.weight, next.weight)));
+      wanted.push(this.#wantedOf(`${first.form} ${next.form}`, words));
       taken.add(first.word).add(next.word);
     }
     const others = [...new Map(query.toReversed().map((one) => [one.word, one])).values()].toReversed();
-    const single = others.filter(({ word }) => !taken.has(word)).flatMap((one) => this.#partsOf(one));
-    const unknown = single.map(({ word }) => word).filter((word) => !this.#isKnown(word));
+    const single = others.filter(({ word }) => !taken.has(word));
+    const isKnown = (word: string) => this.#count(word) > 0 || synonymsOf(word).size > 0;
+    const unknown = single.map(({ word }) => word).filter((word) => !isKnown(word));
     const alike = yield* this.#likeWords(unknown);
-    for (const { form, word, weight } of single) {
+    for (const { form, word } of single) {
       const like = (alike.get(word) ?? []).map((known) => [known, PREFIX_WEIGHT] as const);
-      wanted.push(this.#wantedOf(form, new Map([...synonymsOf(word), ...like, [word, 1]]), weight));
+      wanted.push(this.#wantedOf(form, new Map([...synonymsOf(word), ...like, [word, 1]])));
       yield;
     }
     return wanted;
   }
 
-  #isKnown(word: string): boolean {
-    return this.#count(word) > 0 || synonymsOf(word).size > 0;
-  }
-
-  /** What two words mean together: the synonyms of `pull request`, or `webhook` for `web hook`. Undefined if nothing. */
-  #expressionOf(first: QueryWord, next: QueryWord): ReadonlyMap<string, number> | undefined {
-    const synonyms = synonymsOf(`${first.word} ${next.word}`);
-    const whole = first.form + next.form;
-    const compound = whole.length >= COMPOUND_LENGTH && this.#count(stem(whole)) > 0 ? [[stem(whole), 1] as const] : [];
-    return synonyms.size + compound.length === 0 ? undefined : new Map([...synonyms, ...compound]);
-  }
-
-  /** The two words that make a word which the index does not have: `config` and `map` for `configmap`; else the word. */
-  #partsOf(one: QueryWord): readonly QueryWord[] {
-    const { form, weight } = one;
-    if (form.length < COMPOUND_LENGTH || this.#isKnown(one.word)) return [one];
-    for (let at = form.length - COMPOUND_PART_LENGTH; at >= COMPOUND_PART_LENGTH; at -= 1) {
-      const parts = [form.slice(0, at), form.slice(at)].map((part) => ({ form: part, word: stem(part), weight }));
-      if (parts.every(({ word }) => this.#count(word) > 0)) return parts;
-    }
-    return [one];
-  }
-
   /** The rarity of a group is the mean of two rarities: of its word, and of its most frequent word. */
-  #wantedOf(form: string, words: ReadonlyMap<string, number>, weight: number): Wanted {
+  #wantedOf(form: string, words: ReadonlyMap<string, number>): Wanted {
     const known = [...words].filter(([word]) => this.#count(word) > 0);
     const least = Math.min(...known.map(([word]) => this.#rarity(word)));
     const own = known.find(([, share]) => share === 1);
     const rarity = known.length === 0 ? 0 : own ? (least + this.#rarity(own[0])) / 2 : least;
-    return { form, words: new Map(known), rarity: rarity * weight, weight };
+    return { form, words: new Map(known), rarity };
   }
 
   *#allWords(): Generator<string> {
@@ -316,7 +293,7 @@ function whyOf(place: number, reasons: readonly Scores[]): string | undefined {
     // That `find` found what lists says little.
     if (isVerb(word)) continue;
     // Of a tool that has it, a reader sees why it was found.
-    if ([...form.split(" "), form.replace(" ", "")].some((own) => stem(own) === word)) return undefined;
+    if (form.split(" ").some((own) => stem(own) === word)) return undefined;
     others.push(`${form} (${formOf(word) ?? word})`);
   }
   return others.length === 0 ? undefined : others.join(", ");

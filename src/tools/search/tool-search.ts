@@ -4,7 +4,6 @@ import { oneLine } from "../declarations/one-line.ts";
 import { gatheredForm } from "../gathered-form.ts";
 import type { Caller, Tool } from "../tool.ts";
 import { areSame, type ToolSet } from "../tool-set.ts";
-import { readQuery } from "./read-query.ts";
 import { FOUND_DEFAULT } from "./search-tool.ts";
 import { type Hit, ToolIndex } from "./tool-index.ts";
 import { toolStub } from "./tool-stub.ts";
@@ -98,7 +97,7 @@ export class ToolSearch {
     const index = shown ? await work(common.with(observedWords(shown), RESULT_WEIGHT)) : common;
     const { embed } = this.settings;
     // Searches that are made at once take turns with other work.
-    const byWords = await work(index.search(readQuery(query), embed ? RANKED : limit));
+    const byWords = await work(index.search(query, embed ? RANKED : limit));
     const byMeaning = embed && (await ToolVectors.of(embed).nearest(query, tools, RANKED).catch(onError));
     const whys = new Map(byWords.map(({ tool, why }) => [tool, why]));
     const ranked = byMeaning ? joined([[...whys.keys()], byMeaning]) : [...whys.keys()];

@@ -15,9 +15,15 @@ export function wordsOf(text: string): string[] {
   return formsOf(text).map(({ word }) => word);
 }
 
-/** The words of a text, each also as it was written, in lower case. */
-export function formsOf(text: string): { readonly form: string; readonly word: string }[] {
-  const words = [];
+export interface Word {
+  /** As it was written, in lower case. */
+  readonly form: string;
+  /** Stemmed. */
+  readonly word: string;
+}
+
+export function formsOf(text: string): Word[] {
+  const words: Word[] = [];
   for (const part of text.slice(0, TEXT_LENGTH).match(PARTS) ?? []) {
     const form = part.toLowerCase().slice(0, WORD_LENGTH);
     if (STOP_WORDS.has(form) || (form.length === 1 && form < "\u0080")) continue;
@@ -30,23 +36,12 @@ export function formsOf(text: string): { readonly form: string; readonly word: s
 const PARTS = /\p{Lu}+s?(?!\p{Ll})|\p{Lu}?\p{Ll}+\d*|\p{Lo}+|\d+/gu;
 
 /**
- * A word without its ending, so that `issues`, `listed` and `listing` meet `issue` and `list`, and `recommendation` meets
- * `recommend`. For English only.
+ * A word without its ending, so that `issues`, `listed` and `listing` meet `issue` and `list`. For English only.
  */
 export function stem(word: string): string {
   if (word.length < 4 || /[^a-z]/.test(word)) return word;
-  const known = withoutEnding(singular(word));
-  const noun = NOUN_ENDINGS.find(([ending, least]) => known.endsWith(ending) && known.length - ending.length >= least);
-  return noun ? withoutEnding(known.slice(0, -noun[0].length)) : known;
+  return withoutEnding(singular(word));
 }
-
-/** Endings of nouns that verbs become, and how long the verb is at least. */
-const NOUN_ENDINGS = [
-  ["ation", 4],
-  ["ition", 4],
-  ["ment", 4],
-  ["ion", 5],
-] as const;
 
 function singular(word: string): string {
   if (word.endsWith("ies") && word.length > 4) return `${word.slice(0, -3)}y`;

@@ -1,7 +1,6 @@
 import MiniSearch from "minisearch";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { readQuery } from "../../../src/tools/search/read-query.ts";
 import { ToolIndex } from "../../../src/tools/search/tool-index.ts";
 import { stem, wordsOf } from "../../../src/tools/search/words.ts";
 import { jsonSchema } from "../../../src/tools/schema.ts";
@@ -22,7 +21,7 @@ function inSlices<Value>(work: Generator<undefined, Value>): readonly [value: Va
 }
 
 const indexOf = (tools: readonly Tool[]) => inSlices(ToolIndex.of(tools))[0];
-const found = (index: ToolIndex, words: string, limit: number) => inSlices(index.search(readQuery(words), limit))[0];
+const found = (index: ToolIndex, words: string, limit: number) => inSlices(index.search(words, limit))[0];
 const namesIn = (index: ToolIndex) => (words: string) => found(index, words, 10).map(({ tool: { name } }) => name);
 
 testOfAll("among 4,000 tools, more of the queries that were not tuned on find their tool than by plain BM25", () => {
@@ -51,8 +50,6 @@ test.each([
   ["a field of its result", "remaining", "billing.open"],
   ["a field of the items of its result", "debtors", "billing.open"],
   ["its source", "ledger", "billing.open"],
-  ["the noun of a verb", "openings of bills", "billing.open"],
-  ["a word written as two", "last name", "crm.listCustomers"],
   ["two words written as one", "listcustomers", "crm.listCustomers"],
   ["the beginning of a word", "overd", "billing.open"],
 ])("a tool is found by %s", (_, words, name) => {
@@ -93,7 +90,6 @@ test.each([
   ["the tool's word for a synonym", "clients", "clients (customer)"],
   ["no word that only says what is done", "find clients", "clients (customer)"],
   ["nothing if one of the words is the tool's", "clients by lastname", undefined],
-  ["no word that two words make", "list by last name", undefined],
 ])("why a tool was found names %s", (_, words, why) => {
   const one = { ...tool("crm.listCustomers", () => null), description: "Overdue ones, by lastname and city." };
   expect(found(indexOf([one, tool("weather.today", () => null)]), words, 1)).toEqual([{ tool: one, why }]);
@@ -113,7 +109,6 @@ test.each([
 });
 
 test.each([
-  ["get rid of the note", "desk.deleteNote"],
   ["take the note down", "desk.deleteNote"],
   ["get a note", "desk.createNote"],
 ])("what is done is also told by two words: %s", (words, name) => {
@@ -136,18 +131,6 @@ test("a search is not padded: what is far from the best is left out, and where n
   expect(namesIn(index)("list suppliers")).toEqual(["buy.listSuppliers"]);
   expect(namesIn(index)("list the greenhouse orchids")).toEqual([]);
   expect(namesIn(indexOf(notes))("list the orchids")).toEqual(["desk.listNotes"]);
-});
-
-test.each([
-  "tell the team that the invoice is paid",
-  "post in the team: the invoice is paid",
-  'write "the invoice is paid" to the team',
-])("the words of a message that is to be sent count less than the others: %s", (words) => {
-  const tools = ["billing.invoicePaid", "chat.team"].map((name) => ({
-    ...tool(name, () => null, { effect: "write" }),
-    description: name,
-  }));
-  expect(namesIn(indexOf(tools))(words)[0]).toBe("chat.team");
 });
 
 test("a question prefers tools that read, and an order those that change something", () => {
@@ -218,9 +201,6 @@ test.each([
   ["listing", "listed"],
   ["deleted", "delete"],
   ["running", "run"],
-  ["recommendations", "recommend"],
-  ["deployment", "deploy"],
-  ["collections", "collect"],
 ])("%s and %s have one stem", (one, other) => {
   expect(stem(one)).toBe(stem(other));
 });
@@ -231,8 +211,8 @@ test("a search is made word by word, and takes a bounded number of words for one
     ...tool(`t${place}`, () => null),
     description: `zzaquo${letters[place % 26]}${letters[Math.floor(place / 26) % 26]}${letters[Math.floor(place / 676)]}`,
   }));
-  const query = readQuery(
-    Array.from({ length: 32 }, (_, place) => `zzaq${letters[place % 26]}${place > 25 ? "xq" : "q"}`).join(" "),
+  const query = Array.from({ length: 32 }, (_, place) => `zzaq${letters[place % 26]}${place > 25 ? "xq" : "q"}`).join(
+    " ",
   );
   const index = indexOf(tools);
   const [, slices] = inSlices(index.search(query, 5));
