@@ -19,7 +19,7 @@ export function checkArray(
   if (one.contains) checkContains(checker, one.contains, schema, value, found);
   if (!stopped && one.unevaluatedItems) {
     // `items` has evaluated all elements that follow `prefixItems`.
-    const first = one.items ? length : Math.max(lists.prefixItems?.length ?? 0, lists.items?.length ?? 0);
+    const first = one.items ? length : (lists.prefixItems?.length ?? 0);
     for (let index = first; index < length; index += 1) {
       if (found.hasSeen(index)) continue;
       const outcome = checker.check(one.unevaluatedItems, value[index]);
@@ -33,19 +33,14 @@ export function checkArray(
 function checkItems(checker: Checker, { lists, one }: SchemaNode, value: readonly unknown[], found: Findings): boolean {
   let index = 0;
   const message = () => "this element does not fit";
-  for (const word of ["prefixItems", "items"] as const)
-    for (; index < Math.min(lists[word]?.length ?? 0, value.length); index += 1)
-      if (found.takeAt(index, checker.check((lists[word] ?? [])[index] as SchemaNode, value[index]), word, message))
-        return true;
+  for (const node of (lists.prefixItems ?? []).slice(0, value.length)) {
+    if (found.takeAt(index, checker.check(node, value[index]), "prefixItems", message)) return true;
+    index += 1;
+  }
   if (one.items)
     for (; index < value.length; index += 1)
       if (found.takeAt(index, checker.check(one.items, value[index]), "items", message)) return true;
-  let stop = false;
-  if (one.additionalItems && (one.items || lists.items))
-    for (; index < value.length; index += 1)
-      if (found.takeAt(index, checker.check(one.additionalItems, value[index]), "additionalItems", message))
-        stop = true;
-  return stop;
+  return false;
 }
 
 function checkContains(

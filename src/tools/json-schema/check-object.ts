@@ -34,18 +34,16 @@ function checkRest(
       found.takeAt(key, outcome, "propertyNames", () => `the name ${shown(key)} does not fit`);
     }
   checker.steps.spend(node.dependentNames.length);
-  for (const { word, key, names } of node.dependentNames) {
+  for (const [key, names] of node.dependentNames) {
     if (!Object.hasOwn(value, key)) continue;
     const message = (missing: string) => `beside the field ${shown(key)} the field ${shown(missing)} is missing`;
-    checkRequired(checker, value, names, found, word, message);
+    checkRequired(checker, value, names, found, "dependentRequired", message);
   }
-  for (const word of ["dependentSchemas", "dependencies"] as const) {
-    checker.steps.spend(maps[word]?.length ?? 0);
-    for (const [key, dependent] of maps[word] ?? []) {
-      if (!Object.hasOwn(value, key)) continue;
-      const outcome = checker.seen(checker.check(dependent, value));
-      found.take(outcome, word, () => `it does not fit beside the field ${shown(key)}`);
-    }
+  checker.steps.spend(maps.dependentSchemas?.length ?? 0);
+  for (const [key, dependent] of maps.dependentSchemas ?? []) {
+    if (!Object.hasOwn(value, key)) continue;
+    const outcome = checker.seen(checker.check(dependent, value));
+    found.take(outcome, "dependentSchemas", () => `it does not fit beside the field ${shown(key)}`);
   }
 }
 

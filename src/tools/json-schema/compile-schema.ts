@@ -50,20 +50,13 @@ export interface SchemaNode {
   hasInPlace: boolean;
   /** Whether it says more of an object than `properties`, `required` and `additionalProperties`. */
   saysMoreOfObjects: boolean;
-  /** From `dependentRequired`, and from the lists in `dependencies`. */
-  dependentNames: readonly DependentNames[];
+  /** Of `dependentRequired`: a field, and those that are required beside it. */
+  dependentNames: readonly (readonly [key: string, names: readonly unknown[]])[];
   pattern?: LinearPattern | undefined;
   /** Patterns of `patternProperties`, in their order. Undefined for a pattern that is not checked. */
   patterns: readonly (LinearPattern | undefined)[];
   /** Values of `enum`: scalars, and containers (arrays and objects). */
   enumeration?: { readonly scalars: ReadonlySet<unknown>; readonly containers: readonly unknown[] };
-}
-
-interface DependentNames {
-  readonly word: "dependentRequired" | "dependencies";
-  /** If this field is present, `names` are required. */
-  readonly key: string;
-  readonly names: readonly unknown[];
 }
 
 export interface CompiledSchema {
@@ -96,7 +89,7 @@ export class PatternStates {
 }
 
 /** Words whose value is a list of schemas, a schema, and an object of schemas. */
-const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems", "items"] as const;
+const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"] as const;
 const ONES = [
   "not",
   "if",
@@ -106,11 +99,10 @@ const ONES = [
   "additionalProperties",
   "unevaluatedProperties",
   "items",
-  "additionalItems",
   "unevaluatedItems",
   "contains",
 ] as const;
-const MAPS = ["properties", "patternProperties", "dependentSchemas", "dependencies"] as const;
+const MAPS = ["properties", "patternProperties", "dependentSchemas"] as const;
 
 type ListWord = (typeof LISTS)[number];
 type OneWord = (typeof ONES)[number];
@@ -121,9 +113,7 @@ function isWord<Word extends string>(words: readonly Word[], word: string): word
 }
 
 /** Words whose schemas apply to the same value, not to a part of it. */
-export const IN_PLACE: ReadonlySet<string> = new Set(
-  "allOf anyOf oneOf not if then else dependentSchemas dependencies".split(" "),
-);
+export const IN_PLACE: ReadonlySet<string> = new Set("allOf anyOf oneOf not if then else dependentSchemas".split(" "));
 
 /** A part of another type fits every value. */
 export const TYPES: ReadonlySet<unknown> = new Set("null boolean number integer string array object".split(" "));
@@ -136,7 +126,6 @@ const MORE_OF_OBJECTS: ReadonlySet<string> = new Set([
   "unevaluatedProperties",
   "dependentRequired",
   "dependentSchemas",
-  "dependencies",
 ]);
 const NONE = Object.freeze({});
 
@@ -155,7 +144,7 @@ export function refuseLarge(schema: JsonSchema, { values, characters }: SchemaSi
 }
 
 /**
- * Compiles a schema for validation. Throws a `PortcullisError` (`option_invalid`) with the place of a part that cannot
+ * Compiles a schema in the words of `currentDraft` for validation. Throws a `PortcullisError` (`option_invalid`) with the place of a part that cannot
  * be checked at bounded cost, unless that part is a pattern.
  */
 export function compileSchema(schema: JsonSchema): CompiledSchema {
@@ -223,8 +212,7 @@ class Compiler {
       node.hasInPlace ||= IN_PLACE.has(word);
       node.saysMoreOfObjects ||= MORE_OF_OBJECTS.has(word);
       if (word === "$ref") node.ref = this.#referenceOf(value, path);
-      else if (isWord(LISTS, word) && !(word === "items" && !Array.isArray(value)))
-        this.#readList(node, word, value, path);
+      else if (isWord(LISTS, word)) this.#readList(node, word, value, path);
       else if (isWord(ONES, word)) node.one = { ...node.one, [word]: this.#nodeOf(value, `${path}/${word}`) };
       else if (isWord(MAPS, word)) this.#readMap(node, word, value, path);
     }
@@ -237,7 +225,7 @@ class Compiler {
       );
     node.hasParts = node.ref !== undefined || node.lists !== NONE || node.one !== NONE || node.maps !== NONE;
     refuseNoLists(schema, path);
-    if (node.saysMoreOfObjects) node.dependentNames = dependentNamesOf(schema);
+    node.dependentNames = Object.entries((schema.dependentRequired ?? {}) as Readonly<Record<string, unknown[]>>);
     if (Array.isArray(schema.enum))
       node.enumeration = {
         scalars: new Set(schema.enum.filter((value) => !isContainer(value))),
@@ -253,10 +241,9 @@ class Compiler {
 
   #readMap(node: SchemaNode, word: MapWord, map: unknown, path: string): void {
     if (!isFields(map)) throw refusal(`${path}/${word}`, `is ${describe(map)}. Write an object of schemas`);
-    const nodes = Object.entries(map)
-      // Lists in `dependencies` name fields; see `dependentNamesOf`.
-      .filter(([, one]) => !(word === "dependencies" && Array.isArray(one)))
-      .map(([name, one]) => [name, this.#nodeOf(one, `${path}/${word}/${pointerPart(name)}`)] as const);
+    const nodes = Object.entries(map).map(
+      ([name, one]) => [name, this.#nodeOf(one, `${path}/${word}/${pointerPart(name)}`)] as const,
+    );
     node.maps = { ...node.maps, [word]: nodes };
   }
 
@@ -296,18 +283,12 @@ function refuseNoLists(schema: JsonSchema, path: string): void {
   for (const word of ["required", "enum"])
     if (schema[word] !== undefined && !Array.isArray(schema[word]))
       throw refusal(`${path}/${word}`, `is ${describe(schema[word])}. Write a list`);
-  for (const word of ["dependentRequired", "dependencies"])
-    for (const [name, required] of Object.entries((schema[word] as JsonSchema | undefined) ?? {}))
-      if (word === "dependentRequired" && !Array.isArray(required))
-        throw refusal(`${path}/${word}/${pointerPart(name)}`, `is ${describe(required)}. Write a list of names`);
-}
-
-function dependentNamesOf(schema: JsonSchema): DependentNames[] {
-  return (["dependentRequired", "dependencies"] as const).flatMap((word) =>
-    Object.entries((schema[word] as JsonSchema | undefined) ?? {}).flatMap(([key, names]) =>
-      Array.isArray(names) ? [{ word, key, names }] : [],
-    ),
-  );
+  for (const [name, required] of Object.entries(schema.dependentRequired ?? {}))
+    if (!Array.isArray(required))
+      throw refusal(
+        `${path}/dependentRequired/${pointerPart(name)}`,
+        `is ${describe(required)}. Write a list of names`,
+      );
 }
 
 /** Refuses a part that refers back to itself for the same value: checking it would never end. */

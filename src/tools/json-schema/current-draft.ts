@@ -26,8 +26,7 @@ function current(part: Fields): Fields {
   const schema: Record<string, unknown> = Object.fromEntries(
     Object.entries(part).filter(([word, value]) => word === "const" || word === "default" || value !== null),
   );
-  for (const rewrite of [rewriteMaps, rewriteRequired, rewriteType, rewriteValues, rewriteBounds, rewriteTuple])
-    rewrite(schema);
+  for (const rewrite of REWRITES) rewrite(schema);
   if (typeof schema.$ref === "string") schema.$ref = schema.$ref.replaceAll(/\/items(?=\/\d)/g, "/prefixItems");
   return schema;
 }
@@ -102,3 +101,27 @@ function rewriteTuple(schema: Record<string, unknown>): void {
   if (items.length > 0) schema.prefixItems = items;
   if (additionalItems !== undefined) schema.items = additionalItems;
 }
+
+/** Draft 7 has one word for lists of names and for schemas. */
+function rewriteDependencies(schema: Record<string, unknown>): void {
+  const { dependencies } = schema;
+  if (!isFields(dependencies)) return;
+  delete schema.dependencies;
+  for (const [word, ofLists] of [
+    ["dependentRequired", true],
+    ["dependentSchemas", false],
+  ] as const) {
+    const own = Object.entries(dependencies).filter(([, one]) => Array.isArray(one) === ofLists);
+    if (own.length > 0) schema[word] = { ...Object.fromEntries(own), ...(schema[word] as object | undefined) };
+  }
+}
+
+const REWRITES = [
+  rewriteMaps,
+  rewriteRequired,
+  rewriteType,
+  rewriteValues,
+  rewriteBounds,
+  rewriteTuple,
+  rewriteDependencies,
+];

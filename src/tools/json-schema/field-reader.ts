@@ -77,11 +77,9 @@ export class FieldReader {
     // These parts may know fields. A field that they do not know may still be known to others.
     for (const word of ["if", "then", "else"] as const)
       if (one[word]) parts.push(this.#join("any", [SILENT, below(one[word])]));
-    for (const word of ["dependentSchemas", "dependencies"] as const) {
-      this.#steps.spend(maps[word]?.length ?? 0);
-      for (const [key, dependent] of maps[word] ?? [])
-        if (Object.hasOwn(value, key)) parts.push(this.#join("any", [SILENT, below(dependent)]));
-    }
+    this.#steps.spend(maps.dependentSchemas?.length ?? 0);
+    for (const [key, dependent] of maps.dependentSchemas ?? [])
+      if (Object.hasOwn(value, key)) parts.push(this.#join("any", [SILENT, below(dependent)]));
     const expanded = this.#join("all", parts);
     if (node.shared) this.#expanded.set(node, expanded);
     return expanded;
@@ -185,8 +183,7 @@ export class FieldReader {
     this.#steps.spend(1);
     if (reading.type === "silent") return 0;
     if (reading.type !== "part") return Math.max(...reading.of.map((one) => this.prefixLength(one)));
-    const { prefixItems, items } = reading.node.lists;
-    return Math.max(prefixItems?.length ?? 0, items?.length ?? 0);
+    return reading.node.lists.prefixItems?.length ?? 0;
   }
 
   elementOf(reading: Reading, index: number): Reading {
@@ -198,12 +195,7 @@ export class FieldReader {
         reading.of.map((one) => this.elementOf(one, index)),
       );
     const { lists, one } = reading.node;
-    const node =
-      lists.prefixItems?.[index] ??
-      lists.items?.[index] ??
-      one.items ??
-      (lists.items ? one.additionalItems : undefined) ??
-      one.unevaluatedItems;
+    const node = lists.prefixItems?.[index] ?? one.items ?? one.unevaluatedItems;
     const parts: Reading[] = node ? [{ type: "part", node }] : [];
     if (one.contains) parts.push(this.#join("any", [SILENT, { type: "part", node: one.contains }]));
     return this.#join("all", parts);
