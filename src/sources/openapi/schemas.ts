@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { LinearPattern } from "../../tools/json-schema/patterns/linear-pattern.ts";
 import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
 import { IN_PLACE, leadsToLoop, MAX_STATES, PatternStates } from "../../tools/json-schema/compile-schema.ts";
-import { valueOfType } from "../../tools/json-schema/current-draft.ts";
+import { currentPart } from "../../tools/json-schema/current-draft.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
 import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
@@ -285,9 +285,8 @@ class Conversion {
 
   #copyWords(schema: Fields, words: Map<string, unknown>, inPlace: boolean): void {
     const kept = this.#schemas.side === "input" ? BOUNDS : SHAPE;
-    for (const [word, value] of Object.entries(schema)) {
+    for (const [word, value] of Object.entries(currentPart(schema))) {
       if (kept.has(word)) this.#copyValue(word, value, words);
-      else if (word === "items" && Array.isArray(value)) words.set("prefixItems", this.#list(word, value, false));
       else if (SCHEMA_WORDS[this.#schemas.side].has(word)) this.#copySchema(word, value, words, inPlace);
       else if (word === "allOf") addAll(words, this.#list(word, value, inPlace));
       else if (word === "prefixItems") words.set(word, this.#list(word, value, false));
@@ -296,8 +295,6 @@ class Conversion {
       else if (word === "required") words.set(word, this.#required(value, fieldOf(schema, "properties")));
       else if (this.#schemas.side === "input") this.#copyOfInput(word, value, words, inPlace);
     }
-    if (this.#schemas.document.hasOldSchemas) useNewBounds(words);
-    useOwnType(words);
   }
 
   #copyValue(word: string, value: unknown, words: Map<string, unknown>): void {
@@ -417,31 +414,6 @@ function valuesOf(discriminator: unknown) {
 
 function addAll(words: Map<string, unknown>, schemas: readonly unknown[]): void {
   words.set("allOf", [...((words.get("allOf") as readonly unknown[] | undefined) ?? []), ...schemas]);
-}
-
-/** Bounds as 3.0 writes them: `exclusiveMinimum: true` beside a `minimum`. */
-function useNewBounds(words: Map<string, unknown>): void {
-  for (const [exclusive, bound] of [
-    ["exclusiveMinimum", "minimum"],
-    ["exclusiveMaximum", "maximum"],
-  ] as const) {
-    if (typeof words.get(exclusive) !== "boolean") continue;
-    if (words.get(exclusive) === true && words.has(bound)) {
-      words.set(exclusive, words.get(bound));
-      words.delete(bound);
-    } else words.delete(exclusive);
-  }
-}
-
-/** The values that a schema names are of its type. */
-function useOwnType(words: Map<string, unknown>): void {
-  const [type, values] = [words.get("type"), words.get("enum")];
-  if (Array.isArray(values))
-    words.set(
-      "enum",
-      values.map((value) => valueOfType(type, value)),
-    );
-  if (words.has("const")) words.set("const", valueOfType(type, words.get("const")));
 }
 
 /** What `nullable: true` of 3.0 means. Many documents leave null out of an `enum` beside it. */

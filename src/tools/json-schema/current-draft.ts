@@ -19,15 +19,20 @@ const TYPES: ReadonlyMap<string, string | undefined> = new Map([
  * empty list where there is nothing. A type that means nothing stays. Call `refuseLarge` first: it works by recursion.
  */
 export function currentDraft(schema: JsonSchema): JsonSchema {
-  return mapSchema(schema, current) as JsonSchema;
+  return mapSchema(schema, (part) => {
+    const current = currentPart(part);
+    rewriteRequired(current);
+    if (typeof current.$ref === "string") current.$ref = current.$ref.replaceAll(/\/items(?=\/\d)/g, "/prefixItems");
+    return current;
+  }) as JsonSchema;
 }
 
-function current(part: Fields): Fields {
+/** The same for the words of one part. */
+export function currentPart(part: Fields): Record<string, unknown> {
   const schema: Record<string, unknown> = Object.fromEntries(
     Object.entries(part).filter(([word, value]) => word === "const" || word === "default" || value !== null),
   );
   for (const rewrite of REWRITES) rewrite(schema);
-  if (typeof schema.$ref === "string") schema.$ref = schema.$ref.replaceAll(/\/items(?=\/\d)/g, "/prefixItems");
   return schema;
 }
 
@@ -67,7 +72,7 @@ function rewriteValues(schema: Record<string, unknown>): void {
  * A value that a schema names, of the schema's type. YAML reads `1` and `true` without quotation marks as no texts, and some
  * generators write numbers as texts: of another type, no value could be it.
  */
-export function valueOfType(type: unknown, value: unknown): unknown {
+function valueOfType(type: unknown, value: unknown): unknown {
   const types = new Set<unknown>([type].flat());
   const takes = (...names: readonly string[]) => names.some((name) => types.has(name));
   if (typeof value === "number") return !takes("number", "integer") && takes("string") ? String(value) : value;
@@ -116,12 +121,4 @@ function rewriteDependencies(schema: Record<string, unknown>): void {
   }
 }
 
-const REWRITES = [
-  rewriteMaps,
-  rewriteRequired,
-  rewriteType,
-  rewriteValues,
-  rewriteBounds,
-  rewriteTuple,
-  rewriteDependencies,
-];
+const REWRITES = [rewriteMaps, rewriteType, rewriteValues, rewriteBounds, rewriteTuple, rewriteDependencies];
