@@ -3,7 +3,6 @@ import { nearest } from "../option-rules/nearest.ts";
 import {
   checkOptions,
   fieldsOf,
-  flag,
   object,
   oneOf,
   option,
@@ -11,12 +10,10 @@ import {
   type OptionRules,
   type OptionsOf,
   pick,
-  words,
 } from "../option-rules/options.ts";
-import { RATE_RULES, RETRY_RULES, TOOL_RULES } from "../tools/define-tool.ts";
-import { type Caller, EFFECTS, ON_UNKNOWN } from "../tools/tool.ts";
-
-const { allowedCallers, concurrency, timeoutMs } = TOOL_RULES;
+import { ALLOWED_CALLERS, RETRY_RULES, TOOL_RULES } from "../tools/define-tool.ts";
+import { type Caller, EFFECTS } from "../tools/tool.ts";
+import { checkNested } from "./tool-policy.ts";
 
 /** Of the options of a tool's `retry`, those that a file can hold. */
 const WRITTEN_RETRY = pick(RETRY_RULES, "attempts", "delayMs");
@@ -24,50 +21,20 @@ const WRITTEN_RETRY = pick(RETRY_RULES, "attempts", "delayMs");
 /** The part of a tool's policy that a file can hold. What is left out is taken from the more general entry. */
 export const WRITTEN_RULES = {
   /** Which callers may call the tool: `"direct"`, `"programmatic"` or both. */
-  allowedCallers: option<readonly Caller[]>(allowedCallers.expected, allowedCallers.accepts),
+  allowedCallers: option<readonly Caller[]>(ALLOWED_CALLERS.expected, ALLOWED_CALLERS.accepts),
   /** What a call changes. A tool of an MCP server needs it; of an API it follows from the method by default. */
   effect: oneOf(EFFECTS),
   /** Whether a call needs approval; by default it needs none. */
   approval: oneOf(["never", "always"]),
-  /** What happens to a field that the input's schema does not know: the call is refused (default), or the field is passed on. */
-  unknownFields: oneOf(["refuse", "allow"]),
-  /** Calls at once over all executions of a runtime; unlimited by default. */
-  concurrency: option<number>(concurrency.expected, concurrency.accepts),
-  /** Timeout of a call, in milliseconds; a minute by default. */
-  timeoutMs: option<number>(timeoutMs.expected, timeoutMs.accepts),
+  ...pick(TOOL_RULES, "unknownFields", "concurrency", "timeoutMs"),
   /** Makes a call again if it fails, `{ attempts, delayMs? }`, within `timeoutMs`. For tools that read or are idempotent. */
   retry: object<OptionsOf<typeof WRITTEN_RETRY>>(),
-  /** Calls that may start in a span of time, `{ calls, perMs }`, over all executions of a runtime; further calls wait. */
-  rate: object<OptionsOf<typeof RATE_RULES>>(),
-  /** What becomes of a `write` whose host died while it ran: a person is asked (default), it runs again, or it fails. */
-  onUnknown: oneOf(ON_UNKNOWN),
-  /** Whether a corrected program is given the answers that the program before it was given of equal calls; true by default. */
-  reusable: flag(),
-  /** Words by which the tool is searched for, beside its name and description. */
-  tags: option<readonly string[]>("an array of non-blank strings", isWordList),
-  /** How and when to use the tool, for the system text of a conversation that has it. */
-  instructions: words(),
-  /** Whether models are told of the tool even if the tools are too many to be listed; false by default. */
-  pinned: flag(),
-  /** Whether a model that may call the tool directly is told of it only when it has searched for it. */
-  defer: flag(),
+  ...pick(TOOL_RULES, "rate", "onUnknown", "reusable", "tags", "instructions", "pinned", "defer"),
 };
-
-/** The rules of the objects inside a policy. */
-const NESTED = { retry: WRITTEN_RETRY, rate: RATE_RULES };
-
-function isWordList(given: unknown): boolean {
-  return Array.isArray(given) && given.every((word) => typeof word === "string" && word.trim() !== "");
-}
 
 /** Throws `option_invalid` with the place of what is no policy, also inside `retry` and `rate`. */
 function checkWritten<Rules extends OptionRules>(place: OptionPlace, written: unknown, rules: Rules): OptionsOf<Rules> {
-  const read = checkOptions(place, written, rules);
-  for (const [name, nested] of Object.entries(NESTED)) {
-    const given = (read as Readonly<Record<string, unknown>>)[name];
-    if (given !== undefined) checkOptions(fieldsOf(place.at(name)), given, nested);
-  }
-  return read;
+  return checkNested(checkOptions(place, written, rules), (name) => fieldsOf(place.at(name)), WRITTEN_RETRY);
 }
 
 /** The `portcullis` object of a file, about the tools of a source. */

@@ -3,6 +3,7 @@ import {
   callback,
   checkOptions,
   type OptionPlace,
+  type OptionRules,
   optionsIn,
   type OptionsOf,
   pick,
@@ -111,11 +112,21 @@ export function sourceContext({ shape }: Pick<ToolPolicy, "shape">, context: Cal
 /** The policy of a tool with this name. Throws `option_invalid`. */
 export function checkPolicy(name: string, policy: unknown): ToolPolicy {
   const place = policyOf(name);
-  const checked: ToolPolicy = checkOptions(place, policy, POLICY_RULES);
-  // Found by `defineTool` alone, such a mistake would leave tools out, as if their source were at fault.
-  if (checked.retry) checkOptions(optionsIn(place, "retry"), checked.retry, RETRY_RULES);
-  if (checked.rate) checkOptions(optionsIn(place, "rate"), checked.rate, RATE_RULES);
-  return checked;
+  return checkNested(checkOptions(place, policy, POLICY_RULES), (option) => optionsIn(place, option), RETRY_RULES);
+}
+
+/**
+ * A policy whose objects are checked too. Found by `defineTool` alone, a mistake in them would leave tools out, as if their
+ * source were at fault.
+ */
+export function checkNested<Policy extends { readonly retry?: unknown; readonly rate?: unknown }>(
+  policy: Policy,
+  within: (option: string) => OptionPlace,
+  retryRules: OptionRules,
+): Policy {
+  if (policy.retry !== undefined) checkOptions(within("retry"), policy.retry, retryRules);
+  if (policy.rate !== undefined) checkOptions(within("rate"), policy.rate, RATE_RULES);
+  return policy;
 }
 
 /** Names the tool in errors: `policy of "get-weather": { effect }`. */

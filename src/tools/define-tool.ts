@@ -2,7 +2,6 @@ import type { Content } from "./content.ts";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { optionError, PortcullisError } from "../errors.ts";
 import {
-  array,
   asked,
   callback,
   flag,
@@ -181,7 +180,7 @@ export const TOOL_RULES = {
    */
   reusable: flag(),
   /** Words by which the tool is searched for, beside its name and description. */
-  tags: array<string>("an array of strings"),
+  tags: option<readonly string[]>("an array of non-blank strings", isWordList),
   /** How and when to use the tool, for the system text of a conversation that has it: more than its description can say. */
   instructions: words(),
   /** Whether models are told of the tool even if the tools are too many to be listed; false by default. */
@@ -270,7 +269,7 @@ export function makeTool<Context>(options: unknown, made?: Made): Tool<Context> 
     approvable: approval !== "never",
     needsApproval:
       typeof approval === "function" ? approval : approval === "always" ? needsApprovalAlways : () => false,
-    ...(tags === undefined ? {} : { tags: tags.map(String) }),
+    ...(tags === undefined ? {} : { tags: [...tags] }),
     ...(made && { textFormat: made.textFormat }),
   });
   checkInputFields(tool);
@@ -400,6 +399,10 @@ export function placeOf(name: unknown, maker = "defineTool"): OptionPlace {
 
 export function invalid(error: unknown): PortcullisError {
   return new PortcullisError("tool_invalid", error instanceof Error ? error.message : String(error));
+}
+
+function isWordList(value: unknown): boolean {
+  return Array.isArray(value) && value.every((word) => typeof word === "string" && word.trim() !== "");
 }
 
 function isCallerList(value: unknown): value is readonly Caller[] {

@@ -40,7 +40,7 @@ export interface SourceProgress {
 type TextMap = Readonly<Record<string, string>>;
 
 /** The protocol versions that a server can be held to. */
-export const PROTOCOLS = ["auto", "2025-11-25", "2026-07-28"] as const;
+const PROTOCOLS = ["auto", "2025-11-25", "2026-07-28"] as const;
 
 export const MCP_RULES = {
   /** Name of the source, and the first part of the names of its tools: identifiers with dots between. */

@@ -1,15 +1,6 @@
-import {
-  checkOptions,
-  fieldsOf,
-  flag,
-  oneOf,
-  type OptionPlace,
-  type OptionsOf,
-  wholeNumber,
-} from "../../../option-rules/options.ts";
-import { TIMEOUT_MS } from "../../../tools/define-tool.ts";
+import { checkOptions, fieldsOf, type OptionPlace, pick } from "../../../option-rules/options.ts";
 import { FILE_RULES, FilePolicies } from "../../file-policies.ts";
-import { type McpServer, PROTOCOLS } from "../mcp-options.ts";
+import { MCP_RULES, type McpServer } from "../mcp-options.ts";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { describe, describeSecret, optionError } from "../../../errors.ts";
@@ -24,40 +15,25 @@ import { cleanPath, toolPath } from "../tool-path.ts";
 import type { Message } from "../wire/wire.ts";
 import { fieldOf, isFields } from "../../../values/fields.ts";
 
-/** What a configuration file may say of a server that is no policy. */
-const SETTINGS_RULES = {
-  /** Whether a tool is refused once its definition differs from the first list; false by default. */
-  pin: flag(),
-  /** Whether the tool `read_resource` reads what results of this server have named; false by default. */
-  resources: flag(),
-  /** Version of the protocol; by default the newest that both sides know. */
-  protocol: oneOf(PROTOCOLS),
-  /** How long the server may take until its tools are listed, in milliseconds; 10 seconds by default. */
-  connectTimeoutMs: wholeNumber(TIMEOUT_MS),
-};
-
 /** What a configuration file may say of a server, under `portcullis`. Its tools stand there by the server's own names. */
 export const FILE_SERVER_RULES = {
   ...FILE_RULES,
-  ...SETTINGS_RULES,
+  ...pick(MCP_RULES, "pin", "resources", "protocol", "connectTimeoutMs"),
 };
 
 interface ServerPolicies {
-  readonly settings: OptionsOf<typeof SETTINGS_RULES>;
+  readonly settings: Partial<Pick<McpServer, "pin" | "resources" | "protocol" | "connectTimeoutMs">>;
   readonly policies: FilePolicies;
 }
 
 /** Throws `option_invalid`; `place` names the `portcullis` key in an error. */
 function readServerPolicies(place: OptionPlace, given: unknown = {}): ServerPolicies {
   const said = checkOptions(place, given, FILE_SERVER_RULES);
-  const entries = Object.entries(said);
-  const isSetting = (name: string) => Object.hasOwn(SETTINGS_RULES, name);
+  const subject = { place, source: "the server", namesOf: (tool: string) => [tool], needsEffect: true };
+  const { pin: _pin, resources: _resources, protocol: _protocol, connectTimeoutMs: _ms, ...written } = said;
   return {
-    settings: Object.fromEntries(entries.filter(([name]) => isSetting(name))),
-    policies: new FilePolicies(
-      { place, source: "the server", namesOf: (tool) => [tool], needsEffect: true },
-      Object.fromEntries(entries.filter(([name]) => !isSetting(name))),
-    ),
+    settings: pick(said, "pin", "resources", "protocol", "connectTimeoutMs"),
+    policies: new FilePolicies(subject, written),
   };
 }
 
