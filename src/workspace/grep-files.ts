@@ -1,10 +1,12 @@
+import { z } from "zod";
 import { LinearPattern } from "../tools/json-schema/patterns/linear-pattern.ts";
 import { PatternRefused } from "../tools/json-schema/patterns/parse-pattern.ts";
 import { Steps, StepsSpent } from "../tools/json-schema/steps.ts";
 import type { CallContext } from "../tools/tool.ts";
 import { Slices } from "../values/in-slices.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import { Lane } from "../values/slice-scheduler.ts";
-import { FOUND_FIELDS, globOf, isWanted, moreText, PATH_INPUT, FILES_INPUT, type Seen, seenBy } from "./found.ts";
+import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
 import { isText, linesOf } from "./text-lines.ts";
 import { failed, LongFile, type Place, Search, type Workspace } from "./workspace.ts";
 
@@ -23,60 +25,26 @@ const LOOKED_FOR = 250;
 /** Characters with a meaning in a regular expression. A pattern without them is a text that is looked for. */
 const SYNTAX = /[\^$\\.*+?()[\]{}|]/;
 
-export interface GrepInput {
-  readonly pattern: string;
-  readonly path?: string;
-  readonly files?: string;
-  readonly limit?: number;
-}
+export const GREP_INPUT = z.object({
+  pattern: z
+    .string()
+    .min(1)
+    .max(1000)
+    .describe("regular expression of ECMAScript with the flag u, for one line; case matters"),
+  ...SEARCHED,
+  limit: z.int().min(1).max(MATCHES.max).optional().describe(`matches; ${MATCHES.default} by default`),
+});
 
-export interface Match {
-  readonly path: string;
-  readonly line: number;
-  readonly text: string;
-}
-
-export interface Matches extends Seen {
-  readonly matches: readonly Match[];
-}
-
-export const GREP_INPUT = {
-  type: "object",
-  properties: {
-    pattern: {
-      type: "string",
-      minLength: 1,
-      maxLength: 1000,
-      description: "regular expression of ECMAScript with the flag u, for one line; case matters",
-    },
-    path: PATH_INPUT,
-    files: FILES_INPUT,
-    limit: { type: "integer", minimum: 1, maximum: MATCHES.max, description: `matches; ${MATCHES.default} by default` },
-  },
-  required: ["pattern"],
-  additionalProperties: false,
-};
-
-export const GREP_OUTPUT = {
-  type: "object",
-  properties: {
-    matches: {
-      type: "array",
-      items: {
-        type: "object",
-        properties: { path: { type: "string" }, line: { type: "integer" }, text: { type: "string" } },
-        required: ["path", "line", "text"],
-      },
-    },
-    ...FOUND_FIELDS,
-  },
-  required: ["matches"],
-};
+export const GREP_OUTPUT = z.object({
+  matches: z.array(z.object({ path: z.string(), line: z.int(), text: z.string() })),
+  ...SEEN,
+});
+type Matches = SchemaType<typeof GREP_OUTPUT>;
 
 /** Finds the lines of files that a pattern fits. Files that are no text, and what is too long, are counted. */
 export async function grepFiles(
   workspace: Workspace,
-  { pattern, path = "", files, limit = MATCHES.default }: GrepInput,
+  { pattern, path = "", files, limit = MATCHES.default }: SchemaType<typeof GREP_INPUT>,
   { caller, tenant, signal }: CallContext,
   { fileBytes, pageBytes }: { readonly fileBytes: number; readonly pageBytes: number },
 ): Promise<Matches> {
@@ -85,7 +53,11 @@ export async function grepFiles(
   const search = new Search(new Slices(new Lane(tenant)), signal);
   const place = workspace.place(path);
   const isFolder = await workspace.isFolder(place);
-  const found = new Found(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);
+  const given = new Given<Matches["matches"][number]>(
+    limit,
+    caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY,
+  );
+  const leftIn = new Set<string>();
   for await (const file of isFolder ? workspace.files(place, search) : [place]) {
     await search.next();
     if (isFolder && !isWanted(glob, file, search)) continue;
@@ -100,13 +72,13 @@ export async function grepFiles(
         const text = line.bytes.toString("utf8");
         const fits = test.fits(text);
         if (fits === undefined) search.pass("longLines");
-        if (fits) found.add({ path: file.path, line: line.number, text });
+        if (fits && !given.add({ path: file.path, line: line.number, text: shown(text) })) leftIn.add(file.path);
       }
     }
   }
-  const { matches, left, leftIn } = found;
-  const more = moreText(left, "match", `in ${leftIn} ${leftIn === 1 ? "file" : "files"}`);
-  return { matches, ...seenBy(search, more) };
+  const { items: matches, left } = given;
+  const what = `${left === 1 ? "match" : "matches"} in ${leftIn.size} ${leftIn.size === 1 ? "file" : "files"}`;
+  return { matches, ...seenBy(search, left, what) };
 }
 
 /** The text of a file; undefined if it is passed over. A file that the call names is not passed over. */
@@ -173,30 +145,6 @@ function linearPattern(source: string): LinearPattern {
   }
 }
 
-/** Matches that are kept, and how many are not. */
-class Found {
-  readonly matches: Match[] = [];
-  left = 0;
-  leftIn = 0;
-  readonly #limit: number;
-  #bytes: number;
-  #last = "";
-
-  constructor(limit: number, bytes: number) {
-    this.#limit = limit;
-    this.#bytes = bytes;
-  }
-
-  add({ path, line, text }: Match): void {
-    const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS).toWellFormed()}…` : text;
-    const match = { path, line, text: shown };
-    this.#bytes -= Buffer.byteLength(JSON.stringify(match));
-    if (this.left === 0 && this.matches.length < this.#limit && this.#bytes >= 0) {
-      this.matches.push(match);
-      return;
-    }
-    this.left += 1;
-    if (this.#last !== path) this.leftIn += 1;
-    this.#last = path;
-  }
+function shown(text: string): string {
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS).toWellFormed()}…` : text;
 }

@@ -1,77 +1,47 @@
+import { z } from "zod";
 import type { CallContext } from "../tools/tool.ts";
 import { Slices } from "../values/in-slices.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import { Lane } from "../values/slice-scheduler.ts";
-import { FILES_INPUT, FOUND_FIELDS, globOf, isWanted, moreText, PATH_INPUT, type Seen, seenBy } from "./found.ts";
-import { failed, type Place, quoted, Search, type Workspace } from "./workspace.ts";
+import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
+import { below, failed, quoted, Search, type Workspace } from "./workspace.ts";
 
 /** Paths that are given, if the call does not say how many, and at most. */
 const PATHS = { default: 500, max: 10_000 } as const;
 
-export interface ListInput {
-  readonly path?: string;
-  readonly files?: string;
-  readonly limit?: number;
-}
+export const LIST_INPUT = z.object({
+  path: z.string().optional().describe("folder, from the root of the workspace; the root by default"),
+  files: SEARCHED.files,
+  limit: z.int().min(1).max(PATHS.max).optional().describe(`paths; ${PATHS.default} by default`),
+});
 
-export interface Listed extends Seen {
-  readonly paths: readonly string[];
-}
-
-export const LIST_INPUT = {
-  type: "object",
-  properties: {
-    path: { ...PATH_INPUT, description: "folder, from the root of the workspace; the root by default" },
-    files: FILES_INPUT,
-    limit: { type: "integer", minimum: 1, maximum: PATHS.max, description: `paths; ${PATHS.default} by default` },
-  },
-  additionalProperties: false,
-};
-
-export const LIST_OUTPUT = {
-  type: "object",
-  properties: {
-    paths: {
-      type: "array",
-      items: { type: "string" },
-      description: "from the root; those of folders end with a slash",
-    },
-    ...FOUND_FIELDS,
-  },
-  required: ["paths"],
-};
+export const LIST_OUTPUT = z.object({
+  paths: z.array(z.string()).describe("from the root; those of folders end with a slash"),
+  ...SEEN,
+});
 
 /** Lists a folder, or with `files` all files below it with such names. */
 export async function listFiles(
   workspace: Workspace,
-  { path = "", files, limit = PATHS.default }: ListInput,
+  { path = "", files, limit = PATHS.default }: SchemaType<typeof LIST_INPUT>,
   { caller, tenant, signal }: CallContext,
   { pageBytes }: { readonly pageBytes: number },
-): Promise<Listed> {
+): Promise<SchemaType<typeof LIST_OUTPUT>> {
   const glob = files === undefined ? undefined : globOf(files);
   const search = new Search(new Slices(new Lane(tenant)), signal);
   const place = workspace.place(path);
   if (!(await workspace.isFolder(place))) throw failed(`${quoted(place.path)} is a file: read_file reads it.`);
-  const paths: string[] = [];
-  let left = 0;
-  let bytes = caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY;
-  const add = (found: string) => {
-    bytes -= Buffer.byteLength(JSON.stringify(found)) + 1;
-    if (left === 0 && paths.length < limit && bytes >= 0) paths.push(found);
-    else left += 1;
-  };
+  const given = new Given<string>(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);
   if (!glob)
     for (const name of await workspace.entries(place, search)) {
       await search.next();
-      add(inFolder(place, name));
+      given.add(below(place.path, name));
     }
   else
     for await (const file of workspace.files(place, search)) {
       await search.next();
-      if (isWanted(glob, file, search)) add(file.path);
+      if (isWanted(glob, file, search)) given.add(file.path);
     }
-  return { paths, ...seenBy(search, moreText(left, "entry")) };
-}
-
-function inFolder({ path }: Place, name: string): string {
-  return path === "" ? name : `${path}/${name}`;
+  const { items: paths, left } = given;
+  return { paths, ...seenBy(search, left, left === 1 ? "entry" : "entries") };
 }

@@ -1,8 +1,10 @@
+import { z } from "zod";
 import type { CallContext } from "../tools/tool.ts";
 import { Slices } from "../values/in-slices.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import { Lane } from "../values/slice-scheduler.ts";
-import { imageTypeOf } from "./image-type.ts";
 import { isText, linesOf } from "./text-lines.ts";
+import { imageTypeOf } from "./view-image.ts";
 import { failed, quoted, type Workspace } from "./workspace.ts";
 
 /** Lines of one page, if the call does not say how many. */
@@ -12,65 +14,31 @@ const PROGRAM_PAGE_BYTES = 1024 * 1024;
 /** Characters of a line that a model is shown. */
 const LINE_CHARACTERS = 2000;
 
-export interface ReadInput {
-  readonly path: string;
-  readonly offset?: number;
-  readonly limit?: number;
-  readonly numbered?: boolean;
-}
+export const READ_INPUT = z.object({
+  path: z.string().min(1).describe("path of the file from the root of the workspace"),
+  offset: z.int().min(1).optional().describe("number of the first line to read; 1 by default"),
+  limit: z.int().min(1).optional().describe(`number of lines to read; ${PAGE_LINES} by default`),
+  numbered: z.boolean().optional().describe("number of each line and a tab before it; true by default"),
+});
 
-export interface ReadPage {
-  readonly path: string;
-  /** Lines of the whole file. */
-  readonly lines: number;
-  readonly text: string;
-  /** What of the file is not in `text`, and how to read it. */
-  readonly more?: string;
-}
-
-export const READ_INPUT = {
-  type: "object",
-  properties: {
-    path: { type: "string", minLength: 1, description: "path of the file from the root of the workspace" },
-    offset: { type: "integer", minimum: 1, description: "number of the first line to read; 1 by default" },
-    limit: { type: "integer", minimum: 1, description: `number of lines to read; ${PAGE_LINES} by default` },
-    numbered: { type: "boolean", description: "number of each line and a tab before it; true by default" },
-  },
-  required: ["path"],
-  additionalProperties: false,
-};
-
-export const READ_OUTPUT = {
-  type: "object",
-  properties: {
-    path: { type: "string" },
-    lines: { type: "integer", description: "of the whole file" },
-    text: { type: "string" },
-    more: { type: "string", description: "what is not in text, and how to read it" },
-  },
-  required: ["path", "lines", "text"],
-};
+export const READ_OUTPUT = z.object({
+  path: z.string(),
+  lines: z.int().describe("of the whole file"),
+  text: z.string(),
+  more: z.string().optional().describe("what is not in text, and how to read it"),
+});
 
 /** Reads a page of a file: whole lines, as many as `limit` and the size of a page allow. */
 export async function readPage(
   workspace: Workspace,
-  input: ReadInput,
-  context: CallContext,
+  { path: given, offset = 1, limit = PAGE_LINES, numbered = true }: SchemaType<typeof READ_INPUT>,
+  { caller, tenant, signal }: CallContext,
   { fileBytes, pageBytes }: { readonly fileBytes: number; readonly pageBytes: number },
-): Promise<ReadPage> {
-  const { path, full } = workspace.place(input.path);
-  const bytes = await workspace.read({ path, full }, fileBytes);
+): Promise<SchemaType<typeof READ_OUTPUT>> {
+  const place = workspace.place(given);
+  const { path } = place;
+  const bytes = await workspace.read(place, fileBytes);
   if (!isText(bytes)) throw failed(binaryText(path, bytes));
-  return pageOf(bytes, { ...input, path }, context, pageBytes);
-}
-
-/** A page of a text. */
-export async function pageOf(
-  bytes: Buffer,
-  { path, offset = 1, limit = PAGE_LINES, numbered = true }: ReadInput,
-  { caller, tenant, signal }: Pick<CallContext, "caller" | "tenant" | "signal">,
-  pageBytes: number,
-): Promise<ReadPage> {
   const isDirect = caller === "direct";
   const page = new Page(isDirect ? pageBytes : PROGRAM_PAGE_BYTES, isDirect ? LINE_CHARACTERS : PROGRAM_PAGE_BYTES);
   const slices = new Slices(new Lane(tenant));

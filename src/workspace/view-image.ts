@@ -1,38 +1,37 @@
 import { basename } from "node:path";
+import { z } from "zod";
 import { content, type Content } from "../tools/content.ts";
-import { imageTypeOf } from "./image-type.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import { failed, quoted, type Workspace } from "./workspace.ts";
 
 /** Longest image: what providers take, as base64 of 5 MiB. */
 const IMAGE_BYTES = 3.75 * 1024 * 1024;
 const NAME_LENGTH = 100;
 
-export interface ViewedImage {
-  readonly path: string;
-  readonly mediaType: string;
-  readonly bytes: number;
+export const VIEW_INPUT = z.object({
+  path: z.string().min(1).describe("path of the image from the root of the workspace"),
+});
+export const VIEW_OUTPUT = z.object({ path: z.string(), mediaType: z.string(), bytes: z.int() });
+
+/** Kinds of images that models take, each by what its files begin with. */
+const IMAGES: readonly (readonly [type: string, begin: RegExp])[] = [
+  ["image/png", /^\x89PNG\r\n\x1a\n/],
+  ["image/jpeg", /^\xff\xd8\xff/],
+  ["image/gif", /^GIF8[79]a/],
+  ["image/webp", /^RIFF[^]{4}WEBP/],
+];
+
+/** The media type of an image, by its first bytes and not by its name; undefined for anything else. */
+export function imageTypeOf(bytes: Buffer): string | undefined {
+  const head = bytes.toString("latin1", 0, 12);
+  return IMAGES.find(([, begin]) => begin.test(head))?.[0];
 }
-
-export const VIEW_INPUT = {
-  type: "object",
-  properties: {
-    path: { type: "string", minLength: 1, description: "path of the image from the root of the workspace" },
-  },
-  required: ["path"],
-  additionalProperties: false,
-};
-
-export const VIEW_OUTPUT = {
-  type: "object",
-  properties: { path: { type: "string" }, mediaType: { type: "string" }, bytes: { type: "integer" } },
-  required: ["path", "mediaType", "bytes"],
-};
 
 /** Gives a model an image to look at. */
 export async function viewImage(
   workspace: Workspace,
   { path }: { readonly path: string },
-): Promise<Content<ViewedImage>> {
+): Promise<Content<SchemaType<typeof VIEW_OUTPUT>>> {
   const place = workspace.place(path);
   const bytes = await workspace.read(place, IMAGE_BYTES);
   const mediaType = imageTypeOf(bytes);

@@ -10,12 +10,11 @@ import {
 } from "../option-rules/options.ts";
 import { ALLOWED_CALLERS, defineTool } from "../tools/define-tool.ts";
 import { PatternRefused } from "../tools/json-schema/patterns/parse-pattern.ts";
-import { jsonSchema } from "../tools/schema.ts";
 import type { Caller, Tool } from "../tools/tool.ts";
 import { Glob } from "./glob.ts";
-import { GREP_INPUT, GREP_OUTPUT, grepFiles, type GrepInput, type Matches } from "./grep-files.ts";
-import { LIST_INPUT, LIST_OUTPUT, type Listed, listFiles, type ListInput } from "./list-files.ts";
-import { READ_INPUT, READ_OUTPUT, type ReadInput, readPage, type ReadPage } from "./read-file.ts";
+import { GREP_INPUT, GREP_OUTPUT, grepFiles } from "./grep-files.ts";
+import { LIST_INPUT, LIST_OUTPUT, listFiles } from "./list-files.ts";
+import { READ_INPUT, READ_OUTPUT, readPage } from "./read-file.ts";
 import { VIEW_INPUT, VIEW_OUTPUT, viewImage } from "./view-image.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -59,24 +58,24 @@ export function workspaceTools(options: WorkspaceOptions): readonly Tool[] {
       ...common,
       name: "read_file",
       description: `Reads a text file of the workspace, with numbered lines. If \`more\` says that lines are left, call again with its offset.${except}`,
-      input: jsonSchema<ReadInput>(READ_INPUT),
-      output: jsonSchema<ReadPage>(READ_OUTPUT),
+      input: READ_INPUT,
+      output: READ_OUTPUT,
       handler: (input, context) => readPage(workspace, input, context, sizes),
     }),
     defineTool({
       ...common,
       name: "grep_files",
       description: `Finds lines in the text files of the workspace by a regular expression.${except}`,
-      input: jsonSchema<GrepInput>(GREP_INPUT),
-      output: jsonSchema<Matches>(GREP_OUTPUT),
+      input: GREP_INPUT,
+      output: GREP_OUTPUT,
       handler: (input, context) => grepFiles(workspace, input, context, sizes),
     }),
     defineTool({
       ...common,
       name: "list_files",
       description: `Lists a folder of the workspace; with \`files\`, all files below it with such names.${except}`,
-      input: jsonSchema<ListInput>(LIST_INPUT),
-      output: jsonSchema<Listed>(LIST_OUTPUT),
+      input: LIST_INPUT,
+      output: LIST_OUTPUT,
       handler: (input, context) => listFiles(workspace, input, context, sizes),
     }),
   ];
@@ -86,8 +85,8 @@ export function workspaceTools(options: WorkspaceOptions): readonly Tool[] {
     allowedCallers: ["direct"] as readonly Caller[],
     name: "view_image",
     description: "Shows you an image of the workspace: PNG, JPEG, GIF or WebP.",
-    input: jsonSchema<{ readonly path: string }>(VIEW_INPUT),
-    output: jsonSchema(VIEW_OUTPUT),
+    input: VIEW_INPUT,
+    output: VIEW_OUTPUT,
     handler: (input) => viewImage(workspace, input),
   });
   return [...tools, viewer];

@@ -246,7 +246,7 @@ async function readAll(file: FileHandle, size: number): Promise<Buffer> {
   return bytes.subarray(0, length);
 }
 
-function below(path: string, inner: string): string {
+export function below(path: string, inner: string): string {
   return path === "" ? inner : `${path}/${inner}`;
 }
 

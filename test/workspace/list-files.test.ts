@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { globOf, moreText } from "../../src/workspace/found.ts";
 import { Folder } from "./folder.ts";
 
 const FILES = { "b.md": "", "a.md": "", "src/x.ts": "", "src/deep/y.ts": "", "node_modules/z.ts": "", ".env": "" };
@@ -24,11 +23,14 @@ test("files of which it takes too long to tell whether they are wanted are count
 test("what is not listed is counted", async () => {
   await using folder = new Folder(FILES);
   const advice = "give a narrower path or files, or a higher limit";
-  expect(await folder.call("list_files", { limit: 1 })).toEqual({
-    paths: ["a.md"],
-    more: `2 more entries: ${advice}`,
-  });
-  expect(moreText(1, "entry")).toBe(`1 more entry: ${advice}`);
+  for (const [limit, left] of [
+    [1, "2 more entries"],
+    [2, "1 more entry"],
+  ] as const)
+    expect(await folder.call("list_files", { limit })).toMatchObject({
+      paths: { length: limit },
+      more: `${left}: ${advice}`,
+    });
 });
 
 test("what a model is given fits its page", async () => {
@@ -40,6 +42,7 @@ test("what a model is given fits its page", async () => {
   expect(await folder.call("list_files", {}, "programmatic")).toMatchObject({ paths: { length: 200 } });
 });
 
-test("a pattern that cannot be read fails the call", () => {
-  expect(() => globOf("{")).toThrow('files: "{" has a { without its }.');
+test("a pattern that cannot be read fails the call", async () => {
+  await using folder = new Folder(FILES);
+  expect(await folder.call("list_files", { files: "{" })).toBe('files: "{" has a { without its }.');
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
-import { imageTypeOf } from "../../src/workspace/image-type.ts";
+import { imageTypeOf } from "../../src/workspace/view-image.ts";
 import { Folder } from "./folder.ts";
 
 const PNG = Buffer.from("89504e470d0a1a0a0000", "hex");
