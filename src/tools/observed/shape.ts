@@ -56,27 +56,8 @@ const GOLDEN = 0.618;
 /** Names of one object that are looked at. */
 const NAMES = 1000;
 
-/** The shape of one value, as JSON gives it. `cut` has the parts of it that were not read whole. Takes a time that grows with the value, up to a bound: of long lists some items are looked at. */
-export function shapeOf(value: unknown, cut?: Pick<ReadonlyMap<object, unknown>, "has">): Shape {
-  const shape = growing();
-  add(shape, value, { parts: PARTS, cut }, { levels: 0, lists: 0, inText: false });
-  return within(shape);
-}
-
-/** A shape to which values are added. It runs for every answer, so it makes no object for what is there already. */
-interface Growing {
-  seen: number;
-  kinds: Map<Kind, number>;
-  isAny?: boolean;
-  isOpen?: boolean;
-  items?: Growing | undefined;
-  fields?: Map<string, Growing> | undefined;
-  others?: Growing | undefined;
-  isMap?: boolean;
-  json?: Growing | undefined;
-}
-
 interface Looking {
+  /** How many more are looked at. */
   parts: number;
   readonly cut: Pick<ReadonlyMap<object, unknown>, "has"> | undefined;
 }
@@ -87,30 +68,23 @@ interface Depth {
   readonly inText: boolean;
 }
 
-function growing(): Growing {
-  return { seen: 0, kinds: new Map() };
+/** The shape of one value, as JSON gives it. `cut` has the parts of it that were not read whole. Takes a time that grows with the value, up to a bound: of long lists some items are looked at. */
+export function shapeOf(value: unknown, cut?: Looking["cut"]): Shape {
+  return within(shapeAt(value, { parts: PARTS, cut }, { levels: 0, lists: 0, inText: false }) ?? NOTHING);
 }
 
-/** Adds a value, unless it is not looked at. Returns whether it was. */
-function add(shape: Growing, value: unknown, looking: Looking, depth: Depth): boolean {
+/** Undefined for a value that is not looked at. */
+function shapeAt(value: unknown, looking: Looking, depth: Depth): Shape | undefined {
   const isObject = typeof value === "object" && value !== null;
-  if (looking.parts <= 0 || (isObject && looking.cut?.has(value) && !Array.isArray(value))) return false;
+  if (looking.parts <= 0 || (isObject && looking.cut?.has(value) && !Array.isArray(value))) return undefined;
   looking.parts -= 1;
-  shape.seen += 1;
-  if (shape.isAny) return true;
-  const kind = kindOf(value);
-  shape.kinds.set(kind, (shape.kinds.get(kind) ?? 0) + 1);
-  if (shape.kinds.size > MAX_KINDS && numberOfKinds(shape.kinds) > MAX_KINDS) beAny(shape);
-  else if (Array.isArray(value)) addItems(shape, value, looking, depth);
-  else if (isObject) addFields(shape, value as Readonly<Record<string, unknown>>, looking, depth);
-  else if (typeof value === "string" && !depth.inText) addText(shape, value, looking, depth);
-  return true;
-}
-
-function beAny(shape: Growing): void {
-  const { seen } = shape;
-  for (const part of Object.keys(shape) as (keyof Growing)[]) delete shape[part];
-  Object.assign(shape, { seen, kinds: new Map(), isAny: true });
+  const own = { seen: 1, kinds: new Map([[kindOf(value), 1]]) };
+  if (Array.isArray(value))
+    return depth.lists < MAX_LISTS ? { ...own, items: itemsOf(value, looking, depth) } : { ...own, isOpen: true };
+  if (isObject)
+    return depth.levels < MAX_LEVELS ? { ...own, ...fieldsOf(value, looking, depth) } : { ...own, isOpen: true };
+  const json = typeof value === "string" && !depth.inText ? jsonOf(value) : undefined;
+  return json ? { ...own, json: shapeAt(json.value, looking, { ...depth, inText: true }) } : own;
 }
 
 function kindOf(value: unknown): Kind {
@@ -128,64 +102,44 @@ function kindOf(value: unknown): Kind {
   }
 }
 
-function addItems(shape: Growing, list: readonly unknown[], looking: Looking, depth: Depth): void {
-  if (depth.lists >= MAX_LISTS) {
-    shape.isOpen = true;
-    return;
-  }
+function itemsOf(list: readonly unknown[], looking: Looking, depth: Depth): Shape | undefined {
   const inner = { ...depth, lists: depth.lists + 1 };
   const step = Math.max(1, list.length / ITEMS);
-  const items = shape.items ?? growing();
+  let items: Shape | undefined;
   // Each of its own part of the list, at changing places: at equal steps, all items may be of one kind of several.
-  for (let part = 0; part * step < list.length; part += 1)
-    add(items, list[Math.floor(Math.min((part + ((part * GOLDEN) % 1)) * step, list.length - 1))], looking, inner);
-  if (items.seen > 0) shape.items = items;
+  for (let part = 0; part * step < list.length; part += 1) {
+    const place = Math.floor(Math.min((part + ((part * GOLDEN) % 1)) * step, list.length - 1));
+    items = join(items, shapeAt(list[place], looking, inner));
+  }
+  return items;
 }
 
-function addFields(shape: Growing, object: Readonly<Record<string, unknown>>, looking: Looking, depth: Depth): void {
-  if (depth.levels >= MAX_LEVELS) {
-    shape.isOpen = true;
-    return;
-  }
+function fieldsOf(object: object, looking: Looking, depth: Depth): Pick<Shape, "fields" | "others" | "isMap"> {
   const inner = { ...depth, levels: depth.levels + 1, lists: 0 };
-  const names = Object.keys(object);
-  if (names.length > NAMES) {
-    names.length = NAMES;
-    beMap(shape);
-  }
-  if (!shape.isMap) shape.fields ??= new Map();
-  for (const name of names) {
-    const part = partOf(shape, name);
+  const fields = new Map<string, Shape>();
+  let others: Shape | undefined;
+  const entries = Object.entries(object);
+  for (const [name, value] of entries.slice(0, NAMES)) {
     // A value that is not looked at is there all the same.
-    if (!add(part, object[name], looking, inner)) part.seen += 1;
-    if (shape.fields && shape.fields.size > MAX_NAMES) beMap(shape);
+    const part = shapeAt(value, looking, inner) ?? { seen: 1, kinds: new Map() };
+    if (isFieldName(name)) fields.set(name, part);
+    else others = join(others, part);
   }
+  return mapped(fields, others, entries.length > NAMES);
 }
 
-function partOf(shape: Growing, name: string): Growing {
-  if (shape.isMap || !shape.fields || !isFieldName(name)) return (shape.others ??= growing());
-  const known = shape.fields.get(name) ?? growing();
-  shape.fields.set(name, known);
-  return known;
-}
-
-/** Takes all names for data. */
-function beMap(shape: Growing): void {
-  const fields = [...(shape.fields?.values() ?? [])];
-  shape.others = fields.reduce<Shape | undefined>(join, shape.others) as Growing | undefined;
-  shape.isMap = true;
-  delete shape.fields;
+/** The names of an object, or what they stand for where they are so many that all of them are data. */
+function mapped(
+  fields: Shape["fields"],
+  others: Shape["others"],
+  isMap: boolean,
+): Pick<Shape, "fields" | "others" | "isMap"> {
+  if (!isMap && (fields?.size ?? 0) <= MAX_NAMES) return { fields, others };
+  return { fields: undefined, others: [...(fields?.values() ?? [])].reduce(join, others), isMap: true };
 }
 
 /** Characters of a text that is read as JSON. */
 const JSON_LENGTH = 64 * 1024;
-
-function addText(shape: Growing, text: string, looking: Looking, depth: Depth): void {
-  const json = jsonOf(text);
-  if (!json) return;
-  const inner = shape.json ?? growing();
-  if (add(inner, json.value, looking, { ...depth, inText: true })) shape.json = inner;
-}
 
 /** The object or list whose JSON a text is; undefined for any other text. */
 function jsonOf(text: string): { readonly value: unknown } | undefined {
@@ -202,17 +156,12 @@ function join(a: Shape | undefined, b: Shape | undefined): Shape | undefined {
   const seen = a.seen + b.seen;
   const kinds = sums(a.kinds, b.kinds);
   if (a.isAny || b.isAny || numberOfKinds(kinds) > MAX_KINDS) return { seen, kinds: new Map(), isAny: true };
-  const fields = joinFields(a.fields, b.fields);
-  const isMap = (a.isMap ?? false) || (b.isMap ?? false) || (fields?.size ?? 0) > MAX_NAMES;
-  const others = join(a.others, b.others);
   return {
     seen,
     kinds,
     ...((a.isOpen || b.isOpen) && { isOpen: true }),
     items: join(a.items, b.items),
-    fields: isMap ? undefined : fields,
-    others: isMap ? [...(fields?.values() ?? [])].reduce(join, others) : others,
-    ...(isMap && { isMap }),
+    ...mapped(joinFields(a.fields, b.fields), join(a.others, b.others), (a.isMap ?? false) || (b.isMap ?? false)),
     json: join(a.json, b.json),
   };
 }
