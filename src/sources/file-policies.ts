@@ -11,8 +11,7 @@ import {
   type OptionsOf,
   pick,
 } from "../option-rules/options.ts";
-import { ALLOWED_CALLERS, RETRY_RULES, TOOL_RULES } from "../tools/define-tool.ts";
-import { type Caller, EFFECTS } from "../tools/tool.ts";
+import { ALLOWED_CALLERS, type Caller, EFFECTS, RETRY_RULES, TOOL_RULES } from "../tools/tool.ts";
 import { checkNested } from "./tool-policy.ts";
 
 /** Of the options of a tool's `retry`, those that a file can hold. */

@@ -10,9 +10,9 @@ import {
   words,
 } from "../option-rules/options.ts";
 import { Content, withValue } from "../tools/content.ts";
-import { defineTool, RATE_RULES, RETRY_RULES, TOOL_RULES } from "../tools/define-tool.ts";
+import { defineTool } from "../tools/define-tool.ts";
+import { type CallContext, RATE_RULES, RETRY_RULES, type Tool, TOOL_RULES } from "../tools/tool.ts";
 import { isSchema, jsonSchema, type Schema, schemaFault } from "../tools/schema.ts";
-import type { CallContext, Tool } from "../tools/tool.ts";
 
 const OWN_RULES = {
   /** Replaces a name that is not a valid tool name. */

@@ -1,36 +1,17 @@
 import type { Content } from "./content.ts";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { optionError, PortcullisError } from "../errors.ts";
-import {
-  asked,
-  callback,
-  flag,
-  object,
-  oneOf,
-  option,
-  type OptionPlace,
-  optionsIn,
-  type OptionsOf,
-  readOptions,
-  required,
-  type Resolved,
-  wholeNumber,
-  wholeNumberOrInfinity,
-  withDefault,
-  words,
-} from "../option-rules/options.ts";
+import { type OptionPlace, optionsIn, type OptionsOf, readOptions, type Resolved } from "../option-rules/options.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { isLazy, isSchema, type Schema, schemaFault } from "./schema.ts";
 import {
   type CallContext,
-  type Caller,
-  CALLERS,
   type Effect,
-  EFFECTS,
   needsApprovalAlways,
-  ON_UNKNOWN,
-  RESUMES,
+  RATE_RULES,
+  RETRY_RULES,
   type Tool,
+  TOOL_RULES,
   type ToolAudience,
 } from "./tool.ts";
 import type { TextFormat } from "./text-format.ts";
@@ -51,148 +32,6 @@ type Literal<Value> = unknown extends Value
 export type Given<Output extends Schema | undefined, Stream extends boolean> = Stream extends true
   ? Items<Literal<Result<Output>>>
   : Literal<Result<Output>> | Content<Literal<Result<Output>>>;
-
-export const ALLOWED_CALLERS = required(
-  option<readonly Caller[]>(
-    `a list of ${CALLERS.map((caller) => `"${caller}"`).join(" and ")}, at least one`,
-    isCallerList,
-  ),
-);
-/** Bounds of a handler's timeout, in milliseconds. */
-export const TIMEOUT_MS = { min: 1, max: 2 ** 31 - 1 } as const;
-
-export const RETRY_RULES = {
-  /** Attempts in all, the first one included. */
-  attempts: required(wholeNumber({ min: 2, max: 10 })),
-  /** Wait before the second attempt, in milliseconds; 200 by default. It doubles before each further attempt. */
-  delayMs: wholeNumber({ min: 0, max: 3_600_000, default: 200 }),
-  /** Whether a call is made again after this error. By default after every error but a `tool_failed` and a result that is too large. */
-  on: callback<(error: unknown) => boolean>(),
-};
-
-export const RATE_RULES = {
-  /** Calls that may start in `perMs`. */
-  calls: required(wholeNumber({ min: 1 })),
-  /** The span, in milliseconds. */
-  perMs: required(wholeNumber(TIMEOUT_MS)),
-};
-
-/** Rules of a tool's options. `TypedOptions` refines the types that depend on the tool's schemas. */
-export const TOOL_RULES = {
-  /** Programs call the tool as `tools.` and this name: identifiers with dots between, like `billing.listInvoices`. */
-  name: required(words("a name")),
-  /** For the model: what the tool returns and when to use it. */
-  description: required(words("a string that tells the model what the tool does")),
-  /** Schema of the input: an object with named fields. */
-  input: required(
-    option<Schema>(
-      "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() around a plain one)",
-      isSchema,
-    ),
-  ),
-  /** Schema of the result, or of one item of a stream. If the schema's library drops unknown fields, they do not reach the program. */
-  output: option<Schema>("a schema that can give its JSON Schema, or nothing", isSchema),
-  /**
-   * Whether the handler gives items one at a time, as an async generator does: a result of any size. A program reads
-   * them with `for await (const item of tools.name({ … }))`. A model that calls the tool directly gets an array.
-   */
-  stream: flag(),
-  /**
-   * How a stream goes on whose host died. `"after"` (default): the handler is called with `after`, which has the number
-   * of items that are journalled and the last of them, and yields the items that follow. `"from-start"`, or if the handler
-   * does not read `after`: it yields all items again, and the stream fails with `stream_changed` if the first are not those
-   * that are journalled.
-   */
-  resumes: oneOf(RESUMES),
-  /** Which callers may call the tool. There is no default. */
-  allowedCallers: ALLOWED_CALLERS,
-  /**
-   * What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`);
-   * or a function of the input. If the function throws, or gives something else, the call counts as a write.
-   */
-  effect: required(
-    asked(
-      option<Effect | ((input: unknown) => Effect)>(
-        `${EFFECTS.map((one) => `"${one}"`).join(", ")} or a function of the input`,
-        (value) => typeof value === "function" || oneOf(EFFECTS).accepts(value),
-      ),
-    ),
-  ),
-  /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
-  approval: withDefault(
-    asked(
-      option<"never" | "always" | ((input: unknown) => Awaitable<boolean>)>(
-        `"never", "always" or a function of the input`,
-        (value) => value === "never" || value === "always" || typeof value === "function",
-      ),
-    ),
-    "never",
-  ),
-  /**
-   * What happens to a field of a call's input, at any depth, that the JSON Schema of `input` does not know. The call is
-   * refused (default), or the field is passed on to `input`, which may drop it. An object that the schema declares to
-   * be open takes any field.
-   */
-  unknownFields: withDefault(oneOf(["refuse", "allow"]), "refuse"),
-  /**
-   * Calls at once over all executions of a runtime; unlimited by default. It counts calls, not handlers: a call counts
-   * from when its input is read until it has an answer, also between attempts. A call that was given up, or took too
-   * long, counts no longer, even if its handler ignores the signal and still runs. A stream counts until it ends: a program
-   * that reads two of one tool side by side needs 2.
-   */
-  concurrency: wholeNumberOrInfinity({ min: 1, default: Number.POSITIVE_INFINITY }),
-  /**
-   * Makes a call again if its handler throws: `{ attempts, delayMs, on }`. For calls that read or are idempotent,
-   * within `timeoutMs`, under one idempotency key. Each failed attempt is journalled.
-   */
-  retry: object<OptionsOf<typeof RETRY_RULES>>(),
-  /**
-   * Calls that may start in a span of time, `{ calls, perMs }`, over all executions of a runtime. Further calls wait,
-   * tenants in turn; this wait is no part of `timeoutMs`.
-   */
-  rate: object<OptionsOf<typeof RATE_RULES>>(),
-  /**
-   * Whether the tool exists in an execution, a conversation or a call: a function of `{ tenant, model, context }`,
-   * asked when each begins or is taken up. If it throws, or gives anything but true, the tool does not exist there.
-   */
-  enabled: callback<(audience: ToolAudience) => boolean>(),
-  /** Timeout of the handler, in milliseconds, all its attempts together; a minute by default. */
-  timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
-  /**
-   * Runs a call, or `"client"` for a tool whose calls are answered from outside this process, by `runtime.resume`. Its
-   * result must be JSON, or `content()` with more than that; with `stream` an iterable of items. Its errors stay on the host, and the program sees only that the tool failed; a
-   * `PortcullisError` with code `tool_failed` passes its message to the program.
-   */
-  handler: required(
-    option<"client" | ((input: unknown, context: CallContext) => unknown)>(
-      `a function, or "client"`,
-      (value) => value === "client" || typeof value === "function",
-    ),
-  ),
-  /**
-   * What becomes of a `write` whose host died while the handler ran: a person is asked (`"ask"`, default), it is run
-   * again (`"retry"`), or the program gets `outcome_unknown` (`"fail"`).
-   */
-  onUnknown: withDefault(oneOf(ON_UNKNOWN), "ask"),
-  /**
-   * Whether a corrected program (`after`) is given the answers that the program before it was given of equal calls; true by
-   * default. False: the handler runs for each call, also for one that changes something and was done before.
-   */
-  reusable: flag(),
-  /** Words by which the tool is searched for, beside its name and description. */
-  tags: option<readonly string[]>("an array of non-blank strings", isWordList),
-  /** How and when to use the tool, for the system text of a conversation that has it: more than its description can say. */
-  instructions: words(),
-  /** Whether models are told of the tool even if the tools are too many to be listed; false by default. */
-  pinned: flag(),
-  /**
-   * Whether a model that may call the tool directly is told of it only when it has searched for it. By default if the
-   * direct tools of a conversation are many and the tool is not pinned.
-   */
-  defer: flag(),
-  /** Where results of the tool come from, for the model and the transcript: the name of a source. Missing for the host's own tools. */
-  source: words("the name of a source"),
-};
 
 /** Types of the options that depend on the schemas of one tool, and on what its host passes with an execution. */
 interface TypedOptions<
@@ -399,17 +238,4 @@ export function placeOf(name: unknown, maker = "defineTool"): OptionPlace {
 
 export function invalid(error: unknown): PortcullisError {
   return new PortcullisError("tool_invalid", error instanceof Error ? error.message : String(error));
-}
-
-function isWordList(value: unknown): boolean {
-  return Array.isArray(value) && value.every((word) => typeof word === "string" && word.trim() !== "");
-}
-
-function isCallerList(value: unknown): value is readonly Caller[] {
-  return (
-    Array.isArray(value) &&
-    value.length > 0 &&
-    new Set(value).size === value.length &&
-    value.every((caller) => CALLERS.includes(caller as Caller))
-  );
 }

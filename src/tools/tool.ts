@@ -1,6 +1,21 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { ObservedOutput } from "./observed/observed-output.ts";
-import type { Schema } from "./schema.ts";
+import {
+  asked,
+  callback,
+  flag,
+  object,
+  oneOf,
+  option,
+  type OptionsOf,
+  required,
+  type Resolved,
+  wholeNumber,
+  wholeNumberOrInfinity,
+  withDefault,
+  words,
+} from "../option-rules/options.ts";
+import type { JsonSchema } from "./json-schema/json-schema.ts";
+import { isSchema, type Schema } from "./schema.ts";
 import type { TextFormat } from "./text-format.ts";
 
 /** The caller: the model itself (`direct`), or a program that it wrote (`programmatic`). Providers use the same words. */
@@ -18,18 +33,8 @@ export const EFFECTS: readonly Effect[] = ["read", "idempotent", "write"];
  * What becomes of a call that changes something each time if its host died while the handler ran. `ask`: a person
  * decides. `retry`: the handler runs again, with the same idempotency key. `fail`: the program gets `outcome_unknown`.
  */
-export type OnUnknown = "ask" | "retry" | "fail";
-export const ON_UNKNOWN: readonly OnUnknown[] = ["ask", "retry", "fail"];
-
-/** How a call is made again if its handler throws, within the tool's `timeoutMs`. */
-export interface Retry {
-  /** Attempts in all, the first one included. */
-  readonly attempts: number;
-  /** Wait before the second attempt, in milliseconds, doubled before each further attempt. Each wait is up to a quarter shorter, by chance. */
-  readonly delayMs: number;
-  /** Whether a call is made again after this error. */
-  readonly on?: (error: unknown) => boolean;
-}
+type OnUnknown = "ask" | "retry" | "fail";
+const ON_UNKNOWN: readonly OnUnknown[] = ["ask", "retry", "fail"];
 
 /** For whom a tool may exist. */
 export interface ToolAudience<Context = unknown> {
@@ -55,7 +60,7 @@ export interface StreamPosition {
 
 /** How a stream goes on whose host died: after the last item that is journalled, or from its first item again. */
 type Resumes = "after" | "from-start";
-export const RESUMES: readonly Resumes[] = ["after", "from-start"];
+const RESUMES: readonly Resumes[] = ["after", "from-start"];
 
 /** A handler's second argument. `Context` is the type of the `context` that the host passes with an execution. */
 export interface CallContext<Context = unknown> {
@@ -96,18 +101,164 @@ export interface CallContext<Context = unknown> {
   readonly after?: StreamPosition | undefined;
 }
 
+export const ALLOWED_CALLERS = required(
+  option<readonly Caller[]>(
+    `a list of ${CALLERS.map((caller) => `"${caller}"`).join(" and ")}, at least one`,
+    isCallerList,
+  ),
+);
+/** Bounds of a handler's timeout, in milliseconds. */
+export const TIMEOUT_MS = { min: 1, max: 2 ** 31 - 1 } as const;
+
+export const RETRY_RULES = {
+  /** Attempts in all, the first one included. */
+  attempts: required(wholeNumber({ min: 2, max: 10 })),
+  /** Wait before the second attempt, in milliseconds; 200 by default. It doubles before each further attempt. */
+  delayMs: wholeNumber({ min: 0, max: 3_600_000, default: 200 }),
+  /** Whether a call is made again after this error. By default after every error but a `tool_failed` and a result that is too large. */
+  on: callback<(error: unknown) => boolean>(),
+};
+
+export const RATE_RULES = {
+  /** Calls that may start in `perMs`. */
+  calls: required(wholeNumber({ min: 1 })),
+  /** The span, in milliseconds. */
+  perMs: required(wholeNumber(TIMEOUT_MS)),
+};
+
+/** Rules of a tool's options. `TypedOptions` refines the types that depend on the tool's schemas. */
+export const TOOL_RULES = {
+  /** Programs call the tool as `tools.` and this name: identifiers with dots between, like `billing.listInvoices`. */
+  name: required(words("a name")),
+  /** For the model: what the tool returns and when to use it. */
+  description: required(words("a string that tells the model what the tool does")),
+  /** Schema of the input: an object with named fields. */
+  input: required(
+    option<Schema>(
+      "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() around a plain one)",
+      isSchema,
+    ),
+  ),
+  /** Schema of the result, or of one item of a stream. If the schema's library drops unknown fields, they do not reach the program. */
+  output: option<Schema>("a schema that can give its JSON Schema, or nothing", isSchema),
+  /**
+   * Whether the handler gives items one at a time, as an async generator does: a result of any size. A program reads
+   * them with `for await (const item of tools.name({ … }))`. A model that calls the tool directly gets an array.
+   */
+  stream: flag(),
+  /**
+   * How a stream goes on whose host died. `"after"` (default): the handler is called with `after`, which has the number
+   * of items that are journalled and the last of them, and yields the items that follow. `"from-start"`, or if the handler
+   * does not read `after`: it yields all items again, and the stream fails with `stream_changed` if the first are not those
+   * that are journalled.
+   */
+  resumes: oneOf(RESUMES),
+  /** Which callers may call the tool. There is no default. */
+  allowedCallers: ALLOWED_CALLERS,
+  /**
+   * What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`);
+   * or a function of the input. If the function throws, or gives something else, the call counts as a write.
+   */
+  effect: required(
+    asked(
+      option<Effect | ((input: unknown) => Effect)>(
+        `${EFFECTS.map((one) => `"${one}"`).join(", ")} or a function of the input`,
+        (value) => typeof value === "function" || oneOf(EFFECTS).accepts(value),
+      ),
+    ),
+  ),
+  /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
+  approval: withDefault(
+    asked(
+      option<"never" | "always" | ((input: unknown) => boolean | Promise<boolean>)>(
+        `"never", "always" or a function of the input`,
+        (value) => value === "never" || value === "always" || typeof value === "function",
+      ),
+    ),
+    "never",
+  ),
+  /**
+   * What happens to a field of a call's input, at any depth, that the JSON Schema of `input` does not know. The call is
+   * refused (default), or the field is passed on to `input`, which may drop it. An object that the schema declares to
+   * be open takes any field.
+   */
+  unknownFields: withDefault(oneOf(["refuse", "allow"]), "refuse"),
+  /**
+   * Calls at once over all executions of a runtime; unlimited by default. It counts calls, not handlers: a call counts
+   * from when its input is read until it has an answer, also between attempts. A call that was given up, or took too
+   * long, counts no longer, even if its handler ignores the signal and still runs. A stream counts until it ends: a program
+   * that reads two of one tool side by side needs 2.
+   */
+  concurrency: wholeNumberOrInfinity({ min: 1, default: Number.POSITIVE_INFINITY }),
+  /**
+   * Makes a call again if its handler throws: `{ attempts, delayMs, on }`. For calls that read or are idempotent,
+   * within `timeoutMs`, under one idempotency key. Each failed attempt is journalled.
+   */
+  retry: object<OptionsOf<typeof RETRY_RULES>>(),
+  /**
+   * Calls that may start in a span of time, `{ calls, perMs }`, over all executions of a runtime. Further calls wait,
+   * tenants in turn; this wait is no part of `timeoutMs`.
+   */
+  rate: object<OptionsOf<typeof RATE_RULES>>(),
+  /**
+   * Whether the tool exists in an execution, a conversation or a call: a function of `{ tenant, model, context }`,
+   * asked when each begins or is taken up. If it throws, or gives anything but true, the tool does not exist there.
+   */
+  enabled: callback<(audience: ToolAudience) => boolean>(),
+  /** Timeout of the handler, in milliseconds, all its attempts together; a minute by default. */
+  timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
+  /**
+   * Runs a call, or `"client"` for a tool whose calls are answered from outside this process, by `runtime.resume`. Its
+   * result must be JSON, or `content()` with more than that; with `stream` an iterable of items. Its errors stay on the host, and the program sees only that the tool failed; a
+   * `PortcullisError` with code `tool_failed` passes its message to the program.
+   */
+  handler: required(
+    option<"client" | ((input: unknown, context: CallContext) => unknown)>(
+      `a function, or "client"`,
+      (value) => value === "client" || typeof value === "function",
+    ),
+  ),
+  /**
+   * What becomes of a `write` whose host died while the handler ran: a person is asked (`"ask"`, default), it is run
+   * again (`"retry"`), or the program gets `outcome_unknown` (`"fail"`).
+   */
+  onUnknown: withDefault(oneOf(ON_UNKNOWN), "ask"),
+  /**
+   * Whether a corrected program (`after`) is given the answers that the program before it was given of equal calls; true by
+   * default. False: the handler runs for each call, also for one that changes something and was done before.
+   */
+  reusable: flag(),
+  /** Words by which the tool is searched for, beside its name and description. */
+  tags: option<readonly string[]>("an array of non-blank strings", isWordList),
+  /** How and when to use the tool, for the system text of a conversation that has it: more than its description can say. */
+  instructions: words(),
+  /** Whether models are told of the tool even if the tools are too many to be listed; false by default. */
+  pinned: flag(),
+  /**
+   * Whether a model that may call the tool directly is told of it only when it has searched for it. By default if the
+   * direct tools of a conversation are many and the tool is not pinned.
+   */
+  defer: flag(),
+  /** Where results of the tool come from, for the model and the transcript: the name of a source. Missing for the host's own tools. */
+  source: words("the name of a source"),
+};
+
 /**
  * A function that a model or its programs may call. Made by `defineTool`, whose types match `handler` with `input`. A
  * tool whose handler reads no `context` is a `Tool<unknown>`, which can be used in every runtime.
  */
-export interface Tool<Context = unknown> {
-  readonly name: string;
-  readonly description: string;
-  /** Name of the source that it comes from; undefined for the host's own. */
-  readonly source?: string;
+export interface Tool<Context = unknown>
+  extends
+    Pick<
+      Resolved<typeof TOOL_RULES>,
+      "name" | "description" | "input" | "allowedCallers" | "concurrency" | "timeoutMs" | "onUnknown"
+    >,
+    Pick<
+      OptionsOf<typeof TOOL_RULES>,
+      "source" | "resumes" | "unknownFields" | "enabled" | "reusable" | "tags" | "instructions" | "pinned" | "defer"
+    > {
   /** Where its calls run, if not in a handler here or at a client: `agent`, `mcp NAME`, `openapi NAME`. `placeOfTool` tells it of any tool. */
   readonly place?: string;
-  readonly input: Schema;
   readonly output: Schema | undefined;
   /** What its results were like, of a tool without `output` as models are shown it. No tool is made with it. */
   readonly observed?: ObservedOutput;
@@ -115,11 +266,6 @@ export interface Tool<Context = unknown> {
   readonly textFormat?: TextFormat;
   /** Set if the handler gives an iterable of items, which a program reads as a stream. `output` is then the schema of one item. */
   readonly stream?: true;
-  /** How such a stream goes on whose host died; `"after"` by default. */
-  readonly resumes?: Resumes;
-  /** Whether a call with a field that `input` does not know is refused, as by default, or passed on to `input`. */
-  readonly unknownFields?: "refuse" | "allow";
-  readonly allowedCallers: readonly Caller[];
   /** What a call changes; `write` if that depends on the input (`effectOf`). */
   readonly effect: Effect;
   /** What a call with this input changes. `effectOfCall` asks it. */
@@ -128,30 +274,34 @@ export interface Tool<Context = unknown> {
   readonly approvable: boolean;
   /** Whether a call with this input needs approval before it runs. */
   readonly needsApproval: (input: unknown) => boolean | Promise<boolean>;
-  /** Calls at once, over all executions of a runtime. */
-  readonly concurrency: number;
-  /** Attempts of one call if its handler throws. */
   readonly retry?: Retry;
-  /** Calls that may start in a span of time, in milliseconds, over all executions of a runtime. */
-  readonly rate?: { readonly calls: number; readonly perMs: number };
-  /** Whether the tool exists in an execution or a conversation. */
-  readonly enabled?: (audience: ToolAudience) => boolean;
-  readonly timeoutMs: number;
+  readonly rate?: Resolved<typeof RATE_RULES>;
   /** `"client"`: the call is answered from outside this process, by `runtime.resume`. */
   readonly handler: "client" | ((input: unknown, context: CallContext<Context>) => unknown);
-  /** What becomes of a `write` whose host died while the handler ran. */
-  readonly onUnknown: OnUnknown;
-  /** False: an answer that an earlier execution was given is not given again (`after`); the handler runs for each call. */
-  readonly reusable?: boolean;
-  /** Words by which the tool is searched for, beside its name and description. */
-  readonly tags?: readonly string[];
-  /** For the system text of models that may use the tool: how and when to use it. */
-  readonly instructions?: string;
-  /** Whether a model is always told of the tool, however many there are. */
-  readonly pinned?: boolean;
-  /** Whether a model that may call the tool directly is told of it only when it has searched for it. */
-  readonly defer?: boolean;
 }
+
+/** What its results were like, of a stream its items. */
+interface ObservedOutput {
+  readonly schema: JsonSchema;
+  /** Number of results. */
+  readonly results: number;
+}
+
+/** How a call is made again if its handler throws. Each wait is up to a quarter shorter, by chance. */
+export type Retry = Resolved<typeof RETRY_RULES>;
 
 /** Rule of a tool whose every call needs approval. */
 export const needsApprovalAlways = (): boolean => true;
+
+function isWordList(value: unknown): boolean {
+  return Array.isArray(value) && value.every((word) => typeof word === "string" && word.trim() !== "");
+}
+
+function isCallerList(value: unknown): value is readonly Caller[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    new Set(value).size === value.length &&
+    value.every((caller) => CALLERS.includes(caller as Caller))
+  );
+}

@@ -8,9 +8,9 @@ import {
   wholeNumber,
   words,
 } from "../option-rules/options.ts";
-import { ALLOWED_CALLERS, defineTool } from "../tools/define-tool.ts";
+import { defineTool } from "../tools/define-tool.ts";
+import { ALLOWED_CALLERS, type Caller, type Tool } from "../tools/tool.ts";
 import { PatternRefused } from "../tools/json-schema/patterns/parse-pattern.ts";
-import type { Caller, Tool } from "../tools/tool.ts";
 import { Glob } from "./glob.ts";
 import { GREP_INPUT, GREP_OUTPUT, grepFiles } from "./grep-files.ts";
 import { LIST_INPUT, LIST_OUTPUT, listFiles } from "./list-files.ts";

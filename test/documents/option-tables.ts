@@ -26,7 +26,7 @@ export interface OptionEntry {
 const HOST = "src/host/options.ts";
 const METHODS = "src/host/method-options.ts";
 const AGENT = "src/agent/agent-options.ts";
-const DEFINE_TOOL = "src/tools/define-tool.ts";
+const DEFINE_TOOL = "src/tools/tool.ts";
 const OF_TOOLS = "Errors have the code `tool_invalid`.";
 const FILES = "JSON, checked in the same way.";
 

@@ -13,9 +13,9 @@ import {
   words,
 } from "../../option-rules/options.ts";
 import { RESULT, resultSchemaOf } from "../../programs/drive/ending/result-schema.ts";
-import { ALLOWED_CALLERS, defineTool, runsAt, TIMEOUT_MS } from "../../tools/define-tool.ts";
+import { defineTool, runsAt } from "../../tools/define-tool.ts";
+import { ALLOWED_CALLERS, type CallContext, TIMEOUT_MS, type Tool } from "../../tools/tool.ts";
 import { jsonSchema } from "../../tools/schema.ts";
-import type { CallContext, Tool } from "../../tools/tool.ts";
 import { TOOLS, ToolSet } from "../../tools/tool-set.ts";
 import type { AgentReport, AgentRequest } from "../agent-report.ts";
 import {

@@ -1,8 +1,8 @@
 import { optionError, PortcullisError } from "../../errors.ts";
 import { type OptionsOf, readOptions, wholeNumber, words } from "../../option-rules/options.ts";
-import { ALLOWED_CALLERS, defineTool, runsAt, TIMEOUT_MS } from "../../tools/define-tool.ts";
+import { defineTool, runsAt } from "../../tools/define-tool.ts";
+import { ALLOWED_CALLERS, CALLERS, TIMEOUT_MS, type Tool } from "../../tools/tool.ts";
 import { issuesText, jsonSchema, type Schema, validate } from "../../tools/schema.ts";
-import { CALLERS, type Tool } from "../../tools/tool.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
 import { AGENT, isAgentTool, TEXT } from "./agent-as-tool.ts";
 

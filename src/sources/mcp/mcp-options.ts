@@ -13,7 +13,7 @@ import {
   withDefault,
   words,
 } from "../../option-rules/options.ts";
-import { TIMEOUT_MS } from "../../tools/define-tool.ts";
+import { TIMEOUT_MS } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
 import { AUTH } from "./auth/auth-option.ts";
 import { isHeaderName, isHeaderValue } from "../request-text.ts";
