@@ -4,28 +4,20 @@
  * others, so a hostile document takes minutes, and only terminating the thread stops that. This file is plain JavaScript,
  * because it is run without a build.
  *
- *   workerData: { yaml: TEXT } or { swagger: DOCUMENT }
- *   thread:     "ready" once the library is loaded, then { value } or { error: the reason in words }
+ *   host:   { yaml: TEXT } or { swagger: DOCUMENT }
+ *   thread: "ready" once the library is loaded, then { read: { value } or { error: the reason in words } } and its end
  */
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import { normalize, upgrade } from "@scalar/openapi-parser";
 
-// What fails before this is the package's fault, and what fails after it the document's.
-parentPort?.postMessage("ready", []);
-
-/** @param {{ readonly yaml?: string, readonly swagger?: object }} job */
-function convert({ yaml, swagger }) {
+parentPort?.on("message", (/** @type {{ readonly yaml?: string, readonly swagger?: object }} */ { yaml, swagger }) => {
+  /** @param {object} read */
+  const answer = (read) => parentPort?.postMessage({ read, isSpent: true }, []);
   try {
-    return { value: yaml === undefined ? upgrade(/** @type {never} */ (swagger)).specification : normalize(yaml) };
+    answer({ value: yaml === undefined ? upgrade(/** @type {never} */ (swagger)).specification : normalize(yaml) });
   } catch (error) {
-    return { error: error instanceof Error ? error.message : "" };
+    // Also of a value that contains itself, or is nested too deeply to be sent.
+    answer({ error: error instanceof Error ? error.message : "" });
   }
-}
-
-const converted = convert(/** @type {never} */ (workerData));
-try {
-  parentPort?.postMessage(converted, []);
-} catch (error) {
-  // A value that contains itself, or is nested too deeply, cannot be sent.
-  parentPort?.postMessage({ error: error instanceof Error ? error.message : "" }, []);
-}
+});
+parentPort?.postMessage("ready", []);
