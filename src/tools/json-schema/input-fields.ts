@@ -1,12 +1,18 @@
+import type { JsonSchema } from "./json-schema.ts";
 import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
-import { FieldReader, type Reading } from "./field-reader.ts";
-import { SchemaLookups } from "./schema-lookups.ts";
-import { Steps } from "./steps.ts";
+import { isContainer } from "./identities.ts";
+import { MAX_DEPTH, SchemaLookups } from "./schema-lookups.ts";
+import { Steps, StepsSpent } from "./steps.ts";
 
 /** Unknown fields that are described; the rest are counted. */
 const FIELDS_LISTED = 5;
+/** Maximum of names that are offered for the comparison with an unknown name, and their maximum length. */
+const NAMES_OFFERED = 256;
+const NAME_LENGTH = 64;
+/** Steps for a part of a schema that applies to a value. */
+const PART_STEPS = 3;
 
-export interface UnknownField {
+interface UnknownField {
   /** Keys from the root to the field. */
   readonly path: readonly (string | number)[];
   /** Names of fields that the schema knows in this place. */
@@ -42,64 +48,181 @@ export class InputFields {
    */
   read(value: unknown, unknownFields: "refuse" | "allow", maxSteps: number): FieldsRead {
     const walk = new Walk(new Steps(maxSteps), this.#lookups, unknownFields);
-    walk.enter(value, { type: "part", node: this.#root }, undefined);
+    walk.enter(value, [this.#root], undefined);
     return { unknown: walk.unknown, total: walk.total, dropped: walk.dropped };
   }
 }
+
+/** The parts of a schema that apply to one value, each with whether it, and what it holds for the same value, lacks a field that none of them knows. */
+type Parts = Map<SchemaNode, boolean>;
 
 class Walk {
   readonly unknown: UnknownField[] = [];
   total = 0;
   dropped = false;
   readonly #steps: Steps;
-  readonly #reader: FieldReader;
+  readonly #lookups: SchemaLookups;
   readonly #unknownFields: "refuse" | "allow";
 
   constructor(steps: Steps, lookups: SchemaLookups, unknownFields: "refuse" | "allow") {
     this.#steps = steps;
-    this.#reader = new FieldReader(steps, lookups);
+    this.#lookups = lookups;
     this.#unknownFields = unknownFields;
   }
 
-  enter(value: unknown, reading: Reading, place: Place | undefined): void {
-    if (typeof value !== "object" || value === null) return;
-    const expanded = this.#reader.expand(reading, value);
-    if (expanded.type === "silent") return;
-    if (Array.isArray(value)) this.#enterArray(value, expanded, place);
-    else this.#enterObject(value as Record<string, unknown>, expanded, place);
+  /** Reads a value of which all these parts may speak. A field is unknown if none of them knows it, and each of them lacks it. */
+  enter(value: unknown, nodes: readonly SchemaNode[], place: Place | undefined): void {
+    if (!isContainer(value) || nodes.length === 0) return;
+    const parts: Parts = new Map();
+    const lacking = nodes.filter((node) => this.#expand(node, value, parts, 0));
+    if (Array.isArray(value)) this.#enterArray(value, [...parts.keys()], place);
+    else this.#enterObject(value as Record<string, unknown>, [...parts.keys()], lacking.length === nodes.length, place);
   }
 
-  #enterObject(value: Record<string, unknown>, reading: Reading, place: Place | undefined): void {
+  /** Adds a part and the parts that apply to the same value. Returns whether an unknown field is one that they lack. */
+  #expand(node: SchemaNode, value: object, parts: Parts, depth: number): boolean {
+    this.#steps.spend(PART_STEPS);
+    if (depth > MAX_DEPTH) throw new StepsSpent();
+    if (typeof node.schema === "boolean") return false;
+    const before = parts.get(node);
+    if (before !== undefined) return before;
+    parts.set(node, false);
+    const { ref, lists, one, maps, hasInPlace } = node;
+    const below = (other: SchemaNode) => this.#expand(other, value, parts, depth + 1);
+    let lacks = isClosed(node);
+    if (ref) lacks = below(ref) || lacks;
+    if (hasInPlace) {
+      for (const other of lists.allOf ?? []) lacks = below(other) || lacks;
+      for (const list of [lists.anyOf, lists.oneOf]) {
+        const some = list && this.#applicable(list, value);
+        if (some) lacks = some.filter(below).length === some.length || lacks;
+      }
+      // These parts may know fields. A field that they lack may still be known to others.
+      for (const other of [one.if, one.then, one.else]) if (other) below(other);
+      this.#steps.spend(maps.dependentSchemas?.length ?? 0);
+      for (const [key, dependent] of maps.dependentSchemas ?? []) if (Object.hasOwn(value, key)) below(dependent);
+    }
+    parts.set(node, lacks);
+    return lacks;
+  }
+
+  /** The alternatives that a value may fit by its type and its tags; all alternatives if it fits none. */
+  #applicable(alternatives: readonly SchemaNode[], value: object): readonly SchemaNode[] {
+    const applicable = alternatives.filter((one) => this.#mayFit(one, value));
+    return applicable.length === 0 ? alternatives : applicable;
+  }
+
+  #mayFit(node: SchemaNode, value: object): boolean {
+    this.#steps.spend(1);
+    if (typeof node.schema === "boolean") return node.schema;
+    if (!takesType(node.schema, Array.isArray(value) ? "array" : "object")) return false;
+    const { tags } = this.#lookups.of(node, this.#steps);
+    this.#steps.spend(tags.size);
+    for (const [key, values] of tags) {
+      const tag = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+      if (tag !== undefined && !isContainer(tag) && !values.has(tag)) return false;
+    }
+    return true;
+  }
+
+  #enterObject(
+    value: Record<string, unknown>,
+    parts: readonly SchemaNode[],
+    lacksOthers: boolean,
+    place: Place | undefined,
+  ): void {
     for (const key of Object.keys(value)) {
-      const field = this.#reader.fieldOf(reading, key);
-      if (field === undefined) continue;
-      if (field === "unknown") {
-        if (this.#unknownFields === "allow") continue;
-        this.#note(key, reading, place);
+      const fields = parts.flatMap((part) => this.#fieldsAt(part, key));
+      if (fields.length === 0) {
+        if (!lacksOthers || this.#unknownFields === "allow") continue;
+        this.#note(key, parts, place);
         delete value[key];
-      } else if (value[key] !== null) this.enter(value[key], field, { key, outer: place });
-      else if (this.#reader.mayBeAbsent(reading, key) && !this.#reader.takesNull(field)) {
+      } else if (value[key] !== null) this.enter(value[key], fields, { key, outer: place });
+      else if (this.#mayBeAbsent(parts, key) && !fields.some((field) => this.#takesNull(field, 0))) {
         delete value[key];
         this.dropped = true;
       }
     }
   }
 
-  #enterArray(value: readonly unknown[], reading: Reading, place: Place | undefined): void {
-    const start = this.#reader.prefixLength(reading);
-    const rest = this.#reader.elementOf(reading, start);
+  #enterArray(value: readonly unknown[], parts: readonly SchemaNode[], place: Place | undefined): void {
+    const elementsAt = (index: number) => {
+      this.#steps.spend(parts.length);
+      return parts.flatMap(({ lists, one }) => lists.prefixItems?.[index] ?? one.items ?? one.unevaluatedItems ?? []);
+    };
+    const start = parts.reduce((most, { lists }) => Math.max(most, lists.prefixItems?.length ?? 0), 0);
+    const rest = elementsAt(start);
     for (const [index, element] of value.entries()) {
       this.#steps.spend(1);
-      const child = index < start ? this.#reader.elementOf(reading, index) : rest;
-      if (child.type !== "silent") this.enter(element, child, { key: index, outer: place });
+      this.enter(element, index < start ? elementsAt(index) : rest, { key: index, outer: place });
     }
   }
 
-  #note(key: string, reading: Reading, place: Place | undefined): void {
+  /** What a part says of a field; nothing if it does not know the field. */
+  #fieldsAt(node: SchemaNode, key: string): readonly SchemaNode[] {
+    this.#steps.spend(1);
+    const { maps, patterns } = node;
+    const property = this.#lookups.of(node, this.#steps).properties.get(key);
+    const matching = (maps.patternProperties ?? []).filter(
+      (_, index) => patterns[index]?.test(key, this.#steps) !== false,
+    );
+    const named = [...(property ? [property] : []), ...matching.map(([, schema]) => schema)];
+    const others = othersOf(node);
+    return named.length > 0 ? named : others && others.schema !== false ? [others] : [];
+  }
+
+  /** Whether a part names a field that it does not require. */
+  #mayBeAbsent(parts: readonly SchemaNode[], key: string): boolean {
+    this.#steps.spend(parts.length);
+    return parts.some((part) => {
+      const { properties, required } = this.#lookups.of(part, this.#steps);
+      return properties.has(key) && !required.has(key);
+    });
+  }
+
+  #takesNull(node: SchemaNode, depth: number): boolean {
+    this.#steps.spend(1);
+    if (depth > MAX_DEPTH) throw new StepsSpent();
+    if (typeof node.schema === "boolean") return node.schema;
+    const { ref, lists, enumeration, schema } = node;
+    const takes = (one: SchemaNode) => this.#takesNull(one, depth + 1);
+    return (
+      takesType(schema, "null") &&
+      (schema.const ?? null) === null &&
+      (enumeration?.scalars.has(null) ?? true) &&
+      (ref === undefined || takes(ref)) &&
+      (lists.allOf?.every(takes) ?? true) &&
+      (lists.anyOf?.some(takes) ?? true) &&
+      (lists.oneOf?.some(takes) ?? true)
+    );
+  }
+
+  #note(key: string, parts: readonly SchemaNode[], place: Place | undefined): void {
     this.total += 1;
     if (this.unknown.length === FIELDS_LISTED) return;
     const path: (string | number)[] = [key];
     for (let outer = place; outer !== undefined; outer = outer.outer) path.unshift(outer.key);
-    this.unknown.push({ path, known: this.#reader.knownNames(reading) });
+    const known = new Set<string>();
+    for (const part of parts)
+      for (const name of this.#lookups.of(part, this.#steps).properties.keys()) {
+        this.#steps.spend(1);
+        if (known.size < NAMES_OFFERED && name.length <= NAME_LENGTH) known.add(name);
+      }
+    this.unknown.push({ path, known: [...known] });
   }
+}
+
+/** Whether a part declares its fields, so that it lacks all others. */
+function isClosed(node: SchemaNode): boolean {
+  const others = othersOf(node);
+  if (others) return others.schema === false;
+  return node.maps.properties !== undefined && takesType(node.schema as JsonSchema, "object");
+}
+
+function othersOf({ one }: SchemaNode): SchemaNode | undefined {
+  return one.additionalProperties ?? one.unevaluatedProperties;
+}
+
+function takesType({ type }: JsonSchema, wanted: string): boolean {
+  return type === undefined || (Array.isArray(type) ? type.includes(wanted) : type === wanted);
 }
