@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { without } from "../values/fields.ts";
+import { type JsonSchema, mapSchema } from "./json-schema/json-schema.ts";
 import { identityOf } from "./schema.ts";
 import type { ToolDigest } from "../journal/record.ts";
 import { elsewhere } from "./tool-facts.ts";
@@ -13,27 +15,9 @@ export function shownDigest(definition: { readonly name: string }) {
 
 const digests = new WeakMap<Tool, string>();
 
-/** Keywords that hold data, and keywords that hold schemas by names. */
-const DATA: ReadonlySet<string> = new Set(["const", "enum", "examples"]);
-const NAMES: ReadonlySet<string> = new Set([
-  "properties",
-  "patternProperties",
-  "$defs",
-  "definitions",
-  "dependentSchemas",
-]);
-
 /** A default may be made anew each time that it is asked for, like the time of day: another process would have another tool. */
-function withoutDefaults(part: unknown, isNamed = false): unknown {
-  if (Array.isArray(part)) return part.map((one) => withoutDefaults(one));
-  if (typeof part !== "object" || part === null) return part;
-  const fields = Object.entries(part).filter(([name]) => isNamed || name !== "default");
-  return Object.fromEntries(
-    fields.map(([name, value]) => {
-      const isData = !isNamed && DATA.has(name);
-      return [name, isData ? (value as unknown) : withoutDefaults(value, !isNamed && NAMES.has(name))];
-    }),
-  );
+function withoutDefaults(schema: JsonSchema): unknown {
+  return mapSchema(schema, (part) => without(part, "default"));
 }
 
 /** SHA-256 in hex of a tool's interface: its name, both JSON Schemas but for their defaults, and whether it streams, without policy and handler. */

@@ -107,15 +107,6 @@ test("a definition that has changed begins anew", async () => {
   expect(runtime.declarations()).toContain("Promise<unknown>");
 });
 
-test("a tool is found by the fields of its results, by the tenant that has seen them", async () => {
-  const tools = [untyped("a.one", () => ({ invoiceNumber: 1, dueDate: "x" })), untyped("a.two", () => ({ colour: 1 }))];
-  await using runtime = await run({ tools, observeResults: true });
-  expect(await runtime.searchTools("invoice number")).toEqual([]);
-  await runtime.execute("await tools.a.one({}); await tools.a.two({}); return 1");
-  expect((await runtime.searchTools("invoice number")).map(({ name }) => name)).toEqual(["a.one"]);
-  expect(await runtime.searchTools("invoice number", 5, { tenant: "acme" })).toEqual([]);
-});
-
 test("a program that reads a field that no result has is told which there are", async () => {
   await using runtime = await run({ tools: [tickets], observeResults: true });
   const failed = await runtime.execute("const r = await tools.desk.list({}); return r.items.length");

@@ -24,8 +24,6 @@ const LIKE_WORDS = 1000;
 const WORDS_PER_SLICE = 20_000;
 /** Tools whose words are read before the thread is released. */
 const TOOLS_PER_SLICE = 8;
-/** Tools whose further words are read before the thread is released. */
-const MORE_PER_SLICE = 200;
 
 /** The tools that have a word: place and weight in turn. */
 type Postings = number[];
@@ -66,39 +64,16 @@ const LEAST_COVERAGE = 0.15;
 /** Finds its tools by words. Neither the rarity of a word nor the time of a search depends on tools that it lacks. */
 export class ToolIndex {
   readonly #tools: readonly Tool[];
-  readonly #postings: Map<string, Postings>;
-  readonly #names: (readonly string[])[];
+  readonly #postings = new Map<string, Postings>();
+  readonly #names: (readonly string[])[] = [];
   /** How rare each word of a name is. */
-  readonly #rarities: Map<string, number>;
-  readonly #actions: (Action | undefined)[];
-  readonly #lengths: number[];
-  #meanLength: number;
-  /** Words that only some searchers know. */
-  readonly #more: ReadonlyMap<string, Postings>;
+  readonly #rarities = new Map<string, number>();
+  readonly #actions: (Action | undefined)[] = [];
+  readonly #lengths: number[] = [];
+  #meanLength = 1;
 
-  private constructor(tools: readonly Tool[], base?: ToolIndex, more: ReadonlyMap<string, Postings> = new Map()) {
+  private constructor(tools: readonly Tool[]) {
     this.#tools = tools;
-    this.#postings = base ? base.#postings : new Map();
-    this.#names = base ? base.#names : [];
-    this.#rarities = base ? base.#rarities : new Map();
-    this.#actions = base ? base.#actions : [];
-    this.#lengths = base ? base.#lengths : [];
-    this.#meanLength = base ? base.#meanLength : 1;
-    this.#more = more;
-  }
-
-  /** This index with further words of some tools. It shares all others. */
-  *with(wordsOf: (tool: Tool) => readonly string[], weight: number): Generator<undefined, ToolIndex> {
-    const more = new Map<string, Postings>();
-    for (const [place, tool] of this.#tools.entries()) {
-      for (const word of new Set(wordsOf(tool))) {
-        const postings = more.get(word);
-        if (postings) postings.push(place, weight);
-        else more.set(word, [place, weight]);
-      }
-      if (place % MORE_PER_SLICE === MORE_PER_SLICE - 1) yield;
-    }
-    return more.size === 0 ? this : new ToolIndex(this.#tools, this, more);
   }
 
   /** Yields between slices, so that the thread can be released. */
@@ -172,7 +147,7 @@ export class ToolIndex {
     const best = new Float64Array(this.#tools.length);
     const by = new Uint16Array(this.#tools.length);
     for (const [number, [word, share]] of [...wanted.words].entries()) {
-      const postings = this.#postingsOf(word);
+      const postings = this.#postings.get(word) ?? [];
       for (let at = 0; at < postings.length; at += 2) {
         const place = postings[at] ?? 0;
         const weight = postings[at + 1] ?? 0;
@@ -199,14 +174,8 @@ export class ToolIndex {
     return whole === 0 ? 0 : named / whole;
   }
 
-  #postingsOf(word: string): readonly number[] {
-    const own = this.#postings.get(word);
-    const more = this.#more.get(word);
-    return own && more ? [...own, ...more] : (own ?? more ?? []);
-  }
-
   #count(word: string): number {
-    return this.#postingsOf(word).length / 2;
+    return (this.#postings.get(word)?.length ?? 0) / 2;
   }
 
   #rarity(word: string): number {
@@ -248,11 +217,6 @@ export class ToolIndex {
     return { form, words: new Map(known), rarity };
   }
 
-  *#allWords(): Generator<string> {
-    yield* this.#postings.keys();
-    for (const word of this.#more.keys()) if (!this.#postings.has(word)) yield word;
-  }
-
   /** Words of the index for words that it does not have: `repos` for `reposit`. */
   *#likeWords(words: readonly string[]): Generator<undefined, ReadonlyMap<string, readonly string[]>> {
     const alike = new Map<string, string[]>();
@@ -262,7 +226,7 @@ export class ToolIndex {
     );
     if (byBeginning.size === 0) return alike;
     let seen = 0;
-    for (const known of this.#allWords()) {
+    for (const known of this.#postings.keys()) {
       seen += 1;
       if (seen % WORDS_PER_SLICE === 0) yield;
       if (known.length < PREFIX_LENGTH) continue;

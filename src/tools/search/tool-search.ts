@@ -7,7 +7,6 @@ import { areSame, type ToolSet } from "../tool-set.ts";
 import { FOUND_DEFAULT } from "./search-tool.ts";
 import { type Hit, ToolIndex } from "./tool-index.ts";
 import { toolStub } from "./tool-stub.ts";
-import { RESULT_WEIGHT, resultWords } from "./tool-words.ts";
 import { ToolVectors, type Embed } from "./tool-vectors.ts";
 
 /** Who searches. */
@@ -93,8 +92,7 @@ export class ToolSearch {
     const { query, limit = FOUND_DEFAULT, language, work = atOnce, onError = () => {} } = request;
     const { among, caller, shown } = request;
     const tools = await work(this.#filtered(request, among));
-    const common = await this.#indexOf(tools, work);
-    const index = shown ? await work(common.with(observedWords(shown), RESULT_WEIGHT)) : common;
+    const index = await this.#indexOf(tools, work);
     const { embed } = this.settings;
     // Searches that are made at once take turns with other work.
     const byWords = await work(index.search(query, embed ? RANKED : limit));
@@ -142,15 +140,6 @@ export class ToolSearch {
     });
     return index;
   }
-}
-
-/** The words of results that were observed. Those of declared results are in the index of all. */
-function observedWords(shown: (tool: Tool) => Tool): (tool: Tool) => readonly string[] {
-  return (tool) => {
-    if (tool.output !== undefined) return [];
-    const seen = shown(tool);
-    return seen.observed ? resultWords(seen) : [];
-  };
 }
 
 /** One ranking of several, by reciprocal places. */

@@ -1,4 +1,3 @@
-import { schemaInText, shownOutput } from "../observed/shown-output.ts";
 import type { Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
@@ -37,7 +36,7 @@ export interface ToolWords {
 }
 
 export function toolWords(tool: Tool): ToolWords {
-  const { name, description, source = "", tags = [] } = tool;
+  const { name, description, source = "", tags = [], output } = tool;
   const weights = new Map<string, number>();
   let length = 0;
   const share = DEPRECATED.test(description) ? DEPRECATED_SHARE : 1;
@@ -58,23 +57,10 @@ export function toolWords(tool: Tool): ToolWords {
   add(wordsOf(fields.map(([field]) => field).join(" ")), WEIGHTS.field);
   add(wordsOf(fields.map(([, text]) => text).join(" ")), WEIGHTS.fieldDescription);
   const known = length;
-  add(tool.output ? resultWords(tool) : [], WEIGHTS.resultField);
+  const results = output ? fieldsOf(jsonSchemaOf(name, "output", output)) : [];
+  add(wordsOf(results.map(([field]) => field).join(" ")), WEIGHTS.resultField);
   return { weights, name: [...new Set(ownName)], action: actionOf(tool, ownName), length: known };
 }
-
-/** The words of the fields of a tool's results, and how much each counts. */
-export function resultWords(tool: Tool): readonly string[] {
-  const schema = shownOutput(tool);
-  return schema
-    ? wordsOf(
-        fieldsOf(schemaInText(schema) ?? schema)
-          .map(([field]) => field)
-          .join(" "),
-      )
-    : [];
-}
-
-export const RESULT_WEIGHT = WEIGHTS.resultField;
 
 /** Names and descriptions of the fields of an object, or of a list's items. Schemas come from other libraries and servers: any part may have any type. */
 function fieldsOf(root: JsonSchema): readonly (readonly [name: string, description: string])[] {

@@ -12,45 +12,23 @@ const ENTRY_STEPS = 4;
 /** What a state does. Only `one` and `run` consume code points; the others hold at a place, or lead on. */
 type Kind = "one" | "run" | "fork" | "accept" | "look" | keyof typeof ASSERTIONS;
 
-interface Said {
-  readonly kind: Kind;
-  readonly next: number;
-  /** Of a fork. */
-  readonly other?: number;
-  /** Of one code point, and of a run of them. */
-  readonly set?: CharacterSet;
-  /** How many code points a run may have: a counter, however many. */
-  readonly min?: number;
-  readonly max?: number;
-  /** Of a look-around: its number, and whether it must not hold. */
-  readonly look?: number;
-  readonly negative?: boolean;
-}
-
-/** A class, so that all states have one shape: a look at one of them is most of what a test does. */
-class State {
+interface State {
   readonly kind: Kind;
   next: number;
+  /** Of a fork. */
   readonly other: number;
+  /** Of one code point, and of a run of them. */
   readonly set: CharacterSet;
+  /** How many code points a run may have: a counter, however many. */
   readonly min: number;
   readonly max: number;
+  /** Of a look-around: its number, and whether it must not hold. */
   readonly look: number;
   readonly negative: boolean;
-
-  constructor({ kind, next, other = -1, set = NOTHING, min = 0, max = 0, look = 0, negative = false }: Said) {
-    this.kind = kind;
-    this.next = next;
-    this.other = other;
-    this.set = set;
-    this.min = min;
-    this.max = max;
-    this.look = look;
-    this.negative = negative;
-  }
 }
 
-const NOTHING = new CharacterSet([]);
+/** What most states have, so that all have one shape: a look at one of them is most of what a test does. */
+const USUAL = { other: -1, set: new CharacterSet([]), min: 0, max: 0, look: 0, negative: false } as const;
 
 /** A text, with the places where each look-around holds. */
 interface Text {
@@ -290,8 +268,8 @@ class Machine {
     return this.#add({ kind: "look", look: this.#looks.get(pattern)?.number ?? 0, negative, next });
   }
 
-  #add(said: Said): number {
-    return this.#states.push(new State(said)) - 1;
+  #add(own: Pick<State, "kind" | "next"> & Partial<State>): number {
+    return this.#states.push({ ...USUAL, ...own }) - 1;
   }
 }
 
