@@ -1,5 +1,5 @@
 import { PortcullisError } from "../errors.ts";
-import { advised, option, type OptionPlace, withDefault } from "../option-rules/options.ts";
+import { option, type OptionPlace, withDefault } from "../option-rules/options.ts";
 import { isFields } from "../values/fields.ts";
 import { compileSchema } from "./json-schema/compile-schema.ts";
 import { compiledBy } from "./json-schema/compiled-schemas.ts";
@@ -17,23 +17,12 @@ export const FORMAT_RULES = {
    * Any text (`"text"`, default), or `{ regex }`, a regular expression in the notation of ECMAScript with the flag `u`
    * that the whole text must match. It is checked on the host without backtracking.
    */
-  format: withDefault(advised(option<TextFormat>('"text" or { regex: "…" }', isFormat), adviceFor), "text"),
+  format: withDefault(option<TextFormat>('"text" or { regex: "…" }', isFormat), "text"),
 };
 
 function isFormat(value: unknown): boolean {
   if (value === "text") return true;
   return isFields(value) && Object.keys(value).length === 1 && typeof value.regex === "string";
-}
-
-/** Why a format of other libraries is not taken, and what to write. */
-function adviceFor(format: unknown): string | undefined {
-  const { syntax, type, ...others } = isFields(format) ? format : {};
-  const nested = isFields(others.grammar) ? others.grammar.syntax : undefined;
-  if (format === "lark" || [syntax, nested].includes("lark") || "lark" in others)
-    return 'Lark grammars are not taken: the host checks each text itself, and has no check of such a grammar whose time is bounded. Write { regex }, or "text" and check the text in the handler.';
-  if (format instanceof RegExp || others.regex instanceof RegExp)
-    return 'Write its source as a text, like { regex: "[a-z]+" }: the whole text must match it, without ^ and $.';
-  return type === "grammar" || "pattern" in others ? "Write { regex }." : undefined;
 }
 
 /** The schema of a text tool's input. Throws `option_invalid` for a regular expression that cannot be checked in linear time. */

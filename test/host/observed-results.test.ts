@@ -116,16 +116,6 @@ test("a program that reads a field that no result has is told which there are", 
   expect(unknown.output.text).not.toContain("no field");
 });
 
-test("a text that is JSON is shown as such, and a program that reads its fields is told to parse it", async () => {
-  const text = untyped("issues.get", () => JSON.stringify({ id: 7, labels: ["SECRET"] }));
-  await using runtime = await run({ tools: [text], observeResults: true });
-  const failed = await runtime.execute("const r = await tools.issues.get({}); return r.labels.length");
-  expect(failed.output.text).toMatch(/holds JSON.*"labels"/);
-  expect(runtime.declarations()).toContain(
-    "Promise<string> // observed in 1 result, its text is JSON of { id: number, labels: string[] }",
-  );
-});
-
 test("items of a stream are observed, whoever reads them", async () => {
   const stream = untyped(
     "log.lines",

@@ -1,7 +1,7 @@
 import { oneOf, type OptionsOf, readOptions, wholeNumber, withDefault } from "../../option-rules/options.ts";
 import { hasAtMostTokens } from "../count-tokens.ts";
 import { oneLine } from "./one-line.ts";
-import { observedText, schemaInText, shownOutput } from "../observed/shown-output.ts";
+import { observedText, shownOutput } from "../observed/shown-output.ts";
 import { needsApprovalAlways, type Tool } from "../tool.ts";
 import { isIdentifier } from "../tool-name.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
@@ -127,7 +127,6 @@ function declareWhileFits(
 
 interface Form {
   readonly comment: string;
-  readonly notation: TypeNotation;
   readonly signature: (tool: Tool, detail: TypeDetail) => string;
   readonly bareSignature: (tool: Tool) => string;
 }
@@ -137,7 +136,6 @@ type TypeDetail = Omit<TypeTextOptions, "notation">;
 const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
   javascript: {
     comment: "//",
-    notation: TYPESCRIPT,
     signature(tool, detail) {
       const input = typeText(jsonSchemaOf(tool.name, "input", tool.input), detail);
       return `tools.${tool.name}(input: ${input}): ${answerType(tool)}<${resultText(tool, detail, TYPESCRIPT)}>`;
@@ -146,7 +144,6 @@ const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
   },
   python: {
     comment: "#",
-    notation: PYTHON,
     signature(tool, detail) {
       const parameters = pythonParameters(tool, { ...detail, notation: PYTHON });
       const result = resultText(tool, detail, PYTHON);
@@ -203,18 +200,11 @@ export function resultText(tool: Tool, detail: TypeDetail, notation: TypeNotatio
   return schema === undefined ? notation.unknown : typeText(schema, { ...detail, constraints: false, notation });
 }
 
-/** What a comment says about a result: how often its type was observed, and what its text holds if that is JSON. */
-export function resultComment(tool: Tool, detail: TypeDetail, notation: TypeNotation): string {
-  const inner = schemaInText(shownOutput(tool));
-  const json = inner && `its text is JSON of ${typeText(inner, { ...detail, constraints: false, notation })}`;
-  return [observedText(tool), json ?? ""].filter((part) => part !== "").join(", ");
-}
-
 function declare(tool: Tool, form: Form, { toolDescription, propertyDescription, constraints, depth }: Detail): string {
   const types = { descriptionLength: propertyDescription, constraints, depth };
   const signature = form.signature(tool, types);
   const description = toolDescription === 0 ? "" : oneLine(tool.description, toolDescription);
-  const result = depth > 1 ? resultComment(tool, types, form.notation) : "";
+  const result = depth > 1 ? observedText(tool) : "";
   const comment = [approvalText(tool), result, description].filter((part) => part !== "").join("; ");
   return comment === "" ? signature : `${signature} ${form.comment} ${comment}`;
 }

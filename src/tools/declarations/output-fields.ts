@@ -1,5 +1,5 @@
 import { nearest } from "../../option-rules/nearest.ts";
-import { observedText, schemaInText, shownOutput } from "../observed/shown-output.ts";
+import { observedText, shownOutput } from "../observed/shown-output.ts";
 import type { Tool } from "../tool.ts";
 
 /** Parts of an output's schema that are read for its fields, and fields that are told. */
@@ -14,10 +14,8 @@ export function missingFieldAdvice(field: string, tools: readonly Tool[]): strin
   const known = tools
     .map((tool) => ({ tool, fields: outputFieldsOf(tool) }))
     .filter(({ fields: { all } }) => all.size > 0);
-  if (known.some(({ fields: { all, isText } }) => all.has(field) && !isText)) return undefined;
+  if (known.some(({ fields: { all } }) => all.has(field))) return undefined;
   const [only] = known;
-  if (only?.fields.isText && known.length === 1 && only.fields.all.has(field))
-    return `${subjectOf(only.tool)} is a text that holds JSON, with the field ${JSON.stringify(field)}: parse it first.`;
   const near = known.flatMap(({ tool, fields: { all } }) =>
     nearest(field, [...all], 1).map((meant) => ({ tool, meant })),
   );
@@ -49,7 +47,6 @@ function byNow(tool: Tool): string {
 function outputFieldsOf(tool: Tool) {
   const all = new Set<string>();
   const schema = shownOutput(tool) ?? {};
-  const inner = schemaInText(schema);
   const open: unknown[] = [schema];
   let read = 0;
   let isOpen = false;
@@ -59,11 +56,10 @@ function outputFieldsOf(tool: Tool) {
     isOpen ||= isOpenPart(part);
     open.push(...Object.values(part).slice(0, PARTS_READ));
   }
-  const isText = inner !== undefined;
   // A schema that was not read to its end may have the field.
   return read < PARTS_READ
-    ? { top: propertiesOf(inner ?? schema), all, isText, isOpen }
-    : { top: [], all: new Set<string>(), isText, isOpen: true };
+    ? { top: propertiesOf(schema), all, isOpen }
+    : { top: [], all: new Set<string>(), isOpen: true };
 }
 
 /** Whether values have fields that the schema does not name: of any name, or of objects of which it says nothing. */

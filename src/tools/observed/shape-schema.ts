@@ -15,13 +15,7 @@ export function schemaOfShape(shape: Shape): JsonSchema {
     ...(areDigits && { description: "integer as text" }),
     ...(kinds.has("array") && shape.items && { items: schemaOfShape(shape.items) }),
     ...(kinds.has("object") && objectSchema(shape)),
-    ...(isJson(shape) && { contentMediaType: "application/json", contentSchema: schemaOfShape(shape.json as Shape) }),
   };
-}
-
-/** Whether each text was JSON. */
-function isJson({ json, kinds }: Shape): boolean {
-  return json !== undefined && json.seen === kinds.get("string");
 }
 
 function objectSchema(shape: Shape): JsonSchema {

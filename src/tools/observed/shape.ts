@@ -25,8 +25,6 @@ export interface Shape {
   readonly others?: Shape | undefined;
   /** Whether the objects had so many names that all of them are data. */
   readonly isMap?: boolean;
-  /** Of the values of texts that are JSON. */
-  readonly json?: Shape | undefined;
 }
 
 /** Fields of a whole shape. */
@@ -65,12 +63,11 @@ interface Looking {
 interface Depth {
   readonly levels: number;
   readonly lists: number;
-  readonly inText: boolean;
 }
 
 /** The shape of one value, as JSON gives it. `cut` has the parts of it that were not read whole. Takes a time that grows with the value, up to a bound: of long lists some items are looked at. */
 export function shapeOf(value: unknown, cut?: Looking["cut"]): Shape {
-  return within(shapeAt(value, { parts: PARTS, cut }, { levels: 0, lists: 0, inText: false }) ?? NOTHING);
+  return within(shapeAt(value, { parts: PARTS, cut }, { levels: 0, lists: 0 }) ?? NOTHING);
 }
 
 /** Undefined for a value that is not looked at. */
@@ -83,8 +80,7 @@ function shapeAt(value: unknown, looking: Looking, depth: Depth): Shape | undefi
     return depth.lists < MAX_LISTS ? { ...own, items: itemsOf(value, looking, depth) } : { ...own, isOpen: true };
   if (isObject)
     return depth.levels < MAX_LEVELS ? { ...own, ...fieldsOf(value, looking, depth) } : { ...own, isOpen: true };
-  const json = typeof value === "string" && !depth.inText ? jsonOf(value) : undefined;
-  return json ? { ...own, json: shapeAt(json.value, looking, { ...depth, inText: true }) } : own;
+  return own;
 }
 
 function kindOf(value: unknown): Kind {
@@ -138,19 +134,6 @@ function mapped(
   return { fields: undefined, others: [...(fields?.values() ?? [])].reduce(join, others), isMap: true };
 }
 
-/** Characters of a text that is read as JSON. */
-const JSON_LENGTH = 64 * 1024;
-
-/** The object or list whose JSON a text is; undefined for any other text. */
-function jsonOf(text: string): { readonly value: unknown } | undefined {
-  if (text.length > JSON_LENGTH || !/^\s{0,20}[[{]/.test(text)) return undefined;
-  try {
-    return { value: JSON.parse(text) as unknown };
-  } catch {
-    return undefined;
-  }
-}
-
 function join(a: Shape | undefined, b: Shape | undefined): Shape | undefined {
   if (!a || !b) return a ?? b;
   const seen = a.seen + b.seen;
@@ -162,7 +145,6 @@ function join(a: Shape | undefined, b: Shape | undefined): Shape | undefined {
     ...((a.isOpen || b.isOpen) && { isOpen: true }),
     items: join(a.items, b.items),
     ...mapped(joinFields(a.fields, b.fields), join(a.others, b.others), (a.isMap ?? false) || (b.isMap ?? false)),
-    json: join(a.json, b.json),
   };
 }
 
@@ -194,24 +176,54 @@ function within(shape: Shape): Shape {
   return kept;
 }
 
-export function fieldsIn({ items, fields, others, json }: Shape): number {
+export function fieldsIn({ items, fields, others }: Shape): number {
   let count = fields?.size ?? 0;
-  for (const part of [items, others, json, ...(fields?.values() ?? [])]) if (part) count += fieldsIn(part);
+  for (const part of [items, others, ...(fields?.values() ?? [])]) if (part) count += fieldsIn(part);
   return count;
 }
 
 /** The shape without the fields below a level. */
 function upTo(shape: Shape, levels: number): Shape {
-  const { items, fields, others, json } = shape;
+  const { items, fields, others } = shape;
   const isCut = levels === 0 && ((fields?.size ?? 0) > 0 || others !== undefined);
   const { fields: _fields, others: _others, isMap: _isMap, ...bare } = shape;
   return {
     ...(isCut ? { ...bare, isOpen: true } : shape),
     items: items && upTo(items, levels),
-    json: json && upTo(json, levels),
     ...(!isCut && {
       others: others && upTo(others, levels - 1),
       fields: fields && new Map([...fields].map(([name, of]) => [name, upTo(of, levels - 1)])),
     }),
+  };
+}
+
+/** The names of all fields of a shape. */
+export function namesIn(shape: Shape): readonly string[] {
+  const names = new Set<string>();
+  const open: (Shape | undefined)[] = [shape];
+  for (let part = open.pop(); part !== undefined || open.length > 0; part = open.pop()) {
+    if (!part) continue;
+    const { fields, items, others } = part;
+    for (const [name, of] of fields ?? []) {
+      names.add(name);
+      open.push(of);
+    }
+    open.push(items, others);
+  }
+  return [...names];
+}
+
+/** The shape with these names taken for data. */
+export function withoutNames(shape: Shape, hidden: ReadonlySet<string>): Shape {
+  if (hidden.size === 0) return shape;
+  const { fields, items, others } = shape;
+  const all = [...(fields ?? [])].map(([name, of]) => [name, withoutNames(of, hidden)] as const);
+  const data = all.filter(([name]) => hidden.has(name)).map(([, of]) => of);
+  const inside = (part: Shape | undefined) => part && withoutNames(part, hidden);
+  return {
+    ...shape,
+    items: inside(items),
+    fields: fields && new Map(all.filter(([name]) => !hidden.has(name))),
+    others: data.reduce<Shape | undefined>((sum, of) => (sum ? addShapes(sum, of) : of), inside(others)),
   };
 }

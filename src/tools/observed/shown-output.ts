@@ -7,14 +7,6 @@ export function shownOutput({ name, output, observed }: Tool): JsonSchema | unde
   return output === undefined ? observed?.schema : jsonSchemaOf(name, "output", output);
 }
 
-/** The schema of the value that a text holds as JSON; undefined for any other schema. */
-export function schemaInText(schema: JsonSchema | undefined): JsonSchema | undefined {
-  const { contentMediaType, contentSchema } = schema ?? {};
-  return contentMediaType === "application/json" && typeof contentSchema === "object" && contentSchema !== null
-    ? (contentSchema as JsonSchema)
-    : undefined;
-}
-
 const STEPS = [1, 2, 5];
 
 /** `observed in 20 or more results`. The number has few values, so that what models are told stays the same for long. */

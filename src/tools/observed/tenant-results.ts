@@ -3,8 +3,7 @@ import { readUpTo } from "../../values/json/value-head.ts";
 import type { Tool } from "../tool.ts";
 import { toolDigest } from "../tool-digest.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT, SEARCH_TOOLS } from "../tool-name.ts";
-import { addShapes, fieldsIn, NOTHING, type Shape, shapeOf } from "./shape.ts";
-import { namesIn, withoutNames } from "./shape-names.ts";
+import { addShapes, fieldsIn, namesIn, NOTHING, type Shape, shapeOf, withoutNames } from "./shape.ts";
 import { schemaOfShape } from "./shape-schema.ts";
 
 /** Which of these names must not leave. Never rejects. */

@@ -3,10 +3,10 @@ import {
   isPythonName,
   type ProgramLanguage,
   pythonCall,
-  resultComment,
   resultText,
 } from "../declarations/declarations.ts";
 import type { JsonSchema } from "../json-schema/json-schema.ts";
+import { observedText } from "../observed/shown-output.ts";
 import type { Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
 import { PYTHON, TYPESCRIPT, type TypeNotation } from "../declarations/type-notation.ts";
@@ -28,13 +28,13 @@ const FORMS: Readonly<Record<ProgramLanguage, (tool: Tool, detail?: (typeof DETA
   javascript(tool, detail) {
     const input = detail ? typeText(inputOf(tool), { ...detail, notation: TYPESCRIPT }) : "object";
     const result = resultType(tool, TYPESCRIPT, detail);
-    return `tools.${tool.name} as (input: ${input}) => ${answerType(tool)}<${result}>${commentOf(tool, detail, "//", TYPESCRIPT)}`;
+    return `tools.${tool.name} as (input: ${input}) => ${answerType(tool)}<${result}>${commentOf(tool, detail, "//")}`;
   },
   python(tool, detail) {
     const call = `${pythonCall(tool)}(${detail ? pythonArguments(tool, detail) : "dict"})`;
     const result = resultType(tool, PYTHON_STUB, detail);
     const stub = tool.stream ? `items: AsyncIterator[${result}] = ${call}` : `result: ${result} = ${call}`;
-    return stub + commentOf(tool, detail, "#", PYTHON_STUB);
+    return stub + commentOf(tool, detail, "#");
   },
 };
 
@@ -74,14 +74,8 @@ function resultType(tool: Tool, notation: TypeNotation, detail: (typeof DETAILS)
 }
 
 /** How the type of a result is known, behind the stub. */
-function commentOf(
-  tool: Tool,
-  detail: (typeof DETAILS)[number] | undefined,
-  mark: string,
-  notation: TypeNotation,
-): string {
-  const comment = detail ? resultComment(tool, detail, notation) : "";
-  return comment === "" ? "" : ` ${mark} ${comment}`;
+function commentOf(tool: Tool, detail: object | undefined, mark: string): string {
+  return detail && tool.observed ? ` ${mark} ${observedText(tool)}` : "";
 }
 
 /** Keyword arguments, or one dict if a field's name is not a Python name. */
