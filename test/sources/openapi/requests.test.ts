@@ -165,6 +165,35 @@ describe("a request", () => {
     expect(server.arrived.map(({ url, body }) => url.slice(3) + body.toString())).toEqual([sent, sent]);
   });
 
+  /** As the table of styles in OpenAPI 3.1.1 and RFC 6570 have them. */
+  test.each<readonly [style: string, explode: boolean, list: string, object: string]>([
+    ["path simple", true, "a%20b,c%2Cd,1", "R=100,G%20h=x%26y"],
+    ["path simple", false, "a%20b,c%2Cd,1", "R,100,G%20h,x%26y"],
+    ["path label", true, ".a%20b.c%2Cd.1", ".R=100.G%20h=x%26y"],
+    ["path label", false, ".a%20b,c%2Cd,1", ".R,100,G%20h,x%26y"],
+    ["path matrix", true, ";color=a%20b;color=c%2Cd;color=1", ";R=100;G%20h=x%26y"],
+    ["path matrix", false, ";color=a%20b,c%2Cd,1", ";color=R,100,G%20h,x%26y"],
+    ["query form", true, "color=a%20b&color=c%2Cd&color=1", "R=100&G%20h=x%26y"],
+    ["query form", false, "color=a%20b,c%2Cd,1", "color=R,100,G%20h,x%26y"],
+    ["query spaceDelimited", true, "color=a%20b&color=c%2Cd&color=1", "color=R%20100%20G%20h%20x%26y"],
+    ["query spaceDelimited", false, "color=a%20b%20c%2Cd%201", "color=R%20100%20G%20h%20x%26y"],
+    ["query pipeDelimited", true, "color=a%20b&color=c%2Cd&color=1", "color=R|100|G%20h|x%26y"],
+    ["query pipeDelimited", false, "color=a%20b|c%2Cd|1", "color=R|100|G%20h|x%26y"],
+    ["header simple", true, "a b,c,d,1", "R=100,G h=x&y"],
+    ["header simple", false, "a b,c,d,1", "R,100,G h,x&y"],
+    ["cookie form", true, "color=a%20b,c%2Cd,1", "color=R,100,G%20h,x%26y"],
+    ["cookie form", false, "color=a%20b,c%2Cd,1", "color=R,100,G%20h,x%26y"],
+  ])("writes a list and an object in a %s, explode=%s", async (written, explode, list, object) => {
+    await using server = await startServer();
+    const [place = "", style] = written.split(" ");
+    const parameters = [parameter("color", place, { required: true, style, explode })];
+    const spec = operationOf({ parameters }, place === "path" ? "/x/{color}" : "/x");
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    for (const color of [["a b", "c,d", 1], { R: 100, "G h": "x&y" }]) await callTool(tools, "api.call", { color });
+    const sent = server.arrived.map(({ url, headers }) => headers.color ?? headers.cookie ?? url.slice("/x/".length));
+    expect(sent).toEqual([list, object]);
+  });
+
   test("has no object in brackets whose names, each with each value, would be gigabytes", async () => {
     const parameters = [parameter("d", "query", { style: "deepObject" })];
     const { tools } = await sourceOf(operationOf({ parameters }));
