@@ -230,7 +230,7 @@ class SourceMaker {
     const given = typeof policies === "function" ? policies(name, toldOf(operation)) : policies;
     if (given === undefined || given === false) return { ...one, policy: given, name };
     const isObject = isFields(given) && !((given as object) instanceof Promise);
-    const whole = isObject ? { effect: effectOf(operation.method), ...defined(given) } : given;
+    const whole = isObject ? { ...given, effect: given.effect ?? effectOf(operation.method) } : given;
     const policy = checkPolicy(name, whole);
     return { ...one, policy, name: policy.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
   }
@@ -287,12 +287,6 @@ class SourceMaker {
 
 function bareAddress(address: string): string {
   return address.replace(/\/$/, "");
-}
-
-/** A policy without the fields that are undefined: they count as left out. */
-function defined(policy: OpenApiPolicy): object {
-  if (typeof policy !== "object" || policy === null) return policy;
-  return Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
 }
 
 export function effectOf(method: string): Effect {

@@ -5,18 +5,12 @@ import type { Findings } from "./findings.ts";
 
 const NONE_CONTAINED = 'expected at least one element that fits the schema under "contains"';
 
-export function checkArray(
-  checker: Checker,
-  node: SchemaNode,
-  schema: JsonSchema,
-  value: readonly unknown[],
-  found: Findings,
-): void {
+export function checkArray(checker: Checker, node: SchemaNode, value: readonly unknown[], found: Findings): void {
   const { lists, one } = node;
   const { length } = value;
-  found.addCount(schema, ["maxItems", "minItems"], length, "elements");
+  found.addCount(node, ["maxItems", "minItems"], length, "elements");
   const stopped = checkItems(checker, node, value, found);
-  if (one.contains) checkContains(checker, one.contains, schema, value, found);
+  if (one.contains) checkContains(checker, one.contains, node, value, found);
   if (!stopped && one.unevaluatedItems) {
     // `items` has evaluated all elements that follow `prefixItems`.
     const first = one.items ? length : (lists.prefixItems?.length ?? 0);
@@ -26,7 +20,7 @@ export function checkArray(
       found.takeAt(index, outcome, "unevaluatedItems", () => "expected no such element");
     }
   }
-  if (schema.uniqueItems) checkUnique(checker, value, found);
+  if ((node.schema as JsonSchema).uniqueItems) checkUnique(checker, value, found);
 }
 
 /** Checks the elements. Returns whether one failed. */
@@ -46,7 +40,7 @@ function checkItems(checker: Checker, { lists, one }: SchemaNode, value: readonl
 function checkContains(
   checker: Checker,
   contains: SchemaNode,
-  schema: JsonSchema,
+  { schema }: SchemaNode,
   value: readonly unknown[],
   found: Findings,
 ): void {

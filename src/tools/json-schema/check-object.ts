@@ -6,14 +6,14 @@ import { type Findings, shown } from "./findings.ts";
 export function checkObject(
   checker: Checker,
   node: SchemaNode,
-  schema: JsonSchema,
   value: Readonly<Record<string, unknown>>,
   found: Findings,
 ): void {
+  const { required } = node.schema as JsonSchema;
   const keys = Object.keys(value);
   checker.steps.spend(keys.length);
-  checkRequired(checker, value, schema.required, found, "required", (key) => `the field ${shown(key)} is missing`);
-  if (node.saysMoreOfObjects) checkRest(checker, node, schema, value, keys, found);
+  checkRequired(checker, value, required, found, "required", (key) => `the field ${shown(key)} is missing`);
+  if (node.saysMoreOfObjects) checkRest(checker, node, value, keys, found);
   checkFields(checker, node, value, keys, found);
 }
 
@@ -21,13 +21,12 @@ export function checkObject(
 function checkRest(
   checker: Checker,
   node: SchemaNode,
-  schema: JsonSchema,
   value: Readonly<Record<string, unknown>>,
   keys: readonly string[],
   found: Findings,
 ): void {
   const { one, maps } = node;
-  found.addCount(schema, ["minProperties", "maxProperties"], keys.length, "fields");
+  found.addCount(node, ["minProperties", "maxProperties"], keys.length, "fields");
   if (one.propertyNames)
     for (const key of keys) {
       const outcome = checker.check(one.propertyNames, key);

@@ -9,7 +9,7 @@ const CHARACTERS_A_STEP = 8;
 /** Steps of one `multipleOf` check, which may divide integers of hundreds of digits. */
 const MULTIPLE_STEPS = 60;
 
-export function checkNumber(checker: Checker, schema: JsonSchema, value: number | bigint, found: Findings): void {
+export function checkNumber(checker: Checker, { schema }: SchemaNode, value: number | bigint, found: Findings): void {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema as Record<string, number>;
   if (minimum !== undefined && value < minimum) found.add("minimum", () => `expected at least ${minimum}`);
   if (maximum !== undefined && value > maximum) found.add("maximum", () => `expected at most ${maximum}`);
@@ -22,20 +22,15 @@ export function checkNumber(checker: Checker, schema: JsonSchema, value: number 
   if (!isMultipleOf(value, multipleOf)) found.add("multipleOf", () => `expected a multiple of ${multipleOf}`);
 }
 
-export function checkString(
-  checker: Checker,
-  { pattern }: SchemaNode,
-  schema: JsonSchema,
-  value: string,
-  found: Findings,
-): void {
-  const { format, minLength, maxLength } = schema;
+export function checkString(checker: Checker, node: SchemaNode, value: string, found: Findings): void {
+  const { pattern } = node;
+  const { format, minLength, maxLength, pattern: source } = node.schema as JsonSchema;
   if (minLength !== undefined || maxLength !== undefined) {
     checker.steps.spend(1 + value.length / CHARACTERS_A_STEP);
-    found.addCount(schema, ["minLength", "maxLength"], lengthOf(value), "characters");
+    found.addCount(node, ["minLength", "maxLength"], lengthOf(value), "characters");
   }
   if (pattern && !pattern.test(value, checker.steps))
-    found.add("pattern", () => `expected text that matches ${shown(schema.pattern)}`);
+    found.add("pattern", () => `expected text that matches ${shown(source)}`);
   if (format !== undefined) {
     checker.steps.spend(formatSteps(format, value.length));
     if (!fitsFormat(format, value)) found.add("format", () => `expected text in the format ${shown(format)}`);

@@ -93,16 +93,16 @@ class Evaluation implements Checker {
     if (node.hasInPlace) this.#checkInPlace(node, value, found);
     switch (type) {
       case "object":
-        checkObject(this, node, schema, value as Readonly<Record<string, unknown>>, found);
+        checkObject(this, node, value as Readonly<Record<string, unknown>>, found);
         break;
       case "array":
-        checkArray(this, node, schema, value as readonly unknown[], found);
+        checkArray(this, node, value as readonly unknown[], found);
         break;
       case "number":
-        checkNumber(this, schema, value as number | bigint, found);
+        checkNumber(this, node, value as number | bigint, found);
         break;
       case "string":
-        checkString(this, node, schema, value as string, found);
+        checkString(this, node, value as string, found);
         break;
       default:
     }

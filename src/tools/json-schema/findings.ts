@@ -1,5 +1,5 @@
 import { jsonHead } from "../../values/json/json-head.ts";
-import type { JsonSchema } from "./json-schema.ts";
+import type { SchemaNode } from "./compile-schema.ts";
 
 /** One fault. `path` is relative to the value being checked. */
 export interface Problem {
@@ -50,7 +50,7 @@ export class Findings {
   }
 
   /** Adds that there are too few or too many of something. Values of such words are not checked to be numbers. */
-  addCount(schema: JsonSchema, words: readonly `${"min" | "max"}${string}`[], count: number, what: string): void {
+  addCount({ schema }: SchemaNode, words: readonly `${"min" | "max"}${string}`[], count: number, what: string): void {
     for (const word of words) {
       const { [word]: bound } = schema as Readonly<Record<string, number>>;
       const isLeast = word.startsWith("min");

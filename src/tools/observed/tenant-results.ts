@@ -13,16 +13,14 @@ export type HiddenNames = (names: readonly string[]) => Promise<ReadonlySet<stri
 interface Entry {
   shape: Shape;
   fields: number;
-  /** Large results that were passed over since one was read. */
-  passedOver: number;
   /** A tool as it is shown by now, and what it was made of. */
   shown?: { readonly of: Tool; readonly as: Tool } | undefined;
 }
 
 /** Characters of a result that are looked at. */
 const HEAD_LENGTH = 64 * 1024;
-/** Of results that are longer, one of so many is read, once a few results of the tool are known. */
-const [LARGE_FIRST, LARGE_OF] = [5, 100];
+/** Results that are longer are read until so many results of the tool are known. */
+const LARGE_FIRST = 5;
 /** Tools of one tenant, and fields of all of them: those that gave a result longest ago make room. */
 const [TOOLS, FIELDS] = [1000, 20_000];
 /** Names that are known to be clean, about. */
@@ -68,13 +66,9 @@ export class TenantResults {
       .finally(() => (this.#isReading = false));
   }
 
-  /** To find the end of a large result takes time, and its text is held meanwhile: of many, few are read, one after the other. */
+  /** To find the end of a large result takes time, and its text is held meanwhile: few are read, one after the other. */
   #isWorthReading(tool: Tool): boolean {
-    if (this.#isReading) return false;
-    const entry = this.#entries.get(toolDigest(tool));
-    if (!entry || entry.shape.seen < LARGE_FIRST) return true;
-    entry.passedOver = (entry.passedOver + 1) % LARGE_OF;
-    return entry.passedOver === 0;
+    return !this.#isReading && (this.#entries.get(toolDigest(tool))?.shape.seen ?? 0) < LARGE_FIRST;
   }
 
   /** The tool as it is shown: with what its results were like, if it does not say that itself. */
@@ -102,7 +96,7 @@ export class TenantResults {
     const digest = toolDigest(tool);
     const before = this.#entries.get(digest);
     const shape = addShapes(before?.shape ?? NOTHING, more);
-    const entry = { shape, fields: fieldsIn(shape), passedOver: before?.passedOver ?? 0 };
+    const entry = { shape, fields: fieldsIn(shape) };
     this.#entries.delete(digest);
     this.#entries.set(digest, entry);
     this.#fields += entry.fields - (before?.fields ?? 0);

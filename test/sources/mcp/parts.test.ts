@@ -2,12 +2,11 @@ import * as fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { credentialsOf, ServerText } from "../../../src/sources/mcp/clean-credentials.ts";
 import { OutputTail } from "../../../src/values/output-tail.ts";
-import { LineReader, type LongLine } from "../../../src/sources/mcp/wire/line-reader.ts";
 import { type ListReader, ToolListBuilder } from "../../../src/sources/mcp/make-tools.ts";
 import { runs, testOfAll } from "../../support/all-tests.ts";
 import { READ } from "./servers.ts";
 
-// ---- names -------------------------------------------------------------------------------------------------------
+// ---- lists -------------------------------------------------------------------------------------------------------
 
 test("whatever a server lists, the rest of the list stands, and every entry is a tool or a problem", async () => {
   const good = { name: "good", inputSchema: { type: "object" } };
@@ -41,24 +40,10 @@ test("whatever a server lists, the rest of the list stands, and every entry is a
   );
 });
 
-// ---- lines -------------------------------------------------------------------------------------------------------
-
 async function listOf(reader: ListReader, entries: readonly unknown[]) {
   const builder = new ToolListBuilder(reader);
   await builder.add(entries);
   return await builder.finish();
-}
-
-/** What a reader makes of these chunks. */
-function read(chunks: readonly Buffer[], maxBytes = 1 << 20): readonly (string | LongLine)[] {
-  const lines: (string | LongLine)[] = [];
-  const reader = new LineReader(
-    () => maxBytes,
-    (line) => lines.push(line),
-    (line) => lines.push(line),
-  );
-  for (const chunk of chunks) reader.push(chunk);
-  return lines;
 }
 
 testOfAll("other work has the thread between the entries of a list, however few and large they are", async () => {
@@ -79,17 +64,6 @@ testOfAll("other work has the thread between the entries of a list, however few 
   isDone = true;
   expect(tools).toHaveLength(40);
   expect(turns).toBeGreaterThanOrEqual(40);
-});
-
-test("of a line that is too long the two ends are kept, and the next line is read", () => {
-  const long = `${"a".repeat(600)}${"b".repeat(5000)}${"c".repeat(600)}`;
-  for (const size of [1, 7, 1000, 10_000]) {
-    const text = Buffer.from(`short\n${long}\nnext\n`);
-    const chunks = Array.from({ length: Math.ceil(text.length / size) }, (_, index) =>
-      text.subarray(index * size, (index + 1) * size),
-    );
-    expect(read(chunks, 1000)).toEqual(["short", { head: "a".repeat(512), tail: "c".repeat(512) }, "next"]);
-  }
 });
 
 // ---- credentials -------------------------------------------------------------------------------------------------

