@@ -1,4 +1,3 @@
-import type { JsonSchema } from "./json-schema.ts";
 import type { Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
 import { type Findings, shown } from "./findings.ts";
@@ -9,10 +8,9 @@ export function checkObject(
   value: Readonly<Record<string, unknown>>,
   found: Findings,
 ): void {
-  const { required } = node.schema as JsonSchema;
   const keys = Object.keys(value);
   checker.steps.spend(keys.length);
-  checkRequired(checker, value, required, found, "required", (key) => `the field ${shown(key)} is missing`);
+  checkRequired(checker, value, node.required, found, "required", (key) => `the field ${shown(key)} is missing`);
   if (node.saysMoreOfObjects) checkRest(checker, node, value, keys, found);
   checkFields(checker, node, value, keys, found);
 }
@@ -38,7 +36,7 @@ function checkRest(
     const message = (missing: string) => `beside the field ${shown(key)} the field ${shown(missing)} is missing`;
     checkRequired(checker, value, names, found, "dependentRequired", message);
   }
-  checker.steps.spend(maps.dependentSchemas?.length ?? 0);
+  checker.steps.spend(maps.dependentSchemas?.size ?? 0);
   for (const [key, dependent] of maps.dependentSchemas ?? []) {
     if (!Object.hasOwn(value, key)) continue;
     const outcome = checker.seen(checker.check(dependent, value));
@@ -49,12 +47,11 @@ function checkRest(
 function checkRequired(
   checker: Checker,
   value: object,
-  required: unknown,
+  required: readonly unknown[],
   found: Findings,
   word: string,
   message: (key: string) => string,
 ): void {
-  if (!Array.isArray(required)) return;
   checker.steps.spend(required.length);
   for (const key of required) if (!Object.hasOwn(value, key as string)) found.add(word, () => message(String(key)));
 }
@@ -78,14 +75,14 @@ function checkFields(
   }
   if (!saysMoreOfObjects && !named) return;
   let stop = false;
-  for (const [index, [, property]] of (maps.patternProperties ?? []).entries())
+  for (const [pattern, property] of patterns)
     for (const key of keys) {
-      if (!patterns[index]?.test(key, checker.steps)) continue;
+      if (!pattern?.test(key, checker.steps)) continue;
       named?.add(key);
       stop = take(key, property, "patternProperties") || stop;
     }
   // Any other field may be one of a pattern that is not checked.
-  if (stop || patterns.includes(undefined)) return;
+  if (stop || patterns.some(([pattern]) => pattern === undefined)) return;
   if (additionalProperties) {
     for (const key of keys) if (!named?.has(key)) take(key, additionalProperties, "additionalProperties");
   } else if (unevaluatedProperties) {

@@ -43,7 +43,8 @@ export interface SchemaNode {
   ref?: SchemaNode;
   lists: Partial<Record<ListWord, readonly SchemaNode[]>>;
   one: Partial<Record<OneWord, SchemaNode>>;
-  maps: Partial<Record<MapWord, readonly (readonly [string, SchemaNode])[]>>;
+  maps: Partial<Record<MapWord, ReadonlyMap<string, SchemaNode>>>;
+  required: readonly unknown[];
   /** Whether it has parts, or refers to one. Any other is checked again rather than that its outcomes are remembered. */
   hasParts: boolean;
   /** Whether it has parts that apply to the same value, beside `ref`. Most have none, and a check of a value asks each. */
@@ -53,8 +54,8 @@ export interface SchemaNode {
   /** Of `dependentRequired`: a field, and those that are required beside it. */
   dependentNames: readonly (readonly [key: string, names: readonly unknown[]])[];
   pattern?: LinearPattern | undefined;
-  /** Patterns of `patternProperties`, in their order. Undefined for a pattern that is not checked. */
-  patterns: readonly (LinearPattern | undefined)[];
+  /** Of `patternProperties`. Undefined for a pattern that is not checked. */
+  patterns: readonly (readonly [pattern: LinearPattern | undefined, node: SchemaNode])[];
   /** Values of `enum`: scalars, and containers (arrays and objects). */
   enumeration?: { readonly scalars: ReadonlySet<unknown>; readonly containers: readonly unknown[] };
 }
@@ -192,6 +193,7 @@ class Compiler {
       lists: NONE,
       one: NONE,
       maps: NONE,
+      required: [],
       hasParts: false,
       hasInPlace: false,
       saysMoreOfObjects: false,
@@ -219,12 +221,12 @@ class Compiler {
     const unread = [schema.type].flat().find((type) => type !== undefined && !TYPES.has(type));
     if (unread !== undefined) this.#leaveUnchecked(`${path}/type`, `is ${describe(unread)}, which is no type of JSON`);
     if (schema.pattern !== undefined) node.pattern = this.#patternOf(schema.pattern, `${path}/pattern`);
-    if (node.maps.patternProperties)
-      node.patterns = node.maps.patternProperties.map(([source]) =>
-        this.#patternOf(source, `${path}/patternProperties/${pointerPart(source)}`),
-      );
+    node.patterns = [...(node.maps.patternProperties ?? [])].map(([source, of]) => {
+      return [this.#patternOf(source, `${path}/patternProperties/${pointerPart(source)}`), of];
+    });
     node.hasParts = node.ref !== undefined || node.lists !== NONE || node.one !== NONE || node.maps !== NONE;
     refuseNoLists(schema, path);
+    node.required = (schema.required ?? []) as readonly unknown[];
     node.dependentNames = Object.entries((schema.dependentRequired ?? {}) as Readonly<Record<string, unknown[]>>);
     if (Array.isArray(schema.enum))
       node.enumeration = {
@@ -244,7 +246,7 @@ class Compiler {
     const nodes = Object.entries(map).map(
       ([name, one]) => [name, this.#nodeOf(one, `${path}/${word}/${pointerPart(name)}`)] as const,
     );
-    node.maps = { ...node.maps, [word]: nodes };
+    node.maps = { ...node.maps, [word]: new Map(nodes) };
   }
 
   #patternOf(source: unknown, path: string): LinearPattern | undefined {
@@ -346,7 +348,7 @@ function childrenOf({ ref, lists, one, maps }: SchemaNode, isMeant: (word: strin
     ...(ref ? [ref] : []),
     ...Object.entries(lists).flatMap(([word, list]) => (isMeant(word) ? list : [])),
     ...Object.entries(one).flatMap(([word, node]) => (isMeant(word) ? node : [])),
-    ...Object.entries(maps).flatMap(([word, map]) => (isMeant(word) ? map.map(([, node]) => node) : [])),
+    ...Object.entries(maps).flatMap(([word, map]) => (isMeant(word) ? [...map.values()] : [])),
   ];
 }
 

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "./json-schema.ts";
 import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
 import { isContainer } from "./identities.ts";
-import { MAX_DEPTH, SchemaLookups } from "./schema-lookups.ts";
+import { MAX_DEPTH, Tags } from "./tags.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 
 /** Unknown fields that are described; the rest are counted. */
@@ -35,7 +35,7 @@ interface Place {
 /** Reads the fields of inputs by what the input's JSON Schema says about them, without checking values. */
 export class InputFields {
   readonly #root: SchemaNode;
-  readonly #lookups = new SchemaLookups();
+  readonly #tags = new Tags();
 
   constructor({ root }: CompiledSchema) {
     this.#root = root;
@@ -47,7 +47,7 @@ export class InputFields {
    * schema. Throws `StepsSpent` if that exceeds `maxSteps`, or if too many parts of the schema refer to each other.
    */
   read(value: unknown, unknownFields: "refuse" | "allow", maxSteps: number): FieldsRead {
-    const walk = new Walk(new Steps(maxSteps), this.#lookups, unknownFields);
+    const walk = new Walk(new Steps(maxSteps), this.#tags, unknownFields);
     walk.enter(value, [this.#root], undefined);
     return { unknown: walk.unknown, total: walk.total, dropped: walk.dropped };
   }
@@ -61,12 +61,12 @@ class Walk {
   total = 0;
   dropped = false;
   readonly #steps: Steps;
-  readonly #lookups: SchemaLookups;
+  readonly #tags: Tags;
   readonly #unknownFields: "refuse" | "allow";
 
-  constructor(steps: Steps, lookups: SchemaLookups, unknownFields: "refuse" | "allow") {
+  constructor(steps: Steps, tags: Tags, unknownFields: "refuse" | "allow") {
     this.#steps = steps;
-    this.#lookups = lookups;
+    this.#tags = tags;
     this.#unknownFields = unknownFields;
   }
 
@@ -99,7 +99,7 @@ class Walk {
       }
       // These parts may know fields. A field that they lack may still be known to others.
       for (const other of [one.if, one.then, one.else]) if (other) below(other);
-      this.#steps.spend(maps.dependentSchemas?.length ?? 0);
+      this.#steps.spend(maps.dependentSchemas?.size ?? 0);
       for (const [key, dependent] of maps.dependentSchemas ?? []) if (Object.hasOwn(value, key)) below(dependent);
     }
     parts.set(node, lacks);
@@ -116,7 +116,7 @@ class Walk {
     this.#steps.spend(1);
     if (typeof node.schema === "boolean") return node.schema;
     if (!takesType(node.schema, Array.isArray(value) ? "array" : "object")) return false;
-    const { tags } = this.#lookups.of(node, this.#steps);
+    const tags = this.#tags.of(node, this.#steps);
     this.#steps.spend(tags.size);
     for (const [key, values] of tags) {
       const tag = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
@@ -162,10 +162,8 @@ class Walk {
   #fieldsAt(node: SchemaNode, key: string): readonly SchemaNode[] {
     this.#steps.spend(1);
     const { maps, patterns } = node;
-    const property = this.#lookups.of(node, this.#steps).properties.get(key);
-    const matching = (maps.patternProperties ?? []).filter(
-      (_, index) => patterns[index]?.test(key, this.#steps) !== false,
-    );
+    const property = maps.properties?.get(key);
+    const matching = patterns.filter(([pattern]) => pattern?.test(key, this.#steps) !== false);
     const named = [...(property ? [property] : []), ...matching.map(([, schema]) => schema)];
     const others = othersOf(node);
     return named.length > 0 ? named : others && others.schema !== false ? [others] : [];
@@ -174,10 +172,9 @@ class Walk {
   /** Whether a part names a field that it does not require. */
   #mayBeAbsent(parts: readonly SchemaNode[], key: string): boolean {
     this.#steps.spend(parts.length);
-    return parts.some((part) => {
-      const { properties, required } = this.#lookups.of(part, this.#steps);
-      return properties.has(key) && !required.has(key);
-    });
+    const named = parts.filter(({ maps }) => maps.properties?.has(key));
+    this.#steps.spend(named.reduce((sum, { required }) => sum + required.length, 0));
+    return named.some(({ required }) => !required.includes(key));
   }
 
   #takesNull(node: SchemaNode, depth: number): boolean {
@@ -204,7 +201,7 @@ class Walk {
     for (let outer = place; outer !== undefined; outer = outer.outer) path.unshift(outer.key);
     const known = new Set<string>();
     for (const part of parts)
-      for (const name of this.#lookups.of(part, this.#steps).properties.keys()) {
+      for (const name of part.maps.properties?.keys() ?? []) {
         this.#steps.spend(1);
         if (known.size < NAMES_OFFERED && name.length <= NAME_LENGTH) known.add(name);
       }
