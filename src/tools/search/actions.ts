@@ -36,9 +36,6 @@ function pairsOf(verbs: Readonly<Record<Action, string>>): (readonly [Action, st
   );
 }
 
-/** Whether a stemmed word is one of the verbs that most APIs have. */
-export const isVerb = (word: string) => actionOfVerb.has(word);
-
 /** Characters of a description in which its first word ends. */
 const FIRST_WORD_LENGTH = 60;
 

@@ -1,30 +1,19 @@
 import { SYNONYM_GROUPS } from "./synonym-groups.ts";
-import { formsOf } from "./words.ts";
+import { wordsOf } from "./words.ts";
 
 /** Weight of a synonym relative to the word itself; weight of each word of a synonym that has several. */
 const SYNONYM_WEIGHT = 0.65;
 const PART_WEIGHT = 0.35;
 
-interface Thesaurus {
-  /** By a word, or two words with a space between, the synonyms with their weights. All are stemmed. */
-  readonly synonyms: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  /** A stemmed word as it is written. */
-  readonly forms: ReadonlyMap<string, string>;
-}
+/** By a word, or two words with a space between, the synonyms with their weights. All are stemmed. */
+type Thesaurus = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** Read by the first search. */
 let thesaurus: Thesaurus | undefined;
 
 function readGroups(): Thesaurus {
   const synonyms = new Map<string, Map<string, number>>();
-  const forms = new Map<string, string>();
-  const read = (text: string) =>
-    text.split(" ").map((expression) =>
-      formsOf(expression).map(({ form, word }) => {
-        if (!forms.has(word)) forms.set(word, form);
-        return word;
-      }),
-    );
+  const read = (text: string) => text.split(" ").map(wordsOf);
   for (const line of SYNONYM_GROUPS.trim().split("\n")) {
     const [before = "", after = before] = line.split(" > ");
     const others = read(after);
@@ -38,7 +27,7 @@ function readGroups(): Thesaurus {
       }
     }
   }
-  return { synonyms, forms };
+  return synonyms;
 }
 
 const NONE: ReadonlyMap<string, number> = new Map();
@@ -46,11 +35,5 @@ const NONE: ReadonlyMap<string, number> = new Map();
 /** The synonyms of a word, or of two words with a space between, each with its weight. All are stemmed. */
 export function synonymsOf(expression: string): ReadonlyMap<string, number> {
   thesaurus ??= readGroups();
-  return thesaurus.synonyms.get(expression) ?? NONE;
-}
-
-/** A stemmed word as the thesaurus writes it; undefined if it does not have it. */
-export function formOf(word: string): string | undefined {
-  thesaurus ??= readGroups();
-  return thesaurus.forms.get(word);
+  return thesaurus.get(expression) ?? NONE;
 }

@@ -1,8 +1,8 @@
 import type { Tool } from "../tool.ts";
-import { type Action, actionFit, actionsAskedFor, isVerb } from "./actions.ts";
-import { formOf, synonymsOf } from "./synonyms.ts";
+import { type Action, actionFit, actionsAskedFor } from "./actions.ts";
+import { synonymsOf } from "./synonyms.ts";
 import { toolWords } from "./tool-words.ts";
-import { formsOf, stem, type Word } from "./words.ts";
+import { wordsOf } from "./words.ts";
 
 /*
  * Okapi BM25 over the weighted words of each tool, with three factors: how much of the query was met, how much of the
@@ -30,30 +30,13 @@ type Postings = number[];
 
 /** A word or expression of the query and its synonyms, each with its weight. A tool needs one of them. */
 interface Wanted {
-  /** As the query has it. */
-  readonly form: string;
   readonly words: ReadonlyMap<string, number>;
   /** How much it counts. */
   readonly rarity: number;
 }
 
-/** For each tool, the best score of the words that are wanted, and the place of the word that has it. */
-interface Scores {
-  readonly wanted: Wanted;
-  readonly best: Float64Array;
-  readonly by: Uint16Array;
-}
-
-export interface Hit {
-  readonly tool: Tool;
-  /** If no word of the query found it, those whose synonyms did: `bills (invoice), client (customer)`. */
-  readonly why?: string | undefined;
-}
-
 /** Maximum of words of a query that count. */
 const MAX_WORDS = 32;
-/** Words of a query that `why` names at most. */
-const REASONS = 3;
 /** Up to so many tools, all that have a word of a query are found: a caller knows so many, or can look at them. */
 const FEW_TOOLS = 20;
 /** Among more: the least score, as a part of the best one's. What is further away is no answer. */
@@ -101,8 +84,8 @@ export class ToolIndex {
   }
 
   /** The tools that have a word of the query or a synonym of it, the best first. Yields between slices. */
-  *search(query: string, limit: number): Generator<undefined, readonly Hit[]> {
-    const wanted = yield* this.#wanted(formsOf(query).slice(0, MAX_WORDS));
+  *search(query: string, limit: number): Generator<undefined, readonly Tool[]> {
+    const wanted = yield* this.#wanted(wordsOf(query).slice(0, MAX_WORDS));
     const asked = actionsAskedFor(query);
     const total = wanted.reduce((sum, { rarity }) => sum + rarity, 0);
     const absent = wanted.filter(({ words }) => words.size === 0).length;
@@ -110,43 +93,37 @@ export class ToolIndex {
     const least = hasMany ? LEAST_COVERAGE * (total + absent * this.#rarity("")) : 0;
     const scores = new Float64Array(this.#tools.length);
     const met = new Float64Array(this.#tools.length);
-    const reasons: Scores[] = [];
     for (const one of wanted) {
       const { rarity } = one;
-      const scored = this.#scoresOf(one);
-      for (const [place, score] of scored.best.entries()) {
+      for (const [place, score] of this.#scoresOf(one).entries()) {
         if (score === 0) continue;
         scores[place] = (scores[place] ?? 0) + rarity * score;
         met[place] = (met[place] ?? 0) + rarity * Math.min(1, score);
       }
-      reasons.push(scored);
       yield;
     }
     const shares = sharesOf(wanted);
-    const found: { readonly place: number; readonly score: number }[] = [];
+    const found: { readonly tool: Tool; readonly score: number }[] = [];
     for (const [place, score] of scores.entries()) {
       const tool = this.#tools[place];
       if (score === 0 || !tool || (met[place] ?? 0) < least) continue;
       const coverage = (met[place] ?? 0) / total;
       const named = 1 + NAME_FACTOR * this.#namedPart(place, shares);
       const fit = actionFit(asked, this.#actions[place], tool.effect);
-      found.push({ place, score: score * coverage ** COVERAGE_POWER * named * fit });
+      found.push({ tool, score: score * coverage ** COVERAGE_POWER * named * fit });
     }
     const best = hasMany ? found.reduce((most, { score }) => Math.max(most, score), 0) : 0;
     return found
       .filter(({ score }) => score >= LEAST_SCORE * best)
-      .toSorted((a, b) => b.score - a.score || a.place - b.place)
+      .toSorted((a, b) => b.score - a.score)
       .slice(0, limit)
-      .flatMap(({ place }) => {
-        const tool = this.#tools[place];
-        return tool ? [{ tool, why: whyOf(place, reasons) }] : [];
-      });
+      .map(({ tool }) => tool);
   }
 
-  #scoresOf(wanted: Wanted): Scores {
+  /** For each tool, the best score of the words that are wanted. */
+  #scoresOf({ words }: Wanted): Float64Array {
     const best = new Float64Array(this.#tools.length);
-    const by = new Uint16Array(this.#tools.length);
-    for (const [number, [word, share]] of [...wanted.words].entries()) {
+    for (const [word, share] of words) {
       const postings = this.#postings.get(word) ?? [];
       for (let at = 0; at < postings.length; at += 2) {
         const place = postings[at] ?? 0;
@@ -154,12 +131,10 @@ export class ToolIndex {
         const length = (this.#lengths[place] ?? 0) / this.#meanLength;
         const saturation = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length);
         const score = (share * weight * (SATURATION + 1)) / (weight + saturation);
-        if (score <= (best[place] ?? 0)) continue;
-        best[place] = score;
-        by[place] = number;
+        best[place] = Math.max(score, best[place] ?? 0);
       }
     }
-    return { wanted, best, by };
+    return best;
   }
 
   /** Which part of a tool's name the query has named, from 0 to 1. */
@@ -183,38 +158,36 @@ export class ToolIndex {
     return Math.log(1 + (this.#tools.length - count + 0.5) / (count + 0.5));
   }
 
-  *#wanted(query: readonly Word[]): Generator<undefined, readonly Wanted[]> {
+  *#wanted(query: readonly string[]): Generator<undefined, readonly Wanted[]> {
     const wanted: Wanted[] = [];
     const taken = new Set<string>();
     for (const [place, first] of query.entries()) {
       const next = query[place + 1];
       if (!next) continue;
-      const expression = synonymsOf(`${first.word} ${next.word}`);
+      const expression = synonymsOf(`${first} ${next}`);
       if (expression.size === 0) continue;
-      const words = new Map([...expression, [first.word, PART_WEIGHT], [next.word, PART_WEIGHT]] as const);
-      wanted.push(this.#wantedOf(`${first.form} ${next.form}`, words));
-      taken.add(first.word).add(next.word);
+      const words = new Map([...expression, [first, PART_WEIGHT], [next, PART_WEIGHT]] as const);
+      wanted.push(this.#wantedOf(words));
+      taken.add(first).add(next);
     }
-    const others = [...new Map(query.toReversed().map((one) => [one.word, one])).values()].toReversed();
-    const single = others.filter(({ word }) => !taken.has(word));
-    const isKnown = (word: string) => this.#count(word) > 0 || synonymsOf(word).size > 0;
-    const unknown = single.map(({ word }) => word).filter((word) => !isKnown(word));
+    const single = [...new Set(query)].filter((word) => !taken.has(word));
+    const unknown = single.filter((word) => this.#count(word) === 0 && synonymsOf(word).size === 0);
     const alike = yield* this.#likeWords(unknown);
-    for (const { form, word } of single) {
+    for (const word of single) {
       const like = (alike.get(word) ?? []).map((known) => [known, PREFIX_WEIGHT] as const);
-      wanted.push(this.#wantedOf(form, new Map([...synonymsOf(word), ...like, [word, 1]])));
+      wanted.push(this.#wantedOf(new Map([...synonymsOf(word), ...like, [word, 1]])));
       yield;
     }
     return wanted;
   }
 
   /** The rarity of a group is the mean of two rarities: of its word, and of its most frequent word. */
-  #wantedOf(form: string, words: ReadonlyMap<string, number>): Wanted {
+  #wantedOf(words: ReadonlyMap<string, number>): Wanted {
     const known = [...words].filter(([word]) => this.#count(word) > 0);
     const least = Math.min(...known.map(([word]) => this.#rarity(word)));
     const own = known.find(([, share]) => share === 1);
     const rarity = known.length === 0 ? 0 : own ? (least + this.#rarity(own[0])) / 2 : least;
-    return { form, words: new Map(known), rarity };
+    return { words: new Map(known), rarity };
   }
 
   /** Words of the index for words that it does not have: `repos` for `reposit`. */
@@ -239,28 +212,6 @@ export class ToolIndex {
     }
     return alike;
   }
-}
-
-/** The words that counted most for a tool, in the order of the query, if all of them are other words than its own. */
-function whyOf(place: number, reasons: readonly Scores[]): string | undefined {
-  const share = ({ wanted, best }: Scores) => wanted.rarity * (best[place] ?? 0);
-  const most = new Set(
-    reasons
-      .filter((one) => share(one) > 0)
-      .toSorted((a, b) => share(b) - share(a))
-      .slice(0, REASONS),
-  );
-  const others: string[] = [];
-  for (const { wanted, by } of reasons.filter((one) => most.has(one))) {
-    const { form, words } = wanted;
-    const word = [...words.keys()][by[place] ?? 0] ?? "";
-    // That `find` found what lists says little.
-    if (isVerb(word)) continue;
-    // Of a tool that has it, a reader sees why it was found.
-    if (form.split(" ").some((own) => stem(own) === word)) return undefined;
-    others.push(`${form} (${formOf(word) ?? word})`);
-  }
-  return others.length === 0 ? undefined : others.join(", ");
 }
 
 function sharesOf(wanted: readonly Wanted[]): ReadonlyMap<string, number> {

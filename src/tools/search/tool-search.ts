@@ -5,7 +5,7 @@ import { gatheredForm } from "../gathered-form.ts";
 import type { Caller, Tool } from "../tool.ts";
 import { areSame, type ToolSet } from "../tool-set.ts";
 import { FOUND_DEFAULT } from "./search-tool.ts";
-import { type Hit, ToolIndex } from "./tool-index.ts";
+import { ToolIndex } from "./tool-index.ts";
 import { toolStub } from "./tool-stub.ts";
 import { ToolVectors, type Embed } from "./tool-vectors.ts";
 
@@ -50,12 +50,7 @@ export interface FoundTool {
   /** How a program calls it, with types, on one line. */
   readonly stub: string;
   readonly description: string;
-  /** Where the tool has none of the query's words: those that found it by others, `bills (invoice)`, or `meaning`. */
-  readonly why?: string;
 }
-
-/** Why a tool was found whose words are not those of the query. */
-const BY_MEANING = "meaning";
 
 /** Maximum characters of a description. */
 const DESCRIPTION_LENGTH = 240;
@@ -97,9 +92,7 @@ export class ToolSearch {
     // Searches that are made at once take turns with other work.
     const byWords = await work(index.search(query, embed ? RANKED : limit));
     const byMeaning = embed && (await ToolVectors.of(embed).nearest(query, tools, RANKED).catch(onError));
-    const whys = new Map(byWords.map(({ tool, why }) => [tool, why]));
-    const ranked = byMeaning ? joined([[...whys.keys()], byMeaning]) : [...whys.keys()];
-    const found = ranked.slice(0, limit).map((tool) => ({ tool, why: whys.has(tool) ? whys.get(tool) : BY_MEANING }));
+    const found = (byMeaning ? joined([byWords, byMeaning]) : byWords).slice(0, limit);
     const stubOf = (tool: Tool) => {
       if (among && !tool.allowedCallers.includes(caller)) return CALLED_DIRECTLY;
       const seen = shown ? shown(tool) : tool;
@@ -155,13 +148,13 @@ function joined(rankings: readonly (readonly Tool[])[]): readonly Tool[] {
 const CALLED_DIRECTLY = "(called directly, not from a program)";
 
 function* describeAll(
-  hits: readonly Hit[],
+  tools: readonly Tool[],
   stubOf: (tool: Tool) => string,
 ): Generator<undefined, readonly FoundTool[]> {
   const found: FoundTool[] = [];
-  for (const { tool, why } of hits) {
+  for (const tool of tools) {
     const description = oneLine(tool.description, DESCRIPTION_LENGTH);
-    found.push({ name: tool.name, stub: stubOf(tool), description, ...(why !== undefined && { why }) });
+    found.push({ name: tool.name, stub: stubOf(tool), description });
     yield;
   }
   return found;

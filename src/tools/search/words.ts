@@ -12,24 +12,10 @@ const STOP_WORDS = new Set(
 
 /** The words of a text in lower case, stemmed: list, repo, v2 of `listForRepo_v2`. Takes time linear in the text. */
 export function wordsOf(text: string): string[] {
-  return formsOf(text).map(({ word }) => word);
-}
-
-export interface Word {
-  /** As it was written, in lower case. */
-  readonly form: string;
-  /** Stemmed. */
-  readonly word: string;
-}
-
-export function formsOf(text: string): Word[] {
-  const words: Word[] = [];
-  for (const part of text.slice(0, TEXT_LENGTH).match(PARTS) ?? []) {
-    const form = part.toLowerCase().slice(0, WORD_LENGTH);
-    if (STOP_WORDS.has(form) || (form.length === 1 && form < "\u0080")) continue;
-    words.push({ form, word: stem(form) });
-  }
-  return words;
+  return (text.slice(0, TEXT_LENGTH).match(PARTS) ?? [])
+    .map((part) => part.toLowerCase().slice(0, WORD_LENGTH))
+    .filter((word) => !STOP_WORDS.has(word) && (word.length > 1 || word >= "\u0080"))
+    .map(stem);
 }
 
 /** Runs of capitals (`URL` of `URLName` and of `URLs`), words, numbers, and text in scripts without case. */

@@ -44,8 +44,8 @@ export async function searchTools(
   return EXIT.completed;
 }
 
-function textOf({ name, stub, description, why }: FoundTool): string {
-  return cleanText(`${name}${why === undefined ? "" : `  (found by ${why})`}\n  ${stub}\n  ${description}`);
+function textOf({ name, stub, description }: FoundTool): string {
+  return cleanText(`${name}\n  ${stub}\n  ${description}`);
 }
 
 /** `portcullis tools show NAME`: all that is known of a tool. Returns the exit code. */
