@@ -1,7 +1,6 @@
 import type { JsonSchema } from "./json-schema.ts";
-import type { Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
-import type { Findings } from "./findings.ts";
+import type { Checker, Findings } from "./findings.ts";
 
 const NONE_CONTAINED = 'expected at least one element that fits the schema under "contains"';
 

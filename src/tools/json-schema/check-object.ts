@@ -1,6 +1,5 @@
-import type { Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
-import { type Findings, shown } from "./findings.ts";
+import { type Checker, type Findings, shown } from "./findings.ts";
 
 export function checkObject(
   checker: Checker,

@@ -1,7 +1,6 @@
 import type { JsonSchema } from "./json-schema.ts";
-import type { Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
-import { type Findings, shown } from "./findings.ts";
+import { type Checker, type Findings, shown } from "./findings.ts";
 import { fitsFormat, formatSteps } from "./formats.ts";
 
 /** Characters counted per step. */

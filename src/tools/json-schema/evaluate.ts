@@ -4,8 +4,7 @@ import { type CompiledSchema, type SchemaNode, TYPES } from "./compile-schema.ts
 import { checkArray } from "./check-array.ts";
 import { checkObject } from "./check-object.ts";
 import { checkNumber, checkString } from "./check-scalar.ts";
-import type { Checker } from "./checker.ts";
-import { alone, type Failure, Findings, FITS, type Outcome, shown } from "./findings.ts";
+import { alone, type Checker, type Failure, Findings, FITS, type Outcome, shown } from "./findings.ts";
 import { Identities, isContainer } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 import { isLongInteger } from "../../values/json/exact-json.ts";

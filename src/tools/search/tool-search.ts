@@ -1,8 +1,9 @@
 import { optionError } from "../../errors.ts";
 import type { ProgramLanguage } from "../declarations/declarations.ts";
 import { oneLine } from "../declarations/one-line.ts";
-import { gatheredForm } from "../gathered-form.ts";
 import type { Caller, Tool } from "../tool.ts";
+import { lazySchema } from "../schema.ts";
+import { outputSchemaOf } from "../tool-schemas.ts";
 import { areSame, type ToolSet } from "../tool-set.ts";
 import { FOUND_DEFAULT } from "./search-tool.ts";
 import { ToolIndex } from "./tool-index.ts";
@@ -142,6 +143,18 @@ function joined(rankings: readonly (readonly Tool[])[]): readonly Tool[] {
     for (const [place, tool] of ranking.entries())
       scores.set(tool, (scores.get(tool) ?? 0) + 1 / (RANK_BASE + place + 1));
   return [...scores].toSorted(([, a], [, b]) => b - a).map(([tool]) => tool);
+}
+
+const forms = new WeakMap<Tool, Tool>();
+
+/** The tool as a caller sees it that reads no streams: the items are its result, in one array. Any other tool is as it is. */
+function gatheredForm(tool: Tool): Tool {
+  const { stream, ...own } = tool;
+  if (!stream) return tool;
+  // Kept, because stubs are kept by tool.
+  const known = forms.get(tool) ?? { ...own, output: lazySchema(() => outputSchemaOf(tool) ?? {}, { checks: false }) };
+  forms.set(tool, known);
+  return known;
 }
 
 /** In place of a stub, for a tool that the model calls itself. */
