@@ -2,9 +2,9 @@ import { PortcullisError } from "../errors.ts";
 import { arraySchema } from "./array-schema.ts";
 import { closedSchema } from "./json-schema/closed-schema.ts";
 import { type CompiledSchema, compileSchema } from "./json-schema/compile-schema.ts";
-import { InputFields } from "./json-schema/input-fields.ts";
+import { type FieldsRead, readFields } from "./json-schema/input-fields.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
-import { compiledForm, PLAIN_VENDOR, readJsonSchema, reasonOf, type Schema } from "./schema.ts";
+import { compiledForm, PLAIN_VENDOR, readJsonSchema, reasonOf, type Schema, stepsOf } from "./schema.ts";
 import { namedTextJson } from "./text-format.ts";
 import type { Tool } from "./tool.ts";
 
@@ -34,8 +34,6 @@ export type ToolInput = Pick<Tool, "name" | "input" | "unknownFields">;
 
 /** The compiled JSON Schemas of inputs that are schemas of libraries. */
 const librarySchemas = new WeakMap<Schema, CompiledSchema>();
-/** What is remembered of a compiled schema when inputs are read. */
-const inputFields = new WeakMap<CompiledSchema, InputFields>();
 
 /** Throws a `PortcullisError` (`tool_invalid`) if a tool refuses unknown fields, and its JSON Schema does not tell which fields are known. */
 export function checkInputFields(tool: ToolInput): void {
@@ -53,17 +51,17 @@ export function checkInputFields(tool: ToolInput): void {
   }
 }
 
-/** The check of an input's fields; undefined if the JSON Schema cannot be read and unknown fields are passed on. */
-export function inputFieldsOf(tool: ToolInput): InputFields | undefined {
+/** What an input's fields are; undefined if the JSON Schema cannot be read and unknown fields are passed on. */
+export function inputFieldsOf(tool: ToolInput, value: unknown): FieldsRead | undefined {
+  const { input, unknownFields = "refuse" } = tool;
+  let compiled: CompiledSchema;
   try {
-    const compiled = compiledInput(tool);
-    const fields = inputFields.get(compiled) ?? new InputFields(compiled);
-    inputFields.set(compiled, fields);
-    return fields;
+    compiled = compiledInput(tool);
   } catch (error) {
-    if (tool.unknownFields === "allow") return undefined;
+    if (unknownFields === "allow") return undefined;
     throw error;
   }
+  return readFields(compiled, value, unknownFields, stepsOf(input));
 }
 
 /** The JSON Schema of a tool's input for models, always of an object. It says `additionalProperties: false` if unknown fields are refused. */

@@ -7,7 +7,6 @@ import {
   type Issue,
   issuesText,
   pathText,
-  stepsOf,
   validate,
   validateLarge,
   type Validated,
@@ -83,7 +82,7 @@ function fitted(
   check: typeof validate,
 ): ReadInput | Promise<ReadInput> {
   try {
-    const fields = inputFieldsOf(tool)?.read(value, tool.unknownFields ?? "refuse", stepsOf(tool.input));
+    const fields = inputFieldsOf(tool, value);
     const issues = fields === undefined ? [] : unknownIssues(tool.name, fields);
     const isAsSent = isPlain(tool.input) && fields?.dropped !== true;
     const finish = (validated: Validated) => toRead(validated, issues, { text, isAsSent, shown });

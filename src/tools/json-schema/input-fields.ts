@@ -1,7 +1,7 @@
 import type { JsonSchema } from "./json-schema.ts";
 import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
 import { isContainer } from "./identities.ts";
-import { MAX_DEPTH, Tags } from "./tags.ts";
+import { MAX_DEPTH, tagsOf } from "./tags.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 
 /** Unknown fields that are described; the rest are counted. */
@@ -32,41 +32,35 @@ interface Place {
   readonly outer: Place | undefined;
 }
 
-/** Reads the fields of inputs by what the input's JSON Schema says about them, without checking values. */
-export class InputFields {
-  readonly #root: SchemaNode;
-  readonly #tags = new Tags();
-
-  constructor({ root }: CompiledSchema) {
-    this.#root = root;
-  }
-
-  /**
-   * Finds the fields that the schema does not know and removes them from the value. Also removes a field that is null
-   * if the schema lets it be absent and does not let it be null. Takes a step per field and applicable part of the
-   * schema. Throws `StepsSpent` if that exceeds `maxSteps`, or if too many parts of the schema refer to each other.
-   */
-  read(value: unknown, unknownFields: "refuse" | "allow", maxSteps: number): FieldsRead {
-    const walk = new Walk(new Steps(maxSteps), this.#tags, unknownFields);
-    walk.enter(value, [this.#root], undefined);
-    return { unknown: walk.unknown, total: walk.total, dropped: walk.dropped };
-  }
+/**
+ * Reads the fields of an input by what its JSON Schema says about them, without checking values. Finds the fields that the
+ * schema does not know and removes them from the value. Also removes a field that is null if the schema lets it be absent and
+ * does not let it be null. Takes a step per field and applicable part of the schema. Throws `StepsSpent` if that exceeds
+ * `maxSteps`, or if too many parts of the schema refer to each other.
+ */
+export function readFields(
+  { root }: CompiledSchema,
+  value: unknown,
+  unknownFields: "refuse" | "allow",
+  maxSteps: number,
+): FieldsRead {
+  const walk = new Walk(new Steps(maxSteps), unknownFields);
+  walk.enter(value, [root], undefined);
+  return walk;
 }
 
 /** The parts of a schema that apply to one value, each with whether it, and what it holds for the same value, lacks a field that none of them knows. */
 type Parts = Map<SchemaNode, boolean>;
 
-class Walk {
+class Walk implements FieldsRead {
   readonly unknown: UnknownField[] = [];
   total = 0;
   dropped = false;
   readonly #steps: Steps;
-  readonly #tags: Tags;
   readonly #unknownFields: "refuse" | "allow";
 
-  constructor(steps: Steps, tags: Tags, unknownFields: "refuse" | "allow") {
+  constructor(steps: Steps, unknownFields: "refuse" | "allow") {
     this.#steps = steps;
-    this.#tags = tags;
     this.#unknownFields = unknownFields;
   }
 
@@ -116,7 +110,7 @@ class Walk {
     this.#steps.spend(1);
     if (typeof node.schema === "boolean") return node.schema;
     if (!takesType(node.schema, Array.isArray(value) ? "array" : "object")) return false;
-    const tags = this.#tags.of(node, this.#steps);
+    const tags = tagsOf(node, this.#steps);
     this.#steps.spend(tags.size);
     for (const [key, values] of tags) {
       const tag = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;

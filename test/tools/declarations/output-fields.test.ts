@@ -16,13 +16,6 @@ function toolOf(name: string, fields: readonly string[]) {
   });
 }
 
-test("a field that no result has is told with those that there are, or with the one that was meant", () => {
-  const tickets = toolOf("tickets", ["tickets", "next"]);
-  expect(missingFieldAdvice("items", [tickets])).toContain('"tickets", "next"');
-  expect(missingFieldAdvice("ticket", [tickets])).toContain('Did you mean "tickets"?');
-  expect(missingFieldAdvice("items", [tickets, toolOf("orders", ["items"])])).toBeUndefined();
-});
-
 test("a program that reads a stream is told of the fields of an item", () => {
   const tickets = { ...toolOf("tickets", ["id"]), stream: true } as const;
   expect(missingFieldAdvice("ids", [tickets])).toMatch(/item .*"id"/);
