@@ -1,4 +1,4 @@
-import { pathText, stepsOf, validate } from "../../tools/schema.ts";
+import { pathText, validate } from "../../tools/schema.ts";
 import { inputFieldsOf } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { DeclaredType, Kind } from "./declared-tools.ts";
@@ -21,8 +21,7 @@ const SAMPLES: Readonly<Record<Kind, readonly unknown[]>> = {
 export async function refusesInput(tool: Tool, path: DeclaredType["path"], fault: Fault): Promise<boolean> {
   try {
     if ("unknown" in fault) {
-      const input = inputAt(path, { [fault.unknown]: 1 });
-      const fields = inputFieldsOf(tool)?.read(input, tool.unknownFields ?? "refuse", stepsOf(tool.input));
+      const fields = inputFieldsOf(tool, inputAt(path, { [fault.unknown]: 1 }));
       return fields?.unknown.some((one) => one.path.at(-1) === fault.unknown) ?? false;
     }
     const isMissing = "missing" in fault;
