@@ -320,7 +320,12 @@ describe("what only describes an answer costs the check of that part", () => {
       "{ a?: unknown, b?: number }",
       "else where a schema",
     ],
-    ["an unknown type", answer(named({ a: { type: "money" }, b: {} })), "{ a?: unknown, b?: unknown }", 'unknown "type"'],
+    [
+      "an unknown type",
+      answer(named({ a: { type: "money" }, b: {} })),
+      "{ a?: unknown, b?: unknown }",
+      'unknown "type"',
+    ],
     ["no list", answer({ anyOf: { type: "string" } }), "unknown", '"anyOf" that is no list'],
     [
       "no object",
