@@ -1,14 +1,11 @@
 import type { LogView } from "../../src/views/view.ts";
 import { counted } from "../format.ts";
 
-/** What was printed to one stream. */
-export type LogPiece = Omit<LogView, "turn">;
-
 /** Pieces that are told apart. The rest is one piece: a browser stands still for a million elements. */
 const PIECES = 2000;
 
 /** Printed texts of one stream that follow each other are one piece. None of them is left out. */
-export function logPieces(logs: readonly LogView[]): readonly LogPiece[] {
+export function logPieces(logs: readonly LogView[]): readonly LogView[] {
   const pieces: { text: string[]; readonly stream: LogView["stream"]; readonly dropped?: number }[] = [];
   for (const { stream, text, dropped } of logs) {
     const last = pieces.at(-1);

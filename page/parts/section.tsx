@@ -10,14 +10,12 @@ export interface SectionProps {
   readonly part?: string;
   /** Number of what it lists, `data-count`. */
   readonly count?: number;
-  /** What stands opposite the title. */
-  readonly aside?: ComponentChildren;
   /** Gets the id of the title, which names the content too. */
   readonly children: ComponentChildren | ((titleId: string) => ComponentChildren);
 }
 
 /** A part of a screen: a title, and what is below it. */
-export function Section({ title, note = "", class: name = "", part, count, aside, children }: SectionProps) {
+export function Section({ title, note = "", class: name = "", part, count, children }: SectionProps) {
   const id = useId();
   return (
     <section class={`section ${name}`} data-part={part} data-count={count} aria-labelledby={id}>
@@ -26,7 +24,6 @@ export function Section({ title, note = "", class: name = "", part, count, aside
           {title}
           {note !== "" && <small> {note}</small>}
         </h2>
-        {aside}
       </header>
       {typeof children === "function" ? children(id) : children}
     </section>

@@ -1,5 +1,4 @@
 import { useState } from "preact/hooks";
-import { callsAt } from "../../src/views/call-groups.ts";
 import type {
   CallView,
   ConversationView,
@@ -8,14 +7,13 @@ import type {
   SaidView,
   TextHead,
 } from "../../src/views/view.ts";
-import { callText, hostedCallText, programText, RESTS, tokensText, turnText } from "../../src/views/words.ts";
+import { callText, hostedCallText, programText, RESTS, tokensText } from "../../src/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
 import { bytes, counted, duration } from "../format.ts";
 import { Funnel } from "../parts/funnel.tsx";
 import { Limits } from "../parts/limits.tsx";
 import { Notes } from "../parts/panels.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { Replay, ReplayText } from "../parts/replay.tsx";
 import { Section } from "../parts/section.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { linkTo } from "../route.ts";
@@ -25,27 +23,17 @@ import { ProgramPanels } from "./program.tsx";
 
 /** One conversation: its answer and its funnel, then what was said, with the model's calls and programs folded. */
 export function ConversationPanels({ view }: { readonly view: ConversationView }) {
-  const [turn, setTurn] = useState<number>();
   const { turns } = view;
-  const at = turns[turn ?? turns.length - 1];
-  const text = at ? turnText(at) : "The model has not answered yet.";
   return (
     <div class="panels">
-      {turn === undefined && view.output && (
+      {view.output && (
         <Section class="output" part="output" title="Answer">
           <Spoken head={view.output} />
         </Section>
       )}
       <Funnel funnel={view.funnel} />
-      <Section
-        class="turns"
-        title="Conversation"
-        note={counted(turns.length, "turn")}
-        count={turns.length}
-        aside={<Replay turns={turns.length} turn={turn} onTurn={setTurn} text={text} />}
-      >
-        <ReplayText turn={turn} text={text} />
-        <Thread view={view} until={turn} />
+      <Section class="turns" title="Conversation" note={counted(turns.length, "turn")} count={turns.length}>
+        <Thread view={view} />
       </Section>
       <Limits view={view} />
       <Notes view={view} />
@@ -53,30 +41,21 @@ export function ConversationPanels({ view }: { readonly view: ConversationView }
   );
 }
 
-/** `until`: the turn after which the thread ends, if the replay is at one. */
-function Thread({ view, until }: { readonly view: ConversationView; readonly until: number | undefined }) {
+function Thread({ view }: { readonly view: ConversationView }) {
   const { turns, said, task, rests, state, driven } = view;
-  const shown = until === undefined ? turns : turns.slice(0, until + 1);
-  const calls = until === undefined ? view.calls : callsAt({ calls: view.calls, turns: [] }, until);
-  const byId = new Map(calls.map((call) => [call.id, call]));
-  const answered = until === undefined ? turns.findLast(({ text }) => isSame(text, view.output)) : undefined;
+  const byId = new Map(view.calls.map((call) => [call.id, call]));
+  const answered = turns.findLast(({ text }) => isSame(text, view.output));
   return (
     <ol class="thread">
       {task !== "" && <Said by="user" text={{ text: task, bytes: task.length }} />}
-      {shown.map((one, index) => (
-        <Turn
-          key={index}
-          view={view}
-          turn={one}
-          number={index + 1}
-          calls={byId}
-          isLast={index === until}
-          isAnswer={one === answered}
-        />
+      {turns.map((one, index) => (
+        <Turn key={index} view={view} turn={one} number={index + 1} calls={byId} isAnswer={one === answered} />
       ))}
-      {until === undefined && said.map((one, index) => <Said key={index} by={one.by} text={one.text} />)}
-      {until === undefined && rests && <li class="hint">{RESTS}</li>}
-      {until === undefined && state === "running" && driven && <li class="hint">The model goes on …</li>}
+      {said.map((one, index) => (
+        <Said key={index} by={one.by} text={one.text} />
+      ))}
+      {rests && <li class="hint">{RESTS}</li>}
+      {state === "running" && driven && <li class="hint">The model goes on …</li>}
     </ol>
   );
 }
@@ -86,8 +65,6 @@ interface TurnProps {
   readonly turn: ModelTurnView;
   readonly number: number;
   readonly calls: ReadonlyMap<string, CallView>;
-  /** Whether the replay is at this turn: results of its calls are not there yet. */
-  readonly isLast: boolean;
   /** Its text is the answer, which stands above the conversation. */
   readonly isAnswer: boolean;
 }
@@ -97,7 +74,7 @@ function isSame(said: TextHead, answer: TextHead | undefined): boolean {
   return answer !== undefined && answer.bytes === said.bytes && answer.text.startsWith(said.text);
 }
 
-function Turn({ view, turn, number, calls, isLast, isAnswer }: TurnProps) {
+function Turn({ view, turn, number, calls, isAnswer }: TurnProps) {
   const { model, at, end, text, programs, hosted, citations } = turn;
   const facts = [
     `turn ${number}`,
@@ -144,7 +121,7 @@ function Turn({ view, turn, number, calls, isLast, isAnswer }: TurnProps) {
           </ul>
         )}
         {programs.map((program) => (
-          <NestedProgram key={program.id} program={isLast ? unanswered(program) : program} />
+          <NestedProgram key={program.id} program={program} />
         ))}
       </li>
     </>
@@ -165,11 +142,6 @@ function Facts({ facts }: { readonly facts: readonly string[] }) {
       ))}
     </small>
   );
-}
-
-/** The program before its result was there. */
-function unanswered({ result: _result, isError: _isError, ...program }: ProgramCallView): ProgramCallView {
-  return program;
 }
 
 const WHO = { user: "User", host: "Host" } as const;

@@ -80,7 +80,6 @@ export function measuresOf(left: ProgramView, right: ProgramView): readonly Meas
     { name: "outcome", texts: [one, other], difference: one === other ? "" : "differs", isLarge: one !== other },
     ...of(({ lastAt, startedAt }) => lastAt - startedAt, "time", duration),
     ...of(({ calls, callsLeft = 0 }) => calls.length + callsLeft, "calls", count),
-    ...of(({ turns, turnsLeft = 0 }) => turns.length + turnsLeft, "turns", count),
     ...of(({ funnel }) => funnel.fetched.bytes, "returned by tools", bytes),
     ...of(({ funnel }) => funnel.returned?.bytes, "given to the model", bytes),
     ...tools.flatMap((tool) => toolMeasures(tool, left, right)),

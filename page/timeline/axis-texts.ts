@@ -1,29 +1,24 @@
-import { type AxisText, type TimeScale, withRoom } from "../../src/views/time-scale.ts";
+import type { Tick } from "../../src/views/timeline.ts";
 
 /** Pixels that a character takes at most, and that are between two texts. */
 const LETTER = 8;
 const GAP = 8;
 
 /** A text of the axis, in pixels. */
-export interface PlacedText extends AxisText {
-  readonly isPause: boolean;
+export interface PlacedText {
+  readonly text: string;
+  readonly from: number;
+  readonly until: number;
 }
 
-/**
- * The texts of an axis of this width. How long the pauses were comes first, because nothing else tells it. No time stands in
- * a pause, and none beyond an end of the axis.
- */
-export function axisTexts({ ticks, pauses, place }: TimeScale, width: number): readonly PlacedText[] {
-  const textAt = (share: number, text: string, isPause: boolean): PlacedText => {
+/** The texts of an axis of this width. One that has no room beside those before it is left out, and none is beyond an end. */
+export function axisTexts(ticks: readonly Tick[], width: number): readonly PlacedText[] {
+  const shown: PlacedText[] = [];
+  for (const { share, text } of ticks) {
     const room = text.length * LETTER;
     const from = Math.max(0, Math.min(width - room, share * width - room / 2));
-    return { text, from, until: from + room, isPause };
-  };
-  const isInPause = (text: PlacedText) =>
-    pauses.some((pause) => text.from < place(pause.until) * width && text.until > place(pause.from) * width);
-  const all = [
-    ...pauses.map(({ from, until, text }) => textAt((place(from) + place(until)) / 2, text, true)),
-    ...ticks.map(({ share, text }) => textAt(share, text, false)).filter((text) => !isInPause(text)),
-  ];
-  return withRoom(all, GAP);
+    const last = shown.at(-1);
+    if (!last || from >= last.until + GAP) shown.push({ text, from, until: from + room });
+  }
+  return shown;
 }

@@ -1,18 +1,17 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { TimeScale } from "../../src/views/time-scale.ts";
+import type { Tick } from "../../src/views/timeline.ts";
 import { axisTexts } from "./axis-texts.ts";
 
 export interface AxisProps {
-  readonly scale: TimeScale;
+  readonly ticks: readonly Tick[];
   readonly width: number;
   /** Called with its width in pixels, whenever that changes. */
   readonly onWidth: (width: number) => void;
 }
 
-/** The times above the bars of calls, and what was drawn shorter. The rows tell their times in words. */
-export function Axis({ scale, width, onWidth }: AxisProps) {
-  const { ticks, pauses, place } = scale;
-  const texts = axisTexts(scale, width);
+/** The times above the bars of calls. The rows tell their times in words. */
+export function Axis({ ticks, width, onWidth }: AxisProps) {
+  const texts = axisTexts(ticks, width);
   const drawing = useRef<SVGSVGElement>(null);
   useLayoutEffect(() => {
     const element = drawing.current;
@@ -25,23 +24,11 @@ export function Axis({ scale, width, onWidth }: AxisProps) {
     <div class="axis" aria-hidden="true">
       <div class="call-line">
         <svg ref={drawing}>
-          {pauses.map(({ from, until, text }, index) => (
-            <g key={`pause-${index}`}>
-              <title>{`Nothing ran for ${text}. It is drawn shorter.`}</title>
-              <rect class="pause" x={percent(place(from))} width={percent(place(until) - place(from))} height="100%" />
-            </g>
-          ))}
           {ticks.map(({ share }, index) => (
             <line key={`tick-${index}`} x1={percent(share)} x2={percent(share)} y1="70%" y2="100%" />
           ))}
-          {texts.map(({ text, from, until, isPause }) => (
-            <text
-              key={`text-${from}`}
-              class={isPause ? "pause-text" : ""}
-              x={percent((from + until) / 2 / width)}
-              y={isPause ? 17 : 15}
-              text-anchor="middle"
-            >
+          {texts.map(({ text, from, until }) => (
+            <text key={`text-${from}`} x={percent((from + until) / 2 / width)} y="15" text-anchor="middle">
               {text}
             </text>
           ))}

@@ -1,6 +1,5 @@
-import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { CallView, EventView } from "../../src/views/view.ts";
+import type { CallView } from "../../src/views/view.ts";
 import { count } from "../format.ts";
 import { useNarrow } from "../parts/narrow.ts";
 import { Rows } from "../parts/rows.tsx";
@@ -9,12 +8,11 @@ import { Axis } from "./axis.tsx";
 import { CallDetails } from "./call-details.tsx";
 import { type CallRow, callRows, streamScale } from "../../src/views/call-groups.ts";
 import { CallLine } from "./call-line.tsx";
-import { timeScale } from "../../src/views/time-scale.ts";
+import { ticksOf } from "../../src/views/timeline.ts";
 
 export interface CallsProps {
   readonly execution: string;
   readonly calls: readonly CallView[];
-  readonly events: readonly EventView[];
   /** Number of calls that are not among `calls`. */
   readonly left?: number | undefined;
   /** Milliseconds since 1970. */
@@ -22,10 +20,6 @@ export interface CallsProps {
   readonly until: number;
   /** Number of rows whose place is kept if there are fewer. Without any, and without calls, nothing is shown. */
   readonly kept: number;
-  /** What stands opposite the title. */
-  readonly aside?: ComponentChildren;
-  /** What stands below the title. */
-  readonly children?: ComponentChildren;
 }
 
 const ROW_HEIGHT = 30;
@@ -36,7 +30,7 @@ const ROWS = 14;
 const TICK_WIDTH = 64;
 
 /** The calls over time. Equal calls are one row, which is opened on demand. The chosen call is shown whole beside them. */
-export function Calls({ execution, calls, events, left = 0, from, until, kept, aside, children }: CallsProps) {
+export function Calls({ execution, calls, left = 0, from, until, kept }: CallsProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [active, setActive] = useState(0);
   const [chosen, setChosen] = useState<string>();
@@ -45,10 +39,12 @@ export function Calls({ execution, calls, events, left = 0, from, until, kept, a
   const rows = useMemo(() => callRows(calls, open), [calls, open]);
   const scale = useMemo(
     () => ({
-      ...timeScale({ from, until, calls, events, ticks: Math.max(2, Math.floor(width / TICK_WIDTH)) }),
+      from,
+      until,
+      ticks: ticksOf({ from, until }, Math.max(2, Math.floor(width / TICK_WIDTH))),
       bytes: streamScale(calls),
     }),
-    [from, until, calls, events, width],
+    [from, until, calls, width],
   );
   const at = Math.min(active, rows.length - 1);
   const act = (index: number) => {
@@ -79,14 +75,12 @@ export function Calls({ execution, calls, events, left = 0, from, until, kept, a
       count={calls.length}
       title="Calls over time"
       note={`${count(calls.length)}${left === 0 ? "" : ` of ${count(calls.length + left)}; the latest are not listed`}`}
-      aside={aside}
     >
       {(id) => (
         <>
-          {children}
           <div class={`calls-body ${call ? "chosen" : ""}`}>
             <div class={`timeline ${rows.length > ROWS ? "scrolls" : ""}`}>
-              <Axis scale={scale} width={width} onWidth={setWidth} />
+              <Axis ticks={scale.ticks} width={width} onWidth={setWidth} />
               <div class="calls-tree" style={{ height: `${height}px` }}>
                 {rows.length === 0 && <p class="empty">No call yet.</p>}
                 <Rows

@@ -1,10 +1,10 @@
 import type { CallView } from "../../src/views/view.ts";
 import { percent } from "./axis.tsx";
 import type { CallRow } from "../../src/views/call-groups.ts";
-import { density, spansOf, type Time } from "../../src/views/timeline.ts";
-import type { TimeScale } from "../../src/views/time-scale.ts";
+import { density, placeIn, spansOf, type Tick, type Time } from "../../src/views/timeline.ts";
 
-export interface StripScale extends TimeScale {
+export interface StripScale extends Time {
+  readonly ticks: readonly Tick[];
   /** Bytes that the full bar of a stream stands for. */
   readonly bytes: number;
 }
@@ -26,7 +26,7 @@ export function Strip({ row, scale }: { readonly row: CallRow; readonly scale: S
       {row.type === "call" ? (
         <CallBars call={row.call} scale={scale} />
       ) : (
-        density(row.group.calls, scale, BINS, scale.place).map((share, bin) =>
+        density(row.group.calls, scale, BINS).map((share, bin) =>
           share === 0 ? null : (
             <rect
               key={bin}
@@ -65,15 +65,15 @@ function CallBars({ call, scale }: { readonly call: CallView; readonly scale: St
 
 interface SpanProps {
   readonly span: Time;
-  readonly scale: TimeScale;
+  readonly scale: Time;
   readonly class: string;
   readonly at: { readonly y: string; readonly height: string };
 }
 
 /** A bar of at least two pixels, within the drawing. */
 function Span({ span, scale, class: name, at }: SpanProps) {
-  const from = scale.place(span.from);
-  const width = scale.place(span.until) - from;
+  const from = placeIn(scale, span.from);
+  const width = placeIn(scale, span.until) - from;
   return (
     <rect
       class={`bar ${name}`}

@@ -1,5 +1,5 @@
 import { type Took, tookOf } from "./timeline.ts";
-import type { CallState, CallView, ProgramView, StreamView, TurnView } from "./view.ts";
+import type { CallState, CallView } from "./view.ts";
 
 /** So many equal calls are one row until it is opened. */
 const EQUAL_CALLS = 12;
@@ -65,32 +65,6 @@ function groupOf(key: string, calls: readonly CallView[]): CallGroup {
 /** Values of one tool are equal whatever their kind; refusals and failures by their codes. */
 function codeOf({ state, detail = "" }: CallView): string {
   return state === "refused" || state === "failed" ? detail : "";
-}
-
-/** Calls that were made and answered up to a turn, as they stood then. */
-export function callsAt({ calls, turns }: Pick<ProgramView, "calls" | "turns">, turn: number): readonly CallView[] {
-  const streams = streamsAt(turns, turn);
-  return calls.flatMap((call) => {
-    if (call.made > turn) return [];
-    const { result: _, told, detail: __, ms: ___, items, ...bare } = call;
-    const { [call.id]: streamed = { items: 0, bytes: 0 } } = streams;
-    // A program that reads no more of a stream is told no answer.
-    const wasOpen = told === undefined ? items !== undefined && streamed.items < items : told > turn;
-    if (!wasOpen) return [call];
-    const open = { ...bare, state: "open" as const };
-    return [items === undefined ? { ...open, bytes: 0 } : { ...open, ...streamed }];
-  });
-}
-
-/** How far the stream of each call was after a turn. */
-function streamsAt(turns: readonly TurnView[], turn: number): Readonly<Record<string, StreamView>> {
-  const streams: Record<string, StreamView> = Object.create(null) as Record<string, StreamView>;
-  for (const { call, items = 0, bytes = 0 } of turns.slice(0, turn + 1)) {
-    if (call === undefined || items === 0) continue;
-    const before = streams[call] ?? { items: 0, bytes: 0 };
-    streams[call] = { items: before.items + items, bytes: before.bytes + bytes };
-  }
-  return streams;
 }
 
 /** Bytes that the full bar of a stream stands for: four times as many whenever the largest stream has filled it. */

@@ -19,8 +19,15 @@ export interface Span extends Time {
 /** A mark of the axis. */
 export interface Tick {
   readonly at: number;
+  /** Its place, as a share of the width. */
+  readonly share: number;
   /** How long after the beginning, like `1.5 s`. */
   readonly text: string;
+}
+
+/** The place of a moment, as a share of the width that a time has. */
+export function placeIn({ from, until }: Time, at: number): number {
+  return Math.max(0, Math.min(1, (at - from) / Math.max(1, until - from)));
 }
 
 type Going = Pick<ExecutionView, "state" | "driven" | "startedAt" | "lastAt">;
@@ -87,22 +94,16 @@ const LEAST = 0.05;
 
 /**
  * For each of so many equal parts of a time, how many of the calls ran or waited in it on average, as a share of the most. A
- * part in which one call went on all the time counts no less than one in which two followed each other. `place` gives the
- * place of a moment as a share of the time; in proportion by default.
+ * part in which one call went on all the time counts no less than one in which two followed each other.
  */
-export function density(
-  calls: readonly CallView[],
-  { from, until }: Time,
-  parts: number,
-  place = (at: number) => (at - from) / Math.max(1, until - from),
-): readonly number[] {
-  const placeOf = (at: number) => Math.max(0, Math.min(parts, place(at) * parts));
+export function density(calls: readonly CallView[], time: Time, parts: number): readonly number[] {
+  const placeOf = (at: number) => placeIn(time, at) * parts;
   const changes = Array.from({ length: parts + 1 }, () => 0);
   // Of the first and the last part of a call, what it did not take.
   const free = Array.from({ length: parts }, () => 0);
   for (const { at, ms } of calls) {
     const begin = Math.min(parts - LEAST, placeOf(at));
-    const end = Math.max(begin + LEAST, placeOf(ms === undefined ? until : at + ms));
+    const end = Math.max(begin + LEAST, placeOf(ms === undefined ? time.until : at + ms));
     const [first, last] = [Math.floor(begin), Math.min(parts - 1, Math.floor(end))];
     changes[first] = (changes[first] ?? 0) + 1;
     changes[last + 1] = (changes[last + 1] ?? 0) - 1;
@@ -125,13 +126,15 @@ const STEPS = [
 ];
 
 /** At most so many marks at round distances from the beginning, with the beginning itself. */
-export function ticksOf({ from, until }: Time, most: number): readonly Tick[] {
+export function ticksOf(time: Time, most: number): readonly Tick[] {
+  const { from, until } = time;
   const all = until - from;
   const day = 24 * HOUR;
   const atLeast = all / Math.max(1, most - 1);
   const step = STEPS.find((one) => one >= atLeast) ?? Math.ceil(atLeast / day) * day;
   return Array.from({ length: Math.floor(all / step) + 1 }, (_, index) => ({
     at: from + index * step,
+    share: placeIn(time, from + index * step),
     text: index === 0 ? "0" : elapsed(index * step, step),
   })).slice(0, Math.max(1, most));
 }

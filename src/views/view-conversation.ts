@@ -88,16 +88,16 @@ async function readCalls(journal: Journal, past: PastConversation, room: TextAll
     if ("at" in record) lastAt = Math.max(lastAt, record.at);
     if (record.type === "message" && record.from === "model") {
       for (const call of past.turns[turn]?.turn.calls ?? [])
-        if (call.type === "tool_call") calls.make({ ...call, made: turn, at: record.at });
+        if (call.type === "tool_call") calls.make({ ...call, at: record.at });
       turn += 1;
     }
     // A call with a result in the transcript has ended before its conversation.
     if (record.type !== "outcome") calls.note(record);
     events.note(record);
   }
-  for (const [index, { results }] of past.turns.entries())
+  for (const { results } of past.turns)
     for (const result of results.values())
-      calls.tell(result.callId, index + 1, { ...toldResult(result, lastAt), body: result.text });
+      calls.tell(result.callId, { ...toldResult(result, lastAt), body: result.text });
   if (past.outcome) calls.note(past.outcome);
   return { calls, events, lastAt };
 }

@@ -23,7 +23,7 @@ export async function viewHostCall(
 ): Promise<HostCallView> {
   const { tool, caller, input } = header;
   const calls = new CallViews(new TextAllowance(bounds));
-  calls.make({ id: HOST_CALL, tool, caller, inputText: input, made: 0, at: header.startedAt });
+  calls.make({ id: HOST_CALL, tool, caller, inputText: input, at: header.startedAt });
   const events = new EventViews();
   let lastAt = header.startedAt;
   const state = new ExecutionState();
@@ -42,7 +42,7 @@ export async function viewHostCall(
   const values = outcome && (await records.lane.work(fieldTexts(outcome.outcome)));
   const text = values?.get("value") ?? textOf(ending, "message");
   const ok = textOf(ending, "type") === "completed";
-  if (text !== undefined) calls.tell(HOST_CALL, 1, { ok, body: text, at: lastAt, code: () => textOf(ending, "code") });
+  if (text !== undefined) calls.tell(HOST_CALL, { ok, body: text, at: lastAt, code: () => textOf(ending, "code") });
   const views = calls.all({ header, driven: base.driven, waiting });
   // The journal does not hold the items that the host was given.
   const streamed = views.find(({ items }) => items !== undefined);

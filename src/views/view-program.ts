@@ -32,9 +32,8 @@ export async function viewProgram(
   return fold.view(journal, summary, header);
 }
 
-/** Memory of what is kept of a call, and of a turn, in bytes. */
+/** Memory of what is kept of a call, in bytes. */
 const CALL_BYTES = 1024;
-const TURN_BYTES = 160;
 
 /** A program as its records are read, which can be viewed after any of them. */
 export class ProgramFold {
@@ -59,11 +58,7 @@ export class ProgramFold {
     const { calls, header } = this.#past.state;
     const inputs = calls.values().reduce((sum, { inputText }) => sum + inputText.length, 0);
     const source = header?.kind === "program" ? header.source.length : 0;
-    return (
-      2 * (this.#room.taken + inputs + source + this.#reader.logLength) +
-      this.#past.known * CALL_BYTES +
-      this.#reader.turns.length * TURN_BYTES
-    );
+    return 2 * (this.#room.taken + inputs + source + this.#reader.logLength) + this.#past.known * CALL_BYTES;
   }
 
   /** Reads records on, from the one after the last. Rejects with `journal_invalid`, and as the journal does. */
@@ -112,8 +107,6 @@ export class ProgramFold {
       ...given({ after: after?.execution }),
       source,
       places: toolPlaces(source, new Set(calls.map(({ tool }) => tool))),
-      turns: [...reader.turns],
-      ...(reader.turnsLeft === 0 ? {} : { turnsLeft: reader.turnsLeft }),
       logs: [...reader.logs],
     };
   }

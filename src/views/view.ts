@@ -49,10 +49,6 @@ export const CALL_VIEW = objectSchema({
   state: CALL_STATE,
   /** Code of a refusal or failure, or kind of a value like `array of 200`; why an open call does not go on by itself. */
   detail: z.string().exactOptional(),
-  /** The turn that made it. */
-  made: count,
-  /** The turn that began with its answer; missing without one. */
-  told: count.exactOptional(),
   /** Milliseconds since 1970. */
   at: count,
   /** Milliseconds from the call to its answer; missing while there is none. */
@@ -80,7 +76,6 @@ export const CALL_VIEW = objectSchema({
   display: z.string().exactOptional(),
 });
 
-/** One call. `turn`s count from 0. */
 export type CallView = SchemaType<typeof CALL_VIEW>;
 
 /** How far the stream of a call is. */
@@ -145,35 +140,14 @@ const FUNNEL_VIEW = objectSchema({
 export type FunnelView = SchemaType<typeof FUNNEL_VIEW>;
 
 const LOG_VIEW = objectSchema({
-  turn: count,
   stream: z.enum(["stdout", "stderr"]),
   text: z.string(),
   /** Lines that were left out before it. */
   dropped: count.exactOptional(),
 });
 
-/** Printed text of one turn. */
+/** Text that was printed in one turn. */
 export type LogView = SchemaType<typeof LOG_VIEW>;
-
-const TURN_VIEW = objectSchema({
-  /** Milliseconds since 1970. */
-  at: count,
-  event: z.enum(["start", "answer", "items", "fire", "stop"]),
-  /** Id of the call that was answered, or whose items these are. */
-  call: z.string().exactOptional(),
-  /**
-   * Of a stream: what the batches have that came while the program was told of nothing but streams. They are one entry,
-   * however many they are.
-   */
-  items: count.exactOptional(),
-  bytes: count.exactOptional(),
-  batches: count.exactOptional(),
-  /** When the last batch came, in milliseconds since 1970. */
-  until: count.exactOptional(),
-});
-
-/** One turn of a program, by the event that began it, or turns with the batches of one stream. */
-export type TurnView = SchemaType<typeof TURN_VIEW>;
 
 const FAULT_VIEW = objectSchema({
   name: z.string(),
@@ -271,9 +245,6 @@ const PROGRAM_VIEW = objectSchema({
   source: z.string(),
   /** Lines of the source, counted from 1, that name a tool. */
   places: z.array(TOOL_PLACES),
-  turns: z.array(TURN_VIEW),
-  /** Number of the latest turns that are not in `turns`. */
-  turnsLeft: count.exactOptional(),
   logs: z.array(LOG_VIEW),
 });
 

@@ -8,7 +8,6 @@ const callView = (id: number, more: Partial<CallView> = {}): CallView => ({
   caller: "programmatic",
   state: "value",
   detail: "object",
-  made: 0,
   at: id,
   ms: 1,
   input: { text: "{}", bytes: 2 },

@@ -7,7 +7,6 @@ const call = (more: Partial<CallView>): CallView => ({
   tool: "pay",
   caller: "programmatic",
   state: "value",
-  made: 0,
   at: 100,
   ms: 50,
   input: { text: "{}", bytes: 2 },

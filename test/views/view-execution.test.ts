@@ -50,22 +50,22 @@ function assertProgram(view: ExecutionView): asserts view is ProgramView {
   expect(view.kind).toBe("program");
 }
 
-test("a program's view has its calls with turns, sizes, lines and texts, its logs by turn, and its funnel", async () => {
+test("a program's view has its calls with sizes, lines and texts, its logs, and its funnel", async () => {
   await using one = await open();
   const report = await one.runtime.execute(PROGRAM, { execution: "e1" });
   const view = await viewExecution(one.journal, "e1");
   assertProgram(view);
   expect(view).toMatchObject({ state: "ended", driven: false, source: PROGRAM, outcome: { type: "completed" } });
   expect(view.calls).toMatchObject([
-    { id: "1", tool: "shop.rows", state: "value", detail: "array of 3", made: 0, told: 1, bytes: 28 },
-    { id: "2", tool: "fail", state: "failed", detail: "handler_failed", made: 1 },
-    { id: "3", tool: "shop.rows", state: "refused", detail: "input_invalid", made: 1 },
+    { id: "1", tool: "shop.rows", state: "value", detail: "array of 3", bytes: 28 },
+    { id: "2", tool: "fail", state: "failed", detail: "handler_failed" },
+    { id: "3", tool: "shop.rows", state: "refused", detail: "input_invalid" },
   ]);
   expect(view.calls[0]).toMatchObject({ input: { text: '{"n":3}' }, result: { text: '[{"id":0},{"id":1},{"id":2}]' } });
   expect(view.calls[2]?.result?.text).toContain("expected number");
   expect(view.places).toContainEqual({ tool: "shop.rows", lines: [2, 3] });
   expect(view.logs).toMatchObject([
-    { turn: 0, stream: "stdout", text: "begin\n" },
+    { stream: "stdout", text: "begin\n" },
     { stream: "stderr", text: "end\n" },
   ]);
   expect(view.output?.text).toBe(report.output.text);
@@ -149,7 +149,7 @@ test("a conversation's view has its turns with direct calls and programs, and wh
   const view = (await viewExecution(one.journal, execution)) as ConversationView;
   expect(view).toMatchObject({ kind: "conversation", state: "waiting", task: "Pay." });
   expect(view.turns).toHaveLength(2);
-  expect(view.calls).toMatchObject([{ tool: "shop.rows", state: "value", made: 0, told: 1, bytes: 19 }]);
+  expect(view.calls).toMatchObject([{ tool: "shop.rows", state: "value", bytes: 19 }]);
   const [program] = view.turns[1]?.programs ?? [];
   expect(program).toMatchObject({ title: "pay", calls: 0, source: { text: "return tools.pay({ n: 1 });" } });
   expect(view.turns.map(({ at }) => at)).toEqual(view.turns.map(() => expect.closeTo(Date.now(), -5)));

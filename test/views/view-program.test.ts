@@ -181,26 +181,3 @@ test("a stream that failed, was given up or not read to its end has the items th
   expect(view.calls).toMatchObject([{ state: "aborted", items: 5 }]);
   expect(await shownText(one.journal, "stopped")).toContain("given up after 5 items");
 });
-
-test("thousands of batches of streams that are read side by side are one turn each, until the program is told of something else", async () => {
-  await using one = await openStreams();
-  const program = `
-    const both = ["a", "b"].map(() => tools.rows({ n: 3000 })[Symbol.asyncIterator]());
-    for (let id = 0; id < 2000; id += 1) await both[id % 2].next();
-    await tools.t({});
-    for (const one of both) for await (const row of one);`;
-  await one.runtime.execute(program, { execution: "e" });
-  const { turns, calls } = await one.view("e");
-  const summed = (id: string, field: "items" | "batches" | "bytes") =>
-    turns.filter(({ call }) => call === id).reduce((sum, turn) => sum + (turn[field] ?? 0), 0);
-  expect(turns.length).toBeLessThan(14);
-  const kinds = turns.map(({ event, call = "" }) => `${event} ${call}`.trim());
-  // Which stream has its first batch first depends on the machine.
-  expect([kinds[0], ...kinds.slice(1, 3).toSorted(), kinds[3]]).toEqual(["start", "items 1", "items 2", "answer 3"]);
-  for (const id of ["1", "2"]) {
-    expect(summed(id, "items")).toBe(3000);
-    expect(summed(id, "bytes")).toBe(calls.find((call) => call.id === id)?.bytes);
-    expect(summed(id, "batches")).toBeGreaterThan(10);
-  }
-  expect(turns.every(({ at, until = at }) => until >= at)).toBe(true);
-});

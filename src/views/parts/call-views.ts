@@ -20,8 +20,6 @@ import type { CallState, CallView, DecisionView, TextHead, WaitingView } from ".
 interface Shown {
   input: TextHead;
   rawInput?: TextHead;
-  readonly made: number;
-  told?: number;
   result?: TextHead;
   decision?: DecisionView | undefined;
   /** Why the policy held or refused it. */
@@ -33,8 +31,6 @@ interface Shown {
 export interface MadeCall extends Pick<KnownCall, "id" | "tool" | "at"> {
   readonly caller: string;
   readonly inputText: string;
-  /** The turn that made it, from 0. */
-  readonly made: number;
 }
 
 interface ToldBody extends Omit<ToldAnswer, "bytes"> {
@@ -87,20 +83,19 @@ export class CallViews {
     });
   }
 
-  make({ id, tool, caller, inputText, made, at }: MadeCall): void {
+  make({ id, tool, caller, inputText, at }: MadeCall): void {
     if (this.#shown.size >= LISTED && !this.#room.isMeant(id)) {
       this.left += 1;
       return;
     }
     this.#history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });
-    this.#shown.set(id, { made, input: inputText === "" ? EMPTY : this.#room.headOfCall(id, inputText) });
+    this.#shown.set(id, { input: inputText === "" ? EMPTY : this.#room.headOfCall(id, inputText) });
   }
 
   /** The answer that the caller was given. `body` is the JSON of a value, or the message of a refusal or failure. */
-  tell(id: string, turn: number, { ok, body, at, bytes, code }: ToldBody): void {
+  tell(id: string, { ok, body, at, bytes, code }: ToldBody): void {
     const shown = this.#shown.get(id);
     if (!shown) return;
-    shown.told = turn;
     const result = this.#room.headOfCall(id, body);
     const call = this.#history.tell(id, { ok, bytes: bytes ?? result.bytes, at, code });
     // What ends a stream is no value.
@@ -136,19 +131,18 @@ export class CallViews {
 
 function viewOf(call: KnownCall, shown: Shown, state: CallState, detail: string | undefined): CallView {
   const { id, tool, caller, at, started, effect, retried, end } = call;
-  const { input, rawInput, made, told, result, decision, policy } = shown;
+  const { input, rawInput, result, decision, policy } = shown;
   const streamed = streamedOf(call);
   return {
     id,
     tool,
     caller,
     state,
-    made,
     at,
     input,
     bytes: streamed?.bytes ?? end?.bytes ?? 0,
     started: started === true,
-    ...given({ rawInput, detail, told, ms: end?.ms, items: streamed?.items, result, effect }),
+    ...given({ rawInput, detail, ms: end?.ms, items: streamed?.items, result, effect }),
     ...given({ attempts: retried && retried.attempt + 1, decision, policy }),
     ...given({ display: end?.display, from: lineOf(call)?.from }),
   };
