@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect } from "vitest";
-import { STATUS_OF } from "../../src/serve/http/problems.ts";
+import { type ProblemCode, statusOf } from "../../src/serve/http/problems.ts";
 import { keyOf, type OpenServer } from "./servers.ts";
 import { anyCharacter } from "../support/any-character.ts";
 
@@ -130,10 +130,10 @@ export async function sendMutated(door: OpenServer, numRuns: number): Promise<Re
       expect(response.status).not.toBe(500);
       if (response.status < 400 || method === "HEAD" || path === "/mcp") return;
       const { error } = JSON.parse(text) as {
-        readonly error: { readonly code: keyof typeof STATUS_OF; readonly message: string };
+        readonly error: { readonly code: ProblemCode; readonly message: string };
       };
       codes.add(error.code);
-      expect(STATUS_OF[error.code]).toBe(response.status);
+      expect(statusOf(error.code)).toBe(response.status);
       expect(error.code).not.toBe("server_failed");
       expect(error.message).not.toMatch(/\bat .+:\d+:\d+|node_modules|\/src\//);
       expect(error.message).not.toMatch(/Invalid input|Too (?:small|big)|Invalid option|[<>]=/);

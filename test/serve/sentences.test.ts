@@ -1,27 +1,13 @@
 import { PortcullisError } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
 import { expect, test } from "vitest";
+import { ERROR_CODES, type ErrorCode } from "../../src/errors.ts";
 import { holdSentences } from "../support/sentences.ts";
 import { type AskOptions, keyOf, openServer } from "./servers.ts";
 
-/** Codes whose sentence is the server's own, whatever the runtime says. */
-const OF_JOURNALS = [
-  "execution_unknown",
-  "tools_changed",
-  "busy",
-  "queue_full",
-  "sandbox_unavailable",
-  "runtime_closed",
-  "runtime_suspended",
-  "journal_gone",
-  "journal_locked",
-  "journal_unavailable",
-  "journal_full",
-  "journal_corrupt",
-  "journal_read_only",
-  "journal_version",
-  "journal_invalid",
-] as const;
+/** Codes whose errors name what the client has sent, and are passed on. */
+const PASSED_ON: ReadonlySet<string> = new Set(["option_invalid", "decision_exists"]);
+const CODES = (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => !PASSED_ON.has(code));
 
 /** Requests that the server refuses by itself, each with another code. */
 const REFUSED: readonly (readonly [method: string, path: string, asked: AskOptions])[] = [
@@ -45,9 +31,9 @@ async function toldFor(failure: Error) {
   return (await door.ask("GET", "/v1/executions/x")).json.error;
 }
 
-test("each refusal of the server has a code and one sentence", async () => {
+test("each error of the runtime and each refusal of the server has a code and one sentence", async () => {
   const refusals: { readonly code: string; readonly message: string }[] = [];
-  for (const code of OF_JOURNALS) refusals.push(await toldFor(new PortcullisError(code, "/srv/secret")));
+  for (const code of CODES) refusals.push(await toldFor(new PortcullisError(code, "/srv/secret")));
   refusals.push(await toldFor(new Error("/srv/secret")));
   await using door = await openServer();
   for (const [method, path, asked] of REFUSED) refusals.push((await door.ask(method, path, asked)).json.error);
@@ -61,6 +47,7 @@ test("each refusal of the server has a code and one sentence", async () => {
   await door.server.close({ drainMs: 0 });
   refusals.push((await door.ask("POST", "/v1/executions", { body: { program: "return 1" } })).json.error);
   expect(JSON.stringify(refusals)).not.toContain("secret");
-  // How long a key has to wait depends on the moment.
-  await holdSentences(refusals.map((one) => ({ ...one, message: one.message.replace(/\d+ s\./, "N s.") })));
+  // How long a key has to wait depends on the moment. What is the operator's alone is told alike.
+  const sentences = refusals.map((one) => ({ ...one, message: one.message.replace(/\d+ s\./, "N s.") }));
+  await holdSentences([...new Map(sentences.map((one) => [one.message, one])).values()]);
 });

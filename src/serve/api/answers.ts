@@ -3,6 +3,7 @@ import { CALL_LINE } from "../../gate/call-line.ts";
 import { CONVERSATION } from "../../executions/conversation-status.ts";
 import { ABOUT } from "../../executions/listed-execution.ts";
 import { SCOPES } from "../http/keys.ts";
+import { PROBLEM_CODES } from "../http/problems.ts";
 import { HTTP_EVENT } from "./event-shapes.ts";
 import { REPORT, USAGE } from "../../output/report-shape.ts";
 import { CLIENT_OUTCOME, FAULT, WAITING } from "../../programs/outcome.ts";
@@ -15,7 +16,7 @@ import { CALL_TEXTS, CALL_VIEW, EXECUTION_VIEW, TEXT_HEAD, VIEW_EVENT, VIEW_PATC
 
 export const PROBLEM = z.object({
   error: z.object({
-    code: z.string().meta({ description: "stable, for code to act on" }),
+    code: z.enum(PROBLEM_CODES).meta({ description: "stable, for code to act on" }),
     message: z.string().meta({ description: "a sentence for people" }),
   }),
 });

@@ -1,30 +1,8 @@
 import { z } from "zod";
 import { ANSWER_NAMES } from "./answers.ts";
 import { NO_QUERY } from "./bodies.ts";
-import { type ProblemCode, STATUS_OF } from "../http/problems.ts";
+import { PROBLEM_CODES, statusOf } from "../http/problems.ts";
 import { ROUTES, type Route } from "./routes.ts";
-
-/** Refusals that any route with a key may give. */
-const OF_EVERY_ROUTE: readonly ProblemCode[] = ["request_invalid", "host_unknown", "origin_refused", "server_failed"];
-const OF_KEYS: readonly ProblemCode[] = [
-  "key_unknown",
-  "key_expired",
-  "scope_missing",
-  "rate_exceeded",
-  "too_many_at_once",
-];
-const OF_BODIES: readonly ProblemCode[] = ["body_too_large", "body_not_json", "body_coded"];
-
-/** Statuses of a route, with the codes of each refusal. */
-export function problemsOf({ scope, body, problems }: Route): ReadonlyMap<number, readonly ProblemCode[]> {
-  const all = new Set([
-    ...OF_EVERY_ROUTE,
-    ...(scope === "none" ? [] : OF_KEYS),
-    ...(body === undefined ? [] : OF_BODIES),
-    ...problems,
-  ]);
-  return Map.groupBy(all, (code) => STATUS_OF[code]);
-}
 
 /** The OpenAPI document of the routes, made of the schemas that check requests. */
 export function openApiDocument(version: string): object {
@@ -53,7 +31,6 @@ export function openApiDocument(version: string): object {
 function operationOf(line: Route): object {
   const { summary, path, query, body, scope, answers, method } = line;
   const good = Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)]);
-  const bad = [...problemsOf(line)].map(([status, codes]) => [status, problemAnswer(codes)]);
   return {
     operationId: `${method.toLowerCase()}${path.replaceAll(/[/:](\w)/g, (_, letter: string) => letter.toUpperCase()).replaceAll(/\W/g, "")}`,
     summary,
@@ -63,7 +40,7 @@ function operationOf(line: Route): object {
     ...(body === undefined
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: schemaOf(body) } } } }),
-    responses: Object.fromEntries([...good, ...bad]),
+    responses: { ...Object.fromEntries(good), default: REFUSED },
   };
 }
 
@@ -84,12 +61,10 @@ function toldOf(event: z.ZodType | undefined): string {
     : `Server-sent events. The \`data\` of each is JSON: \`${nameOf(event)}\`, and \`Problem\` of the event \`error\`.`;
 }
 
-function problemAnswer(codes: readonly ProblemCode[]): object {
-  return {
-    description: codes.map((code) => `\`${code}\``).join(", "),
-    content: { "application/json": { schema: { $ref: refOf("Problem") } } },
-  };
-}
+const REFUSED = {
+  description: `A refusal. Its status is that of its code: ${PROBLEM_CODES.map((code) => `\`${code}\` ${statusOf(code)}`).join(", ")}.`,
+  content: { "application/json": { schema: { $ref: refOf("Problem") } } },
+};
 
 /** A path as OpenAPI writes it. */
 export function pathOf(path: string): string {

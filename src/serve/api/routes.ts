@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import type { RouteScope } from "../http/keys.ts";
-import { type ProblemCode } from "../http/problems.ts";
 import { CALL_TEXTS, EXECUTION_VIEW, VIEW_EVENT } from "../../views/view.ts";
 import { metricsText, ready } from "./handlers/health.ts";
 import {
@@ -55,8 +54,6 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodTy
   readonly query?: Query;
   /** By status; undefined for an empty body. */
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Refusals beside those of every route. */
-  readonly problems: readonly ProblemCode[];
   readonly handle: (
     parts: ApiParts,
     request: ApiRequest<z.output<Body>, z.output<Query>>,
@@ -79,48 +76,6 @@ function route<Body extends z.ZodType, Query extends z.ZodType>(line: Route<Body
   return line;
 }
 
-const JOURNAL: readonly ProblemCode[] = [
-  "journal_gone",
-  "journal_locked",
-  "journal_unavailable",
-  "journal_full",
-  "journal_corrupt",
-  "journal_read_only",
-  "journal_version",
-  "journal_invalid",
-  "runtime_closed",
-];
-const RUNNING: readonly ProblemCode[] = [
-  ...JOURNAL,
-  "busy",
-  "queue_full",
-  "sandbox_unavailable",
-  "server_closing",
-  "runtime_suspended",
-];
-const SAYING: readonly ProblemCode[] = [
-  ...JOURNAL,
-  "server_closing",
-  "option_invalid",
-  "execution_unknown",
-  "call_unknown",
-  "decision_exists",
-  "approval_expired",
-];
-
-const ENDING: readonly ProblemCode[] = [
-  ...RUNNING,
-  "option_invalid",
-  "execution_unknown",
-  "execution_driven",
-  "head_moved",
-  "model_unavailable",
-  "tools_changed",
-  "journal_redacted",
-  "answer_too_large",
-];
-const CONVERSING: readonly ProblemCode[] = [...ENDING, "conversation_busy", "conversation_moved", "too_many_at_once"];
-
 export const ROUTES: readonly Route[] = [
   route({
     method: "POST",
@@ -129,16 +84,6 @@ export const ROUTES: readonly Route[] = [
     scope: "run",
     body: EXECUTE_BODY,
     answers: { 200: REPORT_ANSWER, 202: ACCEPTED },
-    problems: [
-      ...RUNNING,
-      "option_invalid",
-      "execution_exists",
-      "execution_driven",
-      "head_moved",
-      "tools_changed",
-      "too_many_at_once",
-      "answer_too_large",
-    ],
     handle: execute,
   }),
   route({
@@ -148,7 +93,6 @@ export const ROUTES: readonly Route[] = [
     scope: "read",
     query: LIST_QUERY,
     answers: { 200: LIST },
-    problems: JOURNAL,
     handle: reading(list),
   }),
   route({
@@ -158,7 +102,6 @@ export const ROUTES: readonly Route[] = [
     scope: "read",
     query: STATUS_QUERY,
     answers: { 200: STATUS },
-    problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
     handle: show,
   }),
   route({
@@ -167,7 +110,6 @@ export const ROUTES: readonly Route[] = [
     summary: "What the page shows of an execution",
     scope: "read",
     answers: { 200: EXECUTION_VIEW },
-    problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
     handle: reading(view),
   }),
   route({
@@ -176,7 +118,6 @@ export const ROUTES: readonly Route[] = [
     summary: "The whole input and result of one call",
     scope: "read",
     answers: { 200: CALL_TEXTS },
-    problems: [...JOURNAL, "execution_unknown", "call_unknown", "answer_too_large"],
     handle: reading(call),
   }),
   route({
@@ -185,7 +126,6 @@ export const ROUTES: readonly Route[] = [
     summary: "A value that a program has kept",
     scope: "read",
     answers: { 200: ARTIFACT },
-    problems: [...JOURNAL, "execution_unknown", "artifact_unknown", "answer_too_large"],
     handle: reading(artifact),
   }),
   route({
@@ -194,7 +134,6 @@ export const ROUTES: readonly Route[] = [
     summary: "Events of an execution as they happen, from the one after Last-Event-ID on",
     scope: "read",
     answers: { 200: { type: "text/event-stream", event: HTTP_EVENT }, 204: undefined },
-    problems: [...JOURNAL, "execution_unknown", "too_many_at_once"],
     handle: events,
   }),
   route({
@@ -203,7 +142,6 @@ export const ROUTES: readonly Route[] = [
     summary: "What the page shows of an execution: the event `view`, then an event `patch` for each change",
     scope: "read",
     answers: { 200: { type: "text/event-stream", event: VIEW_EVENT } },
-    problems: [...JOURNAL, "execution_unknown", "too_many_at_once"],
     handle: viewEvents,
   }),
   route({
@@ -213,7 +151,6 @@ export const ROUTES: readonly Route[] = [
     scope: "decide",
     body: DECISIONS_BODY,
     answers: { 200: ACCEPTED },
-    problems: SAYING,
     handle: reading(decide),
   }),
   route({
@@ -223,7 +160,6 @@ export const ROUTES: readonly Route[] = [
     scope: "decide",
     body: RESULTS_BODY,
     answers: { 200: ACCEPTED },
-    problems: SAYING,
     handle: reading(answer),
   }),
   route({
@@ -233,7 +169,6 @@ export const ROUTES: readonly Route[] = [
     scope: "run",
     body: NO_BODY,
     answers: { 200: STATUS },
-    problems: ENDING,
     handle: reading(cancel),
   }),
   route({
@@ -243,7 +178,6 @@ export const ROUTES: readonly Route[] = [
     scope: "run",
     query: TOOLS_QUERY,
     answers: { 200: TOOLS },
-    problems: ["answer_too_large"],
     handle: reading(tools),
   }),
   route({
@@ -253,7 +187,6 @@ export const ROUTES: readonly Route[] = [
     scope: "run",
     query: SEARCH_QUERY,
     answers: { 200: FOUND_TOOLS },
-    problems: [],
     handle: reading(searchTools),
   }),
   route({
@@ -262,7 +195,6 @@ export const ROUTES: readonly Route[] = [
     summary: "The models of conversations, and what a conversation may take",
     scope: "converse",
     answers: { 200: MODELS },
-    problems: [],
     handle: models,
   }),
   route({
@@ -272,7 +204,6 @@ export const ROUTES: readonly Route[] = [
     scope: "converse",
     body: BEGIN_BODY,
     answers: { 200: CONVERSATION_STATUS, 202: ACCEPTED },
-    problems: [...CONVERSING, "execution_exists"],
     handle: begin,
   }),
   route({
@@ -281,7 +212,6 @@ export const ROUTES: readonly Route[] = [
     summary: "State of a conversation: its ending so far, its usage and its calls",
     scope: "read",
     answers: { 200: CONVERSATION_STATUS },
-    problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
     handle: reading(showConversation),
   }),
   route({
@@ -291,7 +221,6 @@ export const ROUTES: readonly Route[] = [
     scope: "converse",
     body: SAY_BODY,
     answers: { 200: CONVERSATION_STATUS, 202: ACCEPTED },
-    problems: [...CONVERSING, "conversation_ended"],
     handle: continueIt,
   }),
   route({
@@ -300,7 +229,6 @@ export const ROUTES: readonly Route[] = [
     summary: "Events of a conversation as they happen, from the one after Last-Event-ID on",
     scope: "read",
     answers: { 200: { type: "text/event-stream", event: HTTP_EVENT }, 204: undefined },
-    problems: [...JOURNAL, "execution_unknown", "too_many_at_once"],
     handle: events,
   }),
   route({
@@ -310,7 +238,6 @@ export const ROUTES: readonly Route[] = [
     scope: "converse",
     body: NO_BODY,
     answers: { 200: CONVERSATION_STATUS },
-    problems: ENDING,
     handle: reading(interrupt),
   }),
   route({
@@ -320,7 +247,6 @@ export const ROUTES: readonly Route[] = [
     scope: "converse",
     body: NO_BODY,
     answers: { 200: CONVERSATION_STATUS },
-    problems: ENDING,
     handle: reading(endConversation),
   }),
   route({
@@ -329,7 +255,6 @@ export const ROUTES: readonly Route[] = [
     summary: "Whether the process answers",
     scope: "none",
     answers: { 200: HEALTH },
-    problems: [],
     handle: () => Response.json({ status: "ok" }),
   }),
   route({
@@ -338,7 +263,6 @@ export const ROUTES: readonly Route[] = [
     summary: "Whether the server takes programs and its journal answers",
     scope: "any",
     answers: { 200: READY },
-    problems: [...JOURNAL, "server_closing"],
     handle: ready,
   }),
   route({
@@ -347,7 +271,6 @@ export const ROUTES: readonly Route[] = [
     summary: "What the server counts, as Prometheus reads it",
     scope: "admin",
     answers: { 200: { type: "text/plain" } },
-    problems: [],
     handle: metricsText,
   }),
 ];

@@ -3,7 +3,7 @@ import type { AgentEnding } from "../../agent/ending.ts";
 import type { ProviderFailureCode } from "../../models/model.ts";
 import { type Refusal, RefusedAsk, type RefusalKind, type Surface } from "../../models/surface/surface.ts";
 import { keyRevoked } from "../../agent/drive/interruption.ts";
-import { type Problem, problemOf, STATUS_OF } from "../http/problems.ts";
+import { type Problem, problemOf, statusOf } from "../http/problems.ts";
 
 const KIND_OF_STATUS: Readonly<Record<number, RefusalKind>> = {
   401: "unauthorized",
@@ -40,7 +40,7 @@ export function refusalOfProblem({ code, message, headers }: Problem): Refusal {
       message: "Another request goes on with the same conversation. Send this one again.",
       headers: { "retry-after": code === "execution_driven" ? DRIVEN_SECONDS : "1" },
     };
-  return { kind: KIND_OF_STATUS[STATUS_OF[code]] ?? "invalid", message, headers };
+  return { kind: KIND_OF_STATUS[statusOf(code)] ?? "invalid", message, headers };
 }
 
 export function refusalOf(error: unknown): Refusal {

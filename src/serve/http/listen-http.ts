@@ -6,7 +6,7 @@ import { PortcullisError } from "../../errors.ts";
 import type { Resolved } from "../../option-rules/options.ts";
 import type { SERVER_RULES } from "../server-options.ts";
 import { type Fetch, type ListenerOptions, nodeListener } from "./node-listener.ts";
-import { type ProblemCode, STATUS_OF } from "./problems.ts";
+import type { ProblemCode } from "./problems.ts";
 
 /** Bytes of all headers of a request. */
 const HEADER_BYTES = 16 * 1024;
@@ -87,7 +87,7 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
       ? [431, "Request Header Fields Too Large", "request_invalid", `The headers have more than ${HEADER_BYTES} bytes.`]
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? [408, "Request Timeout", "request_invalid", "The request took too long to arrive: send it again."]
-        : [STATUS_OF.request_invalid, "Bad Request", "request_invalid", "This is no HTTP request."];
+        : [400, "Bad Request", "request_invalid", "This is no HTTP request."];
   // A client that does not close its side would keep the connection.
   const timer = after(LAST_WORD_MS, () => socket.destroy()).unref();
   socket.once("close", () => cancel(timer));

@@ -173,7 +173,7 @@ test("clients are not told of commands of the operator", async () => {
   await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: "e" } });
   const body = { decisions: { 7: { allow: true, note: "no" } } };
   const unknown = await door.ask("POST", "/v1/executions/e/decisions", { body });
-  expect(unknown.json.error.message).toMatch(/ GET \/v1\/executions\/e$/);
+  expect(unknown.json.error.message).toContain("GET /v1/executions/ID");
   const misspelt = await door.ask("POST", "/v1/executions/e/decisions", { body: { decisions: { 1: { alow: true } } } });
   expect(misspelt.json.error.message).toMatch(/^body\.decisions\.1: .*"alow".* allow\?$/);
 });

@@ -67,10 +67,7 @@ export async function continueIt(parts: ApiParts, request: SayRequest): Promise<
   });
   // Only `expect` tells whether it is the same message again.
   if (expect === undefined && parts.runs.has(id))
-    throw new PortcullisError(
-      "conversation_busy",
-      "The conversation is at work. Wait for it, or interrupt it: POST /v1/conversations/ID/interrupt.",
-    );
+    throw new PortcullisError("conversation_busy", "The conversation is at work.");
   return say(parts, request, { id, message, options: { ...given({ expect }), model } });
 }
 
