@@ -13,6 +13,7 @@ import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
 import { Rates } from "./http/rates.ts";
+import { Expiry } from "./gateway/expiry.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { newSecret, Seals } from "./gateway/carried/seals.ts";
 import { Counts } from "../places/counts.ts";
@@ -21,7 +22,7 @@ import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
 import type { DecideCommand } from "./mcp/program-results.ts";
 import { Metrics } from "./metrics.ts";
 import { CurrentKeys } from "./current-keys.ts";
-import type { Driving, LeftByClients } from "./driving/driving.ts";
+import type { Driving } from "./driving/driving.ts";
 import { type EndingParts, endOfKey } from "./driving/end-of-key.ts";
 import { FleetDriving } from "./driving/fleet-driving.ts";
 import { type DrivingParts, LocalDriving } from "./driving/local-driving.ts";
@@ -112,7 +113,6 @@ class Server {
   readonly #watch: JournalWatch;
   readonly #webhooks: Webhooks;
   readonly #mcp: MountedMcp;
-  readonly #gateway: Gateway;
   readonly #closing = new AbortController();
   readonly #metrics: Metrics;
   readonly #fetch: (request: Request) => Promise<Response>;
@@ -121,49 +121,38 @@ class Server {
   #closed: Promise<{ readonly leftOpen: number }> | undefined;
 
   constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp }: typeof import("./api/app.ts")) {
-    const webhooks = readWebhooks(options.webhooks ?? []);
-    const prices = options.prices && readPrices(options.prices);
-    this.#options = options;
     const { journal } = runtime;
-    const { keys, model, models, maxTurns, maxTokens, maxBodyBytes, hostNames = [] } = options;
-    const served = new ServedModels({ model, models, maxTurns, maxTokens });
+    const { keys, maxBodyBytes, pauseMs, storedMs, hostNames = [], onError = () => {}, onRequest = () => {} } = options;
+    const served = new ServedModels(options);
+    const prices = options.prices && readPrices(options.prices);
     const token = options.token ?? randomBytes(24).toString("base64url");
-    this.#token = keys === undefined ? token : undefined;
-    const { onError = () => {} } = options;
     const first = keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", keys);
+    const ids = new TenantIds(journal);
+    const webhooks = new Webhooks({ webhooks: readWebhooks(options.webhooks ?? []), journal, ids, onError });
+    const watch = new JournalWatch(journal);
+    const onEvent = (event: AgentEvent) => {
+      watch.wake(event.execution);
+      webhooks.take(event);
+    };
+    this.#options = options;
+    this.#token = keys === undefined ? token : undefined;
+    this.#onError = onError;
+    this.#webhooks = webhooks;
+    this.#watch = watch;
     // Executions of the server end with its own runtime; other executions of the given runtime continue.
     this.#keys = new CurrentKeys(first, runtime, (key) => void endOfKey(this.#driven, key).catch(onError));
-    this.#onError = onError;
-    const onEvent = (event: AgentEvent) => {
-      this.#watch.wake(event.execution);
-      this.#webhooks.take(event);
-    };
-    const runs = new ServerRuns();
-    this.#watch = new JournalWatch(journal);
-    const expiry: LeftByClients = {
-      see: (one) => this.#gateway.expiry.see(one),
-      settle: () => this.#gateway.expiry.settle(),
-      sweep: () => this.#gateway.expiry.sweep(),
-    };
-    const driven = { runs, runtime: this.#keys.runtime, served, expiry, onEvent, onError };
-    this.#driving = drivingOf(driven, this.#watch, options);
-    this.#driven = { ...driven, keys: this.#keys, driving: this.#driving };
-    const ids = new TenantIds(journal);
-    this.#webhooks = new Webhooks({ webhooks, journal, ids, onError });
+    const own = { runtime: this.#keys.runtime, runs: new ServerRuns(), onError };
+    const driven = { ...own, served, expiry: new Expiry({ ...own, storedMs }), onEvent };
+    this.#driving = drivingOf(driven, watch, options);
     const shared = {
-      runtime: this.#keys.runtime,
+      ...driven,
       keys: this.#keys,
+      driving: this.#driving,
       atOnce: new Counts(),
       open: new BytesByKey(),
       readings: new Readings(),
-      onError,
     };
-    const gateway = {
-      pauseMs: options.pauseMs,
-      storedMs: options.storedMs,
-      maxBodyBytes,
-      seals: new Seals(options.secrets === undefined ? [newSecret()] : options.secrets.map((one) => Buffer.from(one))),
-    };
+    this.#driven = shared;
     this.#mcp = new MountedMcp({
       ...shared,
       version: packageVersion(),
@@ -171,26 +160,22 @@ class Server {
       patienceMs: options.patienceMs,
       approve: options.approve,
     });
+    const seals = new Seals(options.secrets?.map((one) => Buffer.from(one)) ?? [newSecret()]);
     this.#hosts = new Set(allowedHosts("localhost", hostNames));
     // After what may throw: until the server is closed, all figures of the process are told to them.
     this.#metrics = new Metrics(prices);
     const api = {
       ...shared,
-      served,
       ids,
-      runs,
-      driving: this.#driving,
-      watch: this.#watch,
+      watch,
       metrics: this.#metrics,
       closing: this.#closing.signal,
       isReady: () => this.#closed === undefined,
-      onEvent,
     };
-    this.#gateway = new Gateway({ ...api, ...gateway });
     const app = createApp({
       ...api,
-      gateway: this.#gateway,
-      onRequest: options.onRequest ?? (() => {}),
+      gateway: new Gateway({ ...api, seals, pauseMs, maxBodyBytes }),
+      onRequest,
       admitted: {
         hosts: this.#hosts,
         origins: allowedOrigins(hostNames),
@@ -276,7 +261,6 @@ class Server {
 
   async #drain(drainMs: number): Promise<{ readonly leftOpen: number }> {
     this.#driving.stop();
-    this.#gateway.expiry.stop();
     this.#opened?.listener?.stop();
     const leftOpen = await this.#driving.drain(drainMs);
     this.#closing.abort(new PortcullisError("runtime_closed", "The server was closed."));

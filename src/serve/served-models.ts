@@ -5,9 +5,9 @@ import { RequestProblem } from "./http/problems.ts";
 
 export interface ServedModelsParts {
   /** The models that clients may choose; the first is the default. */
-  readonly model: Model | ModelName | readonly (Model | ModelName)[] | undefined;
+  readonly model?: Model | ModelName | readonly (Model | ModelName)[] | undefined;
   /** Further models, for conversations that clients have not begun. */
-  readonly models: ((conversation: RecoveredConversation) => Model | undefined) | undefined;
+  readonly models?: ((conversation: RecoveredConversation) => Model | undefined) | undefined;
   /** The most that a conversation of a client may take. */
   readonly maxTurns: number;
   readonly maxTokens: number;

@@ -4,7 +4,6 @@ import type { Contents } from "./contents.ts";
 import type { FigureSink } from "./metric-table.ts";
 import type { Otel } from "./otel.ts";
 import { word, SafeSpan } from "./span.ts";
-import type { CallEnd, CallSpan, CallSpans, CallWork } from "./telemetry.ts";
 
 export interface SpanParts {
   readonly otel: Otel;
@@ -12,8 +11,31 @@ export interface SpanParts {
   readonly contents: Contents;
 }
 
-/** The calls of an execution. Their spans are below the same context. */
-export class OtelCallSpans implements CallSpans {
+/** A call of a known tool. */
+export interface CallWork {
+  readonly callId: string;
+  readonly tool: string;
+  /** `direct` or `programmatic`. */
+  readonly caller: string;
+  /** JSON text. It is kept only if inputs are captured. */
+  readonly inputText: string;
+}
+
+export interface CallEnd {
+  /** `value`, `refused`, `failed`, `aborted`; `waiting` if the call is left to another driver. */
+  readonly outcome: string;
+  /** Code of a refusal or a failure. */
+  readonly code?: string | undefined;
+  /** UTF-8 bytes of the result. */
+  readonly bytes: number;
+  /** Of a stream: number of the items that the program was given. */
+  readonly items?: number | undefined;
+  /** The result as JSON text. It is kept only if results are captured. */
+  readonly text?: string | undefined;
+}
+
+/** The calls of an execution, or of a host. Their spans are below the same context. */
+export class CallSpans {
   protected readonly parts: SpanParts;
   readonly #parent: Context;
   /** Spans that have ended and wait for a redaction. */
@@ -30,10 +52,10 @@ export class OtelCallSpans implements CallSpans {
     const span = new SafeSpan(otel, this.#parent, `execute_tool ${word(tool)}`, { attributes });
     if (contents.has("inputs") && span.isRecorded)
       span.setContent("gen_ai.tool.call.arguments", contents.json(inputText, { tool, callId }));
-    return new OtelCallSpan(this.parts, span, { tool, callId }, (late) => this.#await(late));
+    return new CallSpan(this.parts, span, { tool, callId }, (late) => this.#await(late));
   }
 
-  /** The name of an unknown tool may be any text: it is neither the name of a span nor an attribute. */
+  /** A call that was refused before it had a span. The name of an unknown tool may be any text: it is neither the name of a span nor an attribute. */
   refused({ tool, callId, ...end }: CallEnd & { readonly tool: string; readonly callId: string }): void {
     const { otel } = this.parts;
     const isKnown = end.code !== "tool_unknown";
@@ -59,7 +81,7 @@ export class OtelCallSpans implements CallSpans {
 
 type CallName = Pick<CallWork, "tool" | "callId">;
 
-class OtelCallSpan implements CallSpan {
+export class CallSpan {
   readonly #parts: SpanParts;
   readonly #span: SafeSpan;
   readonly #name: CallName;
@@ -74,6 +96,7 @@ class OtelCallSpan implements CallSpan {
     this.#onLate = onLate;
   }
 
+  /** Runs the handler, while the span is active. */
   run<Value>(handler: () => Value): Value {
     this.#started = monotonic();
     this.#span.set({ "portcullis.call.wait_ms": Math.round(this.#span.seconds * 1000) });

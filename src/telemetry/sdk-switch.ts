@@ -64,16 +64,16 @@ export class TelemetrySwitch {
   async #load(captures: ReadonlySet<Capture>): Promise<Telemetry | undefined> {
     const { redactor, onMissing } = this.#parts;
     try {
-      const [otel, { OtelTelemetry }, { metersOf }, { Contents }] = await Promise.all([
+      const [otel, { Telemetry: Reports }, { metersOf }, { Contents }] = await Promise.all([
         loadOtel(),
-        import("./otel-telemetry.ts"),
+        import("./telemetry.ts"),
         import("./meters.ts"),
         import("./contents.ts"),
       ]);
       const meters = metersOf(otel);
       this.#meters = meters;
       meters.follow();
-      return new OtelTelemetry({ otel, figures: toAll(meters), contents: new Contents(captures, redactor) });
+      return new Reports({ otel, figures: toAll(meters), contents: new Contents(captures, redactor) });
     } catch (error) {
       onMissing(error);
       return sinks.size === 0 ? undefined : figuresOnly();
@@ -82,13 +82,13 @@ export class TelemetrySwitch {
 }
 
 async function figuresOnly(): Promise<Telemetry> {
-  const [{ OtelTelemetry }, { WITHOUT_SDK }, { Contents }] = await Promise.all([
-    import("./otel-telemetry.ts"),
+  const [{ Telemetry: Reports }, { WITHOUT_SDK }, { Contents }] = await Promise.all([
+    import("./telemetry.ts"),
     import("./otel.ts"),
     import("./contents.ts"),
   ]);
   const contents = new Contents(new Set(), undefined);
-  return new OtelTelemetry({ otel: WITHOUT_SDK, figures: toAll(), contents });
+  return new Reports({ otel: WITHOUT_SDK, figures: toAll(), contents });
 }
 
 /** Tells all sinks. */

@@ -1,19 +1,15 @@
-/**
- * The facts of the runtime's work that become spans and metrics. A scope has a `Telemetry` only while an SDK records:
- * otherwise a report costs a comparison. No method throws, whatever the SDK does.
- */
-export interface Telemetry {
-  /** Begins the span of a program's execution, below the span that is active. */
-  beginProgram(about: ProgramWork): WorkSpan;
-  /** Begins the span of a conversation that is driven, below the span that is active. */
-  beginConversation(about: ConversationWork): ConversationSpan;
-  /** For calls that a host makes itself, below the span that is active. */
-  hostCalls(): CallSpans;
-  /** The active span as `traceparent`; undefined if no span is active. */
-  readonly here: string | undefined;
-  /** Counts the bytes of a program's result that a model is given. */
-  noteOutput(bytes: number): void;
-}
+import type { Context } from "@opentelemetry/api";
+import { given } from "../option-rules/given.ts";
+import { CallSpans, type SpanParts, toolAttributes } from "./call-span.ts";
+import { placeOf, safely } from "./otel.ts";
+import { modelAttributes, word, SafeSpan } from "./span.ts";
+import { ConversationSpan, WorkSpan } from "./work-span.ts";
+
+export type { CallSpan, CallSpans } from "./call-span.ts";
+export type { ChatEnd, ConversationSpan, WorkEnd, WorkSpan } from "./work-span.ts";
+
+/** Programs are calls of this tool, wherever they run. */
+const RUN_PROGRAM = "run_program";
 
 interface Work {
   readonly execution: string;
@@ -35,90 +31,68 @@ export interface ConversationWork extends Work {
   readonly model: string;
 }
 
-export interface CallSpans {
-  begin(call: CallWork): CallSpan;
-  /** A call that was refused before it had a span. Its name may be any text. */
-  refused(end: CallEnd & { readonly tool: string; readonly callId: string }): void;
+/**
+ * Reports the runtime's work to OpenTelemetry, by its conventions for generative AI. A scope has a `Telemetry` only while an SDK
+ * records: otherwise a report costs a comparison. No method throws, whatever the SDK does.
+ */
+export class Telemetry {
+  readonly #parts: SpanParts;
+
+  constructor(parts: SpanParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins the span of a program's execution, below the span that is active. */
+  beginProgram({ execution, tenant, language, sandbox, source, callId, before }: ProgramWork): WorkSpan {
+    const { otel, contents } = this.#parts;
+    const attributes = {
+      ...toolAttributes(RUN_PROGRAM, callId),
+      ...ownAttributes(execution, tenant),
+      "portcullis.language": word(language),
+      "portcullis.sandbox": word(sandbox),
+    };
+    const span = new SafeSpan(otel, this.#active, `execute_tool ${RUN_PROGRAM}`, { attributes, ...given({ before }) });
+    if (contents.has("programs") && span.isRecorded)
+      span.setContent("portcullis.program", contents.text(source, { tool: RUN_PROGRAM }));
+    return new WorkSpan(this.#parts, span, RUN_PROGRAM);
+  }
+
+  /** Begins the span of a conversation that is driven, below the span that is active. */
+  beginConversation({ execution, tenant, model, before }: ConversationWork): ConversationSpan {
+    const { otel } = this.#parts;
+    const conversation = { "gen_ai.conversation.id": word(execution) };
+    const attributes = {
+      "gen_ai.operation.name": "invoke_agent",
+      ...modelAttributes(model),
+      ...conversation,
+      ...ownAttributes(execution, tenant),
+    };
+    const span = new SafeSpan(otel, this.#active, "invoke_agent", { attributes, ...given({ before }) });
+    return new ConversationSpan(this.#parts, span, conversation);
+  }
+
+  /** For calls that a host makes itself, below the span that is active. */
+  hostCalls(): CallSpans {
+    return new CallSpans(this.#parts, this.#active);
+  }
+
+  /** The active span as `traceparent`; undefined if no span is active. */
+  get here(): string | undefined {
+    const { otel } = this.#parts;
+    return placeOf(otel, () => otel.trace.getSpanContext(this.#active));
+  }
+
+  /** Counts the bytes of a program's result that a model is given. */
+  noteOutput(bytes: number): void {
+    this.#parts.figures.note("returned", bytes);
+  }
+
+  get #active(): Context {
+    const { otel } = this.#parts;
+    return safely(otel, () => otel.context.active(), otel.ROOT_CONTEXT);
+  }
 }
 
-/** A call of a known tool. */
-export interface CallWork {
-  readonly callId: string;
-  readonly tool: string;
-  /** `direct` or `programmatic`. */
-  readonly caller: string;
-  /** JSON text. It is kept only if inputs are captured. */
-  readonly inputText: string;
-}
-
-export interface CallSpan {
-  /** Runs the handler, while the span is active. */
-  run<Value>(handler: () => Value): Value;
-  end(end: CallEnd): void;
-}
-
-export interface CallEnd {
-  /** `value`, `refused`, `failed`, `aborted`; `waiting` if the call is left to another driver. */
-  readonly outcome: string;
-  /** Code of a refusal or a failure. */
-  readonly code?: string | undefined;
-  /** UTF-8 bytes of the result. */
-  readonly bytes: number;
-  /** Of a stream: number of the items that the program was given. */
-  readonly items?: number | undefined;
-  /** The result as JSON text. It is kept only if results are captured. */
-  readonly text?: string | undefined;
-}
-
-/** The span of an execution or a conversation, for as long as one driver drives it. */
-export interface WorkSpan extends CallSpans {
-  /** The span as W3C `traceparent`, for the journal; undefined if it cannot be linked to. */
-  readonly traceparent: string | undefined;
-  /** Runs work, while the span is active. */
-  run<Value>(work: () => Value): Value;
-  /** Resolves once the captured texts are redacted and the span has ended. */
-  end(end: WorkEnd): Promise<void>;
-  /** Ends the span of work that was not begun, as an error if there is a code. The work is not counted among the executions. */
-  notBegun(code: string | undefined): Promise<void>;
-}
-
-export interface WorkEnd {
-  /** One word, like `completed`. */
-  readonly outcome: string;
-  /** Code of a failure, never chosen by a program; undefined without a failure. */
-  readonly code?: string | undefined;
-  /** Amounts that the work has used, by name: counts, bytes or milliseconds. */
-  readonly usage?: Readonly<Record<string, number>>;
-  /** The value as JSON text. It is kept only if results are captured. */
-  readonly value?: string | undefined;
-  /** The message of a fault. It is kept only if results are captured. */
-  readonly fault?: string | undefined;
-}
-
-export interface ConversationSpan extends WorkSpan {
-  /** Asks a model for a turn, within a span of its own. `endOf` says how it ended. */
-  chat<Reply>(model: string, ask: () => Promise<Reply>, endOf: (reply: Reply) => ChatEnd): Promise<Reply>;
-}
-
-export interface ChatEnd {
-  /** Why the model stopped, as GenAI conventions name it: `stop`, `tool_calls`, `length`, `content_filter`. */
-  readonly finish?: string | undefined;
-  /** Code of the provider's failure. */
-  readonly code?: string | undefined;
-  readonly usage?: ChatUsage | undefined;
-  /** Whom the turn came from: ids of the provider, and versions of what read it. */
-  readonly origin?: ChatOrigin | undefined;
-}
-
-export interface ChatOrigin {
-  readonly message?: string;
-  readonly request?: string;
-  readonly sdk?: string;
-  readonly portcullis?: string;
-}
-
-export interface ChatUsage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedInputTokens: number;
+function ownAttributes(execution: string, tenant: string) {
+  return { "portcullis.execution.id": word(execution), "portcullis.tenant": word(tenant) };
 }

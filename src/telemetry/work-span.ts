@@ -1,11 +1,47 @@
 import type { Attributes } from "@opentelemetry/api";
-import { failureAttributes, OtelCallSpans, type SpanParts } from "./call-span.ts";
+import { CallSpans, failureAttributes, type SpanParts } from "./call-span.ts";
 import { safely } from "./otel.ts";
 import { modelAttributes, SafeSpan, word } from "./span.ts";
-import type { ChatEnd, ChatOrigin, ChatUsage, ConversationSpan, WorkEnd, WorkSpan } from "./telemetry.ts";
 
-/** The span of an execution or a conversation, with the spans below it. */
-export class OtelWorkSpan extends OtelCallSpans implements WorkSpan {
+export interface WorkEnd {
+  /** One word, like `completed`. */
+  readonly outcome: string;
+  /** Code of a failure, never chosen by a program; undefined without a failure. */
+  readonly code?: string | undefined;
+  /** Amounts that the work has used, by name: counts, bytes or milliseconds. */
+  readonly usage?: Readonly<Record<string, number>>;
+  /** The value as JSON text. It is kept only if results are captured. */
+  readonly value?: string | undefined;
+  /** The message of a fault. It is kept only if results are captured. */
+  readonly fault?: string | undefined;
+}
+
+export interface ChatEnd {
+  /** Why the model stopped, as GenAI conventions name it: `stop`, `tool_calls`, `length`, `content_filter`. */
+  readonly finish?: string | undefined;
+  /** Code of the provider's failure. */
+  readonly code?: string | undefined;
+  readonly usage?: ChatUsage | undefined;
+  /** Whom the turn came from: ids of the provider, and versions of what read it. */
+  readonly origin?: ChatOrigin | undefined;
+}
+
+interface ChatOrigin {
+  readonly message?: string;
+  readonly request?: string;
+  readonly sdk?: string;
+  readonly portcullis?: string;
+}
+
+interface ChatUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens: number;
+}
+
+/** The span of an execution or a conversation, for as long as one driver drives it, with the spans below it. */
+export class WorkSpan extends CallSpans {
+  /** For the journal; undefined if it cannot be linked to. */
   readonly traceparent: string | undefined;
   protected readonly span: SafeSpan;
   /** Kind of the work in metrics: `run_program` or `invoke_agent`. */
@@ -18,10 +54,12 @@ export class OtelWorkSpan extends OtelCallSpans implements WorkSpan {
     this.traceparent = span.traceparent;
   }
 
+  /** Runs work, while the span is active. */
   run<Value>(work: () => Value): Value {
     return this.span.run(work);
   }
 
+  /** Resolves once the captured texts are redacted and the span has ended. */
   async end({ outcome, code, usage = {}, value, fault }: WorkEnd): Promise<void> {
     const { contents } = this.parts;
     const used = Object.entries(usage).map(([name, amount]) => [`portcullis.${name}`, amount] as const);
@@ -38,13 +76,14 @@ export class OtelWorkSpan extends OtelCallSpans implements WorkSpan {
     this.parts.figures.note("executionDuration", seconds, attributes);
   }
 
+  /** Ends the span of work that was not begun, as an error if there is a code. The work is not counted among the executions. */
   async notBegun(code: string | undefined): Promise<void> {
     this.span.set({ "portcullis.outcome": "not_begun" });
     await this.span.end(code);
   }
 }
 
-export class OtelConversationSpan extends OtelWorkSpan implements ConversationSpan {
+export class ConversationSpan extends WorkSpan {
   readonly #conversation: Attributes;
   #used: ChatUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
 
@@ -59,6 +98,7 @@ export class OtelConversationSpan extends OtelWorkSpan implements ConversationSp
     return super.end(end);
   }
 
+  /** Asks a model for a turn, within a span of its own. `endOf` says how it ended. */
   async chat<Reply>(model: string, ask: () => Promise<Reply>, endOf: (reply: Reply) => ChatEnd): Promise<Reply> {
     const { otel } = this.parts;
     const named = modelAttributes(model);

@@ -37,37 +37,14 @@ function toolsText(source: string, tools: ReadonlySet<string>): string {
   return `${written.slice(0, TOOLS).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** The first sentence of the comments before the first line of code; empty if there is none. */
-function headComment(source: string): string {
-  const found: string[] = [];
-  let closing: string | undefined;
-  for (const written of source.split("\n")) {
-    let line = written.trim();
-    if (closing === undefined) {
-      if (line === "" && found.length === 0) continue;
-      const opening = ["/*", '"""', "'''"].find((mark) => line.startsWith(mark));
-      if (opening !== undefined) {
-        closing = opening === "/*" ? "*/" : opening;
-        line = line.slice(opening.length);
-      } else if (line.startsWith("//") || line.startsWith("#")) line = line.replace(/^(?:\/\/+|#+)/, "");
-      else break;
-    }
-    const end = closing === undefined ? -1 : line.indexOf(closing);
-    const text = withoutStars(end < 0 ? line : line.slice(0, end));
-    const isOver = end >= 0 && line.slice(end + (closing?.length ?? 0)).trim() !== "";
-    if (end >= 0) closing = undefined;
-    if (isSaying(text)) found.push(text);
-    else if (found.length > 0) break;
-    if (isOver || /[.:!?]$/.test(text) || found.join(" ").length > LONGEST) break;
-  }
-  return found.join(" ");
-}
+/** The comments before the first line of code. */
+const HEAD = /^(?:\s*(?:\/\*[^]*?\*\/|"""[^]*?"""|'''[^]*?'''|(?:\/\/|#).*))*/;
 
-/** A line of a comment without the stars and spaces that it begins with. */
-function withoutStars(line: string): string {
-  let from = 0;
-  while (line[from] === "*" || line[from] === " " || line[from] === "\t") from += 1;
-  return line.slice(from).trimEnd();
+/** The first line of these comments that says something; empty if there is none. */
+function headComment(source: string): string {
+  const lines = HEAD.exec(source)?.[0].split("\n") ?? [];
+  const texts = lines.map((line) => line.replace(/^[\s*/#'"]+/, "").replace(/(?:\*\/|"""|''')\s*$/, ""));
+  return texts.find(isSaying) ?? "";
 }
 
 function isSaying(text: string): boolean {

@@ -83,7 +83,7 @@ test("a sweep reads nothing of what has not changed, and takes a conversation up
   await clients.execute("return tools.pay({ euros: 1 })", { execution: "program" });
   await leaveUnanswered(journal, "no-model");
   const errors: unknown[] = [];
-  const expiry = { see: () => {}, settle: async () => 0, sweep: async () => 0 };
+  const expiry = { see: () => {}, settle: async () => 0, sweep: async () => 0, stop: () => {} };
   const parts = { expiry, onEvent: () => {}, onError: (error: unknown) => errors.push(error) };
   const served = new ServedModels({
     model: undefined,

@@ -12,5 +12,5 @@ async function loadedWith(...args: readonly string[]): Promise<readonly string[]
 
 test("without an SDK neither the package of OpenTelemetry nor what makes spans is loaded, and with one both are", async () => {
   expect(await loadedWith()).toEqual(["options.ts", "process-load.ts", "sdk-switch.ts"]);
-  expect(await loadedWith("sdk")).toEqual(expect.arrayContaining(["otel-telemetry.ts", "meters.ts", "index.mjs"]));
+  expect(await loadedWith("sdk")).toEqual(expect.arrayContaining(["telemetry.ts", "meters.ts", "index.mjs"]));
 });

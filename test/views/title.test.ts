@@ -7,10 +7,11 @@ const program = (source: string, tools: readonly string[] = []) =>
 
 test.each([
   ["// Mean delay by state\nreturn 1;", "Mean delay by state"],
-  ["\n\n  /** Mean delay\n   * by state.\n   * It takes long. */\nreturn 1;", "Mean delay by state."],
+  ["\n\n  /** Mean delay\n   * by state.\n   * It takes long. */\nreturn 1;", "Mean delay"],
   ["/* One. */ const x = 1; // Two", "One."],
   ["#!/usr/bin/env node\n// @ts-check\n// eslint-disable\n// ----\n// Mean delay\nreturn 1;", "Mean delay"],
-  ['"""Mean delay\nby state"""\nimport json', "Mean delay by state"],
+  ['"""Mean delay\nby state"""\nimport json', "Mean delay"],
+  ["'''\nMean delay\n'''\nimport json", "Mean delay"],
   ["# Mean delay\n\n# Another comment", "Mean delay"],
 ])("a program is called by the comment at its head: %j", (source, title) => {
   expect(program(source, ["crm.find"])).toBe(title);

@@ -14,7 +14,7 @@ import { isOperators, problemOf, problemResponse, RequestProblem } from "../http
 import type { BytesByKey } from "../http/bytes-by-key.ts";
 import { countedAnswer, isStream } from "../http/counted-answer.ts";
 import { whenOver } from "../http/when-over.ts";
-import { declaredBytes, readJson } from "../http/read-json.ts";
+import { readJson } from "../http/read-json.ts";
 import { check, ID_LENGTH, NO_QUERY } from "./bodies.ts";
 import { openApiDocument, pathOf } from "./openapi.ts";
 import { type ApiParts, refuseRevoked } from "./parts.ts";
@@ -275,11 +275,8 @@ async function serve(
   const given = { key, id, call, name, headers, signal, query, about, holdBody };
   if (line.body === undefined) return line.handle(parts, { ...given, body: undefined });
   const hold = (bytes: number) => parts.open.hold(key.id, bytes, "wait for their answers");
-  const reading = hold(declaredBytes(request, parts.maxBodyBytes));
-  const { value, bytes } = await readJson(request, {
-    most: parts.maxBodyBytes,
-    reader: { tenant: key.tenant, signal, hold },
-  }).finally(reading);
+  const reader = { tenant: key.tenant, signal, hold };
+  const { value, bytes } = await readJson(request, { most: parts.maxBodyBytes, reader });
   // Reading a body may take time, and keys change meanwhile.
   refuseRevoked(parts, key);
   const over = hold(bytes);

@@ -8,7 +8,7 @@ import { CALLERS } from "../../tools/tool.ts";
 import type { CurrentKeys } from "../current-keys.ts";
 import { hasScope } from "../principal.ts";
 import type { Key } from "../http/keys.ts";
-import { RequestProblem } from "../http/problems.ts";
+import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
 import type { BytesByKey } from "../http/bytes-by-key.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";
 import type { Counts } from "../../places/counts.ts";
@@ -130,7 +130,10 @@ function refuseOfAnother(key: Key, { owner, tools }: Header): void {
 
 /** Refuses an execution of this id that exists, if the gateway's client or another key goes on with it. */
 export async function refuseIfElsewhere(parts: ApiParts, key: Key, id: ExecutionId): Promise<void> {
-  const header = await headerIfOwn(parts, key, id);
+  const { journal } = parts.runtime;
+  const { tenant } = key;
+  const found = await findIfKnown(journal, id);
+  const header = found?.tenant === tenant ? await readHeader(journal, id, { tenant }) : undefined;
   if (header) refuseElsewhere(key, header);
 }
 
@@ -140,12 +143,31 @@ export function refuseElsewhere(key: Key, header: Header): void {
   refuseOfAnother(key, header);
 }
 
-/** The header of an execution that exists and is the key's tenant's; undefined for any other. */
-export async function headerIfOwn(
-  { runtime: { journal } }: Pick<ApiParts, "runtime">,
-  { tenant }: Key,
+interface Begun<Value> {
+  readonly running: Promise<Value>;
+  /** Resolves once the journal has it: before that, the client would rely on what is only in memory. */
+  readonly stored: Promise<void>;
+}
+
+/** What a request has begun goes on, whatever becomes of the request. Resolves with its end, or without `wait` once it is stored. */
+export async function untilBegun<Value>(
+  parts: ApiParts,
+  { key, body, holdBody }: Pick<ApiRequest<{ readonly wait: boolean }, unknown>, "key" | "body" | "holdBody">,
   id: ExecutionId,
-): Promise<Header | undefined> {
-  const found = await findIfKnown(journal, id);
-  return found?.tenant === tenant ? readHeader(journal, id, { tenant }) : undefined;
+  { running, stored }: Begun<Value>,
+): Promise<Value | void> {
+  holdBody(running);
+  if (!body.wait)
+    running.catch((error: unknown) => {
+      if (isOperators(problemOf(error))) parts.onError(error);
+    });
+  const ended = await (body.wait ? running : Promise.race([stored, running]));
+  // Another key may have begun it at the same time.
+  await refuseIfElsewhere(parts, key, id);
+  return ended;
+}
+
+/** The answer to a request that does not wait. */
+export function accepted({ ids }: ApiParts, { tenant }: Key, id: ExecutionId, status = 202): Response {
+  return Response.json({ execution: ids.shown(tenant, id), state: "running" }, { status });
 }

@@ -1,3 +1,4 @@
+import { PortcullisError } from "../../errors.ts";
 import type { REASONS } from "../../agent/drive/interruption.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { ExecuteOptions } from "../../programs/execute-options.ts";
@@ -12,21 +13,11 @@ export interface ClientProgram {
   readonly settings: Pick<ExecuteOptions, "language" | "limits" | "result" | "after" | "maxAgeMs">;
 }
 
-/** Ends what clients of the gateway have left, of the open executions that a list finds. */
-export interface LeftByClients {
-  /** Notes an open execution. */
-  readonly see: (one: { readonly execution: ExecutionId; readonly tenant: string }) => void;
-  /** Ends what has expired of all that was seen. Resolves with the number of those. */
-  readonly settle: () => Promise<number>;
-  /** As `settle`, with a list of its own. */
-  readonly sweep: () => Promise<number>;
-}
-
 /** Who drives what clients begin and decide: this process, or the workers of a fleet. */
 export interface Driving {
   /** Begins to take up what was left open. */
   start(): Promise<void>;
-  /** Takes up nothing more. */
+  /** Takes up nothing more, and ends nothing more of what clients have left. */
   stop(): void;
   /** Ends what this process drives, or leaves it open once `drainMs` have passed. Resolves with how much it left open. */
   drain(drainMs: number): Promise<number>;
@@ -38,4 +29,17 @@ export interface Driving {
   driveOn(id: ExecutionId, tenant: string, over: () => void): void;
   /** Asks the driver of an execution in another process to end it. Resolves with false if there can be none. */
   ask(id: ExecutionId, request: keyof typeof REASONS): Promise<boolean>;
+}
+
+/** Codes of errors that mean that another driver has the execution, or that it is gone. */
+const OTHERS: ReadonlySet<string> = new Set([
+  "execution_driven",
+  "head_moved",
+  "execution_unknown",
+  "runtime_suspended",
+  "runtime_closed",
+]);
+
+export function isOthers(error: unknown): boolean {
+  return PortcullisError.is(error) && OTHERS.has(error.code);
 }

@@ -4,8 +4,8 @@ import { isDriven } from "../../programs/driven.ts";
 import type { CurrentKeys } from "../current-keys.ts";
 import { silent } from "../gateway/end-conversation.ts";
 import type { Key } from "../http/keys.ts";
-import type { Driving } from "./driving.ts";
-import { type DrivingParts, isOthers } from "./local-driving.ts";
+import { type Driving, isOthers } from "./driving.ts";
+import type { DrivingParts } from "./local-driving.ts";
 
 export interface EndingParts extends Pick<DrivingParts, "runtime" | "runs" | "onEvent" | "onError"> {
   readonly keys: Pick<CurrentKeys, "now">;

@@ -62,6 +62,7 @@ export class FleetDriving implements Driving {
 
   stop(): void {
     cancel(this.#expiring);
+    this.#parts.expiry.stop();
     this.#hearing?.[Symbol.dispose]();
   }
 

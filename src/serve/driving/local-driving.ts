@@ -1,13 +1,13 @@
 import { cancel, every, now, type Timer } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { Runtime } from "../../runtime.ts";
 import { isOfGateway } from "../gateway/carried/seals.ts";
+import type { Expiry } from "../gateway/expiry.ts";
 import type { ServedModels } from "../served-models.ts";
 import type { ServerRuns } from "../server-runs.ts";
 import type { Report } from "../../output/report.ts";
-import type { ClientProgram, Driving, LeftByClients } from "./driving.ts";
+import { type ClientProgram, type Driving, isOthers } from "./driving.ts";
 
 /** Number of reported failures that are remembered. */
 const MOST_TOLD = 1000;
@@ -23,7 +23,7 @@ export interface DrivingParts {
   /** The server's own runtime: all tools, for any tenant. */
   readonly runtime: Runtime;
   readonly served: ServedModels;
-  readonly expiry: LeftByClients;
+  readonly expiry: Pick<Expiry, "see" | "settle" | "sweep" | "stop">;
   readonly onEvent: (event: AgentEvent) => void;
   /** Told of what failed on the host's side. */
   readonly onError: (error: unknown) => void;
@@ -52,6 +52,7 @@ export class LocalDriving implements Driving {
 
   stop(): void {
     cancel(this.#sweeping);
+    this.#parts.expiry.stop();
     this.#isStopped = true;
   }
 
@@ -176,17 +177,4 @@ export class LocalDriving implements Driving {
     }
     return taken;
   }
-}
-
-/** Codes of errors that mean that another driver has the execution, or that it is gone. */
-const OTHERS: ReadonlySet<string> = new Set([
-  "execution_driven",
-  "head_moved",
-  "execution_unknown",
-  "runtime_suspended",
-  "runtime_closed",
-]);
-
-export function isOthers(error: unknown): boolean {
-  return PortcullisError.is(error) && OTHERS.has(error.code);
 }

@@ -8,23 +8,30 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import { readHeader, readList, readRecords } from "../../journal/reading/read-records.ts";
 import { isDriven } from "../../programs/driven.ts";
-import { isOthers } from "../driving/local-driving.ts";
+import { isOthers } from "../driving/driving.ts";
 import { isOfGateway, isStoredExecution } from "./carried/seals.ts";
 import { giveUpCalls } from "./end-conversation.ts";
-import type { GatewayParts } from "./gateway-parts.ts";
-import type { RestingConversations } from "./resting.ts";
-import type { Turns } from "./turns.ts";
+import type { Runtime } from "../../runtime.ts";
+import type { ServerRuns } from "../server-runs.ts";
+import { RestingConversations } from "./resting.ts";
+import { Turns } from "./turns.ts";
 
 type Swept = Pick<ExecutionSummary, "execution" | "tenant" | "records">;
 
 type Seen = Pick<ExecutionSummary, "execution" | "tenant">;
 
-type ExpiryParts = Pick<GatewayParts, "runtime" | "runs" | "onError" | "storedMs">;
+interface ExpiryParts {
+  readonly runtime: Runtime;
+  readonly runs: ServerRuns;
+  /** How long answers are kept that their clients have asked to be stored, in milliseconds. */
+  readonly storedMs: number;
+  readonly onError: (error: unknown) => void;
+}
 
 export class Expiry {
   readonly #parts: ExpiryParts;
-  readonly #turns: Turns;
-  readonly #resting: RestingConversations;
+  readonly turns = new Turns();
+  readonly resting: RestingConversations;
   /** Open executions of which it is not looked yet whether they have expired. */
   #seen = new Map<ExecutionId, Seen>();
   /** When open executions expire at the earliest, in milliseconds since 1970: until then they are not read again. */
@@ -32,10 +39,9 @@ export class Expiry {
   #settling: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
-  constructor(parts: ExpiryParts, turns: Turns, resting: RestingConversations) {
+  constructor(parts: ExpiryParts) {
     this.#parts = parts;
-    this.#turns = turns;
-    this.#resting = resting;
+    this.resting = new RestingConversations(parts, this.turns);
   }
 
   stop(): void {
@@ -108,8 +114,8 @@ export class Expiry {
   async #end({ execution, tenant }: Seen, now: number): Promise<boolean> {
     const { runtime, runs } = this.#parts;
     const { journal } = runtime;
-    if (this.#turns.isTaken(execution)) return false;
-    const release = await this.#turns.take(execution);
+    if (this.turns.isTaken(execution)) return false;
+    const release = await this.turns.take(execution);
     try {
       const summary = await journal.find(execution);
       if (summary.ended || isDriven(journal, summary) || runs.has(execution)) return false;
@@ -126,7 +132,7 @@ export class Expiry {
       }
       // Nothing goes on with a conversation whose journal was redacted.
       if (isStored && programs.length > 0 && !past.isRedacted) await giveUpCalls(runtime, past);
-      else await this.#resting.end(execution, tenant);
+      else await this.resting.end(execution, tenant);
       return true;
     } finally {
       release();

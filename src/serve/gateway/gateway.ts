@@ -15,25 +15,22 @@ import { refuseRevoked, takePlace } from "../api/parts.ts";
 import { countedStream } from "../http/counted-answer.ts";
 import type { Key } from "../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
-import { declaredBytes, readJson } from "../http/read-json.ts";
+import { readJson } from "../http/read-json.ts";
 import { ClientIds } from "./carried/client-ids.ts";
 import { isStoredExecution, newExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
 import { countedTokens } from "./count-tokens.ts";
 import { Drive } from "./drive.ts";
-import { Expiry } from "./expiry.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import { LiveReply } from "./live-reply.ts";
 import { executionAsked, type Plan, planOf } from "./plan.ts";
 import type { TranscriptTurn } from "../../agent/from-journal/transcript.ts";
 import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
-import { RestingConversations } from "./resting.ts";
 import { readReplies } from "./from-journal/replies.ts";
 import { headOf, type Place, told } from "./from-journal/told.ts";
 import { optionsFor } from "./say-options.ts";
 import { StoredAnswers } from "./stored-answers.ts";
-import { Turns } from "./turns.ts";
 
 /** One request on its way. */
 interface Exchange {
@@ -85,19 +82,14 @@ function release(held: (() => void)[]): void {
 
 export class Gateway {
   readonly #parts: GatewayParts;
-  readonly #turns = new Turns();
   /** What is driven now, by its execution. */
   readonly #driven = new Map<string, Drive>();
-  readonly #resting: RestingConversations;
   /** The answers that were given before. */
   readonly stored: StoredAnswers;
-  readonly expiry: Expiry;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
-    this.#resting = new RestingConversations(parts, this.#turns);
-    this.expiry = new Expiry(parts, this.#turns, this.#resting);
-    this.stored = new StoredAnswers(parts, this.#turns, this.#resting);
+    this.stored = new StoredAnswers(parts);
   }
 
   /** Answers a request on a path of this surface. Throws what `refuse` of its route writes. */
@@ -133,14 +125,14 @@ export class Gateway {
       };
       // Of several requests that go on with one conversation, each sees what came of the one before.
       const execution = executionAsked(exchange, asked);
-      if (execution !== undefined) held.push(await this.#turns.take(execution));
+      if (execution !== undefined) held.push(await this.#parts.expiry.turns.take(execution));
       const plan = await readings.run(key.id, request.signal, () => planOf(exchange, asked, exchange.tools));
       const place = plan.type === "begin" ? { execution: newExecution(asked.isStored === true), reply: 0 } : plan;
       // Two turns at once could each wait for the other. Nobody else has a conversation that begins.
       if (place.execution !== execution && plan.type !== "begin")
         throw refused("input", "its answers are not those of its state");
-      if (place.execution !== execution) held.push(await this.#turns.take(place.execution));
-      held.push(() => void this.#resting.note(place.execution, key.tenant));
+      if (place.execution !== execution) held.push(await this.#parts.expiry.turns.take(place.execution));
+      held.push(() => void this.#parts.expiry.resting.note(place.execution, key.tenant));
       const history =
         plan.type === "begin"
           ? (plan.history ?? (await lane.run(() => historyAsked(asked, exchange.tools, model.name))))
@@ -175,11 +167,7 @@ export class Gateway {
   async #read(request: Request, key: Key): Promise<{ readonly value: unknown; readonly held: (() => void)[] }> {
     const { maxBodyBytes, open, isReady } = this.#parts;
     if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
-    const reading = open.hold(key.id, declaredBytes(request, maxBodyBytes), WHAT);
-    const { value, bytes } = await readJson(request, {
-      most: maxBodyBytes,
-      reader: this.#reader(request, key),
-    }).finally(reading);
+    const { value, bytes } = await readJson(request, { most: maxBodyBytes, reader: this.#reader(request, key) });
     refuseRevoked(this.#parts, key);
     const held = [open.hold(key.id, bytes, WHAT)];
     try {
@@ -218,7 +206,7 @@ export class Gateway {
   async #forget({ asked, key, signal }: Exchange, { execution }: Place, ending: AgentEnding | undefined) {
     if (asked.isStored !== false || isStoredExecution(execution) || signal.aborted || !LAST.has(ending?.type)) return;
     try {
-      await this.#resting.end(execution, key.tenant);
+      await this.#parts.expiry.resting.end(execution, key.tenant);
     } catch (error) {
       // It ends with what clients have left.
       this.#parts.onError(error);

@@ -5,7 +5,7 @@ import { isDriven } from "../../programs/driven.ts";
 import { Counts } from "../../places/counts.ts";
 import { defaultHeldBytes, UNIT_BYTES } from "../../values/held-bytes.ts";
 import { endConversation } from "./end-conversation.ts";
-import type { GatewayParts } from "./gateway-parts.ts";
+import type { Runtime } from "../../runtime.ts";
 import type { Turns } from "./turns.ts";
 
 /** Bytes of a conversation beside its texts. */
@@ -13,9 +13,14 @@ const EACH_BYTES = 16 * 1024;
 /** Bytes of memory that the conversations of all clients may take in a journal in memory. */
 const MOST_BYTES = Math.min(64 * 1024 * 1024, defaultHeldBytes() / 8);
 
+interface RestingParts {
+  readonly runtime: Runtime;
+  readonly onError: (error: unknown) => void;
+}
+
 /** The conversations that clients may go on with. In a journal in memory they take no more than their part of it. */
 export class RestingConversations {
-  readonly #parts: Pick<GatewayParts, "runtime" | "onError">;
+  readonly #parts: RestingParts;
   readonly #turns: Turns;
   /** Bytes of each conversation of a tenant, that which was used last at the end. */
   readonly #byTenant = new Map<string, Map<ExecutionId, number>>();
@@ -23,7 +28,7 @@ export class RestingConversations {
   #isEnding = false;
   #hasTold = false;
 
-  constructor(parts: Pick<GatewayParts, "runtime" | "onError">, turns: Turns) {
+  constructor(parts: RestingParts, turns: Turns) {
     this.#parts = parts;
     this.#turns = turns;
   }

@@ -9,8 +9,6 @@ import { repliesIfAny, type Telling } from "./from-journal/told.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import { previousOf } from "./plan.ts";
 import { newRequestId } from "./refusals.ts";
-import type { RestingConversations } from "./resting.ts";
-import type { Turns } from "./turns.ts";
 
 /** Conversations to whose items one request may refer. */
 const MOST_REFERRED = 1000;
@@ -21,13 +19,9 @@ const NO_TOOLS = new ClientTools([]);
 /** The answers that were given before, as clients refer to them and delete them. */
 export class StoredAnswers {
   readonly #parts: GatewayParts;
-  readonly #turns: Turns;
-  readonly #resting: RestingConversations;
 
-  constructor(parts: GatewayParts, turns: Turns, resting: RestingConversations) {
+  constructor(parts: GatewayParts) {
     this.#parts = parts;
-    this.#turns = turns;
-    this.#resting = resting;
   }
 
   /**
@@ -69,16 +63,16 @@ export class StoredAnswers {
     id: string,
     { key, signal }: { readonly key: Key; readonly signal: AbortSignal },
   ): Promise<Response> {
-    const { runtime, readings, seals } = this.#parts;
+    const { runtime, readings, seals, expiry } = this.#parts;
     const ids = new ClientIds(seals, key, surface.ids);
     const read = () =>
       readings.run(key.id, signal, async () => (await previousOf({ runtime, key, ids }, id)) ?? none(id));
     const { execution } = await read();
-    const end = await this.#turns.take(execution);
+    const end = await expiry.turns.take(execution);
     try {
       // A request before this one may have gone on with it.
       await read();
-      await this.#resting.end(execution, key.tenant);
+      await expiry.resting.end(execution, key.tenant);
     } finally {
       end();
     }

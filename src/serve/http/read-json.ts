@@ -21,13 +21,22 @@ const CODES = {
 } as const satisfies Record<string, ProblemCode>;
 
 /** The declared bytes of a request's body; `most` if it declares none, or no valid number. */
-export function declaredBytes({ headers }: Request, most: number): number {
+function declaredBytes({ headers }: Request, most: number): number {
   const declared = Number(headers.get("content-length") ?? most);
   return declared >= 0 && declared <= most ? declared : most;
 }
 
-/** Reads a body of JSON, at any door. Its bytes, its depth and its values are known before it is parsed. Throws a `RequestProblem`. */
-export async function readJson(request: Request, { most, reader, what = "body" }: BodyOptions) {
+/**
+ * Reads a body of JSON, at any door. Its bytes, its depth and its values are known before it is parsed. While
+ * it is read, the reader holds what is declared. Throws a `RequestProblem`.
+ */
+export async function readJson(request: Request, options: BodyOptions) {
+  const { most, reader } = options;
+  const reading = reader.hold(declaredBytes(request, most));
+  return readHeld(request, options).finally(reading);
+}
+
+async function readHeld(request: Request, { most, reader, what = "body" }: BodyOptions) {
   if (!isJson(request.headers.get("content-type")))
     throw new RequestProblem("body_not_json", `Send the ${what} as application/json.`);
   const coding = request.headers.get("content-encoding")?.trim().toLowerCase() ?? "";

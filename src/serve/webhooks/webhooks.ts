@@ -6,7 +6,7 @@ import { ifKnown } from "../../journal/find-if-known.ts";
 import { HOST, readHeader } from "../../journal/reading/read-records.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { Counts } from "../../places/counts.ts";
-import { type InLine, WaitingLine } from "../../places/waiting-line.ts";
+import { Places } from "../../places/places.ts";
 import type { Waiting } from "../../programs/outcome.ts";
 import { memoryOf } from "../../values/held-bytes.ts";
 import type { TenantIds } from "../tenant-ids.ts";
@@ -119,24 +119,14 @@ interface Event {
   readonly text: string;
 }
 
-interface Due extends Event, InLine {
-  /** Attempts that have failed. */
-  readonly failed: number;
-  readonly giveBack: () => void;
-}
-
-/**
- * The events of one webhook: those that are sent, those that are due, tenants in turn, and those that rest before their next
- * attempt.
- */
+/** The events of one webhook until they are delivered. Tenants send in turn, and an event that rests before its next attempt takes no place. */
 class Line {
   readonly #webhook: Webhook;
   readonly #closing: AbortSignal;
   readonly #onError: (error: unknown) => void;
-  readonly #due = new WaitingLine<Due>();
-  readonly #sending = new Counts();
+  readonly #places = new Places({ atOnce: AT_ONCE });
   readonly #bytes = new Counts();
-  #pending = 0;
+  pending = 0;
 
   constructor(webhook: Webhook, closing: AbortSignal, onError: (error: unknown) => void) {
     this.#webhook = webhook;
@@ -144,65 +134,39 @@ class Line {
     this.#onError = onError;
   }
 
-  get pending(): number {
-    return this.#pending;
-  }
-
   add(event: Event): void {
     const { tenant, text } = event;
     const bytes = memoryOf(text) + EVENT_BYTES;
-    const taken = this.#bytes.take(tenant, bytes, MOST_BYTES - this.#bytes.all);
-    if (!taken) return this.#fail(event, "too many events of its tenant wait already");
-    this.#pending += 1;
-    const giveBack = () => {
-      this.#pending -= 1;
-      taken();
-    };
-    this.#put({ ...event, failed: 0, giveBack });
-  }
-
-  #put(due: Due): void {
-    this.#due.add(due);
-    this.#next();
-  }
-
-  #next(): void {
-    if (this.#sending.all >= AT_ONCE || this.#closing.aborted) return;
-    const tenant = this.#due.next(this.#sending.byKey);
-    const due = tenant === undefined ? undefined : this.#due.take(tenant);
-    if (!due) return;
-    const sent = this.#sending.take(due.tenant, 1);
-    void this.#send(due).finally(() => {
-      sent?.();
-      this.#due.comesLast(due.tenant);
-      this.#next();
+    const giveBack = this.#bytes.take(tenant, bytes, MOST_BYTES - this.#bytes.all);
+    if (!giveBack) return this.#fail(event, "too many events of its tenant wait already");
+    this.pending += 1;
+    void this.#deliver(event).finally(() => {
+      this.pending -= 1;
+      giveBack();
     });
   }
 
-  async #send(due: Due): Promise<void> {
-    const why = await this.#attempt(due.id, due.text);
-    if (this.#closing.aborted) return;
-    const wait = why && !why.isFinal ? WAITS_MS[due.failed] : undefined;
-    if (wait !== undefined) return void this.#again(due, wait * (1 + Math.random() / 5));
-    due.giveBack();
-    if (why) this.#fail(due, why.text);
+  async #deliver(event: Event): Promise<void> {
+    for (const wait of [...WAITS_MS, undefined]) {
+      const why = await this.#attempt(event);
+      if (!why || this.#closing.aborted) return;
+      if (why.isFinal || wait === undefined) return this.#fail(event, why.text);
+      await pause(wait * (1 + Math.random() / 5), { signal: this.#closing, ref: false });
+    }
   }
 
-  /** Events that rest take no place of those that can be sent. */
-  async #again(due: Due, waitMs: number): Promise<void> {
-    await pause(waitMs, { signal: this.#closing, ref: false });
-    if (!this.#closing.aborted) this.#put({ ...due, failed: due.failed + 1 });
-  }
-
-  /** Undefined if it was delivered. */
-  async #attempt(id: string, text: string): Promise<{ readonly text: string; readonly isFinal: boolean } | undefined> {
+  /** Undefined if it was delivered, or the server closes. */
+  async #attempt({ tenant, id, text }: Event) {
+    const release = await this.#places.take(tenant, this.#closing);
+    if (!release || this.#closing.aborted) return undefined;
     try {
       const status = await post(this.#webhook, text, signedHeaders(id, text, this.#webhook.secrets), this.#closing);
-      if (status >= 200 && status < 300) return undefined;
-      // The receiver says that it wants no more of them.
-      return { text: `it answered ${status}`, isFinal: status === 410 };
+      // By 410 the receiver says that it wants no more of them.
+      return status >= 200 && status < 300 ? undefined : { text: `it answered ${status}`, isFinal: status === 410 };
     } catch (error) {
       return { text: error instanceof Error ? error.message : String(error), isFinal: error instanceof NotAllowed };
+    } finally {
+      release();
     }
   }
 

@@ -12,7 +12,7 @@ const pay = { ...tool("bank.pay", () => "paid", { effect: "write" }), approvable
 
 const served = new ServedModels({ model: undefined, models: undefined, maxTurns: 1, maxTokens: 1 });
 
-const NONE_LEFT = { see: () => {}, settle: async () => 0, sweep: async () => 0 };
+const NONE_LEFT = { see: () => {}, settle: async () => 0, sweep: async () => 0, stop: () => {} };
 
 async function open(journal: Journal, tools: readonly Tool[] = [pay]) {
   const errors: unknown[] = [];

@@ -8,16 +8,18 @@ import { limitsOf } from "../../../programs/limits.ts";
 import { readHeader } from "../../../journal/reading/read-records.ts";
 import type { Header } from "../../../journal/record.ts";
 import type { Key } from "../../http/keys.ts";
-import { isOperators, problemOf, RequestProblem } from "../../http/problems.ts";
+import { RequestProblem } from "../../http/problems.ts";
 import type { BEGIN_BODY, SAY_BODY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
 import {
+  accepted,
   type ApiParts,
   type ApiRequest,
   refuseIfElsewhere,
   ownConversation,
   refuseElsewhere,
   takePlace,
+  untilBegun,
 } from "../parts.ts";
 import { refuseAboveLimits, refuseLanguage, schemaOf } from "./execute.ts";
 import { statusAnswer } from "./show.ts";
@@ -79,9 +81,10 @@ interface Saying {
 
 async function say(
   parts: ApiParts,
-  { key, signal: left, body: { wait }, holdBody }: BeginRequest | SayRequest,
+  request: BeginRequest | SayRequest,
   { id, message, options }: Saying,
 ): Promise<Response> {
+  const { key, signal: left } = request;
   const runtime = parts.keys.runtimeOf(key);
   const release = takePlace(parts, key);
   const said = Promise.withResolvers<void>();
@@ -94,16 +97,8 @@ async function say(
     return runtime.say<unknown>(id, message, { ...options, signal, onEvent, onSaid });
   };
   const running = parts.runs.say(id, saying).finally(release);
-  holdBody(running);
-  if (!wait)
-    running.catch((error: unknown) => {
-      if (isOperators(problemOf(error))) parts.onError(error);
-    });
-  // Before the journal has the message, the client would rely on what is only in memory.
-  await (wait ? running : Promise.race([said.promise, running]));
-  // Another key may have begun it at the same time.
-  await refuseIfElsewhere(parts, key, id);
-  if (!wait) return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" }, { status: 202 });
+  await untilBegun(parts, request, id, { running, stored: said.promise });
+  if (!request.body.wait) return accepted(parts, key, id);
   return parts.readings.run(key.id, left, async () => jsonAnswer(key, await statusAnswer(parts, key, id)));
 }
 

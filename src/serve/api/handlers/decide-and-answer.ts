@@ -4,7 +4,7 @@ import type { ExecutionId } from "../../../journal/execution-id.ts";
 import type { Decision } from "../../../programs/decide.ts";
 import type { Key } from "../../http/keys.ts";
 import type { DECISIONS_BODY, RESULTS_BODY } from "../bodies.ts";
-import { type ApiParts, type ApiRequest, ownUnless, refuseOfGateway, takePlace } from "../parts.ts";
+import { accepted, type ApiParts, type ApiRequest, ownUnless, refuseOfGateway, takePlace } from "../parts.ts";
 
 /** `POST /v1/executions/:id/decisions`: notes the decisions, and drives on. */
 export async function decide(
@@ -42,7 +42,7 @@ async function drivenOn(parts: ApiParts, key: Key, id: ExecutionId, note: () => 
     throw error;
   }
   parts.driving.driveOn(id, key.tenant, release);
-  return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" });
+  return accepted(parts, key, id, 200);
 }
 
 /** Who decided is the key, and beside it the name that its client gives. */

@@ -18,15 +18,24 @@ import { cutMiddle } from "../../../values/cut-middle.ts";
 import { Lane } from "../../../values/slice-scheduler.ts";
 import { type EXECUTE_BODY, FAULT_BYTES, SCHEMA_LENGTH } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownUnless, refuseElsewhere, refuseIfElsewhere, takePlace } from "../parts.ts";
+import {
+  accepted,
+  type ApiParts,
+  type ApiRequest,
+  ownUnless,
+  refuseElsewhere,
+  refuseIfElsewhere,
+  takePlace,
+  untilBegun,
+} from "../parts.ts";
 import { reportAnswer } from "./show.ts";
 
 type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
 
 /** `POST /v1/executions`: runs a program. What has begun goes on, whatever becomes of the request. */
 export async function execute(parts: ApiParts, request: ExecuteRequest): Promise<Response> {
-  const { key, body, about, holdBody } = request;
-  const { wait, execution = randomUUID() } = body;
+  const { key, body, about } = request;
+  const { execution = randomUUID() } = body;
   if (body.maxAgeMs !== undefined && body.after === undefined)
     throw new RequestProblem("request_invalid", "body.maxAgeMs: it goes with `after`, and there is none.");
   const runtime = parts.keys.runtimeOf(key);
@@ -47,17 +56,9 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
     throw error;
   });
   const running = (isKnown ? again(parts, request, id, drive) : drive()).finally(release);
-  holdBody(running);
-  if (!wait)
-    running.catch((error: unknown) => {
-      if (!isTold(error)) parts.onError(error);
-    });
-  // Before the journal has it, the client would rely on what is only in memory.
-  const report = wait ? await running : !isKnown && (await Promise.race([begun.promise, running]));
-  // Another key may have begun it at the same time.
-  await refuseIfElsewhere(parts, key, id);
-  if (report) return jsonAnswer(key, reportAnswer(parts, key, report));
-  return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" }, { status: 202 });
+  if (isKnown) begun.resolve();
+  const report = await untilBegun(parts, request, id, { running, stored: begun.promise });
+  return report ? jsonAnswer(key, reportAnswer(parts, key, report)) : accepted(parts, key, id);
 }
 
 /**
@@ -147,13 +148,4 @@ export function refuseAboveLimits(limits: ExecuteRequest["body"]["limits"], { li
     if (most !== undefined && value !== undefined && value > most)
       throw new RequestProblem("request_invalid", `body.limits.${name}: at most ${most} for this key.`);
   }
-}
-
-/** Whether the journal, or the closing of the server, tells what became of the execution. */
-function isTold(error: unknown): boolean {
-  if (error instanceof RequestProblem) return true;
-  return (
-    PortcullisError.is(error) &&
-    ["runtime_suspended", "execution_exists", "execution_unknown", "execution_open", "busy"].includes(error.code)
-  );
 }

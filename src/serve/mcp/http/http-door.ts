@@ -6,7 +6,7 @@ import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import { countedStream, isStream } from "../../http/counted-answer.ts";
 import type { Key } from "../../http/keys.ts";
 import { type Problem, problemOf, RequestProblem } from "../../http/problems.ts";
-import { declaredBytes, readJson } from "../../http/read-json.ts";
+import { readJson } from "../../http/read-json.ts";
 import { whenOver } from "../../http/when-over.ts";
 import type { Principal } from "../../principal.ts";
 import { McpSessions } from "./http-sessions.ts";
@@ -71,10 +71,8 @@ export class HttpDoor implements AsyncDisposable {
   }
 
   async #read(request: Request, { id, tenant }: Key): Promise<Body> {
-    const reading = this.#hold(id, declaredBytes(request, MESSAGE_BYTES));
     const reader = { tenant, signal: request.signal, hold: (held: number) => this.#hold(id, held) };
-    const options = { most: MESSAGE_BYTES, reader, what: "message" };
-    const { value, bytes } = await readJson(request, options).finally(reading);
+    const { value, bytes } = await readJson(request, { most: MESSAGE_BYTES, reader, what: "message" });
     // A key's rate counts requests, so a batch would get past it.
     if (Array.isArray(value)) throw new RequestProblem("request_invalid", "Send one message with each request.");
     const fault = frameFault(value);
