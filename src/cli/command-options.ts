@@ -3,7 +3,6 @@ import { type CommandOptions, collecting, defaulting, hidden, mandatory, reading
 import { APPROVE_MODES, callResult, duration, parseJson, toolChoice, whole, word } from "./input/option-values.ts";
 import {
   fileName,
-  readPriceFile,
   readWebhookFile,
   readAnswerSchema,
   readDocument,
@@ -297,10 +296,6 @@ export const SERVE = {
   "--webhooks <file>": reading(
     "JSON file with a list of { url, secret, events, allowPrivate }: servers that are told when executions wait or have ended",
     readWebhookFile,
-  ),
-  "--prices <file>": reading(
-    "JSON file with prices of models, for the costs of tenants at /metrics, in the form of the package's src/models/prices.json",
-    readPriceFile,
   ),
 };
 

@@ -3,7 +3,6 @@ import type { RequestListener } from "node:http";
 import { loadPackage, optionError, PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import { readOptions, type Resolved } from "../option-rules/options.ts";
-import { readPrices } from "../models/prices.ts";
 import type { Runtime } from "../runtime.ts";
 import { withTraceparent } from "../telemetry/with-traceparent.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
@@ -124,7 +123,6 @@ class Server {
     const { journal } = runtime;
     const { keys, maxBodyBytes, pauseMs, storedMs, hostNames = [], onError = () => {}, onRequest = () => {} } = options;
     const served = new ServedModels(options);
-    const prices = options.prices && readPrices(options.prices);
     const token = options.token ?? randomBytes(24).toString("base64url");
     const first = keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", keys);
     const ids = new TenantIds(journal);
@@ -163,7 +161,7 @@ class Server {
     const seals = new Seals(options.secrets?.map((one) => Buffer.from(one)) ?? [newSecret()]);
     this.#hosts = new Set(allowedHosts("localhost", hostNames));
     // After what may throw: until the server is closed, all figures of the process are told to them.
-    this.#metrics = new Metrics(prices);
+    this.#metrics = new Metrics();
     const api = {
       ...shared,
       ids,

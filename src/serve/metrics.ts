@@ -1,5 +1,4 @@
 import type { ModelUsage } from "../models/model.ts";
-import { dollarsOf, PRICES, type PriceTable } from "../models/prices.ts";
 import { eventStreams, type Gauge, LOADS, PROCESS } from "../telemetry/metric-table.ts";
 import { addSink } from "../telemetry/sdk-switch.ts";
 import { PrometheusFigures } from "../telemetry/prometheus.ts";
@@ -11,12 +10,7 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 export class Metrics implements Disposable {
   readonly #figures = new PrometheusFigures();
   readonly #remove = addSink(this.#figures);
-  readonly #prices: PriceTable["models"];
   #streams = 0;
-
-  constructor({ models }: Pick<PriceTable, "models"> = PRICES) {
-    this.#prices = models;
-  }
 
   request(route: string, method: string, status: number, ms: number): void {
     this.#figures.note("requestDuration", ms / 1000, {
@@ -26,16 +20,13 @@ export class Metrics implements Disposable {
     });
   }
 
-  /** Counts what a turn of a model has cost a tenant. `model` is its name with its provider. */
+  /** Counts the tokens that a turn of a model has cost a tenant. `model` is its name with its provider. */
   spent(tenant: string, model: string, usage: ModelUsage): void {
     const about = { "portcullis.tenant": tenant, "gen_ai.request.model": model };
     const { inputTokens, cachedInputTokens, outputTokens } = usage;
     const kinds = { input: inputTokens - cachedInputTokens, cached_input: cachedInputTokens, output: outputTokens };
     for (const [kind, count] of Object.entries(kinds))
       this.#figures.note("tokens", count, { ...about, "gen_ai.token.type": kind });
-    const bare = model.slice(model.indexOf(":") + 1);
-    const price = Object.hasOwn(this.#prices, bare) ? this.#prices[bare] : undefined;
-    if (price) this.#figures.note("cost", dollarsOf(usage, price), about);
   }
 
   addStreams(by: number): void {

@@ -1,5 +1,4 @@
 import type { Key, RouteScope } from "./http/keys.ts";
-import type { RateLeft } from "./http/rates.ts";
 import type { Problem } from "./http/problems.ts";
 import type { MountedMcp } from "./mcp/http/mounted-mcp.ts";
 import { PAGE_HEADERS, PAGE_PATHS, pageFile } from "./page/page-files.ts";
@@ -13,8 +12,6 @@ export interface OtherRoute {
   readonly handle: (request: Request, key: Key) => Response | Promise<Response>;
   /** Writes a refusal in place of the server's own form. */
   readonly refuse?: (problem: Problem) => Response;
-  /** The headers that tell a client how its key stands with its rate. */
-  readonly rateHeaders?: (left: RateLeft) => Readonly<Record<string, string>>;
   /** A header that may have the key in place of `Authorization`. */
   readonly keyHeader?: string;
 }

@@ -2,7 +2,6 @@ import type { RecoveredConversation } from "../executions/recover-options.ts";
 import type { Approve } from "../gate/approve/approval.ts";
 import { isModel, MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
 import type { Model } from "../models/model.ts";
-import type { PriceTable } from "../models/prices.ts";
 import type { DecideCommand } from "./mcp/program-results.ts";
 import type { WebhookOptions } from "./webhooks/webhook-options.ts";
 import { isModelName, MODEL_NAMES, type ModelName } from "../models/model-name.ts";
@@ -10,7 +9,6 @@ import {
   array,
   callback,
   listener,
-  object,
   oneOf,
   option,
   type OptionsOf,
@@ -68,11 +66,6 @@ export const SERVER_RULES = {
   maxTurns: MAX_TURNS,
   /** Maximum of tokens of a whole conversation of a client; a million by default. Clients may ask for fewer. */
   maxTokens: MAX_TOKENS,
-  /**
-   * Prices of models, for the costs of each tenant at `/metrics` (docs/serving.md): US dollars per million tokens, in the form of the
-   * package's own table, which is the default.
-   */
-  prices: object<PriceTable>("prices by model"),
   /** Returns the model that continues a conversation that none of `model` began. Without one, it stays open. */
   models: callback<(conversation: RecoveredConversation) => Model | undefined>(),
   /**

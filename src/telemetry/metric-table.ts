@@ -73,11 +73,6 @@ const TABLE = {
     description: "Tokens that models were charged for answers of the gateway.",
     unit: "{token}",
   },
-  cost: {
-    name: "portcullis.gateway.cost",
-    description: "US dollars that these tokens cost at most, of models with a known price.",
-    unit: "{USD}",
-  },
   requestDuration: {
     name: "http.server.request.duration",
     description: "Time until the headers of the answer.",

@@ -37,22 +37,3 @@ test("views that are equal have no patch, also if a field has no value", () => {
   const view = () => ({ state: "running", outcome: undefined, calls: [{ id: "1", input: { text: "{}" } }] });
   expect(done(patchOf(view() as never, view() as never))).toBeUndefined();
 });
-
-test("a patch has of a long list only the items that changed or came", () => {
-  const calls = (answered: number, count: number) =>
-    Array.from({ length: count }, (_, id) => ({ id, state: id < answered ? "value" : "open" }));
-  const patch = done(patchOf({ calls: calls(3, 1000) } as never, { calls: calls(4, 1001) } as never));
-  expect(patch).toEqual({
-    set: {},
-    unset: [],
-    lists: {
-      calls: {
-        length: 1001,
-        items: [
-          { index: 3, item: { id: 3, state: "value" } },
-          { index: 1000, item: { id: 1000, state: "open" } },
-        ],
-      },
-    },
-  });
-});

@@ -231,14 +231,6 @@ export interface IdPrefixes {
   readonly reasoning: string;
 }
 
-/** How many requests a client may make. */
-export interface RequestsLeft {
-  readonly limit: number;
-  readonly remaining: number;
-  /** Milliseconds until all may be made again. */
-  readonly resetMs: number;
-}
-
 /** What a surface says of the state that a client names. */
 export interface SurfaceWords {
   readonly stateMissing: string;
@@ -260,8 +252,6 @@ export interface Surface {
   readonly counted: (tokens: number) => unknown;
   /** The header in which the provider gives the id of a request. */
   readonly requestIdHeader: string;
-  /** The headers in which the provider tells of the rate of requests. `now` is in milliseconds since 1970. */
-  readonly rateHeaders: (left: RequestsLeft, now: number) => Readonly<Record<string, string>>;
   /** What ids begin with. */
   readonly ids: IdPrefixes;
   readonly words: SurfaceWords;

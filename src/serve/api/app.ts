@@ -84,18 +84,13 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
       });
     });
   for (const other of others)
-    app.on([...other.methods], other.path, async (context) => {
-      const { refuse, keyHeader, rateHeaders } = other;
+    app.on([...other.methods], other.path, (context) => {
+      const { refuse, keyHeader } = other;
       const asked: Asked = { request: context.req.raw, path: other.path, ...given({ refuse, keyHeader }) };
-      const response = await answered(parts, asked, async () => {
+      return answered(parts, asked, async () => {
         const key = keyOf(parts, other.scope, asked);
         return whileHeld(asked, async () => other.handle(asked.request, key));
       });
-      const { key } = asked;
-      if (rateHeaders && key?.rate)
-        for (const [name, value] of Object.entries(rateHeaders(parts.admitted.rates.left(key.id, key.rate))))
-          response.headers.set(name, value);
-      return response;
     });
   const methods = Map.groupBy(
     [

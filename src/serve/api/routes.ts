@@ -29,7 +29,7 @@ import {
 } from "./bodies.ts";
 import { HTTP_EVENT } from "./event-shapes.ts";
 import { cancel, endConversation, interrupt } from "./handlers/cancel.ts";
-import { begin, continueIt, models, showConversation } from "./handlers/converse.ts";
+import { begin, continueIt, models } from "./handlers/converse.ts";
 import { events, viewEvents } from "./handlers/events.ts";
 import { execute } from "./handlers/execute.ts";
 import { answer, decide } from "./handlers/decide-and-answer.ts";
@@ -207,14 +207,6 @@ export const ROUTES: readonly Route[] = [
     handle: begin,
   }),
   route({
-    method: "GET",
-    path: "/v1/conversations/:id",
-    summary: "State of a conversation: its ending so far, its usage and its calls",
-    scope: "read",
-    answers: { 200: CONVERSATION_STATUS },
-    handle: reading(showConversation),
-  }),
-  route({
     method: "POST",
     path: "/v1/conversations/:id",
     summary: "Say more in a conversation, or go on with it",
@@ -222,14 +214,6 @@ export const ROUTES: readonly Route[] = [
     body: SAY_BODY,
     answers: { 200: CONVERSATION_STATUS, 202: ACCEPTED },
     handle: continueIt,
-  }),
-  route({
-    method: "GET",
-    path: "/v1/conversations/:id/events",
-    summary: "Events of a conversation as they happen, from the one after Last-Event-ID on",
-    scope: "read",
-    answers: { 200: { type: "text/event-stream", event: HTTP_EVENT }, 204: undefined },
-    handle: events,
   }),
   route({
     method: "POST",

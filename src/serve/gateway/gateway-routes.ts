@@ -1,4 +1,3 @@
-import { now } from "../../clock.ts";
 import { messagesSurface } from "../../models/anthropic/surface/messages-surface.ts";
 import { responsesSurface } from "../../models/openai/surface/responses-surface.ts";
 import { RefusedAsk, type Surface } from "../../models/surface/surface.ts";
@@ -54,7 +53,6 @@ function routesOf(surface: Surface, keyHeader?: string) {
         throw error;
       }
     },
-    rateHeaders: (left) => surface.rateHeaders(left, now()),
     refuse: (problem) => refusalResponse(surface, refusalOfProblem(problem)),
   });
 }

@@ -61,7 +61,7 @@ test("all that is answered of programs is as the document says, and has no field
   await chat("", { message: "one", execution: "chat" });
   await chat("/:id", { message: "two", expect: 1 });
   await chat("/:id", { message: "three", wait: false });
-  await ask("GET", "/v1/conversations/:id", ["chat"]);
+  await ask("GET", "/v1/executions/:id", ["chat"]);
   await chat("/:id/interrupt", {});
   await chat("/:id/end", {});
   await chat("/:id", { message: "four" });

@@ -65,7 +65,6 @@ export async function openHttpServer(
     | "storedMs"
     | "secrets"
     | "webhooks"
-    | "prices"
     | "approve"
     | "patienceMs"
   > = {},

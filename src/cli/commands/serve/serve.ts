@@ -20,7 +20,7 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
   if (options.workers === "elsewhere") fleetJournalOf(options.journal, "--workers elsewhere");
   const settings = readHttpSettings(options, options.port, CLOSE_RULES.drainMs.default);
   const { executions } = settings;
-  const { baseUrl, sandbox, maxTurns, maxTokens, pauseMs, storedMs, workers, webhooks, prices } = options;
+  const { baseUrl, sandbox, maxTurns, maxTokens, pauseMs, storedMs, workers, webhooks } = options;
   const model = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   keepStdout();
   using cancelling = cancelOnSignal();
@@ -33,7 +33,7 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
     });
     if (cancelling.signal.aborted) return EXIT.completed;
     await using listening = await openHttpServer(runtime, settings, {
-      ...given({ maxTurns, maxTokens, pauseMs, storedMs, workers, webhooks, prices }),
+      ...given({ maxTurns, maxTokens, pauseMs, storedMs, workers, webhooks }),
       concurrency: executions.atOnce,
       ...(model.length === 0 ? {} : { model, ...secretsOf(options.journal) }),
     });

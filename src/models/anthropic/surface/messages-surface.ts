@@ -14,10 +14,5 @@ export const messagesSurface: Surface = {
     stateGone: "container: there is no container of this id for this key, or it has expired.",
   },
   requestIdHeader: "request-id",
-  rateHeaders: ({ limit, remaining, resetMs }, now) => ({
-    "anthropic-ratelimit-requests-limit": String(limit),
-    "anthropic-ratelimit-requests-remaining": String(remaining),
-    "anthropic-ratelimit-requests-reset": `${new Date(now + resetMs).toISOString().slice(0, 19)}Z`,
-  }),
   ids: { reply: "msg_", call: "toolu_", program: "srvtoolu_", state: "container_", text: "text_", reasoning: "" },
 };

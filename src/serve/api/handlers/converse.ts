@@ -114,8 +114,3 @@ function refuseWider({ limits = {} }: Key, header: Header): void {
       );
   }
 }
-
-/** `GET /v1/conversations/:id`. */
-export async function showConversation(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  return jsonAnswer(key, await statusAnswer(parts, key, await ownConversation(parts, key, id)));
-}

@@ -39,7 +39,7 @@ async function open({ server: options = { model: echo }, runtime: of = {}, journ
     asked,
     begin: (body: object, key?: string) => asked("POST", "/v1/conversations", { body, key }),
     say: (id: string, body: object = {}, key?: string) => asked("POST", `/v1/conversations/${id}`, { body, key }),
-    status: async (id: string) => (await asked("GET", `/v1/conversations/${id}`)).json,
+    status: async (id: string) => (await asked("GET", `/v1/executions/${id}`)).json,
     async [Symbol.asyncDispose]() {
       await server.close({ drainMs: 0 });
       await runtime[Symbol.asyncDispose]();
@@ -82,7 +82,7 @@ test("a conversation is begun, continued and shown, and rests between its messag
   expect(listed.json.executions).toMatchObject([about]);
   const { text } = await door
     .asked("POST", "/v1/conversations/chat/end", { body: {} })
-    .then(() => door.asked("GET", "/v1/conversations/chat/events"));
+    .then(() => door.asked("GET", "/v1/executions/chat/events"));
   for (const type of ["conversation_started", "user_said", "turn_ended", "conversation_resting", "conversation_ended"])
     expect(text).toContain(`event: ${type}`);
 });
@@ -126,21 +126,14 @@ test("a conversation of another tenant is unknown, and a program is no conversat
   await using door = await open();
   await door.begin({ message: "one", execution: "chat" });
   await door.asked("POST", "/v1/executions", { body: { program: "return 1", execution: "program" } });
-  const requests = [
-    ["GET", ""],
-    ["POST", ""],
-    ["POST", "/interrupt"],
-    ["POST", "/end"],
-  ] as const;
-  for (const [method, path] of requests)
+  for (const path of ["", "/interrupt", "/end"])
     for (const [id, key] of [
       ["chat", "bea"],
       ["program", "con"],
       ["nothing", "con"],
     ] as const) {
-      const body = method === "GET" ? undefined : {};
-      const refused = await door.asked(method, `/v1/conversations/${id}${path}`, { body, key: keyOf(key) });
-      expect(codeOf(refused), `${method} ${id}${path}`).toEqual([404, "execution_unknown"]);
+      const refused = await door.asked("POST", `/v1/conversations/${id}${path}`, { body: {}, key: keyOf(key) });
+      expect(codeOf(refused), `${id}${path}`).toEqual([404, "execution_unknown"]);
       expect(refused.json.error.message).toMatch(id === "program" ? /program/ : /conversation of this id/);
     }
   // The id is free for the other tenant.
