@@ -1,7 +1,7 @@
 import type { CallView } from "../../src/views/view.ts";
 import { percent } from "./axis.tsx";
 import type { CallRow } from "../../src/views/call-groups.ts";
-import { density, placeIn, spansOf, type Tick, type Time } from "../../src/views/timeline.ts";
+import { placeIn, spansOf, type Tick, type Time } from "../../src/views/timeline.ts";
 
 export interface StripScale extends Time {
   readonly ticks: readonly Tick[];
@@ -9,14 +9,10 @@ export interface StripScale extends Time {
   readonly bytes: number;
 }
 
-const BINS = 100;
 /** Width of the drawing of a stream. */
 const STREAM_WIDTH = 200;
 
-/**
- * When a call waited and ran, and below how much its stream has given; of a group, how many of its calls ran in each part of
- * the time.
- */
+/** When a call waited and ran, and below how much its stream has given; of a group, from its first call to its last end. */
 export function Strip({ row, scale }: { readonly row: CallRow; readonly scale: StripScale }) {
   return (
     <svg class="strip" aria-hidden="true">
@@ -26,19 +22,12 @@ export function Strip({ row, scale }: { readonly row: CallRow; readonly scale: S
       {row.type === "call" ? (
         <CallBars call={row.call} scale={scale} />
       ) : (
-        density(row.group.calls, scale, BINS).map((share, bin) =>
-          share === 0 ? null : (
-            <rect
-              key={bin}
-              class={`bar ${row.group.state}`}
-              x={percent(bin / BINS)}
-              y="20%"
-              width={percent(1 / BINS)}
-              height="60%"
-              opacity={0.25 + 0.75 * share}
-            />
-          ),
-        )
+        <Span
+          span={timeOfAll(row.group.calls, scale)}
+          scale={scale}
+          class={row.group.state}
+          at={{ y: "28%", height: "44%" }}
+        />
       )}
     </svg>
   );
@@ -83,4 +72,13 @@ function Span({ span, scale, class: name, at }: SpanProps) {
       width={percent(Math.max(0.005, width))}
     />
   );
+}
+
+function timeOfAll(calls: readonly CallView[], { until: last }: Time): Time {
+  let [from, until] = [last, 0];
+  for (const { at, ms } of calls) {
+    from = Math.min(from, at);
+    until = Math.max(until, ms === undefined ? last : at + ms);
+  }
+  return { from, until };
 }

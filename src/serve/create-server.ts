@@ -4,16 +4,14 @@ import { loadPackage, optionError, PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import { readOptions, type Resolved } from "../option-rules/options.ts";
 import type { Runtime } from "../runtime.ts";
-import { withTraceparent } from "../telemetry/with-traceparent.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
-import { allowedHosts, allowedOrigins, isLoopback } from "./http/allowed-hosts.ts";
+import { Admission } from "./http/admit.ts";
+import { isLoopback } from "./http/allowed-hosts.ts";
 import { idsOfKeys, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
-import { Rates } from "./http/rates.ts";
 import { Expiry } from "./gateway/expiry.ts";
-import { Gateway } from "./gateway/gateway.ts";
 import { newSecret, Seals } from "./gateway/carried/seals.ts";
 import { Counts } from "../places/counts.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
@@ -23,8 +21,7 @@ import { Metrics } from "./metrics.ts";
 import { CurrentKeys } from "./current-keys.ts";
 import type { Driving } from "./driving/driving.ts";
 import { type EndingParts, endOfKey } from "./driving/end-of-key.ts";
-import { FleetDriving } from "./driving/fleet-driving.ts";
-import { type DrivingParts, LocalDriving } from "./driving/local-driving.ts";
+import { drivingOf } from "./driving/driving-of.ts";
 import { Readings } from "./readings.ts";
 import {
   CLOSE_RULES,
@@ -36,7 +33,6 @@ import {
 } from "./server-options.ts";
 import { ServedModels } from "./served-models.ts";
 import { ServerRuns } from "./server-runs.ts";
-import { readWebhooks } from "./webhooks/webhook-options.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 import { TenantIds } from "./tenant-ids.ts";
 
@@ -106,7 +102,7 @@ class Server {
   readonly #options: Resolved<typeof SERVER_RULES>;
   readonly #keys: CurrentKeys;
   readonly #token: string | undefined;
-  readonly #hosts: Set<string>;
+  readonly #admitted: Admission;
   readonly #driving: Driving;
   readonly #driven: EndingParts;
   readonly #watch: JournalWatch;
@@ -126,7 +122,7 @@ class Server {
     const token = options.token ?? randomBytes(24).toString("base64url");
     const first = keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", keys);
     const ids = new TenantIds(journal);
-    const webhooks = new Webhooks({ webhooks: readWebhooks(options.webhooks ?? []), journal, ids, onError });
+    const webhooks = new Webhooks({ webhooks: options.webhooks ?? [], journal, ids, onError });
     const watch = new JournalWatch(journal);
     const onEvent = (event: AgentEvent) => {
       watch.wake(event.execution);
@@ -159,33 +155,25 @@ class Server {
       approve: options.approve,
     });
     const seals = new Seals(options.secrets?.map((one) => Buffer.from(one)) ?? [newSecret()]);
-    this.#hosts = new Set(allowedHosts("localhost", hostNames));
+    this.#admitted = new Admission(hostNames, () => this.#keys.keys);
     // After what may throw: until the server is closed, all figures of the process are told to them.
     this.#metrics = new Metrics();
-    const api = {
+    this.#fetch = createApp({
       ...shared,
       ids,
       watch,
       metrics: this.#metrics,
       closing: this.#closing.signal,
       isReady: () => this.#closed === undefined,
-    };
-    const app = createApp({
-      ...api,
-      gateway: new Gateway({ ...api, seals, pauseMs, maxBodyBytes }),
-      onRequest,
-      admitted: {
-        hosts: this.#hosts,
-        origins: allowedOrigins(hostNames),
-        rates: new Rates(),
-        keys: () => this.#keys.keys,
-      },
-      requests: requestsByKey(options.connections),
+      seals,
+      pauseMs,
       maxBodyBytes,
+      onRequest,
+      admitted: this.#admitted,
+      requests: requestsByKey(options.connections),
       mcp: this.#mcp,
       which: options.routes,
     });
-    this.#fetch = (request) => withTraceparent(request.headers, () => app(request));
   }
 
   get public(): PortcullisServer {
@@ -230,7 +218,7 @@ class Server {
         "option_invalid",
         "listen: this server already listens. Create another server to listen again.",
       );
-    for (const name of allowedHosts(host, [])) this.#hosts.add(name);
+    this.#admitted.listensOn(host);
     const onError = this.#onError;
     const opened: Opened = {};
     this.#opened = opened;
@@ -270,21 +258,6 @@ class Server {
     await this.#opened?.listener?.close();
     return { leftOpen };
   }
-}
-
-/** Throws `option_invalid` for workers elsewhere without a fleet. */
-function drivingOf(
-  parts: DrivingParts,
-  watch: JournalWatch,
-  { workers, concurrency }: Pick<Resolved<typeof SERVER_RULES>, "workers" | "concurrency">,
-): Driving {
-  const { fleet } = parts.runtime;
-  if (fleet) return new FleetDriving(fleet, { ...parts, watch, concurrency: workers === "here" ? concurrency : 0 });
-  if (workers === "here") return new LocalDriving(parts);
-  throw new PortcullisError(
-    "option_invalid",
-    'createServer({ workers: "elsewhere" }): the runtime belongs to no fleet, so there are no other workers: createRuntime({ fleet }).',
-  );
 }
 
 function closedServer(): PortcullisError {

@@ -40,24 +40,6 @@ export function placeOf(otel: Otel, read: () => api.SpanContext | undefined): st
   return place && safely(otel, () => (otel.isSpanContextValid(place) ? traceParentOf(place) : undefined));
 }
 
-/** Runs work in a context. If the context's manager fails, the work runs once all the same, and only its own errors are thrown. */
-export function inContext<Value>(otel: Otel, context: api.Context, work: () => Value): Value {
-  let ran: { readonly value: Value } | { readonly error: unknown } | undefined;
-  const once = () => {
-    if (ran) return;
-    try {
-      ran = { value: work() };
-    } catch (error) {
-      ran = { error };
-    }
-  };
-  safely(otel, () => otel.context.with(context, once));
-  once();
-  const done = ran as unknown as { readonly value: Value } | { readonly error: unknown };
-  if ("error" in done) throw done.error;
-  return done.value;
-}
-
 /** A place in a trace, as the header `traceparent` of W3C Trace Context has it. */
 export interface TracePlace {
   readonly traceId: string;

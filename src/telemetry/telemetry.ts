@@ -33,7 +33,7 @@ export interface ConversationWork extends Work {
 
 /**
  * Reports the runtime's work to OpenTelemetry, by its conventions for generative AI. A scope has a `Telemetry` only while an SDK
- * records: otherwise a report costs a comparison. No method throws, whatever the SDK does.
+ * records: otherwise a report costs a comparison. No method throws, whatever its providers, spans and instruments do.
  */
 export class Telemetry {
   readonly #parts: SpanParts;

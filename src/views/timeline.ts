@@ -89,33 +89,6 @@ export function joined(times: readonly Time[]): readonly Time[] {
   return all;
 }
 
-/** Share of a part of time that a call takes at least, so that it can be seen. */
-const LEAST = 0.05;
-
-/**
- * For each of so many equal parts of a time, how many of the calls ran or waited in it on average, as a share of the most. A
- * part in which one call went on all the time counts no less than one in which two followed each other.
- */
-export function density(calls: readonly CallView[], time: Time, parts: number): readonly number[] {
-  const placeOf = (at: number) => placeIn(time, at) * parts;
-  const changes = Array.from({ length: parts + 1 }, () => 0);
-  // Of the first and the last part of a call, what it did not take.
-  const free = Array.from({ length: parts }, () => 0);
-  for (const { at, ms } of calls) {
-    const begin = Math.min(parts - LEAST, placeOf(at));
-    const end = Math.max(begin + LEAST, placeOf(ms === undefined ? time.until : at + ms));
-    const [first, last] = [Math.floor(begin), Math.min(parts - 1, Math.floor(end))];
-    changes[first] = (changes[first] ?? 0) + 1;
-    changes[last + 1] = (changes[last + 1] ?? 0) - 1;
-    free[first] = (free[first] ?? 0) + begin - first;
-    free[last] = (free[last] ?? 0) + last + 1 - end;
-  }
-  let running = 0;
-  const numbers = free.map((less, part) => (running += changes[part] ?? 0) - less);
-  const most = Math.max(1, ...numbers);
-  return numbers.map((number) => Math.max(0, Math.round((number / most) * 1e4) / 1e4));
-}
-
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
 /** Distances of ticks that are round, up to a day. Beyond, they are numbers of days. */
 const STEPS = [

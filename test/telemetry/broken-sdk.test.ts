@@ -1,4 +1,4 @@
-import { context, metrics, ROOT_CONTEXT, trace } from "@opentelemetry/api";
+import { metrics, trace } from "@opentelemetry/api";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterEach, expect, test } from "vitest";
 import { createRuntime } from "../../src/index.ts";
@@ -70,14 +70,6 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
       getMeter: () => ({ createHistogram: make, createCounter: make, createObservableGauge: make }) as never,
     });
   },
-  "a context manager that throws": () => {
-    fromTracer(new TracerProvider().getTracer("t"));
-    context.setGlobalContextManager(broken());
-  },
-  "a context manager that runs nothing": () => {
-    fromTracer(new TracerProvider().getTracer("t"));
-    context.setGlobalContextManager(broken({ active: () => ROOT_CONTEXT, with: () => undefined }));
-  },
 };
 
 test.each(Object.keys(WAYS))("%s breaks no execution, no call and no conversation", async (way) => {
@@ -94,25 +86,6 @@ test.each(Object.keys(WAYS))("%s breaks no execution, no call and no conversatio
     task: "t",
   });
   expect(ending).toEqual({ type: "answered", answer: "ok" });
-});
-
-test("handlers run once, whatever the context's manager does with them", async () => {
-  fromTracer(new TracerProvider().getTracer("t"));
-  let runs = 0;
-  context.setGlobalContextManager(
-    broken({
-      active: () => ROOT_CONTEXT,
-      with: (_: unknown, work: () => unknown) => {
-        work();
-        work();
-        return fail();
-      },
-    }),
-  );
-  const count = { ...echo, name: "count", handler: () => (runs += 1) };
-  await using runtime = await createRuntime({ tools: [count], sandbox });
-  expect((await runtime.execute("return await tools.count({});")).outcome).toEqual({ type: "completed", value: 1 });
-  expect(runs).toBe(1);
 });
 
 test("an SDK that is registered after the runtime was created records from then on, and stops when it is removed", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { density, spansOf, ticksOf, timeOf, tookOf } from "../../src/views/timeline.ts";
+import { spansOf, ticksOf, timeOf, tookOf } from "../../src/views/timeline.ts";
 import type { CallView } from "../../src/views/view.ts";
 
 const call = (more: Partial<CallView>): CallView => ({
@@ -75,17 +75,4 @@ test.each([
   expect(ticks.map(({ text }) => text)).toEqual(texts);
   expect(ticks[0]?.at).toBe(7);
   expect(ticks.every(({ at }) => at <= 7 + ms)).toBe(true);
-});
-
-test("the density of calls is the mean number that went on in a part of the time, as a share of the most", () => {
-  const calls = [call({ at: 0, ms: 10 }), call({ at: 0, ms: 5 }), call({ at: 10, ms: undefined as never })];
-  expect(density(calls, { from: 0, until: 20 }, 4)).toEqual([1, 0.5, 0.5, 0.5]);
-  expect(density([], { from: 0, until: 20 }, 2)).toEqual([0, 0]);
-});
-
-test("calls that follow each other are as dense where they meet as elsewhere, and one of no time is seen", () => {
-  const following = [call({ at: 0, ms: 7 }), call({ at: 7, ms: 13 })];
-  expect(density(following, { from: 0, until: 20 }, 4)).toEqual([1, 1, 1, 1]);
-  const [, seen, , last] = density([call({ at: 7, ms: 0 }), call({ at: 20, ms: 0 })], { from: 0, until: 20 }, 4);
-  expect([seen, last]).toEqual([0.05, 0.05]);
 });

@@ -2,13 +2,15 @@ import { Hono } from "hono";
 import { monotonic, now } from "../../clock.ts";
 import type { AnsweredRequest } from "../server-options.ts";
 import { packageVersion } from "../../sandboxes/package-files.ts";
+import { withTraceparent } from "../../telemetry/with-traceparent.ts";
 import { untilAborted } from "../../values/until-aborted.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
 import { apiExtras, mcpRoute, type OtherRoute } from "../other-routes.ts";
-import type { Gateway } from "../gateway/gateway.ts";
+import { Gateway } from "../gateway/gateway.ts";
+import type { GatewayParts } from "../gateway/gateway-parts.ts";
 import { gatewayRoutes, vendorsForm } from "../gateway/gateway-routes.ts";
 import { given } from "../../option-rules/given.ts";
-import { type AdmitParts, admit } from "../http/admit.ts";
+import { type Admission, admit } from "../http/admit.ts";
 import type { Key, RouteScope } from "../http/keys.ts";
 import { isOperators, problemOf, problemResponse, RequestProblem } from "../http/problems.ts";
 import type { BytesByKey } from "../http/bytes-by-key.ts";
@@ -17,18 +19,16 @@ import { whenOver } from "../http/when-over.ts";
 import { readJson } from "../http/read-json.ts";
 import { check, ID_LENGTH, NO_QUERY } from "./bodies.ts";
 import { openApiDocument, pathOf } from "./openapi.ts";
-import { type ApiParts, refuseRevoked } from "./parts.ts";
+import { refuseRevoked } from "./parts.ts";
 import { type Route, ROUTES } from "./routes.ts";
 
-export interface AppParts extends ApiParts {
+export interface AppParts extends GatewayParts {
   /** Told of each request once there is an answer. It does not throw. */
   readonly onRequest: (request: AnsweredRequest) => void;
-  readonly admitted: AdmitParts;
+  readonly admitted: Admission;
   /** The requests of keys, until their answers are there and their streams are over. */
   readonly requests: BytesByKey;
-  readonly maxBodyBytes: number;
   readonly mcp: MountedMcp;
-  readonly gateway: Gateway;
   /** Whether the path of MCP is the only one. */
   readonly which: "all" | "mcp" | "operator";
 }
@@ -63,49 +63,27 @@ interface Asked {
 /** The server as a web-standard function: each request is admitted, checked against its route, and handled. It never rejects. */
 export function createApp(parts: AppParts): (request: Request) => Promise<Response> {
   const { which } = parts;
-  const routes = ROUTES.filter(({ path }) => which === "all" || (which === "operator" && OPERATOR_PATHS.has(path)));
-  const others = othersOf(parts);
+  const served = [...routesOf(parts), ...othersOf(parts)];
   const app = new Hono();
   app.use(async (context, next) => {
     await next();
     const { headers } = context.res;
     for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value);
   });
-  for (const line of routes)
-    app.on(line.method, line.path, (context) => {
+  for (const one of served)
+    app.on([...one.methods], one.path, (context) => {
       const named: PathParameters = context.req.param();
       const request = context.req.raw;
-      // The list of models is the vendors' too.
-      const form = line.path === "/v1/models" ? vendorsForm(request) : {};
-      const asked: Asked = { request, path: line.path, execution: named.id, ...form };
+      const asked: Asked = { request, path: one.path, execution: named.id, ...one.form(request) };
       return answered(parts, asked, async () => {
-        const key = keyOf(parts, line.scope, asked);
-        return whileHeld(asked, () => serve(parts, line, { asked, key }, named));
+        const key = keyOf(parts, one.scope, asked);
+        return whileHeld(asked, async () => one.handle(asked, key, named));
       });
     });
-  for (const other of others)
-    app.on([...other.methods], other.path, (context) => {
-      const { refuse, keyHeader } = other;
-      const asked: Asked = { request: context.req.raw, path: other.path, ...given({ refuse, keyHeader }) };
-      return answered(parts, asked, async () => {
-        const key = keyOf(parts, other.scope, asked);
-        return whileHeld(asked, async () => other.handle(asked.request, key));
-      });
-    });
-  const methods = Map.groupBy(
-    [
-      ...routes.map(({ path, method }) => ({ path, method, form: {} })),
-      ...others.flatMap(({ path, methods: all, refuse: own, keyHeader }) =>
-        all.map((method) => ({ path, method, form: given({ refuse: own, keyHeader }) })),
-      ),
-    ],
-    ({ path }) => path,
-  );
-  for (const [path, all] of methods) {
-    const allow = all.map(({ method }) => method).join(", ");
+  for (const [path, all] of Map.groupBy(served, (one) => one.path)) {
+    const allow = all.flatMap(({ methods }) => methods).join(", ");
     const problem = () => new RequestProblem("method_unknown", `This path takes ${allow}.`, { allow });
-    const form = all[0]?.form;
-    app.all(path, (context) => refuse(parts, { request: context.req.raw, path, ...form }, problem));
+    app.all(path, ({ req: { raw: request } }) => refuse(parts, { request, path, ...all[0]?.form(request) }, problem));
   }
   const nothingHere = () => new RequestProblem("path_unknown", `There is no such path. ${PATHS_AT[which]}`);
   app.notFound((context) => {
@@ -113,7 +91,7 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
     const form = which === "all" ? vendorsForm(request) : {};
     return refuse(parts, { request, path: UNKNOWN, ...form }, nothingHere);
   });
-  return async (request) => {
+  const fetch = async (request: Request) => {
     try {
       if (request.method !== "HEAD") return await app.fetch(request);
       // The body of the answer is not only left out, but ended: it may hold a stream.
@@ -125,6 +103,7 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
       return problemResponse(problemOf(error));
     }
   };
+  return (request) => withTraceparent(request.headers, () => fetch(request));
 }
 
 /** Paths for the operator of the process. */
@@ -136,11 +115,36 @@ const PATHS_AT = {
   operator: `There are ${[...OPERATOR_PATHS].join(", ")}.`,
 } as const;
 
-function othersOf({ which, mcp, gateway }: AppParts): readonly OtherRoute[] {
+/** A path that is served. */
+interface Served extends Pick<OtherRoute, "path" | "methods" | "scope"> {
+  /** How it is refused, if not in the server's own form. */
+  readonly form: (request: Request) => Pick<OtherRoute, "refuse" | "keyHeader">;
+  readonly handle: (asked: Asked, key: Key, named: PathParameters) => Response | Promise<Response>;
+}
+
+function routesOf(parts: AppParts): readonly Served[] {
+  const { which } = parts;
+  const lines = ROUTES.filter(({ path }) => which === "all" || (which === "operator" && OPERATOR_PATHS.has(path)));
+  return lines.map((line) => ({
+    path: line.path,
+    methods: [line.method],
+    scope: line.scope,
+    // The list of models is the vendors' too.
+    form: line.path === "/v1/models" ? vendorsForm : () => ({}),
+    handle: (asked, key, named) => serve(parts, line, { asked, key }, named),
+  }));
+}
+
+function othersOf(parts: AppParts): readonly Served[] {
+  const { which, mcp } = parts;
   if (which === "operator") return [];
-  const extras =
-    which === "mcp" ? [] : [...apiExtras(() => openApiDocument(packageVersion())), ...gatewayRoutes(gateway)];
-  return [...extras, mcpRoute(mcp)];
+  const document = () => openApiDocument(packageVersion());
+  const more = which === "mcp" ? [] : [...apiExtras(document), ...gatewayRoutes(new Gateway(parts))];
+  return [...more, mcpRoute(mcp)].map(({ refuse: own, keyHeader, handle, ...route }) => ({
+    ...route,
+    form: () => given({ refuse: own, keyHeader }),
+    handle: ({ request }, key) => handle(request, key),
+  }));
 }
 
 /** The path of a request to an unknown path. */

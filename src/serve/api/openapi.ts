@@ -68,12 +68,16 @@ const REFUSED = {
 
 /** A path as OpenAPI writes it. */
 export function pathOf(path: string): string {
-  return path.replace(":id", "{id}").replace(":call", "{call}").replace(":name", "{name}");
+  return path.replaceAll(/:(\w+)/g, "{$1}");
 }
 
 function pathParameters(path: string): readonly object[] {
-  const names = ["id", "call", "name"].filter((name) => path.includes(`:${name}`));
-  return names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } }));
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
 }
 
 function queryParameters(query: z.ZodType = NO_QUERY): readonly object[] {

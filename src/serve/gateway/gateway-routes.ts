@@ -14,7 +14,7 @@ export function gatewayRoutes(gateway: Gateway): readonly OtherRoute[] {
     messages("/v1/messages/count_tokens", ["POST"], (request, key) => gateway.count(messagesSurface, request, key)),
     responses("/v1/responses", ["POST"], (request, key) => gateway.answer(responsesSurface, request, key)),
     responses("/v1/responses/input_tokens", ["POST"], (request, key) => gateway.count(responsesSurface, request, key)),
-    responses("/v1/responses/:id", ["DELETE"], ({ url, signal }, key) =>
+    responses("/v1/responses/:response", ["DELETE"], ({ url, signal }, key) =>
       gateway.stored.remove(responsesSurface, idIn(url), { key, signal }),
     ),
   ];

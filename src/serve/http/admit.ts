@@ -1,16 +1,28 @@
-import { hostNameOf, isOwnOrigin } from "./allowed-hosts.ts";
+import { allowedHosts, allowedOrigins, hostNameOf, isOwnOrigin } from "./allowed-hosts.ts";
 import { hasScope } from "../principal.ts";
 import { isExpired, type Key, type Keys, type RouteScope } from "./keys.ts";
 import { RequestProblem } from "./problems.ts";
-import type { Rates } from "./rates.ts";
+import { Rates } from "./rates.ts";
 
-export interface AdmitParts {
-  readonly hosts: ReadonlySet<string>;
+/** By what requests are let in. */
+export class Admission {
+  /** Names under which the server may be addressed; those of its address are added once it listens. */
+  readonly hosts: Set<string>;
   /** Origins of pages that may ask, beside the origin that a request is sent to: a host, with its port unless that is the scheme's. */
   readonly origins: ReadonlySet<string>;
   /** The keys that hold now. */
   readonly keys: () => Keys;
-  readonly rates: Rates;
+  readonly rates = new Rates();
+
+  constructor(hostNames: readonly string[], keys: () => Keys) {
+    this.hosts = new Set(allowedHosts("localhost", hostNames));
+    this.origins = allowedOrigins(hostNames);
+    this.keys = keys;
+  }
+
+  listensOn(host: string): void {
+    for (const name of allowedHosts(host, [])) this.hosts.add(name);
+  }
 }
 
 /** Stands for the key of a request to a route that needs none. */
@@ -21,7 +33,7 @@ const OPEN_KEY: Key = { id: "", tenant: "", digest: Buffer.alloc(0), scopes: [] 
  * key; `onKey` is told whose request it is as soon as that is known. Throws a `RequestProblem`.
  */
 export function admit(
-  parts: AdmitParts,
+  parts: Admission,
   { headers, url }: Request,
   { scope, keyHeader }: Asking,
   onKey: (key: Key) => void,
@@ -47,7 +59,7 @@ function keyIn(headers: Headers, keyHeader: string | undefined): string | null {
 }
 
 /** Refuses requests under the name of another host, and requests of pages of another origin. Nothing but headers is read. */
-function refuseForeign({ hosts, origins }: AdmitParts, headers: Headers, host: string): void {
+function refuseForeign({ hosts, origins }: Admission, headers: Headers, host: string): void {
   const name = hostNameOf(host);
   if (name === undefined || !hosts.has(name))
     throw new RequestProblem(
@@ -60,7 +72,7 @@ function refuseForeign({ hosts, origins }: AdmitParts, headers: Headers, host: s
 }
 
 /** The key of a request, if it has not expired and its rate allows another request. */
-function admittedKey({ keys, rates }: AdmitParts, authorization: string | null, onKey: (key: Key) => void): Key {
+function admittedKey({ keys, rates }: Admission, authorization: string | null, onKey: (key: Key) => void): Key {
   const key = keys().find(authorization);
   if (!key) throw unauthorized("key_unknown", "The request has no valid key: send one as Authorization: Bearer KEY.");
   onKey(key);

@@ -12,7 +12,7 @@ import { memoryOf } from "../../values/held-bytes.ts";
 import type { TenantIds } from "../tenant-ids.ts";
 import { NotAllowed, post } from "./post.ts";
 import { signedHeaders } from "./signature.ts";
-import type { Webhook, WebhookEvent } from "./webhook-options.ts";
+import { readWebhooks, type Webhook, type WebhookEvent, type WebhookOptions } from "./webhook-options.ts";
 
 /** Waits before each further attempt, in milliseconds: an hour and a half in all. Each is up to a fifth longer, by chance. */
 const WAITS_MS: readonly number[] = [1000, 5000, 30_000, 120_000, 600_000, 4_500_000];
@@ -26,7 +26,7 @@ const EVENT_BYTES = 512;
 const MOST_KNOWN = 10_000;
 
 export interface WebhookParts {
-  readonly webhooks: readonly Webhook[];
+  readonly webhooks: readonly WebhookOptions[];
   readonly journal: Journal;
   readonly ids: TenantIds;
   readonly onError: (error: unknown) => void;
@@ -66,10 +66,11 @@ export class Webhooks {
   readonly #known = new Set<string>();
   readonly #lines: ReadonlyMap<Webhook, Line>;
 
+  /** Throws `option_invalid`, without a secret in the message. */
   constructor(parts: WebhookParts) {
     this.#parts = parts;
     this.#lines = new Map(
-      parts.webhooks.map((webhook) => [webhook, new Line(webhook, this.#closing.signal, parts.onError)]),
+      readWebhooks(parts.webhooks).map((webhook) => [webhook, new Line(webhook, this.#closing.signal, parts.onError)]),
     );
   }
 

@@ -1,11 +1,4 @@
-import type { CallRecord, JournalRecord } from "../../journal/record.ts";
-import {
-  applyToCall,
-  type CallFacts,
-  isOfCall,
-  isWaiting,
-  type RecordOfCall,
-} from "../../programs/from-journal/call-history.ts";
+import type { JournalRecord } from "../../journal/record.ts";
 import { PROGRAM_CALL } from "../../programs/from-journal/execution-state.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import type { EventView } from "../view.ts";
@@ -14,15 +7,11 @@ import type { EventView } from "../view.ts";
 const KEPT = 500;
 /** Bytes of an event's sentence: it may name all tools, or quote a provider. */
 const TEXT_BYTES = 2048;
-/** The shortest wait for a person or a client that is listed, in milliseconds. */
-const LISTED_WAIT_MS = 1000;
 
 /** The events of an execution beside its turns and calls. */
 export class EventViews {
   readonly #events: EventView[] = [];
   #left = 0;
-  /** The calls that wait for a person or a client, by their ids. */
-  readonly #waiting = new Map<string, CallRecord>();
 
   get all(): readonly EventView[] {
     const [last] = this.#events.slice(-1);
@@ -31,41 +20,14 @@ export class EventViews {
   }
 
   note(record: JournalRecord): void {
-    if (isOfCall(record)) this.#noteWait(record);
     const text = textOf(record);
     if (text !== undefined && "at" in record) this.#add(record.type, text, record.at);
-  }
-
-  #noteWait(record: RecordOfCall & { readonly call: string }): void {
-    const { call: id, at } = record;
-    const waited = this.#waiting.get(id);
-    if (!waited) {
-      if (record.type !== "call" || !waitsAfter(record)) return;
-      if (this.#waiting.size < KEPT) this.#waiting.set(id, record);
-      else this.#left += 1;
-    } else if (!waitsAfter(record, waited)) {
-      this.#waiting.delete(id);
-      if (at - waited.at >= LISTED_WAIT_MS) this.#add("wait", waitText(waited, at), at);
-    }
   }
 
   #add(type: string, text: string, at: number): void {
     if (this.#events.length < KEPT) this.#events.push({ type, text: cutMiddle(text, TEXT_BYTES), at });
     else this.#left += 1;
   }
-}
-
-/** Whether a call waits after a record. `decided`: what was decided before. */
-function waitsAfter(record: RecordOfCall, decided?: CallRecord): boolean {
-  const facts: CallFacts = decided ? { decided } : {};
-  applyToCall(facts, record);
-  return isWaiting(facts);
-}
-
-function waitText({ call, tool, decision, at: since }: CallRecord, at: number): string {
-  const who = call === PROGRAM_CALL ? "The program" : `Call ${call} of ${tool}`;
-  const what = decision === "client" ? "its client's result" : "a decision";
-  return `${who} waited ${((at - since) / 1000).toFixed(1)} s for ${what}.`;
 }
 
 /** A record in a sentence; undefined if the rest of the view tells of it. */

@@ -201,7 +201,7 @@ async function slowHook() {
   const journal = createMemoryJournal();
   const { port } = server.address() as AddressInfo;
   const webhooks = new Webhooks({
-    webhooks: readWebhooks([hook(`http://127.0.0.1:${port}/hook`)]),
+    webhooks: [hook(`http://127.0.0.1:${port}/hook`)],
     journal,
     ids: new TenantIds(journal),
     onError: (error) => errors.push(error),
