@@ -1,370 +1,321 @@
-import { z } from "zod";
-import { NEEDS } from "../executions/listed-execution.ts";
-import type { SchemaType } from "../values/schema-type.ts";
-import { objectSchema } from "../values/object-schema.ts";
-
-const count = z.number();
-
-export const TEXT_HEAD = objectSchema({
-  text: z.string(),
-  /** UTF-8 bytes of the whole text. */
-  bytes: count,
-  /** Missing if the text is whole; otherwise `viewCall` gives the whole. */
-  cut: z.literal(true).exactOptional(),
-});
+import type { ListedExecution } from "../executions/listed-execution.ts";
 
 /** The beginning of a text. */
-export type TextHead = SchemaType<typeof TEXT_HEAD>;
-
-const CALL_STATE = z.enum(["open", "waiting", "value", "refused", "failed", "aborted"]);
+export interface TextHead {
+  readonly text: string;
+  /** UTF-8 bytes of the whole text. */
+  readonly bytes: number;
+  /** Missing if the text is whole; otherwise `viewCall` gives the whole. */
+  readonly cut?: true;
+}
 
 /** The state of one call. `open`: it has no answer and waits for nothing from outside. */
-export type CallState = SchemaType<typeof CALL_STATE>;
+export type CallState = "open" | "waiting" | "value" | "refused" | "failed" | "aborted";
 
-const DECISION_VIEW = objectSchema({
-  decision: z.enum(["allowed", "denied", "done"]),
-  by: z.string().exactOptional(),
-  note: z.string().exactOptional(),
+export interface DecisionView {
+  readonly decision: "allowed" | "denied" | "done";
+  readonly by?: string;
+  readonly note?: string;
   /** The decision holds for later calls with the same tool and input, too. */
-  remember: z.literal(true).exactOptional(),
+  readonly remember?: true;
   /** The earlier call whose remembered decision this call repeats. */
-  remembered: z.string().exactOptional(),
+  readonly remembered?: string;
   /** The further calls that it allows, in words. */
-  grant: z.string().exactOptional(),
+  readonly grant?: string;
   /** Set if the grant of an earlier call allows it: that call, and what is left of its grant, in words. */
-  granted: objectSchema({ call: z.string(), left: z.string() }).exactOptional(),
+  readonly granted?: { readonly call: string; readonly left: string };
   /** Milliseconds since 1970. */
-  at: count,
-});
+  readonly at: number;
+}
 
-export type DecisionView = SchemaType<typeof DECISION_VIEW>;
-
-export const CALL_VIEW = objectSchema({
+export interface CallView {
   /** The id that `decide` takes: `3`, or `call_2/3` in a conversation. */
-  id: z.string(),
-  tool: z.string(),
+  readonly id: string;
+  readonly tool: string;
   /** Where it runs, like `mcp crm`, `agent` or `client`; missing for a handler of the host. */
-  place: z.string().exactOptional(),
-  caller: z.string(),
-  state: CALL_STATE,
+  readonly place?: string;
+  readonly caller: string;
+  readonly state: CallState;
   /** Code of a refusal or failure, or kind of a value like `array of 200`; why an open call does not go on by itself. */
-  detail: z.string().exactOptional(),
+  readonly detail?: string;
   /** Milliseconds since 1970. */
-  at: count,
+  readonly at: number;
   /** Milliseconds from the call to its answer; missing while there is none. */
-  ms: count.exactOptional(),
+  readonly ms?: number;
   /** The input that the handler is given. Absent if the call was refused before its input was read. */
-  input: TEXT_HEAD,
+  readonly input: TextHead;
   /** The input as the caller sent it, if the tool's schema has made another one of it. */
-  rawInput: TEXT_HEAD.exactOptional(),
+  readonly rawInput?: TextHead;
   /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered, and for items. */
-  result: TEXT_HEAD.exactOptional(),
+  readonly result?: TextHead;
   /** UTF-8 bytes of the value's JSON; 0 without one. Of a stream, of the items that the program was given so far. */
-  bytes: count,
+  readonly bytes: number;
   /** Of a stream: number of the items that the program was given so far. Missing until there is one. */
-  items: count.exactOptional(),
-  started: z.boolean(),
-  effect: z.string().exactOptional(),
+  readonly items?: number;
+  readonly started: boolean;
+  readonly effect?: string;
   /** How often the handler was run, if it was run again. */
-  attempts: count.exactOptional(),
+  readonly attempts?: number;
   /** The call of an earlier execution whose answer it was given. No handler ran for it. */
-  from: objectSchema({ execution: z.string(), callId: z.string() }).exactOptional(),
-  decision: DECISION_VIEW.exactOptional(),
+  readonly from?: { readonly execution: string; readonly callId: string };
+  readonly decision?: DecisionView;
   /** Why the policy held or refused it; missing if it did not. */
-  policy: z.string().exactOptional(),
+  readonly policy?: string;
   /** The handler's text for people (`display`), as JSON text. */
-  display: z.string().exactOptional(),
-});
-
-export type CallView = SchemaType<typeof CALL_VIEW>;
+  readonly display?: string;
+}
 
 /** How far the stream of a call is. */
 export type StreamView = Required<Pick<CallView, "items" | "bytes">>;
 
-const WAITING_VIEW = objectSchema({
-  id: z.string(),
+/** A call that waits for a person (`approval`, `outcome_unknown`), or for the result of a client or of its host (`result`). */
+export interface WaitingView {
+  readonly id: string;
   /** `run_program` for a program itself; its input has `source` and `language`. */
-  tool: z.string(),
-  why: z.enum(["approval", "outcome_unknown", "result"]),
+  readonly tool: string;
+  readonly why: "approval" | "outcome_unknown" | "result";
   /** Why the policy holds it; missing if its tool asks for the decision. */
-  policy: z.string().exactOptional(),
+  readonly policy?: string;
   /** What it changes at most: the `effect` of its tool. Missing for a program itself. */
-  effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
+  readonly effect?: "read" | "idempotent" | "write";
   /**
    * The whole JSON text, unless all waiting calls together have more than 4 MiB: then it is cut, and `viewCall` gives
    * the whole.
    */
-  input: TEXT_HEAD,
+  readonly input: TextHead;
   /** As it was sent, if the tool's schema has made another input of it. */
-  rawInput: TEXT_HEAD.exactOptional(),
-  inputDigest: z.string().exactOptional(),
+  readonly rawInput?: TextHead;
+  readonly inputDigest?: string;
   /** Milliseconds since 1970. */
-  since: count,
+  readonly since: number;
   /** Which time it waits for a decision, from 1. */
-  hold: count.exactOptional(),
-});
-
-/** A call that waits for a person (`approval`, `outcome_unknown`), or for the result of a client or of its host (`result`). */
-export type WaitingView = SchemaType<typeof WAITING_VIEW>;
-
-const LIMIT_VIEW = objectSchema({
-  name: z.string(),
-  used: count.exactOptional(),
-  allowed: count,
-});
+  readonly hold?: number;
+}
 
 /** A limit and how much of it was used; `used` is missing if it is not known before the end. */
-export type LimitView = SchemaType<typeof LIMIT_VIEW>;
-
-const FUNNEL_PART = objectSchema({
-  /** UTF-8 bytes. */
-  bytes: count,
-  /** Of OpenAI's encoding o200k. */
-  tokens: count,
-  /** The tokens are estimated from the beginning of the texts. */
-  estimated: z.literal(true).exactOptional(),
-});
+export interface LimitView {
+  readonly name: string;
+  readonly used?: number;
+  readonly allowed: number;
+}
 
 /** Bytes and tokens at one place of the funnel. */
-export type FunnelPart = SchemaType<typeof FUNNEL_PART>;
-
-const FUNNEL_VIEW = objectSchema({
-  fetched: FUNNEL_PART,
-  /** Set for a program only. */
-  seen: FUNNEL_PART.exactOptional(),
-  /** Missing until there is a result. */
-  returned: FUNNEL_PART.exactOptional(),
-});
+export interface FunnelPart {
+  /** UTF-8 bytes. */
+  readonly bytes: number;
+  /** Of OpenAI's encoding o200k. */
+  readonly tokens: number;
+  /** The tokens are estimated from the beginning of the texts. */
+  readonly estimated?: true;
+}
 
 /** Three amounts: returned by tools, handed to the programs, given to the model. */
-export type FunnelView = SchemaType<typeof FUNNEL_VIEW>;
-
-const LOG_VIEW = objectSchema({
-  stream: z.enum(["stdout", "stderr"]),
-  text: z.string(),
-  /** Lines that were left out before it. */
-  dropped: count.exactOptional(),
-});
+export interface FunnelView {
+  readonly fetched: FunnelPart;
+  /** Set for a program only. */
+  readonly seen?: FunnelPart;
+  /** Missing until there is a result. */
+  readonly returned?: FunnelPart;
+}
 
 /** Text that was printed in one turn. */
-export type LogView = SchemaType<typeof LOG_VIEW>;
-
-const FAULT_VIEW = objectSchema({
-  name: z.string(),
-  message: z.string(),
-  code: z.string().exactOptional(),
-  tool: z.string().exactOptional(),
-  line: count.exactOptional(),
-  column: count.exactOptional(),
-});
+export interface LogView {
+  readonly stream: "stdout" | "stderr";
+  readonly text: string;
+  /** Lines that were left out before it. */
+  readonly dropped?: number;
+}
 
 /** A fault of the program, in terms of its source. */
-export type FaultView = SchemaType<typeof FAULT_VIEW>;
-
-const OUTCOME_VIEW = objectSchema({
-  /** Type of the ending, like `completed` or `answered`. */
-  type: z.string(),
-  fault: FAULT_VIEW.exactOptional(),
-  /** Limit that stopped it. */
-  limit: z.string().exactOptional(),
-});
+export interface FaultView {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly tool?: string;
+  readonly line?: number;
+  readonly column?: number;
+}
 
 /** The ending of an execution. */
-export type OutcomeView = SchemaType<typeof OUTCOME_VIEW>;
+export interface OutcomeView {
+  /** Type of the ending, like `completed` or `answered`. */
+  readonly type: string;
+  readonly fault?: FaultView;
+  /** Limit that stopped it. */
+  readonly limit?: string;
+}
 
-const EVENT_VIEW = objectSchema({
-  type: z.string(),
-  text: z.string(),
+export interface EventView {
+  readonly type: string;
+  readonly text: string;
   /** Milliseconds since 1970. */
-  at: count,
-});
+  readonly at: number;
+}
 
-export type EventView = SchemaType<typeof EVENT_VIEW>;
+interface ArtifactView {
+  readonly name: string;
+  readonly bytes: number;
+  readonly shape: string;
+  readonly call: string;
+}
 
-const ARTIFACT_VIEW = objectSchema({
-  name: z.string(),
-  bytes: count,
-  shape: z.string(),
-  call: z.string(),
-});
-
-const VIEW_BASE = objectSchema({
-  execution: z.string(),
+interface ViewBase {
+  readonly execution: string;
   /** What it is called, in one line: of a program its head comment, or its tools, or its first line; the task; the tool. */
-  title: z.string(),
+  readonly title: string;
   /** `waiting`: it continues only with a decision, a client's result or, in a conversation, the user. */
-  state: z.enum(["running", "waiting", "ended"]),
-  tenant: z.string(),
+  readonly state: "running" | "waiting" | "ended";
+  readonly tenant: string;
   /** Milliseconds since 1970. */
-  startedAt: count,
+  readonly startedAt: number;
   /** Milliseconds since 1970, of the last record that has a time. */
-  lastAt: count,
+  readonly lastAt: number;
   /** Number of records that were read. */
-  records: count,
+  readonly records: number;
   /** Whether a driver holds the execution. */
-  driven: z.boolean(),
+  readonly driven: boolean;
   /** Milliseconds since 1970 until which its driver holds it at least; missing without a driver or a lease. */
-  drivenUntil: count.exactOptional(),
+  readonly drivenUntil?: number;
   /** What a worker must have to take it up, if those that looked at it did not have that. */
-  needs: NEEDS.exactOptional(),
-  parent: objectSchema({ execution: z.string(), call: z.string() }).exactOptional(),
-  versions: z.array(objectSchema({ name: z.string(), text: z.string() })),
-  outcome: OUTCOME_VIEW.exactOptional(),
+  readonly needs?: NonNullable<ListedExecution["needs"]>;
+  readonly parent?: { readonly execution: string; readonly call: string };
+  readonly versions: readonly { readonly name: string; readonly text: string }[];
+  readonly outcome?: OutcomeView;
   /** The text that the model or the caller gets. */
-  output: TEXT_HEAD.exactOptional(),
-  waiting: z.array(WAITING_VIEW),
-  calls: z.array(CALL_VIEW),
+  readonly output?: TextHead;
+  readonly waiting: readonly WaitingView[];
+  readonly calls: readonly CallView[];
   /** Number of the latest calls that are not in `calls`, because there are very many. */
-  callsLeft: count.exactOptional(),
-  limits: z.array(LIMIT_VIEW),
-  funnel: FUNNEL_VIEW,
+  readonly callsLeft?: number;
+  readonly limits: readonly LimitView[];
+  readonly funnel: FunnelView;
   /** Events beside calls: restarts, violations, connections, retries, drivers that took the execution up. */
-  events: z.array(EVENT_VIEW),
-  notes: z.array(z.string()),
-  artifacts: z.array(ARTIFACT_VIEW),
-});
-
-const TOOL_PLACES = objectSchema({
-  tool: z.string(),
-  lines: z.array(count),
-});
+  readonly events: readonly EventView[];
+  readonly notes: readonly string[];
+  readonly artifacts: readonly ArtifactView[];
+}
 
 /**
  * The lines of a program that name a tool. With more than one line, the journal does not tell which of them made a
  * call.
  */
-export type ToolPlaces = SchemaType<typeof TOOL_PLACES>;
-
-const PROGRAM_VIEW = objectSchema({
-  ...VIEW_BASE.shape,
-  kind: z.literal("program"),
-  language: z.string(),
-  sandbox: z.string(),
-  /** The execution that it corrects, and whose answers it may be given again. */
-  after: z.string().exactOptional(),
-  source: z.string(),
-  /** Lines of the source, counted from 1, that name a tool. */
-  places: z.array(TOOL_PLACES),
-  logs: z.array(LOG_VIEW),
-});
+export interface ToolPlaces {
+  readonly tool: string;
+  readonly lines: readonly number[];
+}
 
 /** The execution of one program. */
-export type ProgramView = SchemaType<typeof PROGRAM_VIEW>;
-
-const HOST_CALL_VIEW = objectSchema({ ...VIEW_BASE.shape, kind: z.literal("call") });
+export interface ProgramView extends ViewBase {
+  readonly kind: "program";
+  readonly language: string;
+  readonly sandbox: string;
+  /** The execution that it corrects, and whose answers it may be given again. */
+  readonly after?: string;
+  readonly source: string;
+  /** Lines of the source, counted from 1, that name a tool. */
+  readonly places: readonly ToolPlaces[];
+  readonly logs: readonly LogView[];
+}
 
 /** One call of a host. */
-export type HostCallView = SchemaType<typeof HOST_CALL_VIEW>;
+export interface HostCallView extends ViewBase {
+  readonly kind: "call";
+}
 
-const SAID_VIEW = objectSchema({
-  by: z.enum(["user", "host"]),
-  text: TEXT_HEAD,
-});
-
-export type SaidView = SchemaType<typeof SAID_VIEW>;
-
-const PROGRAM_CALL_VIEW = objectSchema({
-  id: z.string(),
-  /** Its execution; missing if the program ran at the provider, or was never begun. */
-  execution: z.string().exactOptional(),
-  /** What it is called, in one line. */
-  title: z.string(),
-  source: TEXT_HEAD,
-  /** Number of its calls that have ended, and UTF-8 bytes of their results. Missing if it ran at the provider. */
-  calls: count.exactOptional(),
-  fetched: count.exactOptional(),
-  /** The result that the model got; missing until there is one. */
-  result: TEXT_HEAD.exactOptional(),
-  isError: z.boolean().exactOptional(),
-});
+export interface SaidView {
+  readonly by: "user" | "host";
+  readonly text: TextHead;
+}
 
 /** A call of a model that runs a program. */
-export type ProgramCallView = SchemaType<typeof PROGRAM_CALL_VIEW>;
+export interface ProgramCallView {
+  readonly id: string;
+  /** Its execution; missing if the program ran at the provider, or was never begun. */
+  readonly execution?: string;
+  /** What it is called, in one line. */
+  readonly title: string;
+  readonly source: TextHead;
+  /** Number of its calls that have ended, and UTF-8 bytes of their results. Missing if it ran at the provider. */
+  readonly calls?: number;
+  readonly fetched?: number;
+  /** The result that the model got; missing until there is one. */
+  readonly result?: TextHead;
+  readonly isError?: boolean;
+}
 
 /** A page or a document that a provider names as a source. */
-const SOURCE_VIEW = objectSchema({ url: z.string(), title: z.string().exactOptional() });
+interface SourceView {
+  readonly url: string;
+  readonly title?: string;
+}
 
 /** A call that a provider made itself, as data from outside. */
-const HOSTED_CALL_VIEW = objectSchema({
-  id: z.string(),
-  tool: z.string(),
-  input: z.string(),
+export interface HostedCallView {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: string;
   /** Missing if no turn tells of its end. */
-  isError: z.boolean().exactOptional(),
-  output: z.string().exactOptional(),
-  sources: z.array(SOURCE_VIEW),
-});
+  readonly isError?: boolean;
+  readonly output?: string;
+  readonly sources: readonly SourceView[];
+}
 
-export type HostedCallView = SchemaType<typeof HOSTED_CALL_VIEW>;
-
-const MODEL_TURN_VIEW = objectSchema({
-  said: z.array(SAID_VIEW),
+export interface ModelTurnView {
+  readonly said: readonly SaidView[];
   /** The model's text. */
-  text: TEXT_HEAD,
-  model: z.string(),
+  readonly text: TextHead;
+  readonly model: string;
   /** When it came, in milliseconds since 1970. */
-  at: count,
+  readonly at: number;
   /** `called`, `answered`, `cut_off` … */
-  end: z.string(),
-  inputTokens: count,
-  outputTokens: count,
+  readonly end: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
   /** Ids of its direct calls, which are among `calls`. */
-  calls: z.array(z.string()),
-  programs: z.array(PROGRAM_CALL_VIEW),
+  readonly calls: readonly string[];
+  readonly programs: readonly ProgramCallView[];
   /** Calls that the provider made itself. */
-  hosted: z.array(HOSTED_CALL_VIEW),
+  readonly hosted: readonly HostedCallView[];
   /** Sources that the text names, as the provider says. */
-  citations: z.array(SOURCE_VIEW),
-});
-
-export type ModelTurnView = SchemaType<typeof MODEL_TURN_VIEW>;
-
-const CONVERSATION_VIEW = objectSchema({
-  ...VIEW_BASE.shape,
-  kind: z.literal("conversation"),
-  model: z.string(),
-  task: z.string(),
-  turns: z.array(MODEL_TURN_VIEW),
-  /** Messages after the last turn. */
-  said: z.array(SAID_VIEW),
-  /** Whether it continues only with a message of the user. */
-  rests: z.boolean(),
-});
+  readonly citations: readonly SourceView[];
+}
 
 /** A model's conversation. Its programs are executions of their own, with views of their own. */
-export type ConversationView = SchemaType<typeof CONVERSATION_VIEW>;
-
-export const EXECUTION_VIEW = z.discriminatedUnion("kind", [PROGRAM_VIEW, CONVERSATION_VIEW, HOST_CALL_VIEW]);
+export interface ConversationView extends ViewBase {
+  readonly kind: "conversation";
+  readonly model: string;
+  readonly task: string;
+  readonly turns: readonly ModelTurnView[];
+  /** Messages after the last turn. */
+  readonly said: readonly SaidView[];
+  /** Whether it continues only with a message of the user. */
+  readonly rests: boolean;
+}
 
 /** The view of an execution, made from its journal, for people. */
-export type ExecutionView = SchemaType<typeof EXECUTION_VIEW>;
-
-export const VIEW_PATCH = objectSchema({
-  /** Fields with their new values. */
-  set: z.record(z.string(), z.unknown()),
-  /** Names of fields that are gone. */
-  unset: z.array(z.string()),
-  /** Lists by the names of their fields: their new lengths, and the items that changed or came, each with its index. */
-  lists: z.record(
-    z.string(),
-    objectSchema({ length: count, items: z.array(objectSchema({ index: count, item: z.unknown() })) }),
-  ),
-});
+export type ExecutionView = ProgramView | ConversationView | HostCallView;
 
 /** What makes a view out of an earlier view of the same execution. */
-export type ViewPatch = SchemaType<typeof VIEW_PATCH>;
-
-/** The data of an event of a stream of views: of `view`, then of each `patch`. */
-export const VIEW_EVENT = z.union([EXECUTION_VIEW, VIEW_PATCH]);
-
-export const CALL_TEXTS = objectSchema({
-  id: z.string(),
-  tool: z.string(),
-  input: z.string(),
-  rawInput: z.string().exactOptional(),
-  /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered. */
-  result: z.string().exactOptional(),
-});
+export interface ViewPatch {
+  /** Fields with their new values. */
+  readonly set: Readonly<Record<string, unknown>>;
+  /** Names of fields that are gone. */
+  readonly unset: readonly string[];
+  /** Lists by the names of their fields: their new lengths, and the items that changed or came, each with its index. */
+  readonly lists: Readonly<
+    Record<
+      string,
+      { readonly length: number; readonly items: readonly { readonly index: number; readonly item: unknown }[] }
+    >
+  >;
+}
 
 /** The whole texts of one call. */
-export type CallTexts = SchemaType<typeof CALL_TEXTS>;
+export interface CallTexts {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: string;
+  readonly rawInput?: string;
+  /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered. */
+  readonly result?: string;
+}

@@ -10,7 +10,6 @@ import { CLIENT_OUTCOME, FAULT, WAITING } from "../../programs/outcome.ts";
 import { CALLERS } from "../../tools/tool.ts";
 import { FACT_APPROVALS, FACT_EFFECTS } from "../../tools/tool-facts.ts";
 import { LIST_ROW } from "../../views/list/list.ts";
-import { CALL_TEXTS, CALL_VIEW, EXECUTION_VIEW, TEXT_HEAD, VIEW_EVENT, VIEW_PATCH } from "../../views/view.ts";
 
 /** What is answered, for the OpenAPI document: the shapes of the library, in the answers of each route. A test holds real answers to it. */
 
@@ -130,12 +129,6 @@ export const ANSWER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, s
   [LIST, "List"],
   [HEALTH, "Health"],
   [READY, "Ready"],
-  [EXECUTION_VIEW, "View"],
-  [VIEW_PATCH, "ViewPatch"],
-  [VIEW_EVENT, "ViewEvent"],
-  [CALL_VIEW, "CallView"],
-  [TEXT_HEAD, "TextHead"],
-  [CALL_TEXTS, "CallTexts"],
   [ARTIFACT, "Artifact"],
   [HTTP_EVENT, "Event"],
 ]);

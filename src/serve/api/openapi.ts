@@ -47,7 +47,10 @@ function operationOf(line: Route): object {
 function answerOf(answer: Route["answers"][number]): object {
   if (answer === undefined) return { description: "Nothing more" };
   if ("type" in answer && !("parse" in answer))
-    return { description: toldOf(answer.event), content: { [answer.type]: { schema: { type: "string" } } } };
+    return {
+      description: toldOf(answer.event),
+      content: { [answer.type]: { schema: answer.type === "application/json" ? {} : { type: "string" } } },
+    };
   return {
     description: "As asked",
     content: { "application/json": { schema: { $ref: refOf(nameOf(answer)) } } },

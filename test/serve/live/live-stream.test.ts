@@ -38,13 +38,6 @@ function open(texts: readonly string[], restMs: number) {
   return { stream, asked, closing, watch };
 }
 
-test("each step of the reader is sent, to its end", async () => {
-  const { stream, asked, watch } = open(["a", "b", "c"], 0);
-  expect(await new Response(stream).text()).toBe(": portcullis\n\nabc");
-  expect(asked.count).toBe(3);
-  watch[Symbol.dispose]();
-});
-
 test("a reader is not asked again during its rest, though there are records, and a stream that rests ends at once when the server closes", async () => {
   const { stream, asked, closing, watch } = open(["a", "b"], 3_600_000);
   const reader = stream.getReader();

@@ -4,12 +4,9 @@ import { createServer, type ServerOptions } from "portcullis/serve";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { ALL_TESTS, testOfAll } from "../../../support/all-tests.ts";
+import { testOfAll } from "../../../support/all-tests.ts";
 import { payTool, tool } from "../../../support/tools.ts";
 import { type Answer, type AskOptions, ask, KEYS as ALL, keyOf } from "../../servers.ts";
-
-/** Conversations that are begun at once, and how many of them may wait for a place. */
-const [AT_ONCE, QUEUED] = ALL_TESTS ? [1000, 400] : [60, 24];
 
 /** Those that need no tool. */
 const KEYS = { keys: ALL.keys.filter(({ id }) => id !== "low") };
@@ -103,7 +100,7 @@ test("a conversation that is begun again by its id is the same, and another mess
   ]);
 });
 
-test("a message with its number is said once, and of two messages at once one is refused", async () => {
+test("while a message is answered another one is refused, and one with another number afterwards", async () => {
   const { model, asked, release } = slowModel();
   await using door = await open({ server: { model } });
   const first = door.begin({ message: "one", execution: "chat" });
@@ -112,13 +109,7 @@ test("a message with its number is said once, and of two messages at once one is
   expect(codeOf(await door.say("chat", { message: "two", expect: 1 }))).toEqual([409, "conversation_busy"]);
   release();
   expect((await first).json.conversation.ending.answer).toBe("slow");
-  const both = await Promise.all(["two", "three"].map((message) => door.say("chat", { message, expect: 1 })));
-  expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 409]));
-  const winner = both[0]?.status === 200 ? "two" : "three";
-  expect((await door.say("chat", { message: winner, expect: 1 })).json.conversation).toMatchObject({
-    said: 2,
-    turns: 2,
-  });
+  await door.say("chat", { message: "two", expect: 1 });
   expect(codeOf(await door.say("chat", { message: "other", expect: 1 }))).toEqual([409, "conversation_moved"]);
 });
 
@@ -226,12 +217,13 @@ test("a client that leaves changes nothing: the message is answered, and its eve
   const leaving = new AbortController();
   const headers = { authorization: `Bearer ${keyOf("con")}`, "content-type": "application/json" };
   const request = (path: string, more: RequestInit) =>
-    door.server.fetch(
-      new Request(`http://localhost/v1/conversations${path}`, { headers, signal: leaving.signal, ...more }),
-    );
-  const first = request("", { method: "POST", body: JSON.stringify({ message: "one", execution: "chat" }) });
+    door.server.fetch(new Request(`http://localhost/v1/${path}`, { headers, signal: leaving.signal, ...more }));
+  const first = request("conversations", {
+    method: "POST",
+    body: JSON.stringify({ message: "one", execution: "chat" }),
+  });
   await asked;
-  const events = await request("/chat/events", {});
+  const events = await request("executions/chat/events", {});
   const reader = events.body?.getReader();
   await reader?.read();
   leaving.abort();
@@ -241,51 +233,6 @@ test("a client that leaves changes nothing: the message is answered, and its eve
   await expect.poll(async () => (await door.status("chat")).conversation.ending?.answer).toBe("slow");
   expect(door.errors).toEqual([]);
 });
-
-test("a server that dies in the midst of a turn has the message, and the next one answers it and rests", async () => {
-  const journal = createMemoryJournal();
-  const { model, asked } = slowModel();
-  const dying = await open({ journal, server: { model } });
-  const begun = await dying.begin({ message: "one", execution: "chat", wait: false });
-  expect([begun.status, begun.json]).toEqual([202, { execution: "chat", state: "running" }]);
-  await asked;
-  await dying[Symbol.asyncDispose]();
-  // With a journal in memory the server's end cancels nothing of what it suspends.
-  await using door = await open({ journal });
-  expect((await door.status("chat")).state).toBe("running");
-  await door.server.recover();
-  expect(await door.status("chat")).toMatchObject({
-    state: "waiting",
-    conversation: { said: 1, ending: { answer: "heard one" } },
-  });
-  expect((await door.begin({ message: "one", execution: "chat" })).json.conversation.turns).toBe(1);
-});
-
-test(`${AT_ONCE} conversations at once are answered or refused whole, and none is held after its answer`, async () => {
-  await using door = await open({ runtime: { executions: { atOnce: 8, queued: QUEUED } } });
-  const begin = (index: number) => {
-    const body = JSON.stringify({ message: `m${index}`, execution: `chat-${index}` });
-    // Without its length, a request counts as the largest body.
-    return door.asked("POST", "/v1/conversations", { body, headers: { "content-length": String(body.length) } });
-  };
-  const all = await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => begin(index)));
-  const answered = all.filter(({ status }) => status === 200);
-  const refused = all.filter(({ status }) => status !== 200);
-  expect(answered.length).toBeGreaterThanOrEqual(QUEUED);
-  expect(refused.length).toBeGreaterThan(0);
-  for (const { status, json, headers } of refused) {
-    expect([503, 429]).toContain(status);
-    expect(["busy", "too_many_at_once"]).toContain(json.error.code);
-    expect(headers.get("retry-after")).not.toBeNull();
-  }
-  let begun = 0;
-  for await (const { state, driven } of door.runtime.executions()) {
-    begun += 1;
-    expect([state, driven]).toEqual(["waiting", false]);
-  }
-  expect(begun).toBe(answered.length);
-  expect(door.runtime.queue).toMatchObject({ running: 0, waiting: 0 });
-}, 60_000);
 
 test("a conversation counts among what a key runs at once", async () => {
   const { model, asked, release } = slowModel();
