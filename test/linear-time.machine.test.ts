@@ -38,7 +38,7 @@ import { Workspace } from "../src/workspace/workspace.ts";
 import { processorMs, slowness } from "./support/slowness.ts";
 import { ToolSet } from "../src/tools/tool-set.ts";
 import { ServerText } from "../src/sources/mcp/clean-credentials.ts";
-import { LineReader } from "../src/sources/mcp/wire/line-reader.ts";
+import { LineReader } from "../src/untrusted/line-reader.ts";
 import { headersOf } from "../src/sources/mcp/wire/param-headers.ts";
 import { oneLine } from "../src/tools/declarations/one-line.ts";
 import { typeText } from "../src/tools/declarations/type-text.ts";

@@ -1,6 +1,8 @@
 import { now } from "../clock.ts";
-import type { FleetFigures } from "../fleet/figures.ts";
+import type { Runtime } from "../runtime.ts";
 import type { Gauge } from "../telemetry/metric-table.ts";
+
+type FleetFigures = Awaited<ReturnType<NonNullable<Runtime["fleet"]>["figures"]>>;
 
 /** Tenants that have series of their own: those with the most that waits. */
 const MOST_TENANTS = 200;

@@ -1,25 +1,19 @@
 import type { RecoveredConversation } from "../executions/recover-options.ts";
 import type { Model } from "../models/model.ts";
 import { type ModelName, modelOf } from "../models/model-name.ts";
+import type { Resolved } from "../option-rules/options.ts";
 import { RequestProblem } from "./http/problems.ts";
+import type { SERVER_RULES } from "./server-options.ts";
 
-export interface ServedModelsParts {
-  /** The models that clients may choose; the first is the default. */
-  readonly model?: Model | ModelName | readonly (Model | ModelName)[] | undefined;
-  /** Further models, for conversations that clients have not begun. */
-  readonly models?: ((conversation: RecoveredConversation) => Model | undefined) | undefined;
-  /** The most that a conversation of a client may take. */
-  readonly maxTurns: number;
-  readonly maxTokens: number;
-}
+type Served = Pick<Resolved<typeof SERVER_RULES>, "model" | "models" | "maxTurns" | "maxTokens">;
 
 /** The models of a server: those that clients may choose, and those with which it continues conversations. */
 export class ServedModels {
   readonly #listed: readonly Model[];
-  readonly #parts: ServedModelsParts;
+  readonly #parts: Served;
 
   /** Throws `model_unavailable` for a name whose key or SDK is missing. */
-  constructor(parts: ServedModelsParts) {
+  constructor(parts: Served) {
     const { model = [] } = parts;
     this.#parts = parts;
     this.#listed = (Array.isArray(model) ? (model as readonly (Model | ModelName)[]) : [model as Model]).map(modelOf);

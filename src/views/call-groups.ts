@@ -32,21 +32,12 @@ export function callRows(calls: readonly CallView[], open: ReadonlySet<string>):
 }
 
 function groupsOf(calls: readonly CallView[]): readonly CallGroup[] {
-  const groups = new Map<string, CallView[]>();
-  for (const call of calls) {
-    const key = JSON.stringify([call.tool, call.state, codeOf(call)]);
-    const group = groups.get(key);
-    if (group) group.push(call);
-    else groups.set(key, [call]);
-  }
+  const groups = Map.groupBy(calls, (call) => JSON.stringify([call.tool, call.state, codeOf(call)]));
   // Few equal calls stand where they were made, between the others.
-  const many = [...groups].filter(([, group]) => group.length >= EQUAL_CALLS);
-  const few = calls.filter(
-    (call) => (groups.get(JSON.stringify([call.tool, call.state, codeOf(call)]))?.length ?? 0) < EQUAL_CALLS,
+  const all = [...groups].flatMap(([key, group]) =>
+    group.length >= EQUAL_CALLS ? [groupOf(key, group)] : group.map((call) => groupOf(call.id, [call])),
   );
-  return [...many.map(([key, group]) => groupOf(key, group)), ...few.map((call) => groupOf(call.id, [call]))].toSorted(
-    (a, b) => (a.calls[0]?.at ?? 0) - (b.calls[0]?.at ?? 0),
-  );
+  return all.toSorted((a, b) => (a.calls[0]?.at ?? 0) - (b.calls[0]?.at ?? 0));
 }
 
 function groupOf(key: string, calls: readonly CallView[]): CallGroup {

@@ -86,7 +86,6 @@ test("a sweep reads nothing of what has not changed, and takes a conversation up
   const expiry = { see: () => {}, settle: async () => 0, sweep: async () => 0, stop: () => {} };
   const parts = { expiry, onEvent: () => {}, onError: (error: unknown) => errors.push(error) };
   const served = new ServedModels({
-    model: undefined,
     models: ({ model }) => ofName(model),
     maxTurns: 1,
     maxTokens: 1,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readJson } from "../../src/serve/http/read-json.ts";
-import { LineReader } from "../../src/sources/mcp/wire/line-reader.ts";
+import { LineReader } from "../../src/untrusted/line-reader.ts";
 import { ByteList } from "../../src/values/byte-list.ts";
 import { EventCutter } from "../../src/values/event-cutter.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";

@@ -78,15 +78,21 @@ export function ownReadable(parts: ApiParts, key: Key, id: string): Promise<Exec
   return ownUnless(parts, key, id, (header) => refuseOfAnother(key, header));
 }
 
-/** The id in the journal of a conversation that the key's tenant may see. Rejects with a `RequestProblem`, also for a program. */
-export async function ownConversation({ ids, runtime }: ApiParts, { tenant }: Key, id: string): Promise<ExecutionId> {
-  const stored = await ids.stored(tenant, id);
-  const { kind } = await findOwn({ journal: runtime.journal, tenant }, stored);
-  if (kind === "conversation") return stored;
-  throw new RequestProblem(
-    "execution_unknown",
-    `This is no conversation, but a ${kind}: GET /v1/executions/${encodeURIComponent(id)}`,
-  );
+/** The same, of a conversation. */
+export function ownConversation(
+  parts: ApiParts,
+  key: Key,
+  id: string,
+  refuse: (header: Header) => void,
+): Promise<ExecutionId> {
+  return ownUnless(parts, key, id, (header) => {
+    if (header.kind !== "conversation")
+      throw new RequestProblem(
+        "execution_unknown",
+        `This is no conversation, but a ${header.kind}: GET /v1/executions/${encodeURIComponent(id)}`,
+      );
+    refuse(header);
+  });
 }
 
 /** Takes a place of the key for an execution, until the function that it returns is called. */
@@ -111,7 +117,7 @@ export function refuseOfGateway({ owner }: Header): void {
 }
 
 /** What another key's execution holds is for keys that may read, and may use all of its tools. */
-function refuseOfAnother(key: Key, { owner, tools }: Header): void {
+export function refuseOfAnother(key: Key, { owner, tools }: Header): void {
   if (owner?.key === key.id) return;
   if (!hasScope(key, "read"))
     throw new RequestProblem(

@@ -1,5 +1,5 @@
 import { now } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
+import { ifKnown } from "../../journal/find-if-known.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { ClientResult } from "../../programs/decide.ts";
 import { findOwn } from "../../programs/from-journal/past-execution.ts";
@@ -117,29 +117,22 @@ function stateOf(parts: PlanParts, { state, turns }: Asked): Promise<string> {
 }
 
 async function openState(parts: PlanParts, state = ""): Promise<string> {
-  const { ids, key, runtime } = parts;
-  const execution = ids.read("state", state)?.execution;
-  if (execution === undefined) throw expired(parts);
-  try {
-    await findOwn({ journal: runtime.journal, tenant: key.tenant }, execution);
-    return execution;
-  } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") throw expired(parts);
-    throw error;
-  }
+  const execution = parts.ids.read("state", state)?.execution;
+  if (execution === undefined || !(await findOf(parts, execution))) throw expired(parts);
+  return execution;
+}
+
+/** An execution of the key's tenant. */
+function findOf({ runtime: { journal }, key: { tenant } }: Pick<PlanParts, "runtime" | "key">, execution: string) {
+  return ifKnown(() => findOwn({ journal, tenant }, execution));
 }
 
 async function knownReplies(
-  { runtime, key }: Omit<PlanParts, "surface" | "reader">,
+  parts: Omit<PlanParts, "surface" | "reader">,
   execution: string,
 ): Promise<Replies | undefined> {
-  try {
-    await findOwn({ journal: runtime.journal, tenant: key.tenant }, execution);
-  } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
-    throw error;
-  }
-  const replies = await readReplies(runtime.journal, execution, key.tenant);
+  if (!(await findOf(parts, execution))) return undefined;
+  const replies = await readReplies(parts.runtime.journal, execution, parts.key.tenant);
   // Its client has deleted it, or has left it.
   return replies.state.outcome ? undefined : replies;
 }

@@ -1,11 +1,12 @@
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import { refused, RefusedAsk, type StoredItems, type Surface } from "../../models/surface/surface.ts";
+import { ifKnown } from "../../journal/find-if-known.ts";
 import type { Fields } from "../../values/fields.ts";
 import type { Key } from "../http/keys.ts";
 import { ClientIds } from "./carried/client-ids.ts";
 import { ClientTools } from "./client-tools.ts";
-import type { ToldPart } from "./from-journal/replies.ts";
-import { repliesIfAny, type Telling } from "./from-journal/told.ts";
+import { readReplies, type ToldPart } from "./from-journal/replies.ts";
+import type { Telling } from "./from-journal/told.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import { previousOf } from "./plan.ts";
 import { newRequestId } from "./refusals.ts";
@@ -39,7 +40,7 @@ export class StoredAnswers {
     if (named.size > MOST_REFERRED)
       throw refused("input", `its references are to items of more than ${MOST_REFERRED} conversations`);
     for (const execution of named) {
-      const replies = await repliesIfAny(this.#parts.runtime.journal, execution, key.tenant);
+      const replies = await ifKnown(() => readReplies(this.#parts.runtime.journal, execution, key.tenant));
       const parts = replies?.all.flatMap((reply) => reply.parts) ?? [];
       const find = function* (): SlicedWork<number> {
         let bytes = 0;

@@ -1,16 +1,13 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import type { Readable } from "node:stream";
-import { LineReader, type LongLine } from "../../sources/mcp/wire/line-reader.ts";
+import { answeredBy, endsOf, LineReader, type LongLine } from "../../untrusted/line-reader.ts";
 import { fieldOf, isFields } from "../../values/fields.ts";
 import { untrusted } from "../../untrusted/untrusted-text.ts";
 import { readClientJson } from "../client-json.ts";
-import { answeredBy } from "../../sources/mcp/wire/stdio-wire.ts";
 import { frameFault, MESSAGE_BYTES } from "./http/message-frame.ts";
 
 /** Bytes of messages that are held until the door is open, or until the messages before them are read. Above it, reading pauses until then. */
 const WAITING_BYTES = 4 * MESSAGE_BYTES;
-/** Characters at either end of a message in which its id is looked for, if it is refused before it is parsed. */
-const END_LENGTH = 512;
 /** Bytes of messages that the client has not read yet. Above it, nothing more is read from the client. */
 const UNREAD_BYTES = 64 * 1024 * 1024;
 /** What a message takes beside its text. */
@@ -120,7 +117,7 @@ export class StdioTransport implements Transport {
       const read = reading instanceof Promise ? await reading : reading;
       if (read.ok) this.#pass(read.value);
       else if (read.fault === "syntax") this.onerror?.(new Error(NO_MESSAGE));
-      else this.#answer(answeredBy({ head: line.slice(0, END_LENGTH), tail: line.slice(-END_LENGTH) }), read.message);
+      else this.#answer(answeredBy(endsOf(line)), read.message);
     }
     this.#isHeld = false;
     this.#resume();

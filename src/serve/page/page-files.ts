@@ -16,17 +16,12 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 export const PAGE_PATHS: readonly string[] = ["/", ...[...TYPES.keys()].map((name) => `/${name}`)];
 
 /**
- * The headers of every file of the page. Scripts and styles come from its own files alone, it reaches this server alone, no
+ * The headers of every file of the page, beside those of every answer. Scripts and styles come from its own files alone, it reaches this server alone, no
  * text can become HTML, and no other page can frame it.
  */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
   "cache-control": "no-cache",
 };
 

@@ -1,6 +1,5 @@
-import { isIP } from "node:net";
 import { optionError } from "../../errors.ts";
-import { isPublicAddress } from "../../untrusted/public-address.ts";
+import { hostOf, isOtherAddress } from "../../untrusted/public-address.ts";
 import { isWebhookSecret } from "./signature.ts";
 import { checkOptions, fieldsOf, flag, option, type OptionsOf, required, secret } from "../../option-rules/options.ts";
 
@@ -66,14 +65,9 @@ export function readWebhooks(given: readonly WebhookOptions[]): readonly Webhook
       );
     if (url.username !== "" || url.password !== "")
       throw optionError(`${place}.url`, "an address without a name and a password in it", url.host);
-    if (!allowPrivate && isPrivateHost(url.hostname))
+    // What the addresses of a name are is seen at each call.
+    if (!allowPrivate && (isOtherAddress(hostOf(url)) || /(?:^|\.)localhost\.?$/.test(url.hostname)))
       throw optionError(`${place}.url`, "an address on the public internet; others need allowPrivate", url.hostname);
     return { url, secrets: [secrets].flat(), events: new Set(events), allowPrivate };
   });
-}
-
-/** Whether a host is not on the public internet, as far as its name alone says. What its addresses are is seen at each call. */
-function isPrivateHost(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "");
-  return isIP(host) === 0 ? /(?:^|\.)localhost\.?$/.test(host) : !isPublicAddress(host);
 }

@@ -10,7 +10,7 @@ import { tool } from "../../support/tools.ts";
 
 const pay = { ...tool("bank.pay", () => "paid", { effect: "write" }), approvable: true, needsApproval: () => true };
 
-const served = new ServedModels({ model: undefined, models: undefined, maxTurns: 1, maxTokens: 1 });
+const served = new ServedModels({ maxTurns: 1, maxTokens: 1 });
 
 const NONE_LEFT = { see: () => {}, settle: async () => 0, sweep: async () => 0, stop: () => {} };
 

@@ -7,7 +7,7 @@ import type { Runtime } from "../../../runtime.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownConversation, ownReadable } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownConversation, ownReadable, refuseOfAnother } from "../parts.ts";
 import { statusAnswer } from "./show.ts";
 
 type ExecutionStatus = Awaited<ReturnType<Runtime["status"]>>;
@@ -22,12 +22,12 @@ export async function cancel(parts: ApiParts, { key, id }: ApiRequest<unknown, u
 
 /** `POST /v1/conversations/:id/end`: the same for a conversation, by those who hold conversations. */
 export async function endConversation(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  return end(parts, key, await readableConversation(parts, key, id));
+  return end(parts, key, await ownConversation(parts, key, id, (header) => refuseOfAnother(key, header)));
 }
 
 /** `POST /v1/conversations/:id/interrupt`: ends what is under way. It is answered once the journal has it. */
 export async function interrupt(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const own = await readableConversation(parts, key, id);
+  const own = await ownConversation(parts, key, id, (header) => refuseOfAnother(key, header));
   await repeat(parts, key, own, async (status) => {
     if (parts.runs.has(own)) await parts.runs.end(own, interrupted());
     else if (status.listed.state === "running") await endRunning(parts, key, own, status, "interrupt");
@@ -35,11 +35,6 @@ export async function interrupt(parts: ApiParts, { key, id }: ApiRequest<unknown
     return false;
   });
   return jsonAnswer(key, await statusAnswer(parts, key, own));
-}
-
-async function readableConversation(parts: ApiParts, key: Key, id: string): Promise<ExecutionId> {
-  await ownConversation(parts, key, id);
-  return ownReadable(parts, key, id);
 }
 
 async function end(parts: ApiParts, key: Key, own: ExecutionId): Promise<Response> {

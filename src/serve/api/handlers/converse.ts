@@ -5,7 +5,6 @@ import { PortcullisError } from "../../../errors.ts";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { given } from "../../../option-rules/given.ts";
 import { limitsOf } from "../../../programs/limits.ts";
-import { readHeader } from "../../../journal/reading/read-records.ts";
 import type { Header } from "../../../journal/record.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
@@ -57,12 +56,10 @@ export async function continueIt(parts: ApiParts, request: SayRequest): Promise<
   const { message, expect } = body;
   const { tenant } = key;
   const { id, model } = await parts.readings.run(key.id, signal, async () => {
-    const own = await ownConversation(parts, key, request.id);
-    const header = await readHeader(parts.runtime.journal, own, { tenant });
-    if (header) {
+    const own = await ownConversation(parts, key, request.id, (header) => {
       refuseWider(key, header);
       refuseElsewhere(key, header);
-    }
+    });
     const { conversation } = await parts.runtime.status(own, { tenant });
     if (!conversation) throw new Error("A conversation has the status of one.");
     return { id: own, model: parts.served.continuing({ execution: own, tenant, ...conversation }) };

@@ -3,15 +3,15 @@
  */
 import { now } from "../../../clock.ts";
 import type { AgentEnding } from "../../../agent/ending.ts";
-import { PortcullisError } from "../../../errors.ts";
 import { Lane, type SlicedWork } from "../../../values/slice-scheduler.ts";
+import { ifKnown } from "../../../journal/find-if-known.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { NO_USAGE } from "../../../models/model.ts";
 import type { Asked, ReplyEnd, ReplyFacts, ReplyPart } from "../../../models/surface/surface.ts";
 import type { Key } from "../../http/keys.ts";
 import type { ClientIds } from "../carried/client-ids.ts";
 import type { ClientTools } from "../client-tools.ts";
-import { type Replies, type Reply, readReplies, type ToldPart } from "./replies.ts";
+import { type Reply, readReplies, type ToldPart } from "./replies.ts";
 
 /** What an answer is told with. */
 export interface Telling {
@@ -34,7 +34,7 @@ const NO_BYTES = { calls: 0, bytesIn: 0, bytesOut: 0 };
 
 export async function told(telling: Telling, place: Place) {
   const { ids, tools, key, journal, pauseMs } = telling;
-  const replies = await repliesIfAny(journal, place.execution, key.tenant);
+  const replies = await ifKnown(() => readReplies(journal, place.execution, key.tenant));
   const { parts = [], calls = [], usage = NO_USAGE, programs = NO_BYTES, ending } = replies?.all[place.reply] ?? {};
   const waits = Math.min(...calls.map(({ expiresAt }) => expiresAt));
   const hasPrograms = replies?.all.some((one) => one.parts.some(({ type }) => type === "program")) === true;
@@ -55,15 +55,6 @@ function* shownParts(parts: Reply["parts"], shown: (part: ToldPart) => ReplyPart
     yield;
   }
   return all;
-}
-
-export async function repliesIfAny(journal: Journal, execution: string, tenant: string): Promise<Replies | undefined> {
-  try {
-    return await readReplies(journal, execution, tenant);
-  } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
-    throw error;
-  }
 }
 
 /** How an answer ends after which the conversation rests so, or waits. */

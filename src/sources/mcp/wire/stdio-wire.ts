@@ -1,17 +1,9 @@
 import type { OutputTail } from "../../../values/output-tail.ts";
 import { exactJson } from "../../../values/json/exact-json.ts";
 import { isLargeMessage, LargeMessages } from "./large-messages.ts";
-import { LineReader, type LongLine } from "./line-reader.ts";
+import { answeredBy, endsOf, LineReader } from "../../../untrusted/line-reader.ts";
 import { type ServerCommand, ServerProcess } from "./server-process.ts";
-import {
-  ConnectionLost,
-  MalformedMessage,
-  type Message,
-  MessageTooLarge,
-  type MessageId,
-  type Wire,
-  type WireEvents,
-} from "./wire.ts";
+import { ConnectionLost, MalformedMessage, type Message, MessageTooLarge, type Wire, type WireEvents } from "./wire.ts";
 
 /** Bytes that a server may write to standard output between two messages. Some print a banner there. */
 const GARBAGE_BYTES = 16 * 1024 * 1024;
@@ -116,15 +108,4 @@ function parseLine(line: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-const endsOf = (line: string): LongLine => ({ head: line.slice(0, 512), tail: line.slice(-512) });
-
-/** The id in a line that was too long to be held. It is written near one of its ends. */
-export function answeredBy({ head, tail }: LongLine): MessageId | undefined {
-  const [, id] =
-    /^\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*,/.exec(head) ??
-    /"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*\}\s*$/.exec(tail) ??
-    [];
-  return id === undefined ? undefined : (JSON.parse(id) as MessageId);
 }

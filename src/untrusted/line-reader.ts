@@ -1,4 +1,4 @@
-import { ByteList } from "../../../values/byte-list.ts";
+import { ByteList } from "../values/byte-list.ts";
 
 const LINE_FEED = 10;
 /** Bytes that are kept of each end of a line that is too long. */
@@ -58,4 +58,16 @@ export class LineReader {
 /** The last bytes of two parts, in a buffer of their own. */
 function endOf(one: Buffer, other: Buffer): Buffer {
   return Buffer.from(Buffer.concat([one.subarray(-END_BYTES), other.subarray(-END_BYTES)]).subarray(-END_BYTES));
+}
+
+/** The ends of a line that was held. */
+export const endsOf = (line: string): LongLine => ({ head: line.slice(0, END_BYTES), tail: line.slice(-END_BYTES) });
+
+/** The id in a line that was too long to be held. It is written near one of its ends. */
+export function answeredBy({ head, tail }: LongLine): string | number | undefined {
+  const [, id] =
+    /^\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*,/.exec(head) ??
+    /"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*\}\s*$/.exec(tail) ??
+    [];
+  return id === undefined ? undefined : (JSON.parse(id) as string | number);
 }
