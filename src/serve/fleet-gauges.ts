@@ -1,6 +1,6 @@
 import { now } from "../clock.ts";
 import type { Runtime } from "../runtime.ts";
-import type { Gauge } from "../telemetry/metric-table.ts";
+import { type Gauge, gauge } from "../telemetry/metric-table.ts";
 
 type FleetFigures = Awaited<ReturnType<NonNullable<Runtime["fleet"]>["figures"]>>;
 
@@ -10,26 +10,22 @@ const OTHERS = { "otel.metric.overflow": true };
 
 /** The figures of a fleet as `/metrics` tells them. They are missing, but for `up`, if the database does not tell them. */
 export function fleetGauges(figures: FleetFigures | undefined): readonly Gauge[] {
-  const gauge = (name: string, description: string, unit: string, read: Gauge["read"]): Gauge => ({
-    name: `portcullis.fleet.${name}`,
-    description,
-    unit,
-    read,
-  });
-  const up = gauge("up", "Whether the database of the fleet has told its figures.", "1", () => [[figures ? 1 : 0]]);
+  const of = (name: string, unit: string, description: string, read: Gauge["read"]) =>
+    gauge(`portcullis.fleet.${name}`, unit, description, read);
+  const up = of("up", "1", "Whether the database of the fleet has told its figures.", () => [[figures ? 1 : 0]]);
   if (!figures) return [up];
   const { driven, lacking } = figures;
   const queued = byTenant(figures);
   return [
     up,
-    gauge("queued", "Executions that a worker is to take up, by tenant.", "{execution}", () =>
+    of("queued", "{execution}", "Executions that a worker is to take up, by tenant.", () =>
       queued.map(({ wakes, of }) => [wakes, of]),
     ),
-    gauge("oldest_wait", "Time that the first of them has waited for a worker, by tenant.", "s", () =>
+    of("oldest_wait", "s", "Time that the first of them has waited for a worker, by tenant.", () =>
       queued.map(({ since, of }) => [Math.max(0, now() - since) / 1000, of]),
     ),
-    gauge("driven", "Executions that drivers hold.", "{execution}", () => [[driven]]),
-    gauge("misfits", "Executions that wait for a worker with what they need.", "{execution}", () =>
+    of("driven", "{execution}", "Executions that drivers hold.", () => [[driven]]),
+    of("misfits", "{execution}", "Executions that wait for a worker with what they need.", () =>
       (["tools", "sandbox", "protocol", "model"] as const).map((what) => [
         lacking.get(what) ?? 0,
         { "portcullis.needs": what },

@@ -1,5 +1,6 @@
 import type { Attributes } from "@opentelemetry/api";
 import { monotonic, now } from "../clock.ts";
+import { given } from "../option-rules/given.ts";
 import { sumLoads } from "./process-load.ts";
 
 /** A metric, named by the conventions of OpenTelemetry. */
@@ -26,106 +27,76 @@ const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
 const TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-const TABLE = {
-  toolDuration: {
-    name: "gen_ai.execute_tool.duration",
-    description: "Time that a handler took, without its waits for a place.",
-    unit: "s",
-    bounds: SECONDS,
-  },
-  operationDuration: {
-    name: "gen_ai.client.operation.duration",
-    description: "Time of a request to a model, its retries included.",
-    unit: "s",
-    bounds: SECONDS,
-  },
-  tokenUsage: {
-    name: "gen_ai.client.token.usage",
-    description: "Tokens of a request to a model.",
-    unit: "{token}",
-    bounds: TOKENS,
-  },
-  executionDuration: {
-    name: "portcullis.execution.duration",
-    description: "Time in which an execution or a conversation was driven.",
-    unit: "s",
-    bounds: SECONDS,
-  },
-  executions: {
-    name: "portcullis.executions",
-    description: "Executions and conversations that ended or wait.",
-    unit: "{execution}",
-  },
-  calls: {
-    name: "portcullis.calls",
-    description: "Calls that the gate has answered.",
-    unit: "{call}",
-  },
-  fetched: { name: "portcullis.fetched", description: "Bytes that tools returned.", unit: "By" },
-  streamed: { name: "portcullis.streamed", description: "Items that tools gave in streams.", unit: "{item}" },
-  returned: {
-    name: "portcullis.returned",
-    description: "Bytes of programs' results that models were given.",
-    unit: "By",
-  },
-  tokens: {
-    name: "portcullis.gateway.tokens",
-    description: "Tokens that models were charged for answers of the gateway.",
-    unit: "{token}",
-  },
-  requestDuration: {
-    name: "http.server.request.duration",
-    description: "Time until the headers of the answer.",
-    unit: "s",
-    bounds: REQUEST_SECONDS,
-  },
-} as const satisfies Readonly<Record<string, Figure>>;
-
-export type FigureName = keyof typeof TABLE;
+function figure(name: string, unit: string, description: string, bounds?: readonly number[]): Figure {
+  return { name, unit, description, ...given({ bounds }) };
+}
 
 /** All that is counted and timed, for OpenTelemetry and for `/metrics`. */
-export const FIGURES: Readonly<Record<FigureName, Figure>> = TABLE;
+export const FIGURES = {
+  toolDuration: figure(
+    "gen_ai.execute_tool.duration",
+    "s",
+    "Time that a handler took, without its waits for a place.",
+    SECONDS,
+  ),
+  operationDuration: figure(
+    "gen_ai.client.operation.duration",
+    "s",
+    "Time of a request to a model, its retries included.",
+    SECONDS,
+  ),
+  tokenUsage: figure("gen_ai.client.token.usage", "{token}", "Tokens of a request to a model.", TOKENS),
+  executionDuration: figure(
+    "portcullis.execution.duration",
+    "s",
+    "Time in which an execution or a conversation was driven.",
+    SECONDS,
+  ),
+  executions: figure("portcullis.executions", "{execution}", "Executions and conversations that ended or wait."),
+  calls: figure("portcullis.calls", "{call}", "Calls that the gate has answered."),
+  fetched: figure("portcullis.fetched", "By", "Bytes that tools returned."),
+  streamed: figure("portcullis.streamed", "{item}", "Items that tools gave in streams."),
+  returned: figure("portcullis.returned", "By", "Bytes of programs' results that models were given."),
+  tokens: figure("portcullis.gateway.tokens", "{token}", "Tokens that models were charged for answers of the gateway."),
+  requestDuration: figure(
+    "http.server.request.duration",
+    "s",
+    "Time until the headers of the answer.",
+    REQUEST_SECONDS,
+  ),
+} as const;
+
+export type FigureName = keyof typeof FIGURES;
+
+export function gauge(name: string, unit: string, description: string, read: Gauge["read"]): Gauge {
+  return { name, unit, description, read };
+}
 
 /** The running and the waiting work of all runtimes of this process. */
 export const LOADS: readonly Gauge[] = [
-  {
-    name: "portcullis.running",
-    description: "Executions, conversations and calls that run.",
-    unit: "{execution}",
-    read: () => [[sumLoads().running]],
-  },
-  {
-    name: "portcullis.waiting",
-    description: "Executions, conversations and calls that wait for a place of the runtime.",
-    unit: "{execution}",
-    read: () => [[sumLoads().waiting]],
-  },
-  {
-    name: "portcullis.engines",
-    description: "Engines and containers, by state.",
-    unit: "{engine}",
-    read: () =>
-      [...sumLoads().sandboxes].flatMap(([sandbox, { guests, idle }]) => [
-        [guests - idle, { "portcullis.sandbox": sandbox, "portcullis.engine.state": "busy" }],
-        [idle, { "portcullis.sandbox": sandbox, "portcullis.engine.state": "idle" }],
-      ]),
-  },
-  {
-    name: "portcullis.engines.waiting",
-    description: "Programs that wait for an engine or a container.",
-    unit: "{execution}",
-    read: () => [...sumLoads().sandboxes].map(([sandbox, { waiting }]) => [waiting, { "portcullis.sandbox": sandbox }]),
-  },
+  gauge("portcullis.running", "{execution}", "Executions, conversations and calls that run.", () => [
+    [sumLoads().running],
+  ]),
+  gauge(
+    "portcullis.waiting",
+    "{execution}",
+    "Executions, conversations and calls that wait for a place of the runtime.",
+    () => [[sumLoads().waiting]],
+  ),
+  gauge("portcullis.engines", "{engine}", "Engines and containers, by state.", () =>
+    [...sumLoads().sandboxes].flatMap(([sandbox, { guests, idle }]) => [
+      [guests - idle, { "portcullis.sandbox": sandbox, "portcullis.engine.state": "busy" }],
+      [idle, { "portcullis.sandbox": sandbox, "portcullis.engine.state": "idle" }],
+    ]),
+  ),
+  gauge("portcullis.engines.waiting", "{execution}", "Programs that wait for an engine or a container.", () =>
+    [...sumLoads().sandboxes].map(([sandbox, { waiting }]) => [waiting, { "portcullis.sandbox": sandbox }]),
+  ),
 ];
 
 /** The open streams of a server. */
 export function eventStreams(count: () => number): Gauge {
-  return {
-    name: "portcullis.event_streams",
-    description: "Open streams of events.",
-    unit: "{stream}",
-    read: () => [[count()]],
-  };
+  return gauge("portcullis.event_streams", "{stream}", "Open streams of events.", () => [[count()]]);
 }
 
 /** Seconds since 1970, by the clock as it was when this was loaded. */
@@ -133,18 +104,10 @@ const STARTED_AT = Math.round((now() - monotonic()) / 1000);
 
 /** Under the names that clients of Prometheus give them. */
 export const PROCESS: readonly Gauge[] = [
-  {
-    name: "process.resident_memory",
-    description: "Memory of the process, without its engines.",
-    unit: "By",
-    read: () => [[process.memoryUsage.rss()]],
-  },
-  {
-    name: "process.start_time",
-    description: "Start of the process since 1970.",
-    unit: "s",
-    read: () => [[STARTED_AT]],
-  },
+  gauge("process.resident_memory", "By", "Memory of the process, without its engines.", () => [
+    [process.memoryUsage.rss()],
+  ]),
+  gauge("process.start_time", "s", "Start of the process since 1970.", () => [[STARTED_AT]]),
 ];
 
 /** Takes what the runtimes of this process count. It does not throw. */

@@ -5,7 +5,7 @@ import { createSqliteJournal } from "portcullis";
 import { afterAll, expect, test } from "vitest";
 import { testOfAll } from "../support/all-tests.ts";
 import { openServerProcess } from "./processes.ts";
-import { keyOf, openServer } from "./servers.ts";
+import { openServer } from "./servers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-serve-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -81,16 +81,6 @@ test("a journal that is gone is a 503 with a sentence that names no file, and no
   expect(door.errors.length).toBeGreaterThan(0);
   journal[Symbol.dispose]();
   expect((await door.ask("GET", "/v1/executions")).status).toBe(503);
-});
-
-test("keys that are replaced hold from the next request on, and those that cannot be read change nothing", async () => {
-  await using door = await openServer();
-  const keys = { keys: [{ id: "new", key: keyOf("new"), tenant: "acme" }] };
-  expect(() => door.server.setKeys("{")).toThrow(/not JSON/);
-  expect((await door.ask("GET", "/v1/executions")).status).toBe(200);
-  door.server.setKeys(keys);
-  expect((await door.ask("GET", "/v1/executions")).status).toBe(401);
-  expect((await door.ask("GET", "/v1/executions", { key: keyOf("new") })).status).toBe(200);
 });
 
 test("a server that is told to end loses nothing that it has accepted, and the next one ends it", async () => {

@@ -112,38 +112,10 @@ const yes = { action: "accept", content: { allow: true } };
 const paid = async () =>
   (JSON.parse(textOf(await call("bank_statement", {}))) as { readonly paid: readonly number[] }).paid.length;
 
-describe("a request is refused by its headers", () => {
-  test.each([
-    ["a foreign Host", { host: "evil.example" }, 421],
-    ["a Host that only begins like ours", { host: "127.0.0.1.evil.example:80" }, 421],
-    ["a foreign Origin", { origin: "https://evil.example" }, 403],
-    ["an Origin of another port of this machine", { origin: "http://127.0.0.1:1" }, 403],
-    ["no key", { authorization: "" }, 401],
-    ["an unknown key", { authorization: "Bearer key-of-eve-0123456789" }, 401],
-    ["a key in front of more", { authorization: `Bearer ${ANN} more` }, 401],
-    ["another media type", { "content-type": "text/plain" }, 415],
-  ] as const)("%s", async (_, headers, status) => {
-    const { status: given, body } = await post('{"jsonrpc":"2.0","id":1,"method":"ping"}', headers);
-    expect(given).toBe(status);
-    expect(body).not.toContain("0123456789");
-  });
-
-  test("a key in the query is ignored, and other paths do not exist", async () => {
-    expect((await post("{}", { authorization: "" }, `/mcp?key=${ANN}`)).status).toBe(401);
-    expect((await post("{}", {}, "/other")).status).toBe(404);
-    expect((await post("{}", {}, "//evil.example/mcp")).status).toBe(404);
-  });
-
-  test("requests of pages of the door's own origin, and under other names of the loopback, are admitted", async () => {
-    for (const headers of [
-      { origin: "http://localhost:9", host: "localhost:9" },
-      { origin: "https://localhost", host: "localhost:443" },
-      { origin: "HTTP://[::1]:9", host: "[::1]:9" },
-      { host: "localhost:9" },
-      { host: "[::1]" },
-    ])
-      expect((await post('{"jsonrpc":"2.0","id":1,"method":"tools/list"}', headers)).status).toBe(200);
-  });
+test("a key in the query is ignored, and other paths do not exist", async () => {
+  expect((await post("{}", { authorization: "" }, `/mcp?key=${ANN}`)).status).toBe(401);
+  expect((await post("{}", {}, "/other")).status).toBe(404);
+  expect((await post("{}", {}, "//evil.example/mcp")).status).toBe(404);
 });
 
 describe("a body", () => {
@@ -151,8 +123,6 @@ describe("a body", () => {
     ["of 5 MiB", Buffer.alloc(5 * 1024 * 1024, " "), 413],
     ["that is no JSON", "{", 400],
     ["that is empty", "", 400],
-    ["of brackets", "[".repeat(1_000_000), 400],
-    ["that is nested deeply", `${"[".repeat(200_000)}${"]".repeat(200_000)}`, 400],
     ["that is no message", "7", 400],
   ] as const)("%s is refused, and the door goes on", async (_, body, status) => {
     expect((await post(body)).status).toBe(status);
