@@ -1,4 +1,5 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { Turns } from "./turns.ts";
 
 interface Run {
   readonly cancel: AbortController;
@@ -11,8 +12,8 @@ type Work<Value> = (signal: AbortSignal) => Promise<Value>;
 /** The executions that this process drives for clients: begun by them, continued after decisions, and taken up. */
 export class ServerRuns {
   readonly #runs = new Map<ExecutionId, Set<Run>>();
-  /** Resolve once the last message of each conversation is in the journal. */
-  readonly #saying = new Map<ExecutionId, Promise<void>>();
+  /** The turn of a message ends once it is in the journal. */
+  readonly #saying = new Turns();
 
   has(id: ExecutionId): boolean {
     return this.#runs.has(id);
@@ -37,19 +38,15 @@ export class ServerRuns {
    * Says something in a conversation once what was to be said before it was said, or has failed: otherwise two requests
    * would take the conversation from each other. `work` calls its second argument once the journal has the message.
    */
-  async say<Value>(id: ExecutionId, work: (signal: AbortSignal, onSaid: () => void) => Promise<Value>): Promise<Value> {
-    const before = this.#saying.get(id);
-    const { promise: said, resolve: onSaid } = Promise.withResolvers<void>();
-    this.#saying.set(id, said);
-    try {
-      return await this.run(id, async (signal) => {
-        await before;
-        return work(signal, onSaid);
-      });
-    } finally {
-      onSaid();
-      if (this.#saying.get(id) === said) this.#saying.delete(id);
-    }
+  say<Value>(id: ExecutionId, work: (signal: AbortSignal, onSaid: () => void) => Promise<Value>): Promise<Value> {
+    return this.run(id, async (signal) => {
+      const onSaid = await this.#saying.take(id);
+      try {
+        return await work(signal, onSaid);
+      } finally {
+        onSaid();
+      }
+    });
   }
 
   /** Ends what runs here of an execution with a reason, and resolves when it has ended. */

@@ -140,13 +140,16 @@ export class ConversationSpan extends WorkSpan {
   }
 }
 
-function originAttributes({ message, request, sdk, portcullis }: ChatOrigin): Attributes {
-  return {
-    ...(message === undefined ? {} : { "gen_ai.response.id": word(message) }),
-    ...(request === undefined ? {} : { "portcullis.request_id": word(request) }),
-    ...(sdk === undefined ? {} : { "portcullis.sdk": word(sdk) }),
-    ...(portcullis === undefined ? {} : { "portcullis.version": word(portcullis) }),
-  };
+const ORIGINS = {
+  message: "gen_ai.response.id",
+  request: "portcullis.request_id",
+  sdk: "portcullis.sdk",
+  portcullis: "portcullis.version",
+} as const;
+
+function originAttributes(origin: ChatOrigin): Attributes {
+  const named = Object.entries(ORIGINS) as [keyof ChatOrigin, string][];
+  return Object.fromEntries(named.map(([field, name]) => [name, origin[field] && word(origin[field])]));
 }
 
 function tokenAttributes({ inputTokens, outputTokens, cachedInputTokens }: ChatUsage): Attributes {

@@ -14,7 +14,7 @@ import { giveUpCalls } from "./end-conversation.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { ServerRuns } from "../server-runs.ts";
 import { RestingConversations } from "./resting.ts";
-import { Turns } from "./turns.ts";
+import { Turns } from "../turns.ts";
 
 type Swept = Pick<ExecutionSummary, "execution" | "tenant" | "records">;
 

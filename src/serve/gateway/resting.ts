@@ -6,7 +6,7 @@ import { Counts } from "../../places/counts.ts";
 import { defaultHeldBytes, UNIT_BYTES } from "../../values/held-bytes.ts";
 import { endConversation } from "./end-conversation.ts";
 import type { Runtime } from "../../runtime.ts";
-import type { Turns } from "./turns.ts";
+import type { Turns } from "../turns.ts";
 
 /** Bytes of a conversation beside its texts. */
 const EACH_BYTES = 16 * 1024;

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { given } from "../../../option-rules/given.ts";
 import { PROGRAM_SCHEMA } from "../../../models/turn/program-input.ts";
 import { SEARCH_INPUT } from "../../../tools/search/search-tool.ts";
 import { toolStub } from "../../../tools/search/tool-stub.ts";
@@ -48,12 +49,7 @@ export async function searchTools(
 
 function listed(tool: Tool): SchemaType<typeof LISTED_TOOL> {
   const { description, allowedCallers, source, stream, handler } = tool;
-  return {
-    ...toolFacts(tool),
-    description,
-    ...(allowedCallers.includes("programmatic") ? { stub: toolStub(tool, "javascript") } : {}),
-    ...(source === undefined ? {} : { source }),
-    ...(stream ? { stream } : {}),
-    ...(handler === "client" ? { client: true } : {}),
-  };
+  const stub = allowedCallers.includes("programmatic") ? toolStub(tool, "javascript") : undefined;
+  const client = handler === "client" ? (true as const) : undefined;
+  return { ...toolFacts(tool), description, ...given({ stub, source, client, stream: stream && (true as const) }) };
 }

@@ -1,4 +1,4 @@
-/** Lets requests have a conversation one after the other. */
+/** Lets requests have a conversation one after the other. Each ends its turn by the function that it was given, once or more often. */
 export class Turns {
   readonly #last = new Map<string, Promise<void>>();
 
