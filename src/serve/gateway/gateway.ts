@@ -75,11 +75,6 @@ const LAST: ReadonlySet<AgentEnding["type"] | undefined> = new Set([
   "cut_off",
 ] as const);
 
-/** Gives back what a request holds. Does nothing the second time. */
-function release(held: (() => void)[]): void {
-  for (const give of held.splice(0)) give();
-}
-
 export class Gateway {
   readonly #parts: GatewayParts;
   /** What is driven now, by its execution. */
@@ -97,9 +92,7 @@ export class Gateway {
     const { value, held } = await this.#read(request, key);
     try {
       const ids = new ClientIds(this.#parts.seals, key, surface.ids);
-      const hold = (more: number) => {
-        held.push(this.#parts.open.hold(key.id, more, WHAT));
-      };
+      const hold = (more: number) => void held.defer(this.#parts.open.hold(key.id, more, WHAT));
       const { readings } = this.#parts;
       const stored = await readings.run(key.id, request.signal, () =>
         this.stored.items(surface, value, { ids, key, hold }),
@@ -125,14 +118,14 @@ export class Gateway {
       };
       // Of several requests that go on with one conversation, each sees what came of the one before.
       const execution = executionAsked(exchange, asked);
-      if (execution !== undefined) held.push(await this.#parts.expiry.turns.take(execution));
+      if (execution !== undefined) held.defer(await this.#parts.expiry.turns.take(execution));
       const plan = await readings.run(key.id, request.signal, () => planOf(exchange, asked, exchange.tools));
       const place = plan.type === "begin" ? { execution: newExecution(asked.isStored === true), reply: 0 } : plan;
       // Two turns at once could each wait for the other. Nobody else has a conversation that begins.
       if (place.execution !== execution && plan.type !== "begin")
         throw refused("input", "its answers are not those of its state");
-      if (place.execution !== execution) held.push(await this.#parts.expiry.turns.take(place.execution));
-      held.push(() => void this.#parts.expiry.resting.note(place.execution, key.tenant));
+      if (place.execution !== execution) held.defer(await this.#parts.expiry.turns.take(place.execution));
+      held.defer(() => void this.#parts.expiry.resting.note(place.execution, key.tenant));
       const history =
         plan.type === "begin"
           ? (plan.history ?? (await lane.run(() => historyAsked(asked, exchange.tools, model.name))))
@@ -142,7 +135,7 @@ export class Gateway {
       const planned = { plan, place, history };
       return await (asked.isStreamed ? this.#streamed(exchange, planned, held) : this.#whole(exchange, planned, held));
     } catch (error) {
-      release(held);
+      held.dispose();
       throw error;
     }
   }
@@ -159,24 +152,20 @@ export class Gateway {
         headers: { [surface.requestIdHeader]: newRequestId() },
       });
     } finally {
-      release(held);
+      held.dispose();
     }
   }
 
   /** Reads a body. What it holds is released at the end of the answer. */
-  async #read(request: Request, key: Key): Promise<{ readonly value: unknown; readonly held: (() => void)[] }> {
+  async #read(request: Request, key: Key): Promise<{ readonly value: unknown; readonly held: DisposableStack }> {
     const { maxBodyBytes, open, isReady } = this.#parts;
     if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
     const { value, bytes } = await readJson(request, { most: maxBodyBytes, reader: this.#reader(request, key) });
     refuseRevoked(this.#parts, key);
-    const held = [open.hold(key.id, bytes, WHAT)];
-    try {
-      held.push(takePlace(this.#parts, key));
-      return { value, held };
-    } catch (error) {
-      release(held);
-      throw error;
-    }
+    using held = new DisposableStack();
+    held.defer(open.hold(key.id, bytes, WHAT));
+    held.defer(takePlace(this.#parts, key));
+    return { value, held: held.move() };
   }
 
   #reader({ signal }: Request, { id, tenant }: Key): TextReader {
@@ -191,14 +180,14 @@ export class Gateway {
     throw new RefusedAsk({ kind: "not_found", place: "model", message: `model: ${name.slice(0, 200)}` });
   }
 
-  async #whole(exchange: Exchange, planned: Planned, held: (() => void)[]): Promise<Response> {
+  async #whole(exchange: Exchange, planned: Planned, held: DisposableStack): Promise<Response> {
     const { place } = planned;
     const ending = await this.#drive(exchange, planned);
     const refusal = ending && refusalOfEnding(ending);
     if (refusal) throw new RefusedAsk(refusal);
     const { parts, end, facts } = await this.#told(exchange, place);
     await this.#forget(exchange, place, ending);
-    release(held);
+    held.dispose();
     return Response.json(exchange.surface.reply(parts, end, facts), { headers: headersOf(exchange) });
   }
 
@@ -219,7 +208,7 @@ export class Gateway {
   }
 
   /** The answer begins with the first piece that there is: until then a failure has its own status. */
-  async #streamed(exchange: Exchange, planned: Planned, held: (() => void)[]): Promise<Response> {
+  async #streamed(exchange: Exchange, planned: Planned, held: DisposableStack): Promise<Response> {
     const { place } = planned;
     const begun = Promise.withResolvers<void>();
     const left = new AbortController();
@@ -237,7 +226,7 @@ export class Gateway {
         void this.#stream({ ...exchange, signal }, { ...planned, writer, send })
           .catch(begun.reject)
           .finally(() => {
-            release(held);
+            held.dispose();
             begun.resolve();
             if (!left.signal.aborted) controller.close();
             left.abort();

@@ -40,7 +40,6 @@ const last: ScriptedStep = ({ results }) => ({
 
 const SCENARIOS: readonly (readonly [title: string, script: readonly ScriptedStep[]])[] = [
   ["an answer without calls", [{ text: "Nothing to do." }]],
-  ["a program without calls", [{ text: "So.", programs: ["return 1 + 1;"] }, last]],
   [
     "calls at once in a program",
     [
@@ -52,28 +51,13 @@ const SCENARIOS: readonly (readonly [title: string, script: readonly ScriptedSte
       last,
     ],
   ],
-  [
-    "calls one after the other in a program",
-    [
-      {
-        text: "One by one.",
-        programs: ["let sum = 0; for (const id of [1, 2, 3]) sum += (await tools.NAME({ id })).n; return sum;"],
-      },
-      last,
-    ],
-  ],
   ["a failed call in a program", [{ programs: ["try { await tools.broken({}); } catch { return 'caught'; }"] }, last]],
   ["a program that fails", [{ programs: ["throw new Error('no')"] }, last]],
-  ["a program that cannot be parsed", [{ programs: ["const const"] }, last]],
   [
-    "two programs in one turn",
-    [{ programs: ["return (await tools.NAME({ id: 1 })).n;", "return (await tools.NAME({ id: 2 })).n;"] }, last],
-  ],
-  [
-    "programs in two turns",
+    "a program in one turn, and two in the next",
     [
       { text: "A", programs: ["return (await tools.NAME({ id: 1 })).n;"] },
-      { text: "B", programs: ["return (await tools.NAME({ id: 2 })).n;"] },
+      { text: "B", programs: [2, 3].map((id) => `return (await tools.NAME({ id: ${id} })).n;`) },
       last,
     ],
   ],
