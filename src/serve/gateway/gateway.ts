@@ -92,7 +92,7 @@ export class Gateway {
     const { value, held } = await this.#read(request, key);
     try {
       const ids = new ClientIds(this.#parts.seals, key, surface.ids);
-      const hold = (more: number) => void held.defer(this.#parts.open.hold(key.id, more, WHAT));
+      const hold = (more: number) => held.defer(this.#parts.open.hold(key.id, more, WHAT));
       const { readings } = this.#parts;
       const stored = await readings.run(key.id, request.signal, () =>
         this.stored.items(surface, value, { ids, key, hold }),
