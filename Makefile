@@ -162,7 +162,7 @@ bench-gateway: build
 # without a reason given.
 bench-tokens: TASKS = capital airports hops movies flights speeches subgrid licenses operations
 bench-tokens: $(PACKAGES)
-	@$(NODE_CLI) bench $(TASKS) streams --out test/bench/tokens
+	@$(NODE_CLI) bench $(TASKS) streams --json > test/bench/tokens/report.json
 	@node test/bench/tokens/draw.ts
 	@node --conditions=portcullis-source test/bench/tokens/check-reference.ts
 	@node --conditions=portcullis-source test/bench/tokens/shared-value.ts

@@ -1,1 +1,1 @@
-export type { Person, Ran, Scene } from "../src/cli/commands/measure/demo.ts";
+export type { Ran, Scene } from "../src/cli/commands/measure/demo.ts";

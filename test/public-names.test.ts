@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       PRICES compare countTokens`,
     types: `
-      CompareOptions Comparison ComparisonTask Mode ModeMeasure PlannedCall Price PriceTable ProviderMeasure ProviderName Spent`,
+      CompareOptions Comparison ComparisonTask Mode ModeMeasure Price PriceTable ProviderMeasure ProviderName Spent`,
   },
   "portcullis/fleet": {
     values: `

@@ -14,7 +14,6 @@ import type { Language } from "../../bridge/frames.ts";
 import { MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
 import { REUSE_OPTIONS } from "../agent/calls/failed-programs.ts";
 import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
-import { REPEAT, WINDOW_TOKENS } from "../comparison/numbers.ts";
 import { RECOVER_RULES } from "../executions/recover-options.ts";
 import { WORK_RULES } from "../fleet/fleet-options.ts";
 import { POLICY_NAMES } from "../gate/approve/policy.ts";
@@ -81,6 +80,12 @@ const SANDBOX = {
 const BASE_URL = { "--base-url <url>": "a server that speaks the protocol of the model's provider" };
 const FALLBACK = {
   "--fallback <provider:name>": repeatable("a model that goes on if the model before it fails for good (repeatable)"),
+};
+const PRICES = {
+  "--prices <file>": reading(
+    "JSON file with your prices of models, in the form of the package's src/models/prices.json",
+    readPriceFile,
+  ),
 };
 const NO_STREAM = { "--no-stream": "request each turn as one reply, not as a stream" };
 const TENANT = { "--tenant <name>": "tenant of the execution (default: default)" };
@@ -348,39 +353,23 @@ export const KEY_REVOKE = { ...KEYS_FILE, ...JSON_LINE };
 export const KEY_ROTATE = { ...JOURNAL, ...JSON_LINE };
 
 export const BENCH = {
-  "--task <file>": "your own task, as a JSON file (format: examples/README.md), or names of the package's tasks: a,b",
+  "--task <file>": "your own task, as a JSON file (format: examples/README.md)",
   "--tools <module>": "tools of your own task: a module whose default export is an array of tools",
   ...SANDBOX,
-  "--language <name>": defaulting(
-    "language of the programs: javascript, or python in docker",
-    "javascript",
-    word(LANGUAGES),
-  ),
   ...LIMIT,
-  ...APPROVE,
-  "--window <tokens>": reading(
-    `size of the context window, in tokens; ${count(WINDOW_TOKENS.default)} by default`,
-    whole(WINDOW_TOKENS),
-  ),
   "--live": "measure with a real model, in both modes, several times: it costs money",
   "--model <provider:name>": "with --live, the model",
-  "--prices <file>": "with --live, your own prices, as JSON in the form of the package's src/models/prices.json",
-  "--base-url <url>": "with --live, a server that speaks the provider's protocol",
-  "--mode <modes>": "with --live, direct or programmatic; both by default",
+  ...PRICES,
+  ...BASE_URL,
   "--repeat <number>": reading(
-    `with --live, trials of each task in each mode; ${REPEAT.default} by default`,
-    whole(REPEAT),
+    "with --live, trials of each task in each mode; 3 by default",
+    whole(wholeNumber({ min: 1, max: 999 })),
   ),
   "--max-usd <dollars>": "with --live, US dollars; once they are spent, no further turn begins",
-  "--out <folder>":
-    "folder for report.json and report.md; with --live, for live.json and each conversation, a new folder by default",
   "--json": "print the report as JSON",
 };
 
-export const DEMO = {
-  ...SANDBOX,
-  "--model <provider:name>": "for desk: a model in place of the scripted one; on a terminal you take part",
-};
+export const DEMO = SANDBOX;
 
 export const EXECUTIONS = {
   ...JOURNAL,

@@ -1,17 +1,6 @@
-import { accessSync, constants, lstatSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { now } from "../clock.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
 import { randomBytes } from "node:crypto";
-
-/** Creates the folder that `--out` names. Throws if it is not writable, so that a long run does not fail at its end. */
-export function openOut(folder: string): void {
-  guard(folder, () => {
-    makeFolder(folder);
-    accessSync(folder, constants.W_OK);
-  });
-}
 
 /**
  * Makes a folder and those above it that do not exist. node's own way (`recursive`) does not end in folders like `/proc`,
@@ -34,29 +23,6 @@ export function makeFolder(folder: string): void {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-export function writeOut(folder: string, file: string, text: string): void {
-  guard(folder, () => writeFileSync(join(folder, file), text));
-}
-
-/** The day of a report, like 2026-11-20. */
-export function today(): string {
-  return new Date(now()).toISOString().slice(0, 10);
-}
-
-function guard(folder: string, work: () => void): void {
-  try {
-    work();
-  } catch (cause) {
-    throw new Failure(
-      EXIT.usage,
-      `--out: ${folder} cannot be written: ${(cause as Error).message}. Name another folder.`,
-      {
-        cause,
-      },
-    );
-  }
 }
 
 /**

@@ -6,15 +6,28 @@ import { type ScriptedTurn, scriptedModel } from "../models/scripted.ts";
 import { pastTurns } from "../programs/from-journal/read-turns.ts";
 import { LIMIT_RULES } from "../programs/limits.ts";
 import type { Outcome } from "../programs/outcome.ts";
-import type { ExecuteOptions } from "../programs/execute-options.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Tool } from "../tools/tool.ts";
 import { oneLine } from "../tools/declarations/one-line.ts";
 import { isVisible } from "../tools/tool-set.ts";
-import type { Mode } from "./measures.ts";
 import type { PastConversation } from "./requests.ts";
-import { type ComparisonTask, differenceFrom, type Layers, type PlannedCall, withoutSideEffects } from "./task.ts";
+import { type ComparisonTask, differenceFrom, withoutSideEffects } from "./task.ts";
 import { sum } from "./tokens.ts";
+
+/**
+ * The compared ways to do a task, all with the same tools, question and answer: up to ten calls a turn, the baseline that
+ * programs are compared with; one program that is right at the first try, the best case; the same after a program that reads
+ * samples of the results.
+ */
+export type Mode = "direct-parallel" | "programmatic" | "programmatic+probe";
+
+interface PlannedCall {
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+/** Calls that need only the results of the layers before. */
+type Layers = readonly (readonly PlannedCall[])[];
 
 /** Calls that a model makes in one turn. */
 export const CALLS_AT_ONCE = 10;
@@ -22,13 +35,11 @@ export const CALLS_AT_ONCE = 10;
 export const TOKEN_LENGTH = 128;
 
 /** Where a comparison takes place. */
-export interface ComparisonContext {
+interface ComparisonContext {
   readonly runtime: Runtime;
-  readonly language: NonNullable<ExecuteOptions["language"]>;
   /** Also aborts when the runtime closes. */
   readonly signal: AbortSignal;
   readonly windowTokens: number;
-  readonly onProgress: (done: string) => void;
 }
 
 /** One conversation, ended. */
@@ -48,19 +59,18 @@ export type TaskRun = Awaited<ReturnType<typeof runTask>>;
 
 /** Has every conversation of a comparison, and says of each why it does not lead to the right answer. */
 export async function runTask(context: ComparisonContext, task: ComparisonTask) {
-  const { runtime, onProgress, windowTokens } = context;
+  const { runtime, windowTokens } = context;
   const conversations = new Map<Mode, Conversation & { readonly fault: string | undefined }>();
   const have = async (mode: Mode, script: readonly ScriptedTurn[], faultOf: FaultOf) => {
     const run = await converse(context, task, mode, [...script, { text: JSON.stringify(task.answer) }]);
     const judged = { ...run, fault: faultOf(run, task) };
     conversations.set(mode, judged);
-    onProgress(mode);
     return judged;
   };
   const program = { programs: [task.program] };
   const programmatic = await have("programmatic", [program], programFault);
   const calls = programmatic.layers.flat();
-  const probe = { programs: [probingProgram(context, calls)] };
+  const probe = { programs: [probingProgram(runtime, calls)] };
   const probed = await have("programmatic+probe", [probe, program], programFault);
   const called = new Set(calls.map(({ tool }) => tool));
   const programOnly = runtime.tools.all.filter((tool) => called.has(tool.name) && !isVisible(tool, ["direct"]));
@@ -69,7 +79,6 @@ export async function runTask(context: ComparisonContext, task: ComparisonTask) 
   const directFault: FaultOf = ({ failedCalls }) =>
     failedCalls > programmatic.failedCalls ? "calls fail that do not fail in the program" : programmatic.fault;
   if (!overflows) await have("direct-parallel", turnsOf(programmatic.layers), directFault);
-  if (task.best) await have("direct-best-tool", turnsOf(task.best.calls), lastResultFault);
   return {
     conversations,
     programmatic,
@@ -91,12 +100,6 @@ function programFault({ outcomes, turns }: Conversation, { answer }: ComparisonT
   return told === "" ? "no program was run" : oneLine(told, 300);
 }
 
-/** The last call of tools made for the question returns the answer. */
-function lastResultFault({ failedCalls, turns }: Conversation, { answer }: ComparisonTask): string | undefined {
-  const last = turns.at(-2)?.results.at(-1);
-  return last && failedCalls === 0 ? differenceFrom(answer, JSON.parse(last.text)) : "a call fails";
-}
-
 /** Layers of calls as turns. */
 function turnsOf(layers: Layers): readonly ScriptedTurn[] {
   return layers.flatMap((layer) =>
@@ -108,21 +111,19 @@ function turnsOf(layers: Layers): readonly ScriptedTurn[] {
 
 /** Has a conversation in a derived runtime with a separate journal, so that the runtime's journal holds no measurements. */
 async function converse(
-  { runtime, language, signal }: ComparisonContext,
-  { question, best }: ComparisonTask,
+  { runtime, signal }: ComparisonContext,
+  { question }: ComparisonTask,
   mode: Mode,
   script: readonly ScriptedTurn[],
 ): Promise<Conversation> {
-  const isDirect = mode.startsWith("direct");
-  const all = [...runtime.tools.all, ...((mode === "direct-best-tool" && best?.tools) || [])].map(withoutSideEffects);
-  const tools = all.map(isDirect ? openToModels : leftToPrograms);
+  const isDirect = mode === "direct-parallel";
+  const tools = runtime.tools.all.map(withoutSideEffects).map(isDirect ? openToModels : leftToPrograms);
   const journal = createMemoryJournal({ keepLength: Number.POSITIVE_INFINITY });
   await using own = runtime.derive({ tools, journal });
   const model = scriptedModel(script);
   const outcomes: Outcome[] = [];
   let lastProgram: string | undefined;
   const { transcript, calls } = await own.agent({
-    language,
     signal,
     model,
     task: question,
@@ -203,19 +204,14 @@ function callsOf(records: readonly JournalRecord[]): Layers {
 const SAMPLE_LENGTH = 600;
 
 /** A program that returns a sample of one result of each tool, as a model writes it before it knows the results. */
-function probingProgram({ runtime, language }: ComparisonContext, calls: readonly PlannedCall[]): string {
+function probingProgram({ tools }: Runtime, calls: readonly PlannedCall[]): string {
   const samples = [...Map.groupBy(calls, ({ tool }) => tool)].flatMap(([tool, [first]]) => {
-    const { effect, stream: isStream } = runtime.tools.get(tool) ?? {};
+    const { effect, stream: isStream } = tools.get(tool) ?? {};
     if (effect !== "read") return [];
-    const input = JSON.stringify(first!.input);
-    if (language === "python") {
-      const call = `tools.${tool}(**json.loads(${JSON.stringify(input)}))`;
-      return `  "${tool}": json.dumps(await ${isStream ? `anext(aiter(${call}))` : call})[:${SAMPLE_LENGTH}],\n`;
-    }
-    const call = `tools.${tool}(${input})`;
+    const call = `tools.${tool}(${JSON.stringify(first!.input)})`;
     const sampleOf = (value: string) => `JSON.stringify(${value}).slice(0, ${SAMPLE_LENGTH})`;
     const ofStream = `await (async () => { for await (const item of ${call}) return ${sampleOf("item")}; })()`;
     return `  "${tool}": ${isStream ? ofStream : sampleOf(`await ${call}`)},\n`;
   });
-  return language === "python" ? `import json\nreturn {\n${samples.join("")}}\n` : `return {\n${samples.join("")}};\n`;
+  return `return {\n${samples.join("")}};\n`;
 }

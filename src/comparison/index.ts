@@ -1,7 +1,7 @@
 export { compare } from "./compare.ts";
-export type { CompareOptions } from "./compare.ts";
-export type { Comparison, Mode, ModeMeasure, ProviderMeasure } from "./measures.ts";
-export type { ComparisonTask, PlannedCall } from "./task.ts";
+export type { CompareOptions, Comparison, ModeMeasure, ProviderMeasure } from "./compare.ts";
+export type { Mode } from "./conversations.ts";
+export type { ComparisonTask } from "./task.ts";
 export type { Spent } from "./tokens.ts";
 export { PRICES } from "../models/prices.ts";
 export type { Price, PriceTable } from "../models/prices.ts";

@@ -88,58 +88,42 @@ function unread(provider: ProviderName, what: string, got: unknown): PortcullisE
 }
 
 function readRequest(provider: ProviderName, body: Fields): ModelRequest {
-  const { instructions, blocks } = FORMS[provider](body);
+  const blocks = ["messages", "input", "contents"].flatMap((field) => listOf(body, field).flatMap(blocksOf));
+  const own = [textOf(body, "system") ?? listOf(body, "system")[0], textOf(body, "instructions")];
+  const ofGemini = listOf(fieldOf(body, "systemInstruction"), "parts");
+  const instructions = [...own, ...ofGemini, ...blocks.flatMap(([role, block]) => (isOfHost(role) ? [block] : []))];
   // Two fields are for the API and not for the model.
   const tools = listOf(body, "tools").map((tool) =>
     isFields(tool) ? without(tool, "cache_control", "eager_input_streaming") : tool,
   );
   return {
-    instructions,
+    instructions: instructions
+      .map((one) => (typeof one === "string" ? one : textOf(one, "text")))
+      .filter((one) => one !== undefined)
+      .join("\n"),
     definitions: tools.length === 0 ? "" : JSON.stringify(tools),
-    parts: blocks.map((block) => partOf(provider, block)).filter(({ texts: [text] }) => text !== ""),
+    parts: blocks
+      .filter(([role]) => !isOfHost(role))
+      .map((block) => partOf(provider, block))
+      .filter(({ texts: [text] }) => text !== ""),
   };
 }
 
 /** One message, block or item of a request, with the role of the message that it stands in. */
 type Block = readonly [role: string | undefined, block: unknown];
 
-/** Where each provider's requests have the instructions, and the blocks of the conversation. */
-const FORMS: Readonly<
-  Record<ProviderName, (body: Fields) => { readonly instructions: string; readonly blocks: readonly Block[] }>
-> = {
-  anthropic: (body) => ({
-    instructions: textOf(body, "system") ?? textOf(listOf(body, "system")[0], "text") ?? "",
-    blocks: listOf(body, "messages").flatMap((message) => blocksOf(message, "content")),
-  }),
-  gemini: (body) => ({
-    instructions: blocksOf(fieldOf(body, "systemInstruction"), "parts")
-      .map(([, part]) => textOf(part, "text"))
-      .join("\n"),
-    blocks: listOf(body, "contents").flatMap((content) => blocksOf(content, "parts")),
-  }),
-  openai: (body) => ({
-    instructions: textOf(body, "instructions") ?? "",
-    blocks: listOf(body, "input").flatMap((item) =>
-      textOf(item, "role") === undefined ? [[undefined, item] as const] : blocksOf(item, "content"),
-    ),
-  }),
-  "openai-chat": (body) => ({
-    instructions: textOf(listOf(body, "messages")[0], "content") ?? "",
-    blocks: listOf(body, "messages")
-      .slice(1)
-      .flatMap((message) =>
-        textOf(message, "role") === "tool"
-          ? [["tool", message] as const]
-          : [...blocksOf(message, "content"), ...blocksOf(message, "tool_calls")],
-      ),
-  }),
-};
+function isOfHost(role: string | undefined): boolean {
+  return role === "system" || role === "developer";
+}
 
-/** The blocks in a field of a message, which may be one text. */
-function blocksOf(message: unknown, field: string): readonly Block[] {
-  const text = textOf(message, field);
-  const blocks = text === undefined ? listOf(message, field) : [{ text }];
-  return blocks.map((block) => [textOf(message, "role"), block]);
+/** The blocks of a message. An item without a role, and a result of the older API of OpenAI, is a block itself. */
+function blocksOf(message: unknown): readonly Block[] {
+  const role = textOf(message, "role");
+  if (role === undefined || role === "tool") return [[role, message]];
+  return ["content", "parts", "tool_calls"].flatMap((field) => {
+    const text = textOf(message, field);
+    return (text === undefined ? listOf(message, field) : [{ text }]).map((block): Block => [role, block]);
+  });
 }
 
 function partOf(provider: ProviderName, [role, block]: Block): RequestPart {

@@ -5,26 +5,23 @@ import type { Model } from "../models/model.ts";
 import { dollarsOf, type Price } from "../models/prices.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../runtime.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { ComparisonContext } from "./conversations.ts";
 import { type ComparisonTask, withoutSideEffects } from "./task.ts";
 import { sum } from "./tokens.ts";
 
 /** How a real model may do a task: by direct calls only, or by programs. */
-type TrialMode = "direct" | "programmatic";
-export const TRIAL_MODES: readonly TrialMode[] = ["direct", "programmatic"];
+export const TRIAL_MODES = ["direct", "programmatic"] as const;
+type TrialMode = (typeof TRIAL_MODES)[number];
 
 export interface TrialsRequest {
   readonly tasks: readonly { readonly task: ComparisonTask; readonly tools: () => Promise<readonly Tool[]> }[];
-  readonly modes: readonly TrialMode[];
   /** Trials of each task in each mode. */
   readonly repeat: number;
   readonly model: Model;
   readonly price: Price;
   /** US dollars of all trials together at which no further turn begins. */
   readonly maxUsd: number;
-  readonly language: ComparisonContext["language"];
-  /** Where and how programs run, and who decides calls. */
-  readonly runtime: Pick<RuntimeOptions, "sandbox" | "limits" | "approve">;
+  /** Where and how programs run. */
+  readonly runtime: Pick<RuntimeOptions, "sandbox" | "limits">;
   readonly signal: AbortSignal;
 }
 
@@ -42,7 +39,7 @@ export async function* runTrials(request: TrialsRequest) {
   for (const { task, tools } of request.tasks) {
     await using runtime = await createRuntime({ ...request.runtime, tools: (await tools()).map(withoutSideEffects) });
     for (let round = 1; round <= request.repeat; round += 1) {
-      for (const mode of request.modes) {
+      for (const mode of TRIAL_MODES) {
         const ended = await runTrial(request, runtime, task, mode, leftUsd);
         leftUsd -= ended.trial.usd;
         yield { ...ended, round };
@@ -56,7 +53,7 @@ export async function* runTrials(request: TrialsRequest) {
 export type Trial = Awaited<ReturnType<typeof runTrial>>["trial"];
 
 async function runTrial(
-  { model, price, language, signal }: TrialsRequest,
+  { model, price, signal }: TrialsRequest,
   runtime: Runtime,
   task: ComparisonTask,
   mode: TrialMode,
@@ -67,7 +64,6 @@ async function runTrial(
     model,
     task: `${task.question}\n\nAnswer with the JSON alone.`,
     programs: mode === "direct" ? "none" : "local",
-    language,
     maxTurns: MAX_TURNS,
     maxOutputTokens: MAX_OUTPUT_TOKENS,
     maxTokens: Number.MAX_SAFE_INTEGER,

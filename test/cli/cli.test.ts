@@ -153,10 +153,6 @@ test.each([
   ],
   [["mcp", "--port", "7000"], "portcullis: There is no option --port: add --http PORT."],
   [["bench", "--live"], "portcullis: --live needs --model: the provider and its model, like openai:NAME."],
-  [
-    ["demo", "refunds", "--model", "scripted:any"],
-    "demo: --model is for desk, and refunds takes none: portcullis demo desk --model PROVIDER:NAME.",
-  ],
 ])("wrong usage %j is told in a sentence, with exit code 2", async (args, sentence) => {
   const { code, stdout, stderr } = await portcullis(args, "return 1;");
   expect(stderr).toContain(sentence);

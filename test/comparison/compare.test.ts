@@ -12,9 +12,7 @@ import {
   type Mode,
 } from "portcullis/comparison";
 import { ENVELOPE_TOKENS } from "../../src/comparison/tokens.ts";
-import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { price } from "../support/tools.ts";
-import { describeOfAll } from "../support/all-tests.ts";
 
 const TASK: ComparisonTask = {
   name: "sum",
@@ -171,23 +169,6 @@ describe("what may be claimed", () => {
     expect(await reason(1)).toBe("programmatic+probe has a wrong answer");
   });
 
-  test("a tool made for the question is right if it returns the answer, and is declared in its mode only", async () => {
-    const total = defineTool({
-      ...base("shop.total"),
-      input: z.object({ things: z.array(z.string()) }),
-      handler: ({ things }) => things.join("").length,
-    });
-    const best = { tools: [total], calls: [[{ tool: "shop.total", input: { things: ["pen", "book"] } }]] };
-    const right = await compare({ ...TASK, best });
-    expect(modeOf(right, "direct-best-tool").answer).toBe("right");
-    expect(modeOf(right, "direct-parallel").spent).toEqual(modeOf(await compare(TASK), "direct-parallel").spent);
-    const wrong = await compare({
-      ...TASK,
-      best: { ...best, calls: [[{ tool: "shop.total", input: { things: [] } }]] },
-    });
-    expect(modeOf(wrong, "direct-best-tool").answer).toBe("wrong");
-  });
-
   test("a look at samples that fails is noted, for it is cheaper than one that succeeds", async () => {
     const broken = defineTool({
       ...base("shop.price"),
@@ -284,20 +265,6 @@ describe("what may be claimed", () => {
   });
 });
 
-describeOfAll.skipIf(PYTHON.missing)("a program in Python", { timeout: 120_000 }, () => {
-  test("is measured with a probe in Python", async () => {
-    const program = `import asyncio
-prices = await asyncio.gather(*(tools.shop.price(thing=thing) for thing in ["pen", "book"]))
-return sum(price["euros"] for price in prices)`;
-    await using sandbox = createPythonProcessSandbox();
-    await using runtime = await createRuntime({ tools: [price], sandbox });
-    const comparison = await compareIn(runtime, { ...TASK, program }, { language: "python", providers: ["openai"] });
-    expect([comparison.calls, comparison.notes]).toEqual([2, []]);
-    for (const mode of ["programmatic", "programmatic+probe", "direct-parallel"] as const)
-      expect([mode, modeOf(comparison, mode).answer]).toEqual([mode, "right"]);
-  });
-});
-
 describe("which calls are made", () => {
   test("a tool that may be called both ways is declared in the one way that is measured", async () => {
     const own = { ...price, allowedCallers: ["programmatic"] as const };
@@ -387,12 +354,6 @@ describe("which calls are made", () => {
     expect(calls).toBeLessThanOrEqual(2);
     await expect(compareIn(runtime, TASK)).rejects.toMatchObject({ code: "runtime_closed" });
   });
-
-  test("progress names each thing that was measured", async () => {
-    const done: string[] = [];
-    await compare(TASK, { providers: ["gemini"], onProgress: (one) => done.push(one) });
-    expect(done).toEqual(["programmatic", "programmatic+probe", "direct-parallel", "gemini"]);
-  });
 });
 
 describe("wrong usage", () => {
@@ -401,7 +362,6 @@ describe("wrong usage", () => {
     [{ ...TASK, question: "" }, {}, "task.question"],
     [{ ...TASK, programm: "" }, {}, "programm"],
     [{ ...TASK, answer: undefined }, {}, "task.answer"],
-    [{ ...TASK, best: { tools: [], calls: [[]] } }, {}, "task.best.calls"],
     [null, {}, "task"],
     [TASK, { providers: ["constructor"] }, "providers"],
     [TASK, { windowTokens: 0 }, "windowTokens"],

@@ -16,12 +16,10 @@ async function trials(changes: Partial<TrialsRequest>, script = answering("3")):
   const ended: Trial[] = [];
   const request: TrialsRequest = {
     tasks: ["pen", "book"].map((name) => ({ task: task(name), tools: async () => [price] })),
-    modes: ["direct"],
     repeat: 2,
     model: scriptedModel(script),
     price: PRICE,
     maxUsd: 1,
-    language: "javascript",
     runtime: { sandbox: createMemorySandbox() },
     signal: new AbortController().signal,
     ...changes,
@@ -33,11 +31,12 @@ async function trials(changes: Partial<TrialsRequest>, script = answering("3")):
   return ended;
 }
 
-const one = async (script: readonly ScriptedStep[], changes: Partial<TrialsRequest> = {}) =>
-  (await trials({ tasks: [{ task: task("pen"), tools: async () => [price] }], repeat: 1, ...changes }, script))[0];
+const both = (script: readonly ScriptedStep[], changes: Partial<TrialsRequest> = {}) =>
+  trials({ tasks: [{ task: task("pen"), tools: async () => [price] }], repeat: 1, ...changes }, script);
+const one = async (...of: Parameters<typeof both>) => (await both(...of))[0];
 
 test("every task is done in every mode, `repeat` times, and a trial that does not use its mode is void", async () => {
-  const ended = await trials({ modes: ["direct", "programmatic"] });
+  const ended = await trials({});
   const pair = (name: string) => [
     [name, "direct", undefined],
     [name, "programmatic", "no call was programmatic"],
@@ -74,7 +73,9 @@ describe("a trial", () => {
       { programs: [program], usage },
       { text: "3", usage },
     ];
-    expect(await one(script, { modes: ["programmatic"] })).toMatchObject({ right: true, calls: 1, void: undefined });
+    const [direct, programmatic] = await both(script);
+    expect(direct?.void).toBe("no call was direct");
+    expect(programmatic).toMatchObject({ right: true, calls: 1, void: undefined });
   });
 
   test("whose provider counts no tokens ends after one turn, because its dollars have no bound", async () => {

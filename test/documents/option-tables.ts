@@ -240,7 +240,6 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       rules: "TASK_RULES",
       about: "The second argument of `compare`.",
     },
-    { title: "A task: best", file: "src/comparison/task.ts", rules: "BEST_RULES" },
   ],
 };
 

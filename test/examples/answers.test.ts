@@ -6,7 +6,7 @@ import { createRuntime, type Runtime, type Tool } from "../../src/index.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
 import { SCENES } from "../../src/cli/input/examples.ts";
 import { portcullis } from "../cli/command.ts";
-import { ANSWERS, mostDepartures } from "./independent.ts";
+import { ANSWERS } from "./independent.ts";
 import { someOf, testOfAll } from "../support/all-tests.ts";
 
 const examples = fileURLToPath(new URL("../../examples/", import.meta.url));
@@ -19,13 +19,6 @@ interface Task {
   readonly question: string;
   readonly program: string;
   readonly answer: unknown;
-  readonly best?: { readonly tools: string; readonly calls: readonly (readonly Call[])[] };
-  readonly sweep?: {
-    readonly program: string;
-    readonly question: string;
-    readonly values: readonly number[];
-    readonly answers: Readonly<Record<string, unknown>>;
-  };
 }
 
 const read = (name: string, file: string) => readFileSync(`${examples}${name}/${file}`, "utf8");
@@ -140,41 +133,6 @@ describe.each(SHAPES)("the example $name", ({ name, ...shape }) => {
 });
 
 const tasks = SHAPES.map(({ name }) => name);
-const withBest = tasks.filter((name) => readTask(name).best);
-
-test("an aggregate tool answers two of the tasks", () => {
-  expect(withBest).toEqual(["movies", "flights"]);
-});
-
-test.each(withBest)("the best tool of %s gives the answer", async (name) => {
-  const { best, answer } = readTask(name);
-  const runtime = await runtimeOf(name, best?.tools);
-  const calls = best?.calls.flat() ?? [];
-  expect(calls).toHaveLength(1);
-  for (const call of calls)
-    expect((await callDirectly(runtime, call)).outcome).toEqual({ type: "completed", value: answer });
-});
-
-// ---- the sweep --------------------------------------------------------------------------------------------------
-
-describe("the sweep over the first flights", () => {
-  const { sweep } = readTask("flights");
-
-  test("asks for a value in the question and in the program", () => {
-    expect(sweep?.question).toContain("{{n}}");
-    expect(read("flights", sweep?.program ?? "")).toContain("{{n}}");
-    expect(Object.keys(sweep?.answers ?? {}).map(Number)).toEqual(sweep?.values);
-  });
-
-  test.each(sweep?.values ?? [])("%i flights", async (value) => {
-    const answer = sweep?.answers[value];
-    expect(mostDepartures(value)).toEqual(answer);
-    const runtime = await runtimeOf("flights");
-    const report = await runtime.execute(read("flights", sweep?.program ?? "").replaceAll("{{n}}", String(value)));
-    expect(report.outcome).toEqual({ type: "completed", value: answer });
-    expect(countSteps(await Array.fromAsync(runtime.journal.read(report.execution)))).toBe(2);
-  });
-});
 
 // ---- what the tools refuse --------------------------------------------------------------------------------------
 

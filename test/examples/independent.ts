@@ -109,18 +109,6 @@ function flights() {
     .map(({ pair, flights, mean }) => ({ pair, flights, meanDelay: rounded(mean, 2) }));
 }
 
-/** The state that most of the first so many flights departed from. */
-export function mostDepartures(first: number) {
-  const states = readStates();
-  const departures = readFlights()
-    .slice(0, first)
-    .flatMap(({ origin }) => states.get(origin) ?? [])
-    .toSorted();
-  const runs = [...departures.join(" ").matchAll(/\b(\w\w)(?: \1)*/g)];
-  const [longest] = runs.toSorted((a, b) => b[0].length - a[0].length);
-  return { state: longest?.[1], flights: longest?.[0].split(" ").length };
-}
-
 function speeches() {
   const all = Object.entries(json("speeches/speeches") as Readonly<Record<string, { readonly text: string }>>);
   const asked = all.filter(([id]) => /^(194[5-9]|19[5-9]\d|20[01]\d|2020)/.test(id));

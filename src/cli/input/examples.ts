@@ -47,9 +47,6 @@ export const DEMOS = [...TASKS, ...Object.keys(SHOWN)] as readonly DemoName[];
 export const SCENES = ["refunds", "desk", "read-file", "team", "code"] as const;
 export type SceneName = (typeof SCENES)[number];
 
-/** The scene that takes a model by `--model`, and a person at the terminal. */
-export const TALKING: SceneName = "desk";
-
 export function isScene(name: string): name is SceneName {
   return SCENES.some((scene) => scene === name);
 }

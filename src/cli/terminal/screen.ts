@@ -1,5 +1,3 @@
-import { tellWork } from "./standard-streams.ts";
-
 /** What commands show while they work. A question that is open has the screen for itself. */
 export class Screen {
   #isTaken = false;
@@ -26,14 +24,4 @@ export class Screen {
       },
     };
   }
-}
-
-/** Says on a terminal, step by step, how many of so many are done. */
-export function tellSteps(steps: number, screen: Screen): (what: string) => void {
-  let done = 0;
-  return (what) => {
-    done += 1;
-    const text = `${done}/${steps} ${what}`;
-    screen.show(() => tellWork(text));
-  };
 }

@@ -1,67 +1,12 @@
-/** Draws the pictures of a report: `node test/bench/tokens/draw.ts <folder>`, where `report.json` lies. */
+/** Draws the picture of a report: `node test/bench/tokens/draw.ts <folder>`, where `report.json` lies. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TopLevelSpec } from "vega-lite";
-import { BASELINE, HEADLINE } from "../../../src/comparison/measures.ts";
-import type { BenchReport, Sweep } from "../../../src/comparison/report.ts";
+import type { BenchReport } from "../../../src/comparison/report.ts";
 import { svgOf } from "../svg.ts";
 
 const [folder = import.meta.dirname] = process.argv.slice(2);
 const report = JSON.parse(readFileSync(join(folder, "report.json"), "utf8")) as BenchReport;
-
-async function draw(file: string, spec: TopLevelSpec): Promise<void> {
-  writeFileSync(join(folder, file), await svgOf(spec));
-}
-
-/** Cost against rows; the lines cross where programs begin to win. */
-function breakEven({ task, provider, points, breakEven: without, breakEvenWithProbe }: Sweep): TopLevelSpec {
-  const values = points.flatMap(({ rows, direct, programmatic, withProbe }) => [
-    { rows, tokens: direct, way: BASELINE },
-    { rows, tokens: programmatic, way: "programmatic" },
-    { rows, tokens: withProbe, way: HEADLINE },
-  ]);
-  const crossings = [without, breakEvenWithProbe].flatMap((rows) =>
-    rows === undefined ? [] : [{ rows: Math.round(rows) }],
-  );
-  return {
-    title: {
-      text: `Cost of ${task} by joined rows`,
-      subtitle: `${provider}, in tokens of uncached input, the prefix cached`,
-    },
-    width: 560,
-    height: 300,
-    layer: [
-      {
-        data: { values: crossings },
-        mark: { type: "rule", strokeDash: [4, 4], color: "#9ca3af" },
-        encoding: { x: { field: "rows", type: "quantitative" } },
-      },
-      {
-        data: { values: crossings },
-        mark: { type: "text", dy: -6, color: "#374151", baseline: "bottom" },
-        encoding: {
-          x: { field: "rows", type: "quantitative" },
-          y: { value: 0 },
-          text: { field: "rows", type: "quantitative", format: "," },
-        },
-      },
-      {
-        data: { values },
-        mark: { type: "line", point: true },
-        encoding: {
-          x: { field: "rows", type: "quantitative", scale: { type: "log" }, title: "joined rows" },
-          y: { field: "tokens", type: "quantitative", scale: { type: "log", domainMin: 500 }, title: "tokens" },
-          color: {
-            field: "way",
-            type: "nominal",
-            title: null,
-            scale: { domain: [BASELINE, "programmatic", HEADLINE], range: ["#dc2626", "#93c5fd", "#1d4ed8"] },
-          },
-        },
-      },
-    ],
-  };
-}
 
 /** Bytes that tools returned, beside those that reached the model. */
 function bytes({ comparisons }: BenchReport): TopLevelSpec {
@@ -120,5 +65,4 @@ function bytes({ comparisons }: BenchReport): TopLevelSpec {
   };
 }
 
-await draw("bytes.svg", bytes(report));
-for (const sweep of report.sweeps) await draw(`break-even-${sweep.task}.svg`, breakEven(sweep));
+writeFileSync(join(folder, "bytes.svg"), await svgOf(bytes(report)));

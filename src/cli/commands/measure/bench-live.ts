@@ -1,96 +1,75 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { now } from "../../../clock.ts";
-import { REPEAT } from "../../../comparison/numbers.ts";
-import { runTrials, summariseTrials, TRIAL_MODES, type Trial } from "../../../comparison/trials.ts";
+import { runTrials, summariseTrials, TRIAL_MODES, type Trial, type TrialsRequest } from "../../../comparison/trials.ts";
 import { optionError } from "../../../errors.ts";
-import type { Approve } from "../../../gate/approve/approval.ts";
 import { PRICES, priceOf } from "../../../models/prices.ts";
 import { given } from "../../../option-rules/given.ts";
 import { count } from "../../../output/count-text.ts";
 import type { BENCH, CommandOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure } from "../../failure.ts";
-import type { Job } from "../../input/bench-jobs.ts";
+import { causeOf, Failure } from "../../failure.ts";
 import { parseModel } from "../../input/load-model.ts";
-import { readPriceFile } from "../../input/option-files.ts";
-import { word } from "../../input/option-values.ts";
 import { version } from "../../package-json.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
-import { type Screen, tellSteps } from "../../terminal/screen.ts";
-import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
-import { openOut, today, writeOut } from "../../write-out.ts";
+import { tellWork, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
+import { makeFolder } from "../../write-out.ts";
 
 /** What a live bench is given. Throws if it lacks a model with a price, or the dollars that it may cost. */
-export function readLive({ model: name = "", prices: file, baseUrl, maxUsd, mode }: CommandOptions<typeof BENCH>) {
+export function readLive({ model: name = "", prices = PRICES, baseUrl, maxUsd = "" }: CommandOptions<typeof BENCH>) {
   if (name === "") throw new Failure(EXIT.usage, "--live needs --model: the provider and its model, like openai:NAME.");
-  const prices = file === undefined ? PRICES : readPriceFile("--prices", file);
   const price = priceOf(prices, name.slice(name.indexOf(":") + 1));
-  if (maxUsd === undefined || !/^\d+(\.\d+)?$/.test(maxUsd) || Number(maxUsd) <= 0)
+  if (!/^\d+(\.\d+)?$/.test(maxUsd) || Number(maxUsd) <= 0)
     throw optionError("--max-usd", "the most to spend in US dollars, like 2.50", maxUsd);
-  const readMode = word(TRIAL_MODES, TRIAL_MODES.join(", "));
-  return {
-    model: parseModel(name, { ...given({ baseUrl }) }),
-    price,
-    pricesOf: prices.date,
-    maxUsd: Number(maxUsd),
-    modes: mode === undefined ? TRIAL_MODES : mode.split(",").map((one) => readMode("--mode", one)),
-  };
+  return { model: parseModel(name, given({ baseUrl })), price, pricesOf: prices.date, maxUsd: Number(maxUsd) };
 }
 
 /** `portcullis bench --live`: a real model does the tasks in both modes, several times. Resolves with the exit code. */
 export async function benchLive(
-  jobs: readonly Job[],
-  live: ReturnType<typeof readLive>,
-  {
-    repeat = REPEAT.default,
-    out = freshFolder(),
-    sandbox,
-    language,
-    limit: limits,
-    json,
-  }: CommandOptions<typeof BENCH>,
-  { screen, approve }: { readonly screen: Screen; readonly approve: Approve },
+  jobs: TrialsRequest["tasks"],
+  { model, price, pricesOf, maxUsd }: ReturnType<typeof readLive>,
+  { repeat = 3, sandbox, limit: limits, json }: CommandOptions<typeof BENCH>,
 ): Promise<number> {
-  const { model, price, pricesOf, maxUsd, modes } = live;
   using cancelling = cancelOnSignal();
   const { signal } = cancelling;
+  const at = new Date(now()).toISOString();
+  const about = { format: 2, date: at.slice(0, 10), portcullis: version, model: model.name, pricesOf, price, maxUsd };
+  // A new folder for each run, so that none overwrites results that cost money.
+  const folder = join("bench", `live-${at.replaceAll(/[:.]/g, "")}`);
   const trials: Trial[] = [];
-  const about = { format: 2, date: today(), portcullis: version, model: model.name, pricesOf, price, maxUsd };
-  // Written next to one file for each conversation, and after each trial: a later failure must not lose what was paid for.
-  const save = () => writeOut(out, "live.json", asText({ ...about, trials, summary: summariseTrials(trials) }));
-  // Fail before money is spent if the folder cannot be written.
-  openOut(out);
-  const planned = jobs.length * modes.length * repeat;
-  const step = tellSteps(planned, screen);
+  const report = () => ({ ...about, trials, summary: summariseTrials(trials) });
+  // After each trial: a later failure must not lose what was paid for. And first, before money is spent.
+  const save = () => write(folder, "live", report());
+  save();
   try {
-    const tasks = jobs.map(({ loaded: { task }, tools }) => ({ task, tools }));
-    const runtime = { sandbox, limits, approve };
-    const ended = runTrials({ tasks, modes, repeat, model, price, maxUsd, language, runtime, signal });
+    const ended = runTrials({ tasks: jobs, repeat, model, price, maxUsd, runtime: { sandbox, limits }, signal });
     for await (const { trial, transcript, round } of ended) {
       trials.push(trial);
-      writeOut(out, `live-${trial.task}-${trial.mode}-${round}.json`, asText(transcript));
+      write(folder, `live-${trial.task}-${trial.mode}-${round}`, transcript);
       save();
-      step(`${trial.task}: ${trial.mode} ${round}`);
+      tellWork(`${trial.task}: ${trial.mode} ${round}`);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-  save();
-  writeStderr(`Kept in ${oneLine(out)}: live.json, and each conversation.\n`);
-  if (json) printJson({ ...about, trials, summary: summariseTrials(trials) });
-  else print(trials, planned - trials.length, maxUsd);
+  writeStderr(`Kept in ${oneLine(folder)}: live.json, and each conversation.\n`);
+  if (json) printJson(report());
+  else print(trials, jobs.length * TRIAL_MODES.length * repeat - trials.length, maxUsd);
   return signal.aborted ? cancelling.exitCode : EXIT.completed;
 }
 
-/** Default of `--out`. Each run gets a new folder, so that no run overwrites results that cost money. */
-function freshFolder(): string {
-  return join("bench", `live-${new Date(now()).toISOString().slice(0, 19).replaceAll(":", "")}`);
-}
-
-function asText(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
+function write(folder: string, name: string, value: unknown): void {
+  try {
+    makeFolder(folder);
+    writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(value, undefined, 2)}\n`);
+  } catch (cause) {
+    throw new Failure(
+      EXIT.usage,
+      `${folder} cannot be written: ${causeOf(cause)}. Start the command in another folder.`,
+    );
+  }
 }
 
 function print(trials: readonly Trial[], notBegun: number, maxUsd: number): void {
