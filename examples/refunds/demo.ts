@@ -16,7 +16,7 @@ export default async function refunds({ portcullis, file, heading }: Scene): Pro
     if (asked.code !== WAITS || calls.length !== 2) return false;
 
     heading("what waits is in the journal");
-    const listed = await portcullis(["executions", "--open", ...journal]);
+    const listed = await portcullis(["show", "--open", ...journal]);
     const shown = await portcullis(["show", execution, ...journal]);
     if (!shown.stdout.includes("waits for approval")) return false;
 

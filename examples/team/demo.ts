@@ -27,7 +27,7 @@ export default async function team({ heading, print, portcullis, signal }: Scene
     const second = await work(journal, signal);
     for (const line of second) print(line);
     heading("the tree: the conversation, its program, and the agents that the program has asked");
-    const listed = await portcullis(["executions", "--journal", journal]);
+    const listed = await portcullis(["show", "--journal", journal]);
     const shown = await portcullis(["show", "team", "--journal", journal, "--html", join(folder, "team.html")]);
     const page = readFileSync(join(folder, "team.html"), "utf8");
     const report = { answer: `${broken()} things came back broken.`, ending: "answered", tokens: TOKENS };

@@ -25,7 +25,6 @@ import { HOLD } from "../programs/decide.ts";
 import { LIMIT_RULES, type Limits } from "../programs/limits.ts";
 import { LEASE_MS } from "../runtime.ts";
 import { LISTEN_RULES, SERVER_RULES } from "../serve/server-options.ts";
-import { FOUND_DEFAULT } from "../tools/search/search-tool.ts";
 
 /*
  * The options of the commands, in the order of the help. What a command is given, with its types, follows from its table.
@@ -89,7 +88,6 @@ const PRICES = {
 };
 const NO_STREAM = { "--no-stream": "request each turn as one reply, not as a stream" };
 const TENANT = { "--tenant <name>": "tenant of the execution (default: default)" };
-const OF_TENANT = { "--tenant <name>": "only executions of this tenant" };
 const EXECUTION = {
   "--execution <id>": "id of the execution: the same id again gives the same execution; needs a journal",
 };
@@ -98,8 +96,7 @@ const JOURNAL = {
     "file of the journal, or postgres:// URL of its database (default: the variable PORTCULLIS_JOURNAL)",
 };
 const REPORT_JSON = { "--json": "print the whole report as one JSON document" };
-const JSON_LINE = { "--json": "print what was done as one JSON document" };
-const JSON_LINES = { "--json": "print one JSON document a line" };
+const JSON_LINE = { "--json": "print what was done, or found, as JSON" };
 
 export const RUN = {
   ...TOOLS,
@@ -201,7 +198,6 @@ export const LIST_TOOLS = {
   ...TOOLS,
   "--json": "print as JSON",
   "--stubs": "print the typed stubs instead",
-  "--limit <number>": `maximum of tools that search finds; ${FOUND_DEFAULT} by default`,
   "--check": "list the tools of servers that no caller may call, with the line to add, and what was left out",
 };
 
@@ -258,8 +254,6 @@ export const MCP = {
     "how long a request waits for its program before it says how to get the result: 50, 50s, 2min; 50 s by default",
     duration({ bare: "s", min: 1000, max: 86_400_000, example: "a time like 50s or 2min" }),
   ),
-  "--check": "connect, print what would be served, its tokens and its problems, and exit",
-  "--json": "with --check, print as JSON",
 };
 
 export const SERVE = {
@@ -338,19 +332,14 @@ export const WORKER = {
   ...drain("30 s"),
 };
 
-const KEYS_FILE = { "--keys <file>": mandatory("the file of keys, as serve and mcp read it") };
-
 export const KEY_ADD = {
-  ...KEYS_FILE,
+  "--keys <file>": mandatory("the file of keys, as serve and mcp read it"),
   "--tenant <name>": defaulting("tenant of its executions", "default"),
   "--scope <name>": repeatable("what it may do: run, decide, read, converse or admin (repeatable; default: run, read)"),
   "--allow-tool <name>": repeatable("a tool that it may use, like crm.* (repeatable; default: all)"),
   "--expires <time>": "when it expires, like 2027-01-31T00:00:00Z",
   ...JSON_LINE,
 };
-export const KEY_LIST = { ...KEYS_FILE, ...JSON_LINES };
-export const KEY_REVOKE = { ...KEYS_FILE, ...JSON_LINE };
-export const KEY_ROTATE = { ...JOURNAL, ...JSON_LINE };
 
 export const BENCH = {
   "--task <file>": "your own task, as a JSON file (format: examples/README.md)",
@@ -371,28 +360,16 @@ export const BENCH = {
 
 export const DEMO = SANDBOX;
 
-export const EXECUTIONS = {
-  ...JOURNAL,
-  "--open": "only executions without an outcome",
-  ...OF_TENANT,
-  "--follow": "print each execution that comes or changes, until Ctrl-C",
-  ...JSON_LINES,
-};
-
 export const SHOW = {
-  "--tenant <name>": "tenant of the execution, if several have one of that id",
+  "--tenant <name>": "tenant of the execution, if several have one of that id; or of the executions that are listed",
   ...JOURNAL,
+  "--open": "list only executions without an outcome",
   "--follow": "print each line that comes or changes until it ends, with a line for each call",
-  "--json": "print its records, one a line",
+  "--json": "print its records, or what is listed, one a line",
   "--html <file>": reading(
     "write it as one HTML file that needs no server, and print the address of the file",
     fileName,
   ),
-};
-
-export const WATCH = {
-  "--tenant <name>": "tenant of the execution, or of the executions of the list",
-  ...JOURNAL,
 };
 
 export const EXPORT = JOURNAL;
@@ -410,7 +387,7 @@ export const PRUNE = {
   ...JOURNAL,
   ...JSON_LINE,
 };
-export const CHECK = { ...JOURNAL, "--json": "print each damaged place as one JSON document a line" };
+export const CHECK = { ...JOURNAL, ...JSON_LINE };
 
 export const DECIDE = {
   "--allow": "the call may run",
@@ -451,26 +428,6 @@ export const RESUME = {
   ...REPORT_JSON,
 };
 
-export const RECOVER = {
-  "--model <provider:name>":
-    "the model of a conversation, or a module that exports it by default; without it, conversations stay open",
-  ...BASE_URL,
-  ...FALLBACK,
-  ...NO_STREAM,
-  ...TOOLS,
-  ...SANDBOX,
-  ...OF_TENANT,
-  "--execution <id>": repeatable("only this execution (repeatable; default: all)"),
-  "--concurrency <n>": reading(
-    "number of executions that are taken up at once, 8 by default",
-    whole(RECOVER_RULES.concurrency),
-  ),
-  ...APPROVE,
-  ...POLICY,
-  ...JOURNAL,
-  "--json": "print each report as one JSON document a line",
-};
-
 export const INIT = {
   "--mcp": "also write .mcp.json, by which an MCP client that opens the folder gets the tools",
 };
@@ -484,7 +441,6 @@ export const DOCTOR = {
 export const IMAGE = {
   "--network <name>": "network of the build: host, if the Docker daemon gives builds no network",
   "--base <image>": "Debian base image, by digest for a repeatable build (default: debian:bookworm-slim)",
-  ...JSON_LINE,
 };
 
 export type { CommandOptions };

@@ -67,11 +67,9 @@ program
 program.commandsGroup("Tools:");
 program
   .command("tools")
-  .example(`portcullis tools search "open orders" --mcp .mcp.json`)
-  .description(
-    "list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs; search WORDS finds tools, show NAME prints one",
-  )
-  .argument("[action...]", "nothing, or: search WORDS, show NAME")
+  .example(`portcullis tools open orders --mcp .mcp.json`)
+  .description("list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs")
+  .argument("[word...]", "words, to find the tools that a program would find by them")
   .runs(options.LIST_TOOLS, async (given, words) =>
     (await import("./commands/tools/list-tools.ts")).listTools(words, given),
   );
@@ -100,30 +98,15 @@ program
 const key = program
   .command("key")
   .example(`portcullis key add ana --keys keys.json`)
-  .description("add, list or revoke the keys of a server's clients");
+  .description(
+    "keys of a server's clients: a file has them, and a key that is taken out of it is refused within seconds",
+  );
 key
   .command("add")
   .example(`portcullis key add ana --keys keys.json --scope run --scope read`)
   .description("add a key, print it once, and store its SHA-256; creates the file if there is none")
   .argument("<id>", "name of the key")
   .runs(options.KEY_ADD, async (given, id) => (await import("./commands/serve/key.ts")).keyAdd(id, given));
-key
-  .command("list")
-  .example(`portcullis key list --keys keys.json`)
-  .description("list the keys of a file, without the keys themselves")
-  .runs(options.KEY_LIST, async (given) => (await import("./commands/serve/key.ts")).keyList(given));
-key
-  .command("revoke")
-  .example(`portcullis key revoke ana --keys keys.json`)
-  .description("remove a key from a file")
-  .argument("<id>", "name of the key")
-  .runs(options.KEY_REVOKE, async (given, id) => (await import("./commands/serve/key.ts")).keyRevoke(id, given));
-key
-  .command("rotate")
-  .example(`portcullis key rotate --journal portcullis.db`)
-  .description("seal what clients of the vendors' paths carry with a new secret, from the server's next start on")
-  .runs(options.KEY_ROTATE, async (given) => (await import("./commands/serve/key.ts")).keyRotate(given));
-
 program.commandsGroup("Measure:");
 program
   .command("bench")
@@ -134,24 +117,16 @@ program
 
 program.commandsGroup("Look at executions:");
 program
-  .command("executions")
-  .example(`portcullis executions --journal portcullis.db --open`)
-  .description("list the executions and conversations of a journal, the latest first")
-  .runs(options.EXECUTIONS, async (given) => (await import("./commands/journal/executions.ts")).executions(given));
-
-program
   .command("show")
   .example(`portcullis show EXECUTION --journal portcullis.db`)
-  .description("show one execution: its program, calls, decisions and outcome")
-  .argument("<execution>", "id of the execution; also the one that a client of a server has chosen")
+  .description(
+    "show one execution, its program, calls, decisions and outcome; or list those of a journal, the latest first",
+  )
+  .argument(
+    "[execution]",
+    "id of the execution; also the one that a client of a server has chosen; without it, the list",
+  )
   .runs(options.SHOW, async (given, id) => (await import("./commands/journal/show.ts")).show(id, given));
-
-program
-  .command("watch")
-  .example(`portcullis watch EXECUTION --journal portcullis.db`)
-  .description("show one execution, or the list of all, while they go on: show --follow, and executions --follow")
-  .argument("[execution]", "id of the execution; without it, the list")
-  .runs(options.WATCH, async (given, id) => (await import("./commands/journal/follow.ts")).watch(id, given));
 
 const journal = program
   .command("journal")
@@ -199,16 +174,10 @@ program
   .command("resume")
   .example(`portcullis resume EXECUTION --tools ./tools.js --journal portcullis.db`)
   .description("take up an execution that waits, or whose host died, and print its report")
-  .argument("<execution>", "id of the execution")
+  .argument("[execution]", "id of the execution; without it, every execution whose host died")
   .runs(options.RESUME, async (given, execution) =>
     (await import("./commands/run/resume.ts")).resume(execution, given),
   );
-
-program
-  .command("recover")
-  .example(`portcullis recover --tools ./tools.js --journal portcullis.db`)
-  .description("take up every execution whose host died, and print the reports")
-  .runs(options.RECOVER, async (given) => (await import("./commands/run/resume.ts")).recover(given));
 
 program.commandsGroup("Set up:");
 program
@@ -220,16 +189,18 @@ program
 program
   .command("image")
   .example(`portcullis image build`)
-  .description("build or check the image that --sandbox docker runs programs in")
-  .argument("<build|check>", "build the image, or check it")
-  .runs(options.IMAGE, async (given, what) => (await import("./commands/image.ts")).image(what, given));
+  .description("the image that --sandbox docker runs programs in")
+  .command("build")
+  .example(`portcullis image build --network host`)
+  .description("build the image; doctor checks it")
+  .runs(options.IMAGE, async (given) => (await import("./commands/image.ts")).buildImage(given));
 
 /** The arguments of the command, for the commands that its errors name. */
 let given: Given = {};
 program.hook("preAction", (_, command) => {
-  const { journal, keys } = command.opts<Given>();
+  const { journal } = command.opts<Given>();
   const named = command.registeredArguments[0]?.name() === "execution" ? command.args[0] : undefined;
-  given = { journal, keys, execution: named };
+  given = { journal, execution: named };
 });
 
 /** Runs one command. Resolves with its exit code, and does not reject. A process runs one command at a time. */

@@ -202,8 +202,6 @@ test("tools lists whether a call may need approval, and what it changes", async 
   expect(stdout).toMatch(/^tool +callers +effect +approval /);
   expect(stdout).toMatch(/^pay +direct, programmatic +write +always /m);
   expect(stdout).toMatch(/^order +programmatic +by input +by input /m);
-  const shown = await portcullis(["tools", "show", "order", "--tools", `${fixtures}approval-tools.ts`]);
-  expect(shown.stdout).toMatch(/^effect: +by input$/m);
   const { stdout: other } = await portcullis(["tools", ...TOOLS, "--json"]);
   expect(JSON.parse(other)).toContainEqual(expect.objectContaining({ name: "echo", approval: "never" }));
 });
@@ -354,40 +352,14 @@ test("doctor shows what this machine has", async () => {
   expect(code).toBe(0);
 });
 
-// ---- tools search, tools show ----------------------------------------------------------------------------------
-
-test("tools search prints the tools that a program would find, as text and as JSON", async () => {
-  const text = await portcullis(["tools", "search", "echo", "for", "tests", "--limit", "1", ...TOOLS]);
+test("tools prints the tools that a program would find by words, as text and as JSON", async () => {
+  const text = await portcullis(["tools", "echo", "for", "tests", ...TOOLS]);
   expect(text).toMatchObject({ code: 0, stderr: "" });
-  expect(text.stdout).toBe(
-    "echo\n  tools.echo as (input: Record<string, unknown>) => Promise<unknown>\n  echo, for tests\n",
+  expect(text.stdout).toMatch(
+    /^echo\n {2}tools\.echo as \(input: Record<string, unknown>\) => Promise<unknown>\n {2}echo, for tests\n/,
   );
-  const json = await portcullis(["tools", "search", "echo", "--limit", "1", "--json", ...TOOLS]);
-  expect(JSON.parse(json.stdout)).toMatchObject([{ name: "echo" }]);
-  const none = await portcullis(["tools", "search", "zeppelin", ...TOOLS]);
+  const json = await portcullis(["tools", "echo", "--json", ...TOOLS]);
+  expect((JSON.parse(json.stdout) as readonly unknown[])[0]).toMatchObject({ name: "echo" });
+  const none = await portcullis(["tools", "zeppelin", ...TOOLS]);
   expect(none).toMatchObject({ code: 0, stdout: expect.stringContaining("No tool") as string });
-});
-
-test("tools show prints all that is known of a tool", async () => {
-  const { code, stdout } = await portcullis(["tools", "show", "echo", "--json", ...TOOLS]);
-  expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({
-    name: "echo",
-    callers: ["programmatic"],
-    effect: "read",
-    approval: "never",
-    input: { type: "object" },
-  });
-});
-
-test.each([
-  [["show", "ecko"], 'tools show: there is no tool "ecko". Did you mean echo?'],
-  [["show", "zeppelin"], 'tools show: there is no tool "zeppelin". Search for it by tools search WORDS.'],
-  [["search"], "tools search: say what the tool should do, like: tools search invoices of a customer"],
-  [["search", "x", "--limit", "0"], "--limit: expected a whole number from 1 to 25, got"],
-  [["find", "x"], 'tools ACTION: expected "search" or "show", got "find".'],
-])("tools %j is refused in a sentence", async (args, sentence) => {
-  const { code, stdout, stderr } = await portcullis(["tools", ...args, ...TOOLS]);
-  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  expect(stderr).toContain(sentence);
 });

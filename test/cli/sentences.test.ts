@@ -20,7 +20,7 @@ const REFUSED: readonly (readonly [input: string, ...args: string[]])[] = [
   ["", "run", join(folder, "program.py"), ...TOOLS],
   ["", "run", join(folder, "none.js"), ...TOOLS],
   ["", "tools", "--tools", join(folder, "tools.tss")],
-  ["", "tools", "search", "zeppelin", ...TOOLS],
+  ["", "tools", "zeppelin", ...TOOLS],
   ["", "ask", "x", "--model", "none:m", ...TOOLS],
   ["", "worker", "--journal", "journal.db"],
   ["", "worker", "--journal", "postgres://a@b/c", "--host", "0.0.0.0"],

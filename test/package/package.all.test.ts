@@ -322,7 +322,8 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
         readonly mcpServers: { readonly portcullis: { readonly command: string; readonly args: readonly string[] } };
       };
       const { command, args } = mcpServers.portcullis;
-      expect(await succeed(command, [...args, "--check"], folder())).toContain("orders.list");
+      // A door whose client has left at once.
+      await succeed("sh", ["-ec", `${[command, ...args].join(" ")} < /dev/null`], folder());
     });
 
     test("a second time nothing is written", async () => {

@@ -91,7 +91,7 @@ test("the commands of the backup make a whole copy of a journal that is in use",
   expect(check).toBe("npx portcullis journal check --journal backup.db");
   const checked = await portcullis(["journal", "check", "--journal", join(folder, "backup.db")]);
   expect(checked.code).toBe(0);
-  const { stdout } = await portcullis(["executions", "--journal", join(folder, "backup.db")]);
+  const { stdout } = await portcullis(["show", "--journal", join(folder, "backup.db")]);
   expect(stdout).toContain("one");
 });
 

@@ -1,32 +1,22 @@
-import { tellWork, writeStdout } from "../terminal/standard-streams.ts";
 import { PortcullisError } from "../../errors.ts";
-import { buildImage } from "../../sandboxes/docker/image/build-image.ts";
+import { given } from "../../option-rules/given.ts";
 import { Daemon } from "../../sandboxes/docker/daemon.ts";
+import { buildImage as build } from "../../sandboxes/docker/image/build-image.ts";
 import { checkImage, IMAGE } from "../../sandboxes/docker/image/image.ts";
 import type { CommandOptions, IMAGE as IMAGE_OPTIONS } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
-import { given } from "../../option-rules/given.ts";
-import { word } from "../input/option-values.ts";
-import { printJson } from "../terminal/print.ts";
+import { tellWork, writeStdout } from "../terminal/standard-streams.ts";
 
-/** How long a person waits for a daemon that hangs, in milliseconds. */
-const CHECK_MS = 10_000;
-
-/** `portcullis image build|check`: resolves with the exit code. Rejects with `sandbox_unavailable` if no Docker daemon answers, or the image is missing or does not fit. */
-export async function image(
-  what: string,
-  { json, network, base }: CommandOptions<typeof IMAGE_OPTIONS>,
-): Promise<number> {
-  word(["build", "check"])("image", what);
-  const daemon = new Daemon(what === "check" ? CHECK_MS : undefined);
+/** `portcullis image build`: resolves with the exit code. Rejects with `sandbox_unavailable` if no Docker daemon answers, or the image cannot be built. */
+export async function buildImage({ network, base }: CommandOptions<typeof IMAGE_OPTIONS>): Promise<number> {
+  const daemon = new Daemon();
   try {
-    if (what === "build") await buildImage(daemon, { image: IMAGE, ...given({ network, base }), onProgress: tellWork });
+    await build(daemon, { image: IMAGE, ...given({ network, base }), onProgress: tellWork });
     await checkImage(daemon, IMAGE);
   } catch (error) {
-    throw what === "check" || PortcullisError.is(error) ? daemon.unavailable(error) : notBuilt(daemon, error);
+    throw PortcullisError.is(error) ? daemon.unavailable(error) : notBuilt(daemon, error);
   }
-  if (json) printJson({ image: IMAGE, fits: true });
-  else writeStdout(`The image ${IMAGE} is there, and fits this version of portcullis.\n`);
+  writeStdout(`The image ${IMAGE} is there, and fits this version of portcullis.\n`);
   return EXIT.completed;
 }
 

@@ -17,12 +17,12 @@ import { PortcullisError } from "../../errors.ts";
 /**
  * Changes the file that a path leads to, whole or not at all. `textFor` gives the new text; it reads the file, which no other
  * change can replace meanwhile. Of two changes at once the second is refused with `option_invalid`: one of them would be
- * lost. A new file is for its owner alone; an existing one keeps its rights. `what` names the content for errors.
+ * lost. A new file is for its owner alone; an existing one keeps its rights.
  */
-export function changeFile(path: string, what: string, textFor: (file: string) => string): void {
+export function changeFile(path: string, textFor: (file: string) => string): void {
   const file = pathOfFile(path);
   const lock = `${file}.lock`;
-  take(lock, what);
+  take(lock);
   try {
     write(file, textFor(file));
   } finally {
@@ -39,14 +39,14 @@ function pathOfFile(path: string): string {
   }
 }
 
-function take(lock: string, what: string): void {
+function take(lock: string): void {
   try {
     closeSync(openSync(lock, "wx", 0o600));
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
     throw new PortcullisError(
       "option_invalid",
-      `Another process is changing the ${what}: ${lock} exists. Nothing was changed. Try again; if that process is gone, delete ${lock}.`,
+      `Another process is changing the keys: ${lock} exists. Nothing was changed. Try again; if that process is gone, delete ${lock}.`,
       { cause },
     );
   }

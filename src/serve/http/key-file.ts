@@ -2,7 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { PortcullisError } from "../../errors.ts";
 import { changeFile } from "./change-file.ts";
-import { type Key, type Keys, parseKeys } from "./keys.ts";
+import { type Key, parseKeys } from "./keys.ts";
 
 /** Bytes of a new key: 256 random bits. */
 const KEY_BYTES = 32;
@@ -23,41 +23,16 @@ export function addKey(path: string, { id, ...rest }: NewKey): string {
     if (keys.some((one) => one["id"] === id))
       throw new PortcullisError(
         "option_invalid",
-        `${path} has a key ${JSON.stringify(id)} already: choose another id, or revoke that key first.`,
+        `${path} has a key ${JSON.stringify(id)} already: choose another id, or take that key out of the file.`,
       );
     return [...keys, { id, hash: hash("sha256", key), ...rest }];
   });
   return key;
 }
 
-/**
- * Removes a key from a file. Throws `option_invalid` if there is no key of that id, and for the last key: a file has at
- * least one.
- */
-export function revokeKey(path: string, id: string): void {
-  change(path, (keys) => {
-    const left = keys.filter((key) => key["id"] !== id);
-    if (left.length === keys.length)
-      throw new PortcullisError(
-        "option_invalid",
-        `${path} has no key ${JSON.stringify(id)}. List them with: portcullis key list`,
-      );
-    if (left.length === 0)
-      throw new PortcullisError(
-        "option_invalid",
-        `${JSON.stringify(id)} is the only key of ${path}, and a file has at least one. Add another one first.`,
-      );
-    return left;
-  });
-}
-
-export function listKeys(path: string): Keys {
-  return parseKeys(path, readFileSync(path, "utf8"));
-}
-
 /** Checks the keys before they are written. */
 function change(path: string, to: (keys: Written["keys"]) => Written["keys"]): void {
-  changeFile(path, "keys", (file) => {
+  changeFile(path, (file) => {
     const text = `${JSON.stringify({ keys: to(read(file)?.keys ?? []) }, undefined, 2)}\n`;
     parseKeys(file, text);
     return text;

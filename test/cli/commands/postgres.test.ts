@@ -30,7 +30,7 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
       "return (await tools.echo({ n: 1 })).n;",
     );
     expect(ran).toMatchObject({ code: 6 });
-    const listed = await portcullis(["executions", ...journal]);
+    const listed = await portcullis(["show", ...journal]);
     expect(listed.stdout).toMatch(/ program +one +waiting, /);
     const shown = await portcullis(["show", "one", ...journal]);
     const decided = await portcullis(["decide", "one", "program", "--allow", ...journal]);
@@ -52,15 +52,15 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
   });
 
   test("a wrong password, no database and no server end with exit code 5 and what to do, without the password", async () => {
-    const wrong = await portcullis(["executions", "--journal", server.url({ password: "s3cret-word" })]);
+    const wrong = await portcullis(["show", "--journal", server.url({ password: "s3cret-word" })]);
     expect(wrong).toMatchObject({ code: 5, stderr: expect.stringContaining("refuses this user") as string });
-    const none = await portcullis(["executions", "--journal", server.url({ database: "nowhere" })]);
+    const none = await portcullis(["show", "--journal", server.url({ database: "nowhere" })]);
     expect(none).toMatchObject({ code: 5, stderr: expect.stringContaining("There is no such database") as string });
     expect(wrong.stderr + none.stderr).not.toMatch(/s3cret-word|correct-horse/);
   });
 
   test.skipIf(process.platform !== "linux")("the arguments of the process do not show the password", async () => {
-    const following = start(["executions", "--follow", "--journal", server.url()]);
+    const following = start(["serve", "--port", "0", "--journal", server.url()]);
     try {
       const { pid } = following.child;
       await expect.poll(() => readFileSync(`/proc/${pid}/cmdline`, "utf8")).toMatch(/^portcullis/);

@@ -46,7 +46,7 @@ export async function readPastChat(journal: Journal, named: string, options: Sam
 /** A conversation has one driver. Another one that has just died holds it for as long as its lease lasts. */
 function heldElsewhere(execution: string, until: number, { tenant, journal }: SameOptions): Failure {
   const seconds = Math.max(1, Math.ceil((until - now()) / 1000));
-  const watch = `portcullis watch ${shown(execution)}${flags({ tenant, journal })}`;
+  const watch = `portcullis show ${shown(execution)} --follow${flags({ tenant, journal })}`;
   return new Failure(
     EXIT.environment,
     `--conversation: ${oneLine(execution)} is open in another process. End it there (/exit), then start this command again; if that process has died, wait ${counted(seconds, "second")}. This shows it meanwhile: ${watch}`,

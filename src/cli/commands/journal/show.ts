@@ -1,36 +1,71 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { monotonic, pause } from "../../../clock.ts";
+import { PortcullisError } from "../../../errors.ts";
+import { listExecutions } from "../../../executions/list-executions.ts";
+import type { ListedExecution } from "../../../executions/listed-execution.ts";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { HOST, readRecords } from "../../../journal/reading/read-records.ts";
+import { HOST, readHeader, readRecords } from "../../../journal/reading/read-records.ts";
+import { given } from "../../../option-rules/given.ts";
 import { count } from "../../../output/count-text.ts";
+import { LiveView } from "../../../views/live-view.ts";
+import { titleIn } from "../../../views/parts/first-message.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
 import type { CommandOptions, SHOW } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
 import { existingJournal } from "../../input/open-journal.ts";
-import { executionLines } from "../../terminal/executions/execution-text.ts";
+import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
+import { executionLines, listLine, newLines } from "../../terminal/executions/execution-text.ts";
 import { sameAs, shown } from "../../terminal/executions/waiting-hints.ts";
 import { printJson, printLines } from "../../terminal/print.ts";
-import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
+import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { writePrivate } from "../../write-out.ts";
-import { followExecution } from "./follow.ts";
 
-/** `portcullis show`: shows one execution as the journal has it: its program or task, its calls, decisions and outcome. */
-export async function show(named: string, options: CommandOptions<typeof SHOW>): Promise<number> {
-  if ([options.json, options.html, options.follow].filter(Boolean).length > 1)
+/**
+ * `portcullis show`: shows one execution as the journal has it, its program or task, its calls, decisions and outcome; or lists
+ * what the journal holds, if none is named.
+ */
+export async function show(named: string | undefined, options: CommandOptions<typeof SHOW>): Promise<number> {
+  const { json, html, follow, open, tenant, journal: path } = options;
+  if ([json, html, follow].filter(Boolean).length > 1)
     throw new Failure(EXIT.usage, "show: --json, --html and --follow are three ways to show it. Give one of them.");
-  if (options.follow) return await followExecution(named, options);
-  await using journal = existingJournal(options.journal);
-  const id = await findExecution(journal, named, options.tenant);
-  if (options.html !== undefined) return await showAsPage(journal, id, options.html);
-  if (options.json) {
-    for await (const record of readRecords(journal, id, HOST)) printJson(record);
-    return EXIT.completed;
-  }
-  await printLines((await shownText(journal, id, options.journal)).split("\n"));
+  if (named === undefined ? follow || html !== undefined : open)
+    throw new Failure(EXIT.usage, "show: --html and --follow go with the id of an execution, --open without one.");
+  await using journal = existingJournal(path);
+  if (named === undefined) return await list(journal, options);
+  const id = await findExecution(journal, named, tenant);
+  if (html !== undefined) return await showAsPage(journal, id, html);
+  if (follow) return await followExecution(journal, id, path);
+  if (json) for await (const record of readRecords(journal, id, HOST)) printJson(record);
+  else await printLines((await shownText(journal, id, path)).split("\n"));
   return EXIT.completed;
+}
+
+/** Lists what the journal holds, the latest first. With `--json`, one document a line. */
+async function list(journal: Journal, { open, tenant, json }: CommandOptions<typeof SHOW>): Promise<number> {
+  const onDamaged = ({ message }: PortcullisError) => writeStderr(`${message} It is not listed.\n`);
+  let isEmpty = true;
+  for await (const row of listExecutions(journal, { ...given({ open, tenant }), onDamaged })) {
+    isEmpty = false;
+    if (json) printJson(row);
+    else await printLines([listLine(row, await titleFor(journal, row))]);
+  }
+  if (isEmpty) writeStderr("The journal holds no such execution.\n");
+  return EXIT.completed;
+}
+
+/** What an execution is called; undefined if its header cannot be read. */
+async function titleFor(journal: Journal, { execution, tenant }: ListedExecution): Promise<string | undefined> {
+  try {
+    const header = await readHeader(journal, execution, { tenant });
+    return header && (await titleIn(journal, header));
+  } catch (error) {
+    if (PortcullisError.is(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Writes the page about an execution to a file that its owner alone can read: it holds what tools returned. */
@@ -55,4 +90,30 @@ async function showAsPage(journal: Journal, id: ExecutionId, file: string): Prom
 export async function shownText(journal: Journal, id: ExecutionId, path?: string): Promise<string> {
   const view = await viewExecution(journal, id);
   return executionLines(view, sameAs(await readResumedHeader(journal, id), path)).join("\n");
+}
+
+/** How often the journal is looked at, in milliseconds. */
+const LOOK_MS = 250;
+/** Maximum share of the time that looking takes. */
+const LOOKING_SHARE = 1 / 5;
+
+/** Prints an execution as `show` does, and then the lines that come or change, until it ends. Ctrl-C ends the command, and changes nothing. */
+async function followExecution(journal: Journal, id: ExecutionId, path: string | undefined): Promise<number> {
+  const same = sameAs(await readResumedHeader(journal, id), path);
+  using cancelling = cancelOnSignal();
+  const { signal } = cancelling;
+  const live = new LiveView(journal, id);
+  let before: readonly string[] = [];
+  for (;;) {
+    const since = monotonic();
+    const view = await live.next();
+    const lines = executionLines(view, same, true);
+    const fresh = newLines(lines, before);
+    if (fresh.length > 0) await printLines(fresh);
+    // The reader of the output may have gone.
+    if (view.outcome !== undefined || standardStreams().stdout.destroyed) return EXIT.completed;
+    before = lines;
+    await pause(Math.max(LOOK_MS, (monotonic() - since) / LOOKING_SHARE), { signal });
+    if (signal.aborted) return cancelling.exitCode;
+  }
 }

@@ -10,18 +10,22 @@ import type { Unrecovered } from "../../../executions/recover.ts";
 import type { RecoveredConversation, RecoveredExecution } from "../../../executions/recover-options.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { loadFallbacks, loadModel, recordedModel } from "../../input/load-model.ts";
-import { reasonOf } from "../../failure.ts";
+import { Failure, reasonOf } from "../../failure.ts";
 import { existingJournal } from "../../input/open-journal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson } from "../../terminal/print.ts";
-import type { CommandOptions, RECOVER, RESUME, RunningOptions } from "../../command-options.ts";
+import type { CommandOptions, RESUME, RunningOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { given } from "../../../option-rules/given.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { openRuntime, type OpenRuntime } from "./open-runtime.ts";
 
-/** `portcullis resume`: takes an execution up, and prints its report. Resolves with its exit code, which is 6 if it waits. */
-export async function resume(named: string, options: CommandOptions<typeof RESUME>): Promise<number> {
+/**
+ * `portcullis resume`: takes an execution up, and prints its report. Resolves with its exit code, which is 6 if it waits.
+ * Without a name it takes up every execution whose host died.
+ */
+export async function resume(named: string | undefined, options: CommandOptions<typeof RESUME>): Promise<number> {
+  if (named === undefined) return await recover(options);
   const { allowChangedTools = false, tenant, baseUrl, fallback, stream } = options;
   const results = Object.fromEntries(options.result);
   await using journal = existingJournal(options.journal);
@@ -59,12 +63,14 @@ function printWhole(
   return open.printAgent(report, header, rests);
 }
 
-/**
- * `portcullis recover`: takes up every execution whose host died. Resolves with 0 once each has ended or waits, and with
- * 1 if some could not be taken up.
- */
-export async function recover(options: CommandOptions<typeof RECOVER>): Promise<number> {
-  const { tenant, baseUrl, concurrency, stream } = options;
+/** Resolves with 0 once each execution has ended or waits, and with 1 if some could not be taken up. */
+async function recover(options: CommandOptions<typeof RESUME>): Promise<number> {
+  const { tenant, baseUrl, stream, result, resultSchema, artifacts, allowChangedTools } = options;
+  if (result.length > 0 || [resultSchema, artifacts, allowChangedTools].some((one) => one !== undefined))
+    throw new Failure(
+      EXIT.usage,
+      "resume: --result, --result-schema, --artifacts and --allow-changed-tools are for one execution: give its id.",
+    );
   const models = { stream, ...given({ baseUrl }) };
   const loaded = options.model === undefined ? [] : [await loadModel(options.model, models)];
   const fallbacks = await loadFallbacks(options.fallback, models);
@@ -77,15 +83,8 @@ export async function recover(options: CommandOptions<typeof RECOVER>): Promise<
   await using journal = existingJournal(options.journal);
   await using open = await openRuntime(options, journal);
   let code: number = EXIT.completed;
-  const named = new Set(await Promise.all(options.execution.map((id) => findExecution(journal, id, tenant))));
-  const only = (one: RecoveredExecution) =>
-    (tenant === undefined || one.tenant === tenant) && (named.size === 0 || named.has(one.execution));
-  for await (const recovered of open.runtime.recover({
-    ...given({ concurrency }),
-    model,
-    fallbacks: () => fallbacks,
-    only,
-  })) {
+  const only = (one: RecoveredExecution) => tenant === undefined || one.tenant === tenant;
+  for await (const recovered of open.runtime.recover({ model, fallbacks: () => fallbacks, only })) {
     if ("error" in recovered) {
       code = EXIT.failed;
       printUnrecovered(recovered, options.json === true);

@@ -1,7 +1,5 @@
 import { POSTGRES_URL } from "../../../journal/postgres/connection/address.ts";
 import { readSecrets, secretFileOf } from "../../../serve/gateway/carried/secret-file.ts";
-import { EXIT } from "../../exit-code.ts";
-import { Failure } from "../../failure.ts";
 import { journalPathOf } from "../../input/open-journal.ts";
 
 /** The secrets of servers whose journal is no file, the current one first, with spaces between. */
@@ -16,14 +14,4 @@ export function secretsOf(named: string | undefined): { readonly secrets?: reado
   if (given.length > 0) return { secrets: given };
   const journal = journalPathOf(named);
   return journal === undefined || POSTGRES_URL.test(journal) ? {} : { secrets: readSecrets(secretFileOf(journal)) };
-}
-
-/** The file of the secrets beside a journal. Throws for a journal that is no file. */
-export function namedSecretFile(named: string | undefined): string {
-  const journal = journalPathOf(named);
-  if (journal !== undefined && !POSTGRES_URL.test(journal)) return secretFileOf(journal);
-  throw new Failure(
-    EXIT.usage,
-    `The secret is beside the file of a journal: name it with --journal FILE. Without a file, put the new secret before the others in ${VARIABLE}.`,
-  );
 }

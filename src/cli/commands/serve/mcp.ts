@@ -17,7 +17,6 @@ import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { Screen } from "../../terminal/screen.ts";
 import { keepStdout, standardStreams, writeInTime } from "../../terminal/standard-streams.ts";
-import { checkDoor } from "./check-door.ts";
 import {
   decideCommandOf,
   openHttpServer,
@@ -38,8 +37,7 @@ const MOST_DOORS = 2;
 
 /** `portcullis mcp`: serves MCP clients until they leave, or until it is told to end. Resolves with the exit code. */
 export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> {
-  const { http, port, check, json, sandbox, approve: mode, patience: patienceMs } = options;
-  if (json && !check) throw new Failure(EXIT.usage, "--json goes with --check.");
+  const { http, port, sandbox, approve: mode, patience: patienceMs } = options;
   if (port !== undefined) throw new Failure(EXIT.usage, "There is no option --port: add --http PORT.");
   if (http === undefined) refuseServerOptions(options);
   countDoors();
@@ -47,7 +45,6 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
   const journalPath = journalPathOf(options.journal);
   const canWait = journalPath !== undefined;
   refuseLater(mode, canWait);
-  if (check) return checkDoor(options);
   await loadServer();
   keepStdout();
   using cancelling = cancelOnSignal();

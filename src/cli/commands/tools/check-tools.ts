@@ -60,12 +60,12 @@ function printDocuments(documents: ReturnType<typeof documentsOf>): void {
 }
 
 /** The tools that no caller may call, each with what may be added to a file or to the command so that one may. */
-export function unassignedLines({ unassigned }: OpenTools) {
+function unassignedLines({ unassigned }: OpenTools) {
   return unassigned.map((tool) => ({ name: tool.name, hint: hintOf(tool), line: lineOf(tool), allow: allowOf(tool) }));
 }
 
 /** Prints the tools that no caller may call, and what could not be taken over as a whole. */
-export function printLeftOut(open: OpenTools): void {
+function printLeftOut(open: OpenTools): void {
   const cells = unassignedLines(open).map(({ name, hint, line, allow }) => [name, hint, line, allow]);
   if (cells.length > 0)
     writeStdout(

@@ -4,7 +4,6 @@ import { count, counted } from "../../../output/count-text.ts";
 import { CHANGES } from "../../../output/effect-text.ts";
 import { insetText } from "../../../output/foreign-text.ts";
 import { type CallGroup, type CallRow, callRows } from "../../../views/call-groups.ts";
-import type { ListRow } from "../../../views/list/list.ts";
 import type { CallView, ExecutionView, ModelTurnView, SaidView, TextHead, WaitingView } from "../../../views/view.ts";
 import {
   byText,
@@ -53,9 +52,9 @@ export function executionLines(view: ExecutionView, same: SameOptions, isFollowe
   return parts.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ["", ...lines]));
 }
 
-/** One execution of a list. */
-export function listLine(row: ListedExecution & Partial<Pick<ListRow, "title">>): string {
-  const { execution, kind, tenant, startedAt, ms, waitsFor, needs, parent, title = "" } = row;
+/** One execution of a list, and what it is called. */
+export function listLine(row: ListedExecution, title = ""): string {
+  const { execution, kind, tenant, startedAt, ms, waitsFor, needs, parent } = row;
   const what = needs
     ? `needs ${needsText(needs)}`
     : waitsFor.length > 0

@@ -48,7 +48,9 @@ export function waitingHints(execution: string, ended: Outcome | AgentEnding, op
         ({ what, command }) => `portcullis: ${what}, with:\n  ${command}`,
       ),
     ),
-    ...(more > 0 ? [`portcullis: ${counted(more, "further call")} are shown once these are decided.`] : []),
+    ...(more > 0
+      ? [`portcullis: ${counted(more, "further call")} ${more === 1 ? "is" : "are"} shown once these are decided.`]
+      : []),
     ...(approvals.length > 0
       ? [`portcullis: then take it up, with:\n  ${resumeCommand(execution, options)}`, ...pageHint(options)]
       : []),
@@ -183,21 +185,17 @@ export interface Given {
   /** The command's first argument, if that is an execution. */
   readonly execution?: string | undefined;
   readonly journal?: string | undefined;
-  readonly keys?: string | undefined;
 }
 
 /**
- * The sentence of an error, with the command in place of the runtime's call at its end, completed by the options of this
- * command: errors of the runtime do not know the files of the journal and the keys.
+ * The sentence of an error, with the command in place of the runtime's call at its end: errors of the runtime do not know the
+ * command line, nor the file of the journal.
  */
-export function completeHint(message: string, { execution, journal, keys }: Given): string {
-  const called = message
-    .replace(/: runtime\.executions\(\)$/, ": portcullis executions")
-    .replace(/: runtime\.status\("[^"]{1,1000}"\)$/, ": portcullis show");
-  return called.replace(/: portcullis (executions|show|key list)$/, (_, command: string) => {
-    const of = command === "show" && execution !== undefined ? ` ${shown(execution)}` : "";
-    return `: portcullis ${command}${of}${command === "key list" ? flags({ keys }) : flags({ journal })}`;
-  });
+export function completeHint(message: string, { execution, journal }: Given): string {
+  const one = execution === undefined ? "" : ` ${shown(execution)}`;
+  return message
+    .replace(/: runtime\.executions\(\)$/, () => `: portcullis show${flags({ journal })}`)
+    .replace(/: runtime\.status\("[^"]{1,1000}"\)$/, () => `: portcullis show${one}${flags({ journal })}`);
 }
 
 /** An argument as a shell takes it. */

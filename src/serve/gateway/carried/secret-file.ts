@@ -1,12 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fstatSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { PortcullisError } from "../../../errors.ts";
-import { changeFile } from "../../http/change-file.ts";
 
 /** Bytes of a new secret. */
 const SECRET_BYTES = 32;
-/** Former secrets that are kept: what they have sealed still holds. */
-const KEPT = 3;
 const MIN_LENGTH = 32;
 /** Rights of the group and of all others. */
 const OTHERS = 0o077;
@@ -40,20 +37,12 @@ function readOwn(path: string): string {
     if (process.platform !== "win32" && (fstatSync(file).mode & OTHERS) !== 0)
       throw new PortcullisError(
         "option_invalid",
-        `${path}: other users of this machine can reach the secrets that seal what clients carry. Take their rights away: chmod 600 ${path}. If others may have read the file, make a new secret: portcullis key rotate.`,
+        `${path}: other users of this machine can reach the secrets that seal what clients carry. Take their rights away: chmod 600 ${path}. If others may have read the file, put a new secret in its first line, like that of: openssl rand -base64 33`,
       );
     return readFileSync(file, "utf8");
   } finally {
     closeSync(file);
   }
-}
-
-/**
- * Puts a new secret before those of a file. Only the latest former ones are kept. Throws `option_invalid`, and changes
- * nothing, while another process changes the file.
- */
-export function rotateSecret(path: string): void {
-  changeFile(path, "secrets", (file) => textOf([newSecret(), ...readSecrets(file).slice(0, KEPT)]));
 }
 
 function newSecret(): string {

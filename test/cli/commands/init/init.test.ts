@@ -42,8 +42,10 @@ test("--mcp writes the configuration of a client, which names a command of this 
   };
   const { command, args } = written.mcpServers.portcullis;
   expect([command, args.slice(0, 2)]).toEqual(["npx", ["--no", "portcullis"]]);
-  const checked = await portcullis([...args.slice(2), "--check"], "", { cwd: join(root, "examples/start") });
-  expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining("customers.list") as string });
+  // A door whose client has left at once.
+  const journal = ["--journal", join(folder, "door.db")];
+  const door = await portcullis([...args.slice(2, -2), ...journal], "", { cwd: join(root, "examples/start") });
+  expect([args.at(-2), door]).toEqual(["--journal", expect.objectContaining({ code: 0, stderr: "" })]);
   const { dependencies } = JSON.parse(readFileSync(join(folder, "served/package.json"), "utf8")) as {
     readonly dependencies: object;
   };

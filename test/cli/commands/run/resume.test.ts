@@ -93,7 +93,7 @@ test("what a conversation waits for, and in which program, is shown; a decision 
   expect(late.stderr).toContain("Call call-1/1 of pay was decided already, by ann: allowed");
 });
 
-test("recover takes the models of ask: one that has taken over goes on, and turns are requested as they were", async () => {
+test("resume without an id takes the models of ask: one that has taken over goes on, and turns are requested as they were", async () => {
   await using served = await serve(anthropicWire, [
     { fault: "status", status: 403 },
     { calls: [{ program: "return tools.pay({ n: 3 });" }] },
@@ -106,9 +106,9 @@ test("recover takes the models of ask: one that has taken over goes on, and turn
   const waits = await portcullis(["ask", "Pay.", ...TOOLS, ...first, ...second, ...journal]);
   const [, id = "", call = ""] = /^ {2}portcullis decide (\S+) (\S+) --allow/m.exec(waits.stderr) ?? [];
   expect((await portcullis(["decide", id, call, "--allow", ...journal])).code).toBe(0);
-  const without = await portcullis(["recover", ...TOOLS, ...first, ...journal]);
+  const without = await portcullis(["resume", ...TOOLS, ...first, ...journal]);
   expect(without.stderr).toMatch(new RegExp(`${id} needs --model anthropic:claude-b`));
-  const recovered = await portcullis(["recover", ...TOOLS, ...first, ...second, ...journal]);
+  const recovered = await portcullis(["resume", ...TOOLS, ...first, ...second, ...journal]);
   expect(recovered).toMatchObject({ code: 0, stdout: "Paid.\n" });
   expect(asked.map(({ body }) => [body.model, body.stream ?? false])).toEqual([
     ["claude-b", false],
@@ -116,14 +116,14 @@ test("recover takes the models of ask: one that has taken over goes on, and turn
   ]);
 });
 
-test("recover says which executions another process holds, and until when; their calls that have no result are shown", async () => {
+test("resume without an id says which executions another process holds, and until when; their calls that have no result are shown", async () => {
   const path = join(folder, "driven.db");
   {
     using journal = createSqliteJournal({ path });
     const driver = "00000000-0000-4000-8000-000000000000";
     await journal.create(header("held", { tools: [] }), { driver, until: Date.now() + 3_600_000 });
   }
-  const told = await portcullis(["recover", ...TOOLS, "--journal", path]);
+  const told = await portcullis(["resume", ...TOOLS, "--journal", path]);
   expect(told).toMatchObject({ code: 0, stdout: "" });
   expect(told.stderr).toMatch(
     /^Left alone: held is held by another process until \d{4}-.*run this command again then\.$/m,
@@ -152,7 +152,7 @@ test("a program itself waits for its approval with --approve-program, and a reme
   expect(shown.stdout).toMatch(/^call 2: pay allowed, as call 1 by ann, /m);
 });
 test(
-  "recover takes up what dead hosts have left, tells what it could not take up, and ends with exit code 1 then",
+  "resume without an id takes up what dead hosts have left, tells what it could not take up, and ends with exit code 1 then",
   { timeout: 120_000 },
   async () => {
     const path = join(folder, "left.db");
@@ -161,13 +161,15 @@ test(
       await journal.create(header("left", { tools: [] }));
       await journal.create(header("changed"));
     }
-    const recover = ["recover", ...TOOLS, "--journal", path];
-    const told = await portcullis([...recover, "--concurrency", "2"]);
+    const recover = ["resume", ...TOOLS, "--journal", path];
+    const told = await portcullis(recover);
     expect(told).toMatchObject({ code: 1, stdout: "1\n" });
     expect(told.stderr).toMatch(/^Not taken up: changed\. /m);
     const json = await portcullis([...recover, "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({ execution: "changed", error: { code: "tools_changed" } });
-    expect((await portcullis([...recover, "--concurrency", "0"])).code).toBe(2);
+    expect((await portcullis([...recover, "--allow-changed-tools"])).stderr).toContain(
+      "for one execution: give its id",
+    );
     const changed = await portcullis(["resume", "changed", ...TOOLS, "--journal", path]);
     expect(changed).toMatchObject({ code: 5, stdout: "" });
     expect(changed.stderr).toContain("--allow-changed-tools");

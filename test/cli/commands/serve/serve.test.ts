@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -39,7 +39,7 @@ test("a gateway, whose clients bring their tools, starts by the first command of
   expect((await finished).code).toBe(0);
 });
 
-test("a key is shown once, stored as a hash for its owner alone, opens the server, is named in its log, and is refused once it is revoked", async () => {
+test("a key is shown once, stored as a hash for its owner alone, opens the server, is named in its log, and is refused once it is out of the file", async () => {
   const added = await run("key", "add", "ann", "--keys", keys, "--tenant", "acme");
   const key = added.stdout.trim();
   expect(key).toMatch(/^[\w-]{43}$/);
@@ -47,9 +47,6 @@ test("a key is shown once, stored as a hash for its owner alone, opens the serve
   // oxlint-disable-next-line no-bitwise -- the bits of a mode
   expect(statSync(keys).mode & 0o777).toBe(0o600);
   await run("key", "add", "bob", "--keys", keys, "--scope", "read");
-  const listed = await run("key", "list", "--keys", keys);
-  expect(listed.stdout).toMatch(/ann +acme/);
-  expect(listed.stdout).not.toContain(key);
   expect((await run("key", "add", "x", "--keys", keys, "--scope", "all")).code).toBe(2);
 
   await using server = await openServerProcess("--keys", keys, "--log");
@@ -66,9 +63,9 @@ test("a key is shown once, stored as a hash for its owner alone, opens the serve
   expect(unknown).toContain('"execution":"\\u009b2J\\u202e"');
   expect(JSON.parse(ran ?? "")).toMatchObject({ method: "POST", path: "/v1/executions", status: 200, key: "ann" });
   for (const secret of [key, "contents"]) expect(server.said()).not.toContain(secret);
-  expect((await run("key", "revoke", "ann", "--keys", keys)).code).toBe(0);
+  const { keys: all } = JSON.parse(readFileSync(keys, "utf8")) as { readonly keys: readonly { readonly id: string }[] };
+  writeFileSync(keys, JSON.stringify({ keys: all.filter(({ id }) => id !== "ann") }));
   await expect.poll(async () => (await ask("/v1/executions")).status).toBe(401);
-  expect((await run("key", "revoke", "ann", "--keys", keys)).code).toBe(2);
 });
 
 const linesOf = (said: string) => said.split("\n").filter((line) => line.startsWith("{"));

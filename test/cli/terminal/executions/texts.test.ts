@@ -55,7 +55,7 @@ test("each kind of execution is shown by its work, calls, decisions, waits and e
   const model = scriptedModel([{ programs: ["return 1"] }, { text: `It is one. ${HOSTILE}` }]);
   await runtime.agent({ model, task: `Count. ${HOSTILE}`, execution: "talk" });
   const texts: string[] = [];
-  for (const args of [...["ended", "failed", "waits", "decided", "talk"].map((id) => ["show", id]), ["executions"]]) {
+  for (const args of [...["ended", "failed", "waits", "decided", "talk"].map((id) => ["show", id]), ["show"]]) {
     const { code, stdout, stderr } = await portcullis([...args, ...journalOption]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
@@ -76,7 +76,7 @@ test("show --follow prints the lines that come while an execution runs, each onc
   const { runtime, journalOption } = await open([wait]);
   const running = runtime.execute("await tools.wait({}); return 7;", { execution: "one" });
   await begun.happened;
-  const { until, finished } = begin(["watch", "one", ...journalOption]);
+  const { until, finished } = begin(["show", "one", "--follow", ...journalOption]);
   await until("call 1: wait with {} runs");
   go.happen();
   await running;
@@ -90,19 +90,4 @@ test("show --follow prints the lines that come while an execution runs, each onc
   ]);
   expect(lines.slice(-2)).toEqual(["output:", "  7"]);
   expect(new Set(lines).size).toBe(lines.length);
-});
-
-test("executions --follow prints those of a tenant that come or change, until it is interrupted", async () => {
-  const { runtime, journalOption } = await open();
-  await runtime.execute("return 1", { execution: "before" });
-  await runtime.execute("return 1", { execution: "others", tenant: "beta" });
-  const { until, hear, finished } = begin(["executions", "--follow", "--tenant", "default", ...journalOption]);
-  await until("completed");
-  await runtime.execute("return await tools.pay({});", { execution: "waits" });
-  await until("waiting, of default, waits for pay");
-  await runtime.resume("waits", { decisions: { 1: { allow: false } } });
-  await until("failed");
-  hear("SIGINT");
-  const { code, stdout } = await finished;
-  expect([code, stdout.includes("others")]).toEqual([130, false]);
 });

@@ -73,6 +73,14 @@ test("the lines below hints can be pasted: a shell reads them as the command tha
   ]);
 });
 
+test.each([
+  [1, "1 further call is shown once these are decided."],
+  [30, "30 further calls are shown once these are decided."],
+])("%i further calls are told in a sentence", (more, sentence) => {
+  const ended = { type: "waiting", approvals: [], calls: [], more } as const;
+  expect(waitingHints("one", ended, {})).toEqual([`portcullis: ${sentence}`]);
+});
+
 test("what a command has by default is not repeated, and a provider's model is named by the journal", () => {
   const usual = {
     sandbox: "isolate",
@@ -96,7 +104,7 @@ test("an error that names a call of the library names the command in its place, 
   const given = { execution: "e", journal: "a.db" };
   expect(completeHint('Look at it: runtime.status("e")', given)).toBe("Look at it: portcullis show e --journal a.db");
   expect(completeHint("List them, with: runtime.executions()", given)).toBe(
-    "List them, with: portcullis executions --journal a.db",
+    "List them, with: portcullis show --journal a.db",
   );
 });
 

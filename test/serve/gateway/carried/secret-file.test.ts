@@ -5,24 +5,18 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { testOfAll } from "../../../support/all-tests.ts";
-import { readSecrets, rotateSecret, secretFileOf } from "../../../../src/serve/gateway/carried/secret-file.ts";
+import { readSecrets, secretFileOf } from "../../../../src/serve/gateway/carried/secret-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-secrets-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("a file of secrets is made once, for its owner alone, and has the latest former secrets after each change", () => {
+test("a file of secrets is made once, for its owner alone, and a new secret in its first line is the current one", () => {
   const file = secretFileOf(join(folder, "journal.db"));
   const [first] = readSecrets(file);
   expect(readSecrets(file)).toEqual([first]);
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  for (let count = 0; count < 6; count += 1) {
-    const before = readSecrets(file);
-    rotateSecret(file);
-    const after = readSecrets(file);
-    expect(after.slice(1)).toEqual(before.slice(0, 3));
-    expect(after[0]).not.toBe(before[0]);
-  }
-  expect(statSync(file).mode & 0o777).toBe(0o600);
+  writeFileSync(file, `${"n".repeat(44)}\n${first}\n`);
+  expect(readSecrets(file)).toEqual(["n".repeat(44), first]);
   expect(readdirSync(folder)).toEqual(["journal.db.secrets"]);
 });
 
@@ -32,7 +26,6 @@ test.each(["", "short\n", `${"x".repeat(40)}\nshort\n`])(
     const file = join(folder, "broken");
     writeFileSync(file, text, { mode: 0o600 });
     expect(() => readSecrets(file)).toThrow("one a line");
-    expect(() => rotateSecret(file)).toThrow("one a line");
     expect(readFileSync(file, "utf8")).toBe(text);
     rmSync(file);
   },
@@ -53,25 +46,13 @@ testOfAll(
   60_000,
 );
 
-test("a rotation is refused while another one is under way, and keeps what the file has", () => {
-  const file = join(folder, "held");
-  const secrets = readSecrets(file);
-  writeFileSync(`${file}.lock`, "");
-  expect(() => rotateSecret(file)).toThrow(`delete ${file}.lock`);
-  expect(readSecrets(file)).toEqual(secrets);
-  rmSync(`${file}.lock`);
-  rotateSecret(file);
-  expect(readSecrets(file).slice(1)).toEqual(secrets);
-  rmSync(file);
-});
-
 test.skipIf(process.platform === "win32").each([0o640, 0o604, 0o620, 0o601])(
   "a file that others can reach is refused until its rights are taken away: %o",
   (mode) => {
     const file = join(folder, "shared");
     const [secret] = readSecrets(file);
     chmodSync(file, mode);
-    for (const read of [readSecrets, rotateSecret]) expect(() => read(file)).toThrow(`chmod 600 ${file}`);
+    expect(() => readSecrets(file)).toThrow(`chmod 600 ${file}`);
     chmodSync(file, 0o600);
     expect(readSecrets(file)).toEqual([secret]);
     rmSync(file);
