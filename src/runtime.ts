@@ -15,6 +15,7 @@ export type { CallOptions, DeriveOptions, SearchToolsOptions } from "./host/meth
 export type { RuntimeOptions, SearchOptions } from "./host/options.ts";
 export type { ExecutionHandle } from "./host/execution-handle.ts";
 export type { Runtime } from "./host/runtime.ts";
+export { PLACES_RULES } from "./host/execution-places.ts";
 
 /** The rule of the option `leaseMs`. */
 export const LEASE_MS = RUNTIME_RULES.leaseMs;

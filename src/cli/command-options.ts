@@ -1,6 +1,5 @@
-import { InvalidArgumentError } from "commander";
-import { type CommandOptions, collecting, defaulting, hidden, mandatory, reading, repeatable } from "./option.ts";
-import { APPROVE_MODES, callResult, duration, parseJson, toolChoice, whole, word } from "./input/option-values.ts";
+import { type CommandOptions, defaulting, hidden, mandatory, reading, repeatable } from "./option.ts";
+import { APPROVE_MODES, callResult, duration, parseJson, whole, word } from "./input/option-values.ts";
 import {
   fileName,
   readWebhookFile,
@@ -9,49 +8,48 @@ import {
   readResultSchema,
   readText,
 } from "./input/option-files.ts";
-import { parseLimit } from "./input/units.ts";
+import { settings } from "./input/units.ts";
 import type { Language } from "../../bridge/frames.ts";
-import { MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
-import { REUSE_OPTIONS } from "../agent/calls/failed-programs.ts";
-import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
-import { RECOVER_RULES } from "../executions/recover-options.ts";
+import { AGENT_RULES } from "../agent/agent-options.ts";
 import { WORK_RULES } from "../fleet/fleet-options.ts";
 import { POLICY_NAMES } from "../gate/approve/policy.ts";
 import { PROTOCOLS } from "../models/provider/providers.ts";
-import { SETTINGS_RULES } from "../models/settings.ts";
-import { checkOptions, type OptionPlace, wholeNumber } from "../option-rules/options.ts";
-import { count } from "../output/count-text.ts";
+import { pick, wholeNumber } from "../option-rules/options.ts";
 import { HOLD } from "../programs/decide.ts";
-import { LIMIT_RULES, type Limits } from "../programs/limits.ts";
-import { LEASE_MS } from "../runtime.ts";
+import { LIMIT_RULES } from "../programs/limits.ts";
+import { LEASE_MS, PLACES_RULES } from "../runtime.ts";
 import { LISTEN_RULES, SERVER_RULES } from "../serve/server-options.ts";
 
 /*
  * The options of the commands, in the order of the help. What a command is given, with its types, follows from its table.
  */
 
-/** How errors about `--limit` name the option. */
-const LIMIT_PLACE: OptionPlace = { object: "--limit", subject: "--limit", at: (name) => `--limit ${name}` };
-
-function addLimit(_: string, text: string, before: Partial<Limits>): Partial<Limits> {
-  const limit = parseLimit(text);
-  if (typeof limit === "string") throw new InvalidArgumentError(limit);
-  return { ...before, ...checkOptions(LIMIT_PLACE, { [limit.name]: limit.value }, LIMIT_RULES) };
-}
-
 const APPROVE_TEXT = `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`;
-/** Executions that run at once, and executions that wait for a place. */
-export const RUNNING = wholeNumber({ min: 1, max: 100_000, default: 256 });
-export const QUEUED = wholeNumber({ min: 0, max: 1_000_000, default: 1000 });
-
 const LANGUAGES = ["javascript", "python"] as const satisfies readonly Language[];
+
+const SET =
+  'an option (repeatable; numbers, of names in Ms also 30s or 5min, words, or JSON, like reasoning={"effort":"low"})';
+/** What `ask` and `chat` set of a conversation. */
+const CONVERSATION_RULES = pick(
+  AGENT_RULES,
+  "maxTurns",
+  "maxTokens",
+  "programs",
+  "reuse",
+  "toolChoice",
+  "parallelCalls",
+  "reasoning",
+  "temperature",
+  "maxOutputTokens",
+  "contextTokens",
+  "stop",
+);
 
 // Options that several commands have.
 const LIMIT = {
-  "--limit <name=value>": collecting<Partial<Limits>>(
-    `change a limit (repeatable); values may end in KiB, MiB, ms, s, min, h, d; calls counts calls of tools, and each program of a conversation as one more (${Object.keys(LIMIT_RULES).join(", ")})`,
-    {},
-    addLimit,
+  "--limit <name=value>": settings(
+    "change a limit (repeatable); values may end in KiB, MiB, ms, s, min, h, d; calls counts calls of tools, and each program of a conversation as one more",
+    LIMIT_RULES,
   ),
 };
 const APPROVE = { "--approve <how>": defaulting(APPROVE_TEXT, "ask", word(APPROVE_MODES)) };
@@ -127,44 +125,21 @@ const MODEL_TEXT = `the model: ${[...PROTOCOLS.keys()].join(", ")}, a colon, its
 /** How a conversation with a model begins. */
 const CONVERSATION = {
   ...TOOLS,
-  "--programs <where>": reading(
-    "where its programs run: local, hosted (at the provider) or none",
-    word(PROGRAMS_OPTIONS, PROGRAMS_OPTIONS.join(", ")),
-  ),
-  "--reuse <when>": reading(
-    "whether the program after one that failed is answered as that one was: after-failure (default) or never",
-    word(REUSE_OPTIONS, REUSE_OPTIONS.join(", ")),
-  ),
+  ...FALLBACK,
   ...SANDBOX,
   ...BASE_URL,
-  "--max-turns <number>": reading(`maximum number of turns; ${MAX_TURNS.default} by default`, whole(MAX_TURNS)),
+  "--set <name=value>": settings(`${SET}, as \`agent\` takes it`, CONVERSATION_RULES),
   "--instructions <file>": reading("text of your own for the model, beside the text of the package", readText),
   "--context <file>": repeatable(
     "a document that the model has before it begins, like AGENTS.md (repeatable)",
     readDocument,
   ),
 };
-/** How a model makes its turns. */
-const TURNS = {
-  "--no-parallel-calls": "one call in a turn",
-  "--reasoning <effort>": reading("how much the model reasons: low, medium or high", word(["low", "medium", "high"])),
-  "--max-output-tokens <number>": reading(
-    "maximum number of output tokens of one turn",
-    whole(SETTINGS_RULES.maxOutputTokens),
-  ),
-  ...FALLBACK,
-};
-
 export const ASK = {
   "--model <provider:name>": `${MODEL_TEXT} (default with --agent: the model that its file names)`,
   "--agent <file>":
     "Markdown file of an agent: its text as instructions, and those of the tools, and the model, that its fields name",
   ...CONVERSATION,
-  "--tool-choice <choice>": reading(
-    "auto, none, required, or the name of a tool that the model has to call first",
-    toolChoice,
-  ),
-  ...TURNS,
   "--answer <file>": reading("JSON Schema that the answer has to fit", readAnswerSchema),
   ...LIMIT,
   ...TENANT,
@@ -183,7 +158,6 @@ export const CHAT = {
   "--conversation <id>": "take up this conversation of the journal",
   "--allow-changed-tools": "with --conversation, go on although tools are gone or changed",
   ...CONVERSATION,
-  ...TURNS,
   ...LIMIT,
   ...TENANT,
   ...JOURNAL,
@@ -210,26 +184,15 @@ const LISTENING = {
 /** Options of the commands that serve over HTTP. */
 const SERVER = {
   ...LISTENING,
-  "--at-once <number>": reading(`executions that run at once; ${RUNNING.default} by default`, whole(RUNNING)),
-  "--per-tenant <number>": reading(
-    "executions of one tenant that run at once; as many as of all by default",
-    whole(RUNNING),
-  ),
-  "--queue <number>": reading(
-    `executions that may wait for a place; ${count(QUEUED.default)} by default`,
-    whole(QUEUED),
-  ),
   "--log": "print a line of JSON for each request on standard error, without contents",
 };
 
-function drain(byDefault: string) {
-  const what = "how long running executions may take to end when the server is told to end";
-  const read = duration({ bare: "s", min: 0, max: 3_600_000, example: "a time like 30s or 2min" });
-  return { "--drain <time>": reading(`${what}: 30, 30s, 2min; ${byDefault} by default`, read) };
-}
-
-/** Options of `mcp` that go with `--http`. */
-export const OVER_HTTP = { ...SERVER, ...drain("0") };
+const DRAIN = {
+  "--drain <time>": reading(
+    "how long running executions may take to end when the server is told to end: 30, 30s, 2min; 30 s by default, of mcp 0",
+    duration({ bare: "s", min: 0, max: 3_600_000, example: "a time like 30s or 2min" }),
+  ),
+};
 
 export const MCP = {
   ...TOOLS,
@@ -237,7 +200,12 @@ export const MCP = {
     "serve over HTTP at /mcp on this port, 0 for any that is free; the options of a server go with it",
     whole(LISTEN_RULES.port),
   ),
-  ...OVER_HTTP,
+  ...SERVER,
+  ...DRAIN,
+  "--set <name=value>": settings(`${SET} of the server; all but patienceMs go with --http`, {
+    ...pick(SERVER_RULES, "patienceMs"),
+    ...PLACES_RULES,
+  }),
   // Of `serve`. The name that is most like it here is another option's.
   "--port <number>": hidden(),
   ...SANDBOX,
@@ -250,10 +218,6 @@ export const MCP = {
   ...POLICY,
   "--tenant <name>": "tenant of the programs, if no key names one",
   ...JOURNAL,
-  "--patience <time>": reading(
-    "how long a request waits for its program before it says how to get the result: 50, 50s, 2min; 50 s by default",
-    duration({ bare: "s", min: 1000, max: 86_400_000, example: "a time like 50s or 2min" }),
-  ),
 };
 
 export const SERVE = {
@@ -270,28 +234,16 @@ export const SERVE = {
   "--model <provider:name>": repeatable(
     "a model that clients may converse with, or a module whose default export is one; the first is the default (repeatable)",
   ),
-  "--max-turns <number>": reading(
-    `maximum number of turns after each message of a conversation; ${MAX_TURNS.default} by default`,
-    whole(MAX_TURNS),
-  ),
-  "--max-tokens <number>": reading(
-    `maximum number of tokens of one conversation; ${count(MAX_TOKENS.default)} by default`,
-    whole(MAX_TOKENS),
-  ),
+  "--set <name=value>": settings(`${SET} of the server`, {
+    ...PLACES_RULES,
+    ...pick(SERVER_RULES, "maxTurns", "maxTokens", "pauseMs", "storedMs", "patienceMs", "maxBodyBytes", "connections"),
+  }),
   ...BASE_URL,
-  "--pause-ms <number>": reading(
-    `how long a program waits for the client of the vendors' paths, in milliseconds; ${count(SERVER_RULES.pauseMs.default)} by default`,
-    whole(SERVER_RULES.pauseMs),
-  ),
-  "--stored-ms <number>": reading(
-    `how long answers of the vendors' paths are kept that are to be stored, in milliseconds; ${count(SERVER_RULES.storedMs.default)} by default`,
-    whole(SERVER_RULES.storedMs),
-  ),
   ...SANDBOX,
   ...LIMIT,
   ...POLICY,
   ...JOURNAL,
-  ...drain("30 s"),
+  ...DRAIN,
   "--webhooks <file>": reading(
     "JSON file with a list of { url, secret, events, allowPrivate }: servers that are told when executions wait or have ended",
     readWebhookFile,
@@ -301,22 +253,10 @@ export const SERVE = {
 export const WORKER = {
   ...TOOLS,
   ...JOURNAL,
-  "--concurrency <number>": reading(
-    "executions that are driven at once; 8 by default",
-    whole(RECOVER_RULES.concurrency),
-  ),
-  "--per-tenant <number>": reading(
-    "executions of one tenant that all workers drive at once; any number by default",
-    whole(WORK_RULES.perTenant),
-  ),
-  "--lease-ms <number>": reading(
-    "milliseconds after which another worker takes over what this one drove when it died; 15,000 by default",
-    whole(LEASE_MS),
-  ),
-  "--reconcile-ms <number>": reading(
-    "how often executions without a driver and a wake are looked for, in milliseconds; 1,000 by default",
-    whole(WORK_RULES.reconcileMs),
-  ),
+  "--set <name=value>": settings(`${SET} of the worker, as \`work\` takes it`, {
+    ...pick(WORK_RULES, "concurrency", "perTenant", "reconcileMs"),
+    leaseMs: LEASE_MS,
+  }),
   "--metrics <port>": reading(
     "serve /metrics, /readyz and /healthz of this worker on this port, 0 for any that is free; --host, --keys and --host-name go with it",
     whole(LISTEN_RULES.port),
@@ -329,7 +269,7 @@ export const WORKER = {
   ...SANDBOX,
   ...POLICY,
   ...LIMIT,
-  ...drain("30 s"),
+  ...DRAIN,
 };
 
 export const KEY_ADD = {
@@ -446,7 +386,7 @@ export const IMAGE = {
 export type { CommandOptions };
 // What functions of several commands are given.
 export type ToolsOptions = CommandOptions<typeof TOOLS>;
-export type ServerOptions = CommandOptions<typeof OVER_HTTP & typeof JOURNAL>;
+export type ServerOptions = CommandOptions<typeof SERVER & typeof JOURNAL>;
 export type ServedOptions = CommandOptions<
   typeof TOOLS & typeof SANDBOX & typeof LIMIT & typeof POLICY & typeof JOURNAL
 >;

@@ -254,7 +254,7 @@ export function checkOptions<Rules extends OptionRules>(
   return checked as OptionsOf<Rules>;
 }
 
-/** Throws `option_invalid` if the rule does not accept the value. `label` is the option as the reader wrote it, like `--max-turns`. */
+/** Throws `option_invalid` if the rule does not accept the value. `label` is the option as the reader wrote it, like `--repeat`. */
 export function checkValue(label: string, value: unknown, rule: OptionRule<unknown, OptionPresence>): void {
   if (rule.accepts(value)) return;
   const error = optionError(label, rule.expected, value, rule.isSecret ? describeSecret : describe);

@@ -15,7 +15,7 @@ const MODEL = fileURLToPath(new URL("fixtures/echo-model.ts", import.meta.url));
 test("`portcullis serve --model` has the models that it names, within its bounds, and the document's requests are answered", async () => {
   const document = readFileSync(new URL("../../docs/http.md", import.meta.url), "utf8");
   const [, commands = ""] = /^## Conversations$[^]*?^```shell\n([^]*?)^```$/m.exec(document) ?? [];
-  const options = ["--model", MODEL, "--max-turns", "3", "--max-tokens", "5000"];
+  const options = ["--model", MODEL, "--set", "maxTurns=3", "--set", "maxTokens=5000"];
   await using server = await openServerProcess(...options, "--journal", join(folder, "cli.db"));
   expect(await (await server.ask("GET", "/v1/models")).json()).toMatchObject({
     models: [model.name],

@@ -1,5 +1,4 @@
 import { optionError, PortcullisError } from "../../errors.ts";
-import type { ToolChoice } from "../../models/model.ts";
 import { didYouMean } from "../../option-rules/nearest.ts";
 import type { OptionPresence, OptionRule } from "../../option-rules/options.ts";
 import { EXIT } from "../exit-code.ts";
@@ -37,13 +36,6 @@ export function word<const Word extends string>(
 function wordError(flag: string, expected: string, text: string, words: readonly string[]): PortcullisError {
   const { code, message } = optionError(flag, expected, text);
   return new PortcullisError(code, `${message}${didYouMean(text, words)}`);
-}
-
-/** Reads one of the words for it, or else the name of a tool. */
-export function toolChoice(flag: string, text: string): ToolChoice {
-  if (text === "auto" || text === "none" || text === "required") return text;
-  if (text.trim() === "") throw optionError(flag, "auto, none, required, or the name of a tool", text);
-  return { tool: text };
 }
 
 /** Reads JSON. */

@@ -1,7 +1,8 @@
 import { optionError } from "../../errors.ts";
-import { LIMIT_RULES } from "../../programs/limits.ts";
+import { checkOptions, type OptionRules, type OptionsOf } from "../../option-rules/options.ts";
+import { collecting, type Declared } from "../option.ts";
 
-export type Units = Readonly<Record<string, number>>;
+type Units = Readonly<Record<string, number>>;
 
 const BYTES: Units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 const TIMES: Units = { ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -40,39 +41,33 @@ export function parseDuration(flag: string, text: string, { bare, min, max, exam
   throw optionError(flag, `${example} (${units}; ${min} to ${max} ms)`, text);
 }
 
-const NONE: Units = {};
-
 /**
- * A limit from the command line, like `memoryBytes=64MiB`; or a sentence that says what is wrong with it. The rules of the
- * limits check names and ranges, and refuse a value that is still text.
+ * A repeatable option `name=value` of what an API takes, by the rules of that. A value is a number, with a unit if its name ends
+ * in `Ms` or `Bytes`, or JSON, or else a text.
  */
-export function parseLimit(text: string): { readonly name: string; readonly value: number | string } | string {
-  const [, name, rest = ""] = /^([A-Za-z]{1,40})=(.*)$/.exec(text) ?? [];
-  if (name === undefined) return `Expected name=value, like memoryBytes=64MiB, got ${JSON.stringify(text)}.`;
-  const amount = readAmount(rest);
-  const units = unitsOf(name);
-  if (!amount) return noAmount(name, rest, units) ?? { name, value: rest };
-  const { number, unit } = amount;
+export function settings<Rules extends OptionRules>(description: string, rules: Rules): Declared<OptionsOf<Rules>> {
+  const names = Object.keys(rules);
+  return collecting<OptionsOf<Rules>>(
+    `${description} (${names.join(", ")})`,
+    {} as OptionsOf<Rules>,
+    (flag, text, before) => {
+      const [, name = "", value = ""] = /^([A-Za-z]{1,40})=(.*)$/s.exec(text) ?? [];
+      if (name === "") throw optionError(flag, `name=value, like ${names[0]}=5`, text);
+      const place = { object: flag, subject: flag, at: () => `${flag} ${name}` };
+      return { ...before, ...checkOptions(place, { [name]: readSetting(name, value) }, rules) };
+    },
+  );
+}
+
+/** The rules of the option check names and ranges, and refuse a value that is still text, like one with an unknown unit. */
+function readSetting(name: string, text: string): unknown {
+  const units = name.endsWith("Bytes") ? BYTES : name.endsWith("Ms") ? TIMES : {};
+  const { number, unit = "" } = readAmount(text) ?? {};
   const factor = unit === "" ? 1 : Object.hasOwn(units, unit) ? units[unit] : undefined;
-  if (factor === undefined)
-    return units === NONE
-      ? `${name} is a number without a unit, got the unit ${JSON.stringify(unit)}.`
-      : `There is no unit ${JSON.stringify(unit)} for ${name}: use ${Object.keys(units).join(", ")}, or none.`;
-  return { name, value: timesUnit(number, factor) };
-}
-
-/** What a limit with units takes, with an example; undefined for another limit, about which its rule speaks. */
-function noAmount(name: string, text: string, units: Units): string | undefined {
-  const rules: Readonly<Record<string, { readonly expected: string }>> = LIMIT_RULES;
-  const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
-  if (!rule || units === NONE) return undefined;
-  const [unit, example] = units === TIMES ? ["milliseconds", "30s"] : ["bytes", "64MiB"];
-  return `${name} takes ${rule.expected}, in ${unit} or with a unit, like ${example}, got ${JSON.stringify(text)}.`;
-}
-
-function unitsOf(name: string): Units {
-  if (name.endsWith("Bytes")) return BYTES;
-  if (name.endsWith("Ms")) return TIMES;
-  // Any unit is accepted for an unknown name, because the error to report is the name.
-  return Object.hasOwn(LIMIT_RULES, name) ? NONE : { ...BYTES, ...TIMES };
+  if (number !== undefined && factor !== undefined) return timesUnit(number, factor);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
 }

@@ -109,7 +109,7 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
     await using fleet = createFleet({ journal });
     const tools = [tool("echo", (input) => input)];
     await using runtime = await createRuntime({ tools, fleet, sandbox: createMemorySandbox() });
-    const numbers = ["--concurrency", "2", "--lease-ms", "3000", "--reconcile-ms", "500", "--metrics", "0"];
+    const numbers = ["--set", "concurrency=2", "--set", "leaseMs=3s", "--set", "reconcileMs=500", "--metrics", "0"];
     const worker = begin(["worker", "--tools", `${fixtures}tools.ts`, "--journal", url, ...numbers]);
     await worker.until(`works for the fleet of postgres://postgres@127.0.0.1:${server.port}/worked`);
     const id = await runtime.submit("return 6 * 7;", { tools: [] });

@@ -58,7 +58,7 @@ describe("the compose file", () => {
     const served = readBy(server.command, "serve", SERVE);
     expect(served).toMatchObject({ workers: "elsewhere", host: "0.0.0.0", port: 7332 });
     const working = readBy(worker.command, "worker", WORKER);
-    expect(working).toMatchObject({ concurrency: 16, leaseMs: 3000 });
+    expect(working).toMatchObject({ set: { concurrency: 16, leaseMs: 3000 } });
     for (const [service, { drain }] of [
       [server, served],
       [worker, working],

@@ -7,7 +7,7 @@ let door: OpenDoor;
 let impatient: OpenDoor;
 beforeAll(async () => {
   door = await openHttpDoor();
-  impatient = await openHttpDoor("--patience", "1");
+  impatient = await openHttpDoor("--set", "patienceMs=1s");
 });
 afterAll(async () => {
   await door[Symbol.asyncDispose]();

@@ -5,5 +5,5 @@ import { describeDoor, describeImpatientDoor, describeMuteClient } from "./door.
 describe.each(CLIENTS)("a client of $client on the standard streams", ({ connect, version }) => {
   describeDoor({ connect, version, address: () => ({ args: [] }) });
   describeMuteClient({ connect, address: () => ({ args: [] }) });
-  describeImpatientDoor({ connect, address: () => ({ args: ["--patience", "1"] }) });
+  describeImpatientDoor({ connect, address: () => ({ args: ["--set", "patienceMs=1s"] }) });
 });

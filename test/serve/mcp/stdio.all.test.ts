@@ -67,7 +67,7 @@ describe("the door ends with no process left", () => {
   });
 
   test("although its client reads nothing", async () => {
-    const child = spawn(process.execPath, doorArgs("--patience", "1"), { stdio: ["pipe", "pipe", "ignore"] });
+    const child = spawn(process.execPath, doorArgs("--set", "patienceMs=1s"), { stdio: ["pipe", "pipe", "ignore"] });
     child.stdout.pause();
     const ended = once(child, "exit");
     const write = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);

@@ -70,7 +70,7 @@ describe("bad input", () => {
   test.concurrent.each([
     ["no tools at all", 2, () => [], "expected --tools"],
     ["a port that is none", 2, () => ["--tools", tools, "--http", "99999"], "65535"],
-    ["--keys without --http", 2, () => ["--tools", tools, "--keys", "k.json"], "--keys goes with --http"],
+    ["--keys without --http", 2, () => ["--tools", tools, "--keys", "k.json"], "go with --http: add --http PORT"],
     ["an open address without keys", 2, () => http("--host", "0.0.0.0"), "add --keys FILE"],
     ["keys that are no JSON", 2, () => http("--keys", keys("{")), "line 1 column 2"],
     ["a key twice", 2, () => http("--keys", keys({ keys: [key, { ...key, id: "b" }] })), 'key "b"'],

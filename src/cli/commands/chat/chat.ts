@@ -67,16 +67,16 @@ export async function chat(options: ChatOptions): Promise<number> {
     ...(messages.lines && { lines: messages.lines }),
   });
   approve = approver.approve;
-  const { context: documents, reasoning: effort, programs: where, maxTurns, instructions, reuse } = options;
-  const { parallelCalls, maxOutputTokens, allowChangedTools } = options;
+  const { context: documents, instructions, set, allowChangedTools } = options;
   const talk = await runtime.converse({
+    ...set,
     model,
-    ...(past && { continue: past.view.execution, allowChangedTools: allowChangedTools === true }),
-    ...(open.approve && { approve }),
+    // One that is taken up has what it began with.
     ...(documents.length === 0 ? {} : { documents }),
     ...(fallbacks.length === 0 ? {} : { fallbacks }),
-    ...(parallelCalls ? {} : { parallelCalls }),
-    ...given({ programs: where, reuse, maxTurns, instructions, maxOutputTokens, reasoning: effort && { effort } }),
+    ...(past && { continue: past.view.execution, allowChangedTools: allowChangedTools === true }),
+    ...(open.approve && { approve }),
+    ...given({ instructions }),
     onEvent: (event: AgentEvent) => show(event),
   });
   const isInset = standardStreams().stdout.isTTY;

@@ -25,18 +25,16 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
   const more = { tellsCalls: true, limits: options.limit, approvePrograms: approveProgram, ...given({ tenant }) };
   await using open = await openRuntime(options, journal, more);
   const { runtime, signal, screen } = open;
-  const { context: documents, reasoning: effort, programs, maxTurns, reuse } = options;
-  const { toolChoice, parallelCalls, maxOutputTokens, answer } = options;
+  const { context: documents, set, answer } = options;
   const report = await runtime.agent<unknown>({
+    ...set,
     model,
+    fallbacks,
     task,
+    documents,
     signal,
-    ...(documents.length === 0 ? {} : { documents }),
-    ...(fallbacks.length === 0 ? {} : { fallbacks }),
-    ...(parallelCalls ? {} : { parallelCalls }),
-    ...given({ execution, programs, reuse, maxTurns, instructions, toolChoice, maxOutputTokens, answer }),
-    ...given({ tools: file?.narrow(open.tools) }),
-    ...given({ reasoning: effort && { effort }, onEvent: options.json ? undefined : showConversation(screen) }),
+    ...given({ execution, instructions, answer, tools: file?.narrow(open.tools) }),
+    ...given({ onEvent: options.json ? undefined : showConversation(screen) }),
   });
   return await open.end(open.printAgent(report), report.artifacts);
 }

@@ -8,10 +8,8 @@ import {
   LISTEN_RULES,
   type ServerOptions as DoorOptions,
 } from "../../../serve/server-options.ts";
-import { QUEUED, RUNNING, OVER_HTTP, type ServerOptions } from "../../command-options.ts";
-import { optionsOf } from "../../option.ts";
-import { EXIT } from "../../exit-code.ts";
-import { Failure, causeOf, framesOf, reasonOf } from "../../failure.ts";
+import type { ServerOptions } from "../../command-options.ts";
+import { causeOf, framesOf, reasonOf } from "../../failure.ts";
 import { outlastErrors } from "../../guarded.ts";
 import { readDoorKeys, refuseOpen, watchDoorKeys } from "../../input/door-keys.ts";
 import { journalPathOf } from "../../input/open-journal.ts";
@@ -21,29 +19,20 @@ import { decideCommand } from "../../terminal/executions/waiting-hints.ts";
 /** The options of a server, read and checked. */
 export type HttpSettings = ReturnType<typeof readHttpSettings>;
 
-/**
- * `drainMs` is how long executions have to end by default. Throws a `Failure` for an address that others can reach
- * without a key.
- */
-export function readHttpSettings(options: ServerOptions, port: number | undefined, drainMs: number) {
-  const { atOnce = RUNNING.default, perTenant, queue: queued = QUEUED.default, drain = drainMs } = options;
+/** What the options of a server were given. They do nothing if no server is asked for. */
+export function listening({ host, keys, hostName, log }: Partial<ServerOptions>): readonly unknown[] {
+  return [host, keys, hostName?.[0], log];
+}
+
+/** Throws a `Failure` for an address that others can reach without a key. */
+export function readHttpSettings(options: ServerOptions, port: number | undefined) {
   refuseOpen(options.host, options.keys);
   return {
     options,
     port: port ?? LISTEN_RULES.port.default,
     /** Text of the file of keys. */
     keys: options.keys === undefined ? undefined : readDoorKeys(options.keys),
-    drainMs: drain,
-    /** For the runtime. */
-    executions: { atOnce, queued, ...given({ perTenant }) },
   };
-}
-
-/** Refuses options of a server if no server is asked for: they would do nothing. */
-export function refuseServerOptions(options: ServerOptions): void {
-  const values: Readonly<Record<string, unknown>> = options;
-  const given = optionsOf(OVER_HTTP).find((option) => [values[option.attributeName()] ?? []].flat().length > 0);
-  if (given) throw new Failure(EXIT.usage, `${given.long} goes with --http: add --http PORT.`);
 }
 
 /**
@@ -52,22 +41,9 @@ export function refuseServerOptions(options: ServerOptions): void {
  */
 export async function openHttpServer(
   runtime: Runtime,
-  { options, port, keys, drainMs }: HttpSettings,
-  more: Pick<
-    DoorOptions,
-    | "routes"
-    | "model"
-    | "workers"
-    | "concurrency"
-    | "maxTurns"
-    | "maxTokens"
-    | "pauseMs"
-    | "storedMs"
-    | "secrets"
-    | "webhooks"
-    | "approve"
-    | "patienceMs"
-  > = {},
+  { options, port, keys }: HttpSettings,
+  drainMs: number,
+  more: DoorOptions,
 ) {
   const { host, hostName, log } = options;
   const onError = (error: unknown) => tell(reasonOf(error));

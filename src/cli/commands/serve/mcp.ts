@@ -19,14 +19,15 @@ import { Screen } from "../../terminal/screen.ts";
 import { keepStdout, standardStreams, writeInTime } from "../../terminal/standard-streams.ts";
 import {
   decideCommandOf,
+  listening,
   openHttpServer,
   readHttpSettings,
-  refuseServerOptions,
   tell,
   tellStray,
   type HttpSettings,
 } from "./http-server.ts";
 import { openServed } from "./open-served.ts";
+import { AT_ONCE } from "./serve.ts";
 
 /** How long closing may take. What has not ended by then, engines and servers too, ends with the process. */
 const CLOSE_MS = 1400;
@@ -37,11 +38,19 @@ const MOST_DOORS = 2;
 
 /** `portcullis mcp`: serves MCP clients until they leave, or until it is told to end. Resolves with the exit code. */
 export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> {
-  const { http, port, sandbox, approve: mode, patience: patienceMs } = options;
+  const { http, port, sandbox, approve: mode, drain = 0 } = options;
+  const { patienceMs, ...places } = options.set;
   if (port !== undefined) throw new Failure(EXIT.usage, "There is no option --port: add --http PORT.");
-  if (http === undefined) refuseServerOptions(options);
+  if (
+    http === undefined &&
+    [...listening(options), options.drain, ...Object.values(places)].some((one) => one !== undefined)
+  )
+    throw new Failure(
+      EXIT.usage,
+      "--host, --keys, --host-name, --log, --drain, and --set of atOnce, perTenant and queued, go with --http: add --http PORT.",
+    );
   countDoors();
-  const settings = http === undefined ? undefined : readHttpSettings(options, http, 0);
+  const settings = http === undefined ? undefined : readHttpSettings(options, http);
   const journalPath = journalPathOf(options.journal);
   const canWait = journalPath !== undefined;
   refuseLater(mode, canWait);
@@ -57,11 +66,11 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
     const runtime = await openServed(stack, options, (journal) => ({
       sandbox,
       ...(journal && { approve: () => "later" }),
-      ...given({ executions: settings?.executions, tenant: options.tenant }),
+      ...given({ executions: settings && { atOnce: AT_ONCE, ...places }, tenant: options.tenant }),
     }));
     const more = { ...given({ patienceMs }), ...(mode === "ask" ? {} : { approve: approver.approve }) };
     if (settings) {
-      stack.use(await serveHttp(runtime, settings, more));
+      stack.use(await serveHttp(runtime, settings, drain, more));
       return;
     }
     const decideCommand = decideCommandOf(journalPath);
@@ -76,7 +85,7 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
     // A server over HTTP ends by a signal and by nothing else; a client on the standard streams ends its input.
     return transport && cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
   } finally {
-    await Promise.race([stack.disposeAsync().catch(() => {}), pause(CLOSE_MS + (settings?.drainMs ?? 0))]);
+    await Promise.race([stack.disposeAsync().catch(() => {}), pause(CLOSE_MS + (settings ? drain : 0))]);
   }
 }
 
@@ -84,9 +93,10 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
 async function serveHttp(
   runtime: Runtime,
   settings: HttpSettings,
-  more: Parameters<typeof openHttpServer>[2],
+  drainMs: number,
+  more: Parameters<typeof openHttpServer>[3],
 ): Promise<AsyncDisposable> {
-  const opened = await openHttpServer(runtime, settings, { ...more, routes: "mcp" });
+  const opened = await openHttpServer(runtime, settings, drainMs, { ...more, routes: "mcp" });
   const { token } = opened.server;
   if (token !== undefined) tell(`clients send the header Authorization: Bearer ${token}`);
   tell(`MCP at ${opened.url}/mcp`);

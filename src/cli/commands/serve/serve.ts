@@ -12,15 +12,18 @@ import { openHttpServer, readHttpSettings, tell } from "./http-server.ts";
 import { openServed } from "./open-served.ts";
 import { secretsOf } from "./gateway-secrets.ts";
 
+/** Executions that run at once by default. */
+export const AT_ONCE = 256;
 /** Time to close tools and journal at the end, in milliseconds. */
 const CLOSE_MS = 2000;
 
 /** `portcullis serve`: serves programs over HTTP until it is told to end. Resolves with the exit code. */
 export async function serve(options: CommandOptions<typeof SERVE>): Promise<number> {
   if (options.workers === "elsewhere") fleetJournalOf(options.journal, "--workers elsewhere");
-  const settings = readHttpSettings(options, options.port, CLOSE_RULES.drainMs.default);
-  const { executions } = settings;
-  const { baseUrl, sandbox, maxTurns, maxTokens, pauseMs, storedMs, workers, webhooks } = options;
+  const settings = readHttpSettings(options, options.port);
+  const { baseUrl, sandbox, workers, webhooks, drain = CLOSE_RULES.drainMs.default } = options;
+  const { atOnce = AT_ONCE, perTenant, queued, ...set } = options.set;
+  const executions = { atOnce, ...given({ perTenant, queued }) };
   const model = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   keepStdout();
   using cancelling = cancelOnSignal();
@@ -32,9 +35,10 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
       return { sandbox, approve: () => "later", executions };
     });
     if (cancelling.signal.aborted) return EXIT.completed;
-    await using listening = await openHttpServer(runtime, settings, {
-      ...given({ maxTurns, maxTokens, pauseMs, storedMs, workers, webhooks }),
-      concurrency: executions.atOnce,
+    await using listening = await openHttpServer(runtime, settings, drain, {
+      ...set,
+      ...given({ workers, webhooks }),
+      concurrency: atOnce,
       ...(model.length === 0 ? {} : { model, ...secretsOf(options.journal) }),
     });
     greet(listening.server, listening.url);

@@ -12,7 +12,7 @@ import { loadModel } from "../../input/load-model.ts";
 import { fleetJournalOf } from "../../input/open-journal.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { keepStdout } from "../../terminal/standard-streams.ts";
-import { type HttpSettings, openHttpServer, readHttpSettings, tell, tellStray } from "./http-server.ts";
+import { type HttpSettings, listening, openHttpServer, readHttpSettings, tell, tellStray } from "./http-server.ts";
 import type { Runtime } from "../../../runtime.ts";
 import { openServed } from "./open-served.ts";
 
@@ -21,15 +21,8 @@ const CLOSE_MS = 2000;
 
 /** `portcullis worker`: drives executions of a fleet until it is told to end. Resolves with the exit code. */
 export async function worker(options: CommandOptions<typeof WORKER>): Promise<number> {
-  const {
-    baseUrl,
-    sandbox,
-    concurrency,
-    perTenant,
-    leaseMs,
-    reconcileMs,
-    drain = CLOSE_RULES.drainMs.default,
-  } = options;
+  const { baseUrl, sandbox, drain = CLOSE_RULES.drainMs.default } = options;
+  const { leaseMs, ...set } = options.set;
   const url = fleetJournalOf(options.journal, "A worker");
   const settings = metricsSettings(options);
   const models = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
@@ -45,7 +38,7 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
       ...given({ leaseMs }),
     }));
     const onError = (error: unknown) => tell(reasonOf(error));
-    const started = await runtime.work({ model, onError, ...given({ concurrency, perTenant, reconcileMs }) });
+    const started = await runtime.work({ model, onError, ...set });
     if (settings) await serveMetrics(stack, runtime, settings);
     tell(`works for the fleet of ${namedDatabase(url)}`);
     await cancelling.asked;
@@ -60,17 +53,16 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
 
 /** The server of a worker's metrics, if there is to be one. */
 function metricsSettings(options: CommandOptions<typeof WORKER>): HttpSettings | undefined {
-  const { metrics, host, keys, hostName } = options;
-  if (metrics !== undefined)
-    return readHttpSettings({ ...options, atOnce: undefined, queue: undefined, log: undefined }, metrics, 0);
-  if (host !== undefined || keys !== undefined || hostName.length > 0)
+  const { metrics } = options;
+  if (metrics !== undefined) return readHttpSettings({ ...options, log: undefined }, metrics);
+  if (listening(options).some((one) => one !== undefined))
     throw new Failure(EXIT.usage, "worker: --host, --keys and --host-name go with --metrics: add --metrics PORT.");
   return undefined;
 }
 
 /** What drives nothing, and tells of this process and its fleet by the routes of any server. */
 async function serveMetrics(stack: AsyncDisposableStack, runtime: Runtime, settings: HttpSettings): Promise<void> {
-  const opened = stack.use(await openHttpServer(runtime, settings, { routes: "operator", workers: "elsewhere" }));
+  const opened = stack.use(await openHttpServer(runtime, settings, 0, { routes: "operator", workers: "elsewhere" }));
   const { token } = opened.server;
   tell(`tells of itself at ${opened.url}/metrics and ${opened.url}/readyz`);
   if (token !== undefined) tell(`they need the header Authorization: Bearer ${token}`);

@@ -57,7 +57,7 @@ test("the journal names the model of a provider, and what it keeps is not chosen
   const [, id = ""] = ID.exec(first.stderr) ?? [];
   const again = await portcullis(["chat", "--conversation", id, ...options], "2\n");
   expect([again.code, again.stdout, served.refusals]).toEqual([0, "Two.\n", []]);
-  const chosen = await portcullis(["chat", "--conversation", id, "--max-turns", "3", ...options], "3\n");
+  const chosen = await portcullis(["chat", "--conversation", id, "--set", "maxTurns=3", ...options], "3\n");
   expect(chosen.code).toBe(2);
   expect(chosen.stderr).toContain("has not ended, and keeps what it began with");
 });

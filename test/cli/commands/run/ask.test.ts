@@ -62,8 +62,8 @@ const CORRECTED: readonly WireStep[] = [
 
 test.each([
   [[], true],
-  [["--reuse", "after-failure"], true],
-  [["--reuse", "never"], false],
+  [["--set", "reuse=after-failure"], true],
+  [["--set", "reuse=never"], false],
 ])("with %j the program after one that failed is answered as that one was: %s", async (options, isGiven) => {
   const { code, served } = await ask(anthropicWire, "anthropic:claude-test", CORRECTED, ...options);
   expect([code, served.refusals]).toEqual([0, []]);
@@ -152,7 +152,7 @@ test.each(MODELS)("%s: SIGINT during a stream makes none of its calls, and ends 
 
 test.each<[readonly WireStep[], readonly string[], number, string]>([
   [[{ end: "refused" }], [], 3, "refused: The model would not do it"],
-  [[{ calls: [{ program: "return 1" }] }], ["--max-turns", "1"], 4, "turns_spent: The model had 1 turns"],
+  [[{ calls: [{ program: "return 1" }] }], ["--set", "maxTurns=1"], 4, "turns_spent: The model had 1 turns"],
   [
     [{ fault: "status", status: 403 }],
     [],
@@ -170,7 +170,10 @@ test.each<[readonly string[], string]>([
     ["--model", "claude"],
     '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, gemini-interactions:NAME, or the path of a module whose default export is a model, got "claude".',
   ],
-  [["--model", "anthropic:m", "--max-turns", "0"], '--max-turns: expected a whole number from 1 to 10000, got "0".'],
+  [
+    ["--model", "anthropic:m", "--set", "maxTurns=0"],
+    "--set maxTurns: expected a whole number from 1 to 10000, got 0.",
+  ],
   [["--model", "anthropic:m", "--answer", "README.md"], "--answer: README.md is no JSON."],
   [
     ["--model", "anthropic:m", "--base-url", "nowhere"],
@@ -206,8 +209,8 @@ describe("--agent", () => {
     const given = [
       "--agent",
       agent(`tools: airports.get\nmodel: ${model}\n`),
-      "--programs",
-      "none",
+      "--set",
+      "programs=none",
       "--base-url",
       served.url,
     ];

@@ -9,8 +9,8 @@ test("a worker is told which journal it needs", async () => {
   expect(alone).toMatchObject({ code: 2, stderr: expect.stringContaining("add --metrics PORT") as string });
   const open = await portcullis(["worker", "--journal", "postgres://a@b/c", "--metrics", "0", "--host", "0.0.0.0"]);
   expect(open).toMatchObject({ code: 2, stderr: expect.stringContaining("add --keys FILE") as string });
-  const wrong = await portcullis(["worker", "--journal", "postgres://a@b/c", "--lease-ms", "5"]);
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("--lease-ms") });
+  const wrong = await portcullis(["worker", "--journal", "postgres://a@b/c", "--set", "leaseMs=5"]);
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("--set leaseMs") });
 });
 
 test("serve drives elsewhere only with a journal that workers reach", async () => {
