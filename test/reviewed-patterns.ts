@@ -48,7 +48,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^(\S+) (\d+)([!-]?) (.*)$/s`,
     String.raw`/^(\w+:\/\/[^/:@]*):.*@/`,
     String.raw`/^(?:\/\/+|#+)/`,
-    String.raw`/^([A-Za-z]{1,40})=(.*)$/`,
+    String.raw`/^([A-Za-z]{1,40})=(.*)$/s`,
     String.raw`/^(.*?)[\\/](?:dist[\\/])?src[\\/]cli\.[jt]s$/s`,
     String.raw`/^([^:]*)(:(.*))?$/s`,
     String.raw`/^(\*\.)?([^:]*)(:(.*))?$/s`,

@@ -1,13 +1,6 @@
-import { type CommandOptions, defaulting, hidden, mandatory, reading, repeatable } from "./option.ts";
+import { type CommandOptions, defaulting, mandatory, reading, repeatable } from "./option.ts";
 import { APPROVE_MODES, callResult, duration, parseJson, whole, word } from "./input/option-values.ts";
-import {
-  fileName,
-  readWebhookFile,
-  readAnswerSchema,
-  readDocument,
-  readResultSchema,
-  readText,
-} from "./input/option-files.ts";
+import { fileName, readPriceFile, readWebhookFile, readDocument, readSchema, readText } from "./input/option-files.ts";
 import { settings } from "./input/units.ts";
 import type { Language } from "../../bridge/frames.ts";
 import { AGENT_RULES } from "../agent/agent-options.ts";
@@ -115,7 +108,7 @@ export const RUN = {
     "with --after: age up to which results of calls that only read are given again; 5min by default",
     duration({ bare: "s", min: 0, max: 365 * 86_400_000, example: "a time like 30s or 5min" }),
   ),
-  "--result <schema.json>": reading("file with the JSON Schema of what the program has to return", readResultSchema),
+  "--result <schema.json>": reading("file with the JSON Schema of what the program has to return", readSchema),
   ...JOURNAL,
   ...ARTIFACTS,
   ...REPORT_JSON,
@@ -140,7 +133,7 @@ export const ASK = {
   "--agent <file>":
     "Markdown file of an agent: its text as instructions, and those of the tools, and the model, that its fields name",
   ...CONVERSATION,
-  "--answer <file>": reading("JSON Schema that the answer has to fit", readAnswerSchema),
+  "--answer <file>": reading("JSON Schema that the answer has to fit", readSchema),
   ...LIMIT,
   ...TENANT,
   ...EXECUTION,
@@ -206,8 +199,6 @@ export const MCP = {
     ...pick(SERVER_RULES, "patienceMs"),
     ...PLACES_RULES,
   }),
-  // Of `serve`. The name that is most like it here is another option's.
-  "--port <number>": hidden(),
   ...SANDBOX,
   ...LIMIT,
   "--approve <how>": defaulting(
@@ -359,7 +350,7 @@ export const RESUME = {
   "--result <call=json>": repeatable("result of a call that a client answers (repeatable)", callResult),
   "--result-schema <schema.json>": reading(
     "the JSON Schema of what the program has to return, if it began with one that the journal has not kept",
-    readResultSchema,
+    readSchema,
   ),
   "--allow-changed-tools": "go on although tools are gone or changed",
   ...TENANT,

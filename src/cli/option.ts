@@ -81,11 +81,6 @@ export function repeatable<Value = string>(description: string, read?: Reader<Va
   return collecting<readonly Value[]>(description, [], (flag, text, before) => [...before, readOne(flag, text)]);
 }
 
-/** An option that the help leaves out. */
-export function hidden(): Declared<string | undefined> {
-  return { description: "", apply: (option) => readBy(option, notEmpty).hideHelp() };
-}
-
 /** The options of a table, for commander. */
 export function optionsOf(table: OptionTable): readonly Option[] {
   return Object.entries(table).map(([flags, declared]) =>

@@ -8,6 +8,7 @@ import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure, reasonOf } from "../failure.ts";
 import { guarded } from "../guarded.ts";
 import { describe } from "../../errors.ts";
+import { thrownText } from "../../output/thrown-text.ts";
 import { noFile } from "./no-file.ts";
 import type { Tool } from "../../tools/tool.ts";
 
@@ -47,41 +48,27 @@ function lookUp(option: string, path: string) {
   }
 }
 
-/** Maximum number of stack lines that are printed, and of causes. */
-const STACK_LINES = 40;
-const CAUSES = 5;
+/** Maximum number of lines that are printed of an error and its causes. */
+const LINES = 40;
+/** A frame of this file, built or not, or as a source map names it; or the line that node has for frames that a cause shows too. */
+const OWN_FRAME =
+  /\/src\/(?:cli\/input\/load-module\.ts|load-module-[\w-]{8}\.js):|^ {1,40}\.\.\. \d{1,9} lines matching/;
 
 /** Files, lines and stacks of an error that a module threw while it was loaded, and of its causes; empty if it has none. */
 function whereOf(cause: unknown, file: string): string {
-  try {
-    const stacks: string[] = [];
-    for (let one = cause; one instanceof Error && stacks.length < CAUSES; one = one.cause)
-      stacks.push(`${stacks.length === 0 ? "" : "Caused by "}${ownStack(one)}`);
-    const [first = ""] = stacks;
-    if (cause instanceof SyntaxError && first.startsWith("SyntaxError")) return positionIn(file);
-    // Without a frame, the stack is the message, which the failure tells.
-    if (stacks.length === 1 && !first.includes("\n    at ")) return "";
-    const lines = stacks.join("\n").split("\n");
-    const left = lines.length - STACK_LINES;
-    return [...lines.slice(0, STACK_LINES), ...(left > 0 ? [`… ${left} more lines`] : [])].join("\n");
-  } catch {
-    // The getters of the error may throw.
-    return "";
-  }
-}
-
-/** A frame of this file, built or not, or as a source map names it. */
-const OWN_FRAME = /\/src\/(?:cli\/input\/load-module\.ts|load-module-[\w-]{8}\.js):/;
-
-/** The module's own part of a stack: the frames of node, and those from this file down, say nothing about the module. */
-function ownStack({ stack }: { readonly stack?: unknown }): string {
-  // Code of the module may have put anything there.
-  const lines = (typeof stack === "string" ? stack : "").split("\n");
-  const here = lines.findIndex((line) => line.startsWith("    at ") && OWN_FRAME.test(line));
-  return lines
-    .slice(0, here < 0 ? undefined : here)
-    .filter((line) => !(line.startsWith("    at ") && line.includes("node:")))
-    .join("\n");
+  const text = thrownText(cause);
+  if (cause instanceof SyntaxError && text.startsWith("SyntaxError")) return positionIn(file);
+  // The frames of node, and those from this file down, say nothing about the module.
+  let isBelow = false;
+  const lines = text.split("\n").filter((line) => {
+    const isFrame = /^ {1,40}(?:at|\.\.\.) /.test(line);
+    isBelow = isFrame && (isBelow || OWN_FRAME.test(line));
+    return !isBelow && !(isFrame && line.includes("node:"));
+  });
+  // Without a frame, the text is the message, which the failure tells.
+  if (!lines.some((line) => /^ {1,40}at /.test(line))) return "";
+  const left = lines.length - LINES;
+  return [...lines.slice(0, LINES), ...(left > 0 ? [`… ${left} more lines`] : [])].join("\n");
 }
 
 /**

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { PortcullisError } from "../../errors.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { jsonSchema, type Schema } from "../../tools/schema.ts";
 import { type PriceTable, readPrices } from "../../models/prices.ts";
 import type { WebhookOptions } from "../../serve/webhooks/webhook-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure } from "../failure.ts";
+import type { Reader } from "../option.ts";
 import { requireFile } from "./no-file.ts";
 
 /** Reads the name of a file. The option after a flag without a file is not its file. */
@@ -33,48 +33,27 @@ export function readDocument(flag: string, path: string) {
   return { name: basename(path), text: readText(flag, path) };
 }
 
-/** Reads the JSON Schema of a file, as a schema of an answer. */
-export function readAnswerSchema(flag: string, path: string): Schema {
-  const text = readText(flag, path);
-  let schema: JsonSchema;
-  try {
-    schema = JSON.parse(text) as JsonSchema;
-  } catch (cause) {
-    throw new PortcullisError("option_invalid", `${flag}: ${path} is no JSON.`, { cause });
-  }
-  return jsonSchema(schema);
+/** Reads JSON from a file, and makes of it what an option takes. No error shows what is in the file: it may hold secrets. */
+function reading<Value>(what: string, make: (value: unknown) => Value): Reader<Value> {
+  return (flag, path) => {
+    const text = readText(flag, path);
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      throw new Failure(EXIT.usage, `${flag}: ${path} is no JSON. Give a file with ${what}.`);
+    }
+    try {
+      return make(value);
+    } catch (cause) {
+      throw new Failure(EXIT.usage, `${flag}: ${path}: ${causeOf(cause)}. Give a file with ${what}.`, { cause });
+    }
+  };
 }
 
-/** Reads the JSON Schema of a file, as a schema of what a program returns. */
-export function readResultSchema(flag: string, path: string): Schema {
-  const text = readText(flag, path);
-  try {
-    return jsonSchema(JSON.parse(text) as JsonSchema);
-  } catch (error) {
-    throw new Failure(EXIT.usage, `${flag} ${path}: ${causeOf(error)}. Give a file with a JSON Schema.`);
-  }
-}
-
-/** Reads a table of prices. */
-export function readPriceFile(flag: string, path: string): PriceTable {
-  const text = readText(flag, path);
-  try {
-    return readPrices(JSON.parse(text));
-  } catch (cause) {
-    throw new Failure(EXIT.usage, `${flag}: ${path} cannot be used: ${(cause as Error).message}`, { cause });
-  }
-}
-
-/** Reads the webhooks of a server. They hold secrets, which no error shows. */
-export function readWebhookFile(flag: string, path: string): readonly WebhookOptions[] {
-  let read: unknown;
-  try {
-    read = JSON.parse(readText(flag, path));
-  } catch (error) {
-    if (error instanceof Failure) throw error;
-    throw new Failure(EXIT.usage, `${flag}: ${path} is no JSON. Give a file with a list of { "url", "secret" }.`);
-  }
-  if (!Array.isArray(read))
-    throw new Failure(EXIT.usage, `${flag}: ${path} has no list. Give a list of { "url", "secret" }.`);
-  return read as readonly WebhookOptions[];
-}
+export const readSchema = reading<Schema>("a JSON Schema", (value) => jsonSchema(value as JsonSchema));
+export const readPriceFile = reading<PriceTable>("prices of models", readPrices);
+export const readWebhookFile = reading<readonly WebhookOptions[]>('a list of { "url", "secret" }', (value) => {
+  if (!Array.isArray(value)) throw new Error("it has no list");
+  return value as readonly WebhookOptions[];
+});

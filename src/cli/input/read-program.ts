@@ -15,13 +15,7 @@ export async function readProgram(file: string): Promise<string> {
   });
   if (typeof bytes === "string")
     throw new Failure(EXIT.refused, `The program ${what} has ${bytes} bytes, at most ${PROGRAM_BYTES} are allowed.`);
-  if (!isUtf8(bytes)) {
-    const offset = firstInvalid(bytes);
-    throw new Failure(
-      EXIT.refused,
-      `The program ${what} is not UTF-8: its byte ${offset + 1}, 0x${bytes.toString("hex", offset, offset + 1)}, is not part of a character. Save the file as UTF-8.`,
-    );
-  }
+  if (!isUtf8(bytes)) throw new Failure(EXIT.refused, `The program ${what} is not UTF-8. Save the file as UTF-8.`);
   return bytes.toString();
 }
 
@@ -37,13 +31,4 @@ async function readBytes(file: string): Promise<Buffer | string> {
     if (length > PROGRAM_BYTES) return `more than ${PROGRAM_BYTES}`;
   }
   return Buffer.concat(chunks);
-}
-
-/** Offset of the first byte that is not UTF-8. */
-function firstInvalid(bytes: Buffer): number {
-  // Decoding replaces the byte by U+FFFD, three bytes, of which the first may equal the original.
-  const decoded = Buffer.from(bytes.toString());
-  let offset = decoded.findIndex((byte, index) => byte !== bytes[index]);
-  while (((decoded[offset] ?? 0) & 0xc0) === 0x80) offset -= 1;
-  return offset;
 }

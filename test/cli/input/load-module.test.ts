@@ -18,7 +18,7 @@ test.each(["null", "7", "[] ", "() => 1", "{ toString: () => 'inner' }"])(
     );
     const { code, stderr } = await portcullis(["tools", "--tools", file]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/Error: outer\n {6}at .*tools-\d+\.mjs:3:7\n {2}Caused by /);
+    expect(stderr).toMatch(/Error: outer\n {6}at .*tools-\d+\.mjs:3:7\n(?:.*\n)* +\[cause\]: /);
   },
 );
 

@@ -38,9 +38,8 @@ const MOST_DOORS = 2;
 
 /** `portcullis mcp`: serves MCP clients until they leave, or until it is told to end. Resolves with the exit code. */
 export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> {
-  const { http, port, sandbox, approve: mode, drain = 0 } = options;
+  const { http, sandbox, approve: mode, drain = 0 } = options;
   const { patienceMs, ...places } = options.set;
-  if (port !== undefined) throw new Failure(EXIT.usage, "There is no option --port: add --http PORT.");
   if (
     http === undefined &&
     [...listening(options), options.drain, ...Object.values(places)].some((one) => one !== undefined)
