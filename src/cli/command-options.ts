@@ -337,25 +337,30 @@ export const DECIDE = {
   ...JSON_LINE,
 };
 
-export const RESUME = {
+/** Options of a command that the next one must have, too. The journal keeps the others. */
+export const SAME = {
+  ...TOOLS,
   "--model <provider:name>":
     "the model of a conversation, or a module that exports it by default (default: the one it began with)",
   ...BASE_URL,
   ...FALLBACK,
   ...NO_STREAM,
-  ...TOOLS,
   ...SANDBOX,
   ...APPROVE,
   ...POLICY,
+  ...ARTIFACTS,
+  ...TENANT,
+  ...JOURNAL,
+};
+
+export const RESUME = {
+  ...SAME,
   "--result <call=json>": repeatable("result of a call that a client answers (repeatable)", callResult),
   "--result-schema <schema.json>": reading(
     "the JSON Schema of what the program has to return, if it began with one that the journal has not kept",
     readSchema,
   ),
   "--allow-changed-tools": "go on although tools are gone or changed",
-  ...TENANT,
-  ...JOURNAL,
-  ...ARTIFACTS,
   ...REPORT_JSON,
 };
 
@@ -383,7 +388,4 @@ export type ServedOptions = CommandOptions<
 >;
 export type RunningOptions = CommandOptions<typeof TOOLS & typeof SANDBOX & typeof APPROVE & typeof REPORT_JSON> &
   SameOptions;
-/** Options of a command that the next one must have, too. The journal keeps the others. */
-export type SameOptions = Partial<
-  Omit<CommandOptions<typeof RESUME>, "json" | "result" | "resultSchema" | "allowChangedTools">
->;
+export type SameOptions = Partial<CommandOptions<typeof SAME>>;

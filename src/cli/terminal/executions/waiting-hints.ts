@@ -4,7 +4,8 @@ import { POSTGRES_URL, withoutPassword } from "../../../journal/postgres/connect
 import type { WaitingView } from "../../../views/view.ts";
 import { isModelName } from "../../../models/model-name.ts";
 import { ANSWERS, type AnswerWords, RESTS } from "../../../views/words.ts";
-import type { SameOptions } from "../../command-options.ts";
+import { SAME, type SameOptions } from "../../command-options.ts";
+import { optionsOf } from "../../option.ts";
 import { oneLine } from "../one-line.ts";
 import type { AgentEnding } from "../../../agent/ending.ts";
 import type { Report } from "../../../output/report.ts";
@@ -135,20 +136,20 @@ export function chatCommand(execution: string, options: SameOptions): string {
 }
 
 function sameFlags(options: SameOptions): string {
-  const { tenant, journal, tools, mcp, openapi, allow, model, baseUrl, fallback, sandbox, approve, policy, artifacts } =
-    options;
-  const asked = flags({
+  const { model, baseUrl } = options;
+  const repeated = {
+    ...options,
     model: isModelName(model) ? undefined : model,
-    "base-url": baseUrl && withoutKey(baseUrl),
-    fallback,
+    baseUrl: baseUrl && withoutKey(baseUrl),
+  };
+  const values: Readonly<Record<string, string | readonly string[] | boolean | undefined>> = repeated;
+  const texts = optionsOf(SAME).map((option) => {
+    const value = values[option.attributeName()];
+    if (value === undefined || value === option.defaultValue) return "";
+    if (typeof value === "boolean") return value ? "" : ` ${option.long}`;
+    return flags({ [option.name()]: value });
   });
-  const streamed = options.stream === false ? " --no-stream" : "";
-  const unusual = flags({
-    sandbox: sandbox === "isolate" ? undefined : sandbox,
-    approve: approve === "ask" ? undefined : approve,
-    policy,
-  });
-  return `${flags({ tools, mcp, openapi, allow })}${asked}${streamed}${unusual}${flags({ artifacts, tenant, journal })}`;
+  return texts.join("");
 }
 
 /** An address, or `URL` in place of an address that may hold a key. */
