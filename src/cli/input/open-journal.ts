@@ -45,19 +45,10 @@ export function fleetJournalOf(named: string | undefined, what: string): string 
   );
 }
 
-/** Refuses an id of an execution without a journal: nothing would know the execution again. */
-export function checkExecution(execution: string | undefined, journal: string | undefined): void {
-  if (execution !== undefined && journalPathOf(journal) === undefined)
-    throw new Failure(
-      EXIT.usage,
-      "--execution needs a journal, which knows the execution again under its id: add --journal FILE.",
-    );
-}
-
-/** Refuses to take a conversation up without a journal that has it. */
-export function checkConversation(conversation: string | undefined, journal: string | undefined): void {
-  if (conversation !== undefined && journalPathOf(journal) === undefined)
-    throw new Failure(EXIT.usage, "--conversation needs the journal that has the conversation: add --journal FILE.");
+/** Refuses an option that names an execution without a journal, which alone knows it by its id. */
+export function needsJournal(option: string, id: string | undefined, journal: string | undefined): void {
+  if (id !== undefined && journalPathOf(journal) === undefined)
+    throw new Failure(EXIT.usage, `${option} needs the journal that knows its id: add --journal FILE.`);
 }
 
 /** The journal that a command writes; its file is created if it does not exist. Throws if none is named. */

@@ -27,15 +27,10 @@ export function word<const Word extends string>(
 ): Reader<Word> {
   return (flag, text) => {
     const found = words.find((one) => one === text);
-    if (found === undefined) throw wordError(flag, expected, text, words);
-    return found;
+    if (found !== undefined) return found;
+    const { code, message } = optionError(flag, expected, text);
+    throw new PortcullisError(code, `${message}${didYouMean(text, words)}`);
   };
-}
-
-/** An error about a text that is none of some words, with the word that was probably meant. */
-function wordError(flag: string, expected: string, text: string, words: readonly string[]): PortcullisError {
-  const { code, message } = optionError(flag, expected, text);
-  return new PortcullisError(code, `${message}${didYouMean(text, words)}`);
 }
 
 /** Reads JSON. */

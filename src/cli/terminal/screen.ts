@@ -3,11 +3,6 @@ export class Screen {
   #isTaken = false;
   #waiting: (() => void)[] = [];
 
-  /** Whether a question is open.  */
-  get isTaken(): boolean {
-    return this.#isTaken;
-  }
-
   /** Runs `write` now, or when no question is open any more, in the order of the calls. */
   show(write: () => void): void {
     if (this.#isTaken) this.#waiting.push(write);

@@ -11,7 +11,7 @@ import { counted } from "../../../output/count-text.ts";
 import { given } from "../../../option-rules/given.ts";
 import type { CHAT, CommandOptions } from "../../command-options.ts";
 import { agentExitCodeOf, EXIT } from "../../exit-code.ts";
-import { checkConversation, existingJournal, optionalJournal } from "../../input/open-journal.ts";
+import { existingJournal, needsJournal, optionalJournal } from "../../input/open-journal.ts";
 import { loadFallbacks } from "../../input/load-model.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { showConversation } from "../../terminal/executions/conversation-lines.ts";
@@ -36,7 +36,7 @@ type ChatOptions = CommandOptions<typeof CHAT>;
  */
 export async function chat(options: ChatOptions): Promise<number> {
   const { stream, baseUrl, conversation, tenant, approveProgram = false } = options;
-  checkConversation(conversation, options.journal);
+  needsJournal("--conversation", conversation, options.journal);
   await using journal =
     conversation === undefined ? optionalJournal(options.journal) : existingJournal(options.journal);
   const past = conversation === undefined || !journal ? undefined : await readPastChat(journal, conversation, options);

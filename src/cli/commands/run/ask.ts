@@ -1,5 +1,5 @@
 import type { CommandOptions, ASK } from "../../command-options.ts";
-import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
+import { needsJournal, optionalJournal } from "../../input/open-journal.ts";
 import { loadFallbacks, loadModel } from "../../input/load-model.ts";
 import { showConversation } from "../../terminal/executions/conversation-lines.ts";
 import { given } from "../../../option-rules/given.ts";
@@ -15,7 +15,7 @@ import { openRuntime } from "./open-runtime.ts";
  */
 export async function ask(task: string, options: CommandOptions<typeof ASK>): Promise<number> {
   const { stream, baseUrl, execution, tenant, approveProgram = false } = options;
-  checkExecution(execution, options.journal);
+  needsJournal("--execution", execution, options.journal);
   const models = { stream, ...given({ baseUrl }) };
   const file = await agentFile(options);
   const instructions = file?.requiredText("what the agent is told before its task") ?? options.instructions;

@@ -2,7 +2,7 @@ import { given } from "../../../option-rules/given.ts";
 import type { CommandOptions, RUN } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
-import { checkExecution, journalPathOf, optionalJournal } from "../../input/open-journal.ts";
+import { needsJournal, optionalJournal } from "../../input/open-journal.ts";
 import { readProgram } from "../../input/read-program.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { openRuntime } from "./open-runtime.ts";
@@ -10,9 +10,8 @@ import { openRuntime } from "./open-runtime.ts";
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
 export async function run(file: string, options: CommandOptions<typeof RUN>): Promise<number> {
   const { execution, tenant, result, maxAge: maxAgeMs, approveProgram = false } = options;
-  checkExecution(execution, options.journal);
-  if (options.after !== undefined && journalPathOf(options.journal) === undefined)
-    throw new Failure(EXIT.usage, "--after: the execution is one of a journal: add --journal FILE.");
+  needsJournal("--execution", execution, options.journal);
+  needsJournal("--after", options.after, options.journal);
   const language = options.language ?? (file.endsWith(".py") ? "python" : "javascript");
   if (language === "python" && options.sandbox !== "docker")
     throw new Failure(
