@@ -70,12 +70,14 @@ const TOLD: ReadonlySet<string> = new Set([
 /** What one principal may do through the door: run programs, search, collect results, call tools. */
 export class DoorCalls {
   readonly #parts: DoorCallsParts;
+  readonly #lane: Lane;
   /** The door's own tools. */
   readonly #own: ReadonlyMap<string, (input: Fields, request: McpRequest) => Promise<LinkedResult>>;
   #listed: { readonly of: ToolSet; readonly list: ListedTools } | undefined;
 
   constructor(parts: DoorCallsParts) {
     this.#parts = parts;
+    this.#lane = new Lane(parts.principal.tenant);
     this.#own = new Map([
       [RUN_PROGRAM, (input, request) => this.#runProgram(input, request)],
       [SEARCH_TOOLS, (input, request) => this.#search(input, request)],
@@ -274,7 +276,7 @@ export class DoorCalls {
     const value =
       text === undefined
         ? undefined
-        : kept.keep(ownerOf(principal), `Value of ${execution}`, await cleanLongJson(text, new Lane(principal.tenant)));
+        : kept.keep(ownerOf(principal), `Value of ${execution}`, await cleanLongJson(text, this.#lane));
     return programResult(report, notes, value);
   }
 
@@ -340,7 +342,7 @@ export class DoorCalls {
     }
     return directResult(answer, {
       outputBytes: runtime.limits.outputBytes,
-      lane: new Lane(principal.tenant),
+      lane: this.#lane,
       keep: (text) => kept.keep(ownerOf(principal), `Result of ${name.slice(0, 128)}`, text),
     });
   }
