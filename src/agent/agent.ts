@@ -8,7 +8,7 @@ import { shownDigest } from "../tools/tool-digest.ts";
 import type { AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import { ConversationLog } from "./drive/conversation-log.ts";
-import { HistoryShare } from "./drive/history-share.ts";
+import { historyShare } from "./drive/history-share.ts";
 import { LiveConversation } from "./drive/live-conversation.ts";
 import { openingFor } from "./prompt/opening.ts";
 import { headerSettings } from "./conversation-settings.ts";
@@ -48,7 +48,7 @@ export async function beginConversation(
     ...(continues ? { continues } : {}),
   };
   const log = await begunIn(span, () =>
-    ConversationLog.create(journal, header, { driver: randomUUID(), leaseMs }, new HistoryShare(scope)),
+    ConversationLog.create(journal, header, { driver: randomUUID(), leaseMs }, historyShare(scope)),
   );
   onEvent({ type: "conversation_started", execution, model: model.name, task });
   if (task !== "") conversation.say(task);

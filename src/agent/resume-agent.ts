@@ -18,13 +18,14 @@ import { changedTools, refuseChangedTools } from "../programs/from-journal/chang
 import { refuseOfAnother, type ResumeWork } from "../programs/resume.ts";
 import { beginConversation } from "./agent.ts";
 import type { ResultSchema } from "../programs/drive/ending/result-schema.ts";
+import type { Share } from "../values/held-bytes.ts";
 import { checkAnswer, recordedSchema } from "./prompt/answer-schema.ts";
 import { type AgentReport, agentReport, type AgentRequest, type LoopRules } from "./agent-report.ts";
 import { driveConversation } from "./drive/drive-conversation.ts";
 import { restoreConversation } from "./from-journal/restore-conversation.ts";
 import { ConversationLog } from "./drive/conversation-log.ts";
 import { hasOpenTurn, isHeld } from "./from-journal/conversation-state.ts";
-import { type HistoryShare, withHistory } from "./drive/history-share.ts";
+import { withHistory } from "./drive/history-share.ts";
 import { LiveConversation } from "./drive/live-conversation.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import {
@@ -66,7 +67,7 @@ async function resumeHeld<Answer>(
   scope: AgentScope,
   execution: ExecutionId,
   work: ResumeAgentWork,
-  history: HistoryShare,
+  history: Share,
 ): Promise<AgentReport<Answer>> {
   const past = await readOwnConversation(scope, execution, history);
   const { header } = past;
@@ -101,7 +102,7 @@ export async function takeUp(
   scope: AgentScope,
   past: PastConversation,
   work: ResumeAgentWork,
-  history: HistoryShare,
+  history: Share,
 ): Promise<LiveConversation> {
   const { allowChangedTools, asks, subject = "resumeAgent" } = work;
   const { header } = past;
@@ -155,7 +156,7 @@ function claim(
   { journal, leaseMs }: AgentScope,
   { state }: PastConversation,
   records: readonly (ForeignRecord | OutcomeRecord)[],
-  { history, ...trace }: Pick<ClaimRecord, "trace"> & { readonly history?: HistoryShare } = {},
+  { history, ...trace }: Pick<ClaimRecord, "trace"> & { readonly history?: Share } = {},
 ): Promise<ConversationLog> {
   return ConversationLog.claim(journal, state, { driver: randomUUID(), leaseMs, ...trace }, records, history);
 }

@@ -1,5 +1,6 @@
 import { totalmem } from "node:os";
 import { getHeapStatistics } from "node:v8";
+import { Counts } from "../places/counts.ts";
 import { heldInCommon } from "./held-in-common.ts";
 import { Lane } from "./slice-scheduler.ts";
 
@@ -37,6 +38,8 @@ const IN_COMMON = 1 / 16;
 export class HeldBytes {
   readonly allowed: number;
   readonly #inCommon: number;
+  /** Of the shares that a tenant's work has together. */
+  readonly #together = new Counts();
   #held = 0;
 
   constructor(allowed = defaultHeldBytes()) {
@@ -63,6 +66,11 @@ export class HeldBytes {
   share(tenant: string, allowedBytes: number): Share {
     return new Share(this, tenant, allowedBytes);
   }
+
+  /** A share of what all such shares of the tenant may hold together: as much as they leave to others. */
+  shareOfTenant(tenant: string): Share {
+    return new Share(this, tenant, Number.POSITIVE_INFINITY, this.#together);
+  }
 }
 
 /**
@@ -75,12 +83,14 @@ export class Share {
   /** Most bytes that this execution may hold. */
   readonly allowed: number;
   readonly #runtime: HeldBytes;
+  readonly #together: Counts | undefined;
   #held = 0;
   #ended = false;
 
-  constructor(runtime: HeldBytes, tenant: string, allowedBytes: number) {
+  constructor(runtime: HeldBytes, tenant: string, allowedBytes: number, together?: Counts) {
     this.lane = new Lane(tenant);
     this.#runtime = runtime;
+    this.#together = together;
     this.allowed = Math.max(allowedBytes, MIN_BYTES);
   }
 
@@ -95,7 +105,7 @@ export class Share {
 
   /** Holds bytes until they are given back or the execution ends. Returns the exceeded limit if there is no room. */
   hold(bytes: number): HeldOverdraft | undefined {
-    const seen = this.#held + bytes;
+    const seen = (this.#together?.of(this.lane.tenant) ?? this.#held) + bytes;
     const { free } = this.#runtime;
     if (seen > this.allowed) return { limit: "totalBytes", allowed: this.allowed, seen };
     if (seen > free) return { limit: "heldBytes", allowed: Math.max(0, free), seen };
@@ -107,6 +117,7 @@ export class Share {
   count(bytes: number): void {
     if (this.#ended) return;
     this.#held += bytes;
+    this.#together?.add(this.lane.tenant, bytes);
     this.#runtime.count(bytes);
   }
 

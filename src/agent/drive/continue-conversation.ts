@@ -9,7 +9,7 @@ import { beginConversation } from "../agent.ts";
 import type { AgentEnding } from "../ending.ts";
 import { type KeptTurn, resultsInOrder } from "../from-journal/conversation-state.ts";
 import { recordOf } from "./conversation-log.ts";
-import { HistoryShare } from "./history-share.ts";
+import { historyShare } from "./history-share.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { openEnding, standingOfConversation } from "../from-journal/conversation-standing.ts";
 import { type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
@@ -17,6 +17,7 @@ import type { History } from "../from-journal/restore-conversation.ts";
 import { takeUp } from "../resume-agent.ts";
 import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
+import type { Share } from "../../values/held-bytes.ts";
 import type { Transcript } from "../from-journal/transcript.ts";
 
 /** A conversation that was taken up, and how it rests. */
@@ -46,7 +47,7 @@ export async function continueConversation(
   from: ExecutionId,
   work: ContinueWork,
 ): Promise<Continued> {
-  const history = new HistoryShare(scope);
+  const history = historyShare(scope);
   try {
     const past = await readOwnConversation(scope, from, history);
     if (!past.outcome) return await continueOpen(scope, past, work, history);
@@ -72,7 +73,7 @@ async function continueOpen(
   scope: AgentScope,
   past: PastConversation,
   work: ContinueWork,
-  history: HistoryShare,
+  history: Share,
 ): Promise<Continued> {
   const from = past.header.execution;
   refuseOfAnother(scope, from, past.header);

@@ -3,16 +3,16 @@ import { type DriverOptions, ExecutionLog, type ForeignRecord } from "../../jour
 import type { Journal } from "../../journal/journal.ts";
 import type { CompactRecord, ConversationHeader, MessageRecord, OutcomeRecord } from "../../journal/record.ts";
 import { StateLog } from "../../journal/state-log.ts";
-import type { HistoryShare } from "./history-share.ts";
 import { applyRecord, type Content, ConversationState, type KnownState } from "../from-journal/conversation-state.ts";
+import type { Share } from "../../values/held-bytes.ts";
 
 /** The log of a conversation. `content` is what the text of a message or of a shortened history holds. */
 export class ConversationLog extends StateLog<KnownState, Content> {
   readonly isDurable: boolean;
 
-  readonly #history: HistoryShare | undefined;
+  readonly #history: Share | undefined;
 
-  private constructor(log: ExecutionLog, state: KnownState, { isDurable = false }: Journal, history?: HistoryShare) {
+  private constructor(log: ExecutionLog, state: KnownState, { isDurable = false }: Journal, history?: Share) {
     super(log, state, (known, record, content) => {
       const before = known.bytes;
       applyRecord(known, record, content);
@@ -27,7 +27,7 @@ export class ConversationLog extends StateLog<KnownState, Content> {
     journal: Journal,
     header: ConversationHeader,
     driver: DriverOptions,
-    history?: HistoryShare,
+    history?: Share,
   ): Promise<ConversationLog> {
     const log = await ExecutionLog.create(journal, header, driver);
     const state = Object.assign(new ConversationState(), { header });
@@ -45,7 +45,7 @@ export class ConversationLog extends StateLog<KnownState, Content> {
     state: KnownState,
     driver: DriverOptions,
     records: readonly (ForeignRecord | OutcomeRecord)[],
-    history?: HistoryShare,
+    history?: Share,
   ): Promise<ConversationLog> {
     const claimed = [{ type: "claim", ...driver, at: now() } as const, ...records];
     const log = await ExecutionLog.claim(journal, state.header, state.records, driver, claimed);

@@ -8,6 +8,7 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { UserMessage } from "../../models/model.ts";
 import { drivenHere } from "../../programs/driven.ts";
+import type { Share } from "../../values/held-bytes.ts";
 import type { AgentReport, AgentRequest } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import { beginConversation } from "../agent.ts";
@@ -21,7 +22,7 @@ import { messagesOf } from "../user-message.ts";
 import { changeOpening } from "./change-opening.ts";
 import { ConversationLog } from "./conversation-log.ts";
 import { driveConversation } from "./drive-conversation.ts";
-import { type HistoryShare, withHistory } from "./history-share.ts";
+import { withHistory } from "./history-share.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 
 export interface SayWork {
@@ -70,7 +71,7 @@ async function sayInPast<Answer>(
   scope: AgentScope,
   execution: ExecutionId,
   work: SayWork,
-  history: HistoryShare,
+  history: Share,
 ): Promise<AgentReport<Answer>> {
   const past = await readOwnConversation(scope, execution, history);
   const known = userMessages(past);
@@ -130,7 +131,7 @@ function taken(
   scope: AgentScope,
   past: PastConversation,
   { request, allowChangedTools }: SayWork,
-  history: HistoryShare,
+  history: Share,
 ): Promise<LiveConversation> {
   return takeUp(scope, past, { ...request, allowChangedTools, subject: "say", rests: true }, history);
 }
@@ -140,7 +141,7 @@ async function goOn<Answer>(
   scope: AgentScope,
   past: PastConversation,
   work: SayWork,
-  history: HistoryShare,
+  history: Share,
 ): Promise<AgentReport<Answer>> {
   const { header, outcome } = past;
   work.onSaid();

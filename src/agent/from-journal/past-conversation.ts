@@ -19,11 +19,12 @@ import { isDriven } from "../../programs/driven.ts";
 import { findOwn, type Past, readPast, withoutOpenCalls } from "../../programs/from-journal/past-execution.ts";
 import { textOf } from "../../values/fields.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
+import type { Share } from "../../values/held-bytes.ts";
 import { FailedPrograms } from "../calls/failed-programs.ts";
 import { childExecution } from "../calls/child-execution.ts";
 import { readingSliced } from "../../programs/from-journal/read-turns.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
-import type { HistoryShare } from "../drive/history-share.ts";
+import { holdHistory } from "../drive/history-share.ts";
 import {
   applyRecord,
   type Content,
@@ -61,7 +62,7 @@ export interface PastConversation extends Readonly<Omit<ConversationState, "head
 export async function readOwnConversation(
   { journal, tenant }: { readonly journal: Journal; readonly tenant: string },
   execution: ExecutionId,
-  history?: HistoryShare,
+  history?: Share,
 ): Promise<PastConversation> {
   const { kind } = await findOwn({ journal, tenant }, execution);
   if (kind !== "conversation")
@@ -102,10 +103,7 @@ async function readState(
   journal: Journal,
   execution: ExecutionId,
   tenant: string,
-  {
-    budget,
-    history,
-  }: { readonly budget?: ReadingBudget | undefined; readonly history?: HistoryShare | undefined } = {},
+  { budget, history }: { readonly budget?: ReadingBudget | undefined; readonly history?: Share | undefined } = {},
 ): Promise<KnownState> {
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { readContent } = await import("./parse-message.ts");
@@ -116,7 +114,7 @@ async function readState(
     if (content) refuseImpossible(state, content, ids);
     const before = state.bytes;
     applyRecord(state, record, content);
-    history?.hold(execution, state.bytes - before);
+    if (history) holdHistory(history, execution, state.bytes - before);
   };
   await readRecords(journal, execution, { tenant, budget }).each((record) =>
     readingSliced(execution, state.records, take(record)),
