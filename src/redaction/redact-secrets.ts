@@ -1,5 +1,5 @@
-import { monotonic, nextTurn } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
+import { Pace } from "../values/in-slices.ts";
 import { findNamed } from "./named-secrets.ts";
 import { findKeys, KEY_KINDS } from "./private-keys.ts";
 import type { Redact, RedactFinding } from "./redact-option.ts";
@@ -16,8 +16,6 @@ interface Rule {
 /** Characters that are searched at once, and characters that two parts share: a secret of at most these is always found. */
 const PART_LENGTH = 32 * 1024;
 const OVERLAP_LENGTH = 16 * 1024;
-/** Time of a search before other work gets the thread, in milliseconds. */
-const SLICE_MS = 5;
 
 const NAMED_KIND = "named as secret";
 const JWT_KIND = "jwt";
@@ -48,7 +46,7 @@ export function redactSecrets(): Redact {
     const pace = new Pace();
     const found: RedactFinding[] = [];
     for (const { path, start, end } of fields) {
-      if (pace.isDue) await pace.rest();
+      await pace.rest();
       if (start < end && isSecretPath(path) && isNew({ start, end })) found.push({ start, end, what: NAMED_KIND });
     }
     const isJson = fields.length > 0;
@@ -68,20 +66,6 @@ export function redactSecrets(): Redact {
   };
 }
 
-/** Gives other work the thread. */
-class Pace {
-  #since = monotonic();
-
-  get isDue(): boolean {
-    return monotonic() - this.#since > SLICE_MS;
-  }
-
-  async rest(): Promise<void> {
-    await nextTurn();
-    this.#since = monotonic();
-  }
-}
-
 interface Search {
   readonly rules: readonly Rule[];
   /** Whether the text is a view of JSON. In its strings, which may be prose or code, a colon is no sign of a value. */
@@ -95,7 +79,7 @@ async function searched(part: string, { rules, isJson, pace }: Search): Promise<
     await scan(part, (start, end) => {
       if (start < end) found.push({ start, end, what });
     });
-    if (pace.isDue) await pace.rest();
+    await pace.rest();
   }
   for (const { index, 0: token } of part.matchAll(JWT))
     found.push({ start: index, end: index + token.length, what: JWT_KIND });

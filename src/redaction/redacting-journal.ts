@@ -184,7 +184,7 @@ export class RedactingJournal implements Journal {
     const whole: { readonly command: string; readonly output: Output | undefined; readonly texts: string[] }[] = [];
     let left = JOINED_LENGTH;
     for (const command of commands) {
-      await this.#redactor.rest();
+      await this.#redactor.pace.rest();
       left -= command.length;
       const output = left < 0 ? undefined : outputOf(command);
       const last = whole.at(-1);

@@ -1,14 +1,13 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { after, monotonic, nextTurn } from "../clock.ts";
+import { after } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
+import { Pace } from "../values/in-slices.ts";
 import { markOf, readFindings } from "./findings.ts";
 import { type Segment, viewsOf } from "./json-view.ts";
 import type { Redact, RedactFinding, RedactRequest } from "./redact-option.ts";
 
 /** Time that a call of `redact` has, in milliseconds. */
 const REDACT_MS = 10_000;
-/** Time after which other work gets the thread, in milliseconds. */
-const SLICE_MS = 5;
 
 export type About = Pick<RedactRequest, "to" | "tool" | "callId">;
 
@@ -32,7 +31,8 @@ export class Redactor {
   readonly #redact: Redact;
   readonly #onFailed: (error: unknown) => void;
   readonly #key = randomBytes(32);
-  #since = monotonic();
+  /** There may be many texts, each of which takes no time. */
+  readonly pace = new Pace();
 
   /** `onFailed` tells the operator. */
   constructor(redact: Redact, onFailed: (error: unknown) => void) {
@@ -46,13 +46,6 @@ export class Redactor {
    */
   digest(plain: string): string {
     return createHmac("sha256", this.#key).update(plain).digest("hex");
-  }
-
-  /** Gives other work the thread if it is due: there may be many texts, each of which takes no time. */
-  async rest(): Promise<void> {
-    if (monotonic() - this.#since < SLICE_MS) return;
-    await nextTurn();
-    this.#since = monotonic();
   }
 
   async text(text: string, about: About): Promise<Redacted> {
@@ -101,7 +94,7 @@ export class Redactor {
   /** Undefined if the function has failed. */
   async #find(request: RedactRequest): Promise<readonly RedactFinding[] | undefined> {
     const { length } = request.text;
-    await this.rest();
+    await this.pace.rest();
     const late = Promise.withResolvers<never>();
     using _ = after(REDACT_MS, () => late.reject(tookTooLong()));
     try {

@@ -1,23 +1,21 @@
-import { monotonic } from "../clock.ts";
-import type { Lane } from "./slice-scheduler.ts";
+import { monotonic, nextTurn } from "../clock.ts";
+import { type Lane, SLICE_MS, TURN_MS } from "./slice-scheduler.ts";
 
-/** Time of the host's thread before a reader asks for another slice, in milliseconds. */
-const SLICE_MS = 1;
+/** Lets other work have the host's thread: on a lane all that waits after each slice, else the event loop once a turn is over. */
+export class Pace {
+  readonly #lane: Lane | undefined;
+  #until: number;
 
-/** Asks for another slice of the host's thread whenever a slice is over. */
-export class Slices {
-  readonly #lane: Lane;
-  #until = 0;
-
-  constructor(lane: Lane) {
+  constructor(lane?: Lane) {
     this.#lane = lane;
+    // The turn that a lane begins in may have no time left.
+    this.#until = lane ? 0 : monotonic() + TURN_MS;
   }
 
-  async next(): Promise<void> {
+  async rest(): Promise<void> {
     if (monotonic() < this.#until) return;
-    const turn = this.#lane.run(() => undefined);
-    if (turn) await turn;
-    this.#until = monotonic() + SLICE_MS;
+    await (this.#lane ? this.#lane.run(() => undefined) : nextTurn());
+    this.#until = monotonic() + (this.#lane ? SLICE_MS : TURN_MS);
   }
 }
 
@@ -26,9 +24,9 @@ export async function* inSlices<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   lane: Lane,
 ): AsyncGenerator<Awaited<Item>> {
-  const slices = new Slices(lane);
+  const pace = new Pace(lane);
   for await (const item of items) {
-    await slices.next();
+    await pace.rest();
     yield item;
   }
 }

@@ -4,9 +4,9 @@ import { monotonic, setImmediate } from "../clock.ts";
  * Time for sliced work in one turn of the event loop, including the callbacks it triggers, in milliseconds. Work beyond
  * that waits for the next turn.
  */
-const TURN_MS = 5;
+export const TURN_MS = 5;
 /** Time of a slice of work, in milliseconds. */
-const SLICE_MS = 1;
+export const SLICE_MS = 1;
 /** Short slices of a lane that run before the callbacks that they trigger, so that answers made together are sent together. */
 const SLICES_TOGETHER = 32;
 

@@ -3,7 +3,7 @@ import { LinearPattern } from "../tools/json-schema/patterns/linear-pattern.ts";
 import { PatternRefused } from "../tools/json-schema/patterns/parse-pattern.ts";
 import { Steps, StepsSpent } from "../tools/json-schema/steps.ts";
 import type { CallContext } from "../tools/tool.ts";
-import { Slices } from "../values/in-slices.ts";
+import { Pace } from "../values/in-slices.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
@@ -50,7 +50,7 @@ export async function grepFiles(
 ): Promise<Matches> {
   const test = new LineTest(pattern);
   const glob = files === undefined ? undefined : globOf(files);
-  const search = new Search(new Slices(new Lane(tenant)), signal);
+  const search = new Search(new Pace(new Lane(tenant)), signal);
   const place = workspace.place(path);
   const isFolder = await workspace.isFolder(place);
   const given = new Given<Matches["matches"][number]>(

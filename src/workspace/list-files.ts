@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { CallContext } from "../tools/tool.ts";
-import { Slices } from "../values/in-slices.ts";
+import { Pace } from "../values/in-slices.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
@@ -28,7 +28,7 @@ export async function listFiles(
   { pageBytes }: { readonly pageBytes: number },
 ): Promise<SchemaType<typeof LIST_OUTPUT>> {
   const glob = files === undefined ? undefined : globOf(files);
-  const search = new Search(new Slices(new Lane(tenant)), signal);
+  const search = new Search(new Pace(new Lane(tenant)), signal);
   const place = workspace.place(path);
   if (!(await workspace.isFolder(place))) throw failed(`${quoted(place.path)} is a file: read_file reads it.`);
   const given = new Given<string>(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);

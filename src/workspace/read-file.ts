@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { CallContext } from "../tools/tool.ts";
-import { Slices } from "../values/in-slices.ts";
+import { Pace } from "../values/in-slices.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { isText, linesOf } from "./text-lines.ts";
@@ -41,11 +41,11 @@ export async function readPage(
   if (!isText(bytes)) throw failed(binaryText(path, bytes));
   const isDirect = caller === "direct";
   const page = new Page(isDirect ? pageBytes : PROGRAM_PAGE_BYTES, isDirect ? LINE_CHARACTERS : PROGRAM_PAGE_BYTES);
-  const slices = new Slices(new Lane(tenant));
+  const pace = new Pace(new Lane(tenant));
   let lines = 0;
   for (const line of linesOf(bytes)) {
     if (line === undefined) {
-      await slices.next();
+      await pace.rest();
       signal.throwIfAborted();
       continue;
     }

@@ -2,7 +2,7 @@ import { constants, lstatSync, realpathSync } from "node:fs";
 import { type FileHandle, lstat, open, opendir, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, win32 } from "node:path";
 import { optionError, PortcullisError } from "../errors.ts";
-import type { Slices } from "../values/in-slices.ts";
+import type { Pace } from "../values/in-slices.ts";
 import type { Glob } from "./glob.ts";
 import { sortedNames } from "./sorted-names.ts";
 
@@ -30,11 +30,11 @@ export type PassedOver = Partial<Record<(typeof PASSED_OVER)[number], number>>;
 export class Search {
   readonly passedOver: PassedOver = {};
   entries = 0;
-  readonly #slices: Slices;
+  readonly #pace: Pace;
   readonly #signal: AbortSignal;
 
-  constructor(slices: Slices, signal: AbortSignal) {
-    this.#slices = slices;
+  constructor(pace: Pace, signal: AbortSignal) {
+    this.#pace = pace;
     this.#signal = signal;
   }
 
@@ -44,7 +44,7 @@ export class Search {
 
   /** Lets others have the thread. Rejects once the call is given up. */
   async next(): Promise<void> {
-    await this.#slices.next();
+    await this.#pace.rest();
     this.#signal.throwIfAborted();
   }
 

@@ -1,6 +1,6 @@
 import { given } from "../../option-rules/given.ts";
 import { memoryOf } from "../../values/held-bytes.ts";
-import { inSlices, Slices } from "../../values/in-slices.ts";
+import { inSlices, Pace } from "../../values/in-slices.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import type { ExecutionId } from "../execution-id.ts";
 import type { ExecutionSummary, Head, Journal, ListOptions } from "../journal.ts";
@@ -89,7 +89,7 @@ export class Records implements AsyncIterable<JournalRecord> {
   async *[Symbol.asyncIterator](): AsyncGenerator<JournalRecord, void, undefined> {
     const { from = 0, count = Number.POSITIVE_INFINITY, mayWait = false, onLength, budget, itemBytes } = this.#options;
     const reading = this.#reading;
-    const slices = new Slices(this.lane);
+    const pace = new Pace(this.lane);
     let countsItself = false;
     let isSpent = false;
     const spend = (characters: number) => {
@@ -101,7 +101,7 @@ export class Records implements AsyncIterable<JournalRecord> {
       // A character takes a byte or more.
       spend(bytes);
       await reading.hold(bytes);
-      await slices.next();
+      await pace.rest();
     };
     let left = count;
     try {
@@ -114,7 +114,7 @@ export class Records implements AsyncIterable<JournalRecord> {
         onLength?.(length);
         spend(RECORD_LENGTH + length);
         budget?.take(RECORD_LENGTH + length);
-        await slices.next();
+        await pace.rest();
         yield record;
         left -= 1;
         if (left <= 0) return;

@@ -1,4 +1,3 @@
-import { monotonic, nextTurn } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { defineTool, refuseUnnamedFields, runsAt } from "../../tools/define-tool.ts";
 import { givingText } from "../../tools/text-results.ts";
@@ -8,6 +7,7 @@ import { mapSchema } from "../../tools/json-schema/json-schema.ts";
 import { lazySchema, reasonOf, type Schema, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { without } from "../../values/fields.ts";
+import { Pace } from "../../values/in-slices.ts";
 import { leftOut, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readListed } from "./read-listed-tool.ts";
@@ -72,9 +72,6 @@ export interface ListReader {
   readonly known?: ToolList["known"];
 }
 
-/** Time of the host's thread before other work gets it, in milliseconds. One entry has bounds of its own. */
-const SLICE_MS = 5;
-
 /** Makes tools of the entries of a server's list. The entries are not kept, so that a list may be read page by page. */
 export class ToolListBuilder {
   readonly #reader: ListReader;
@@ -83,7 +80,7 @@ export class ToolListBuilder {
   readonly #named: Named[] = [];
   /** Of the patterns of all schemas in the list. */
   readonly #states = new PatternStates(SOURCE_STATES);
-  #until = 0;
+  readonly #pace = new Pace();
 
   constructor(reader: ListReader) {
     this.#reader = reader;
@@ -92,7 +89,7 @@ export class ToolListBuilder {
   /** Reads further entries. Rejects with `option_invalid` for a policy that is invalid. */
   async add(entries: readonly unknown[]): Promise<void> {
     for (const entry of entries) {
-      await this.#pause();
+      await this.#pace.rest();
       const read = readListed(entry);
       const { resources } = this.#reader;
       this.#take(entry, read, resources ? namingResources(callingTool) : callingTool);
@@ -123,7 +120,7 @@ export class ToolListBuilder {
     const known = new Map<string, MadeTool>();
     const unassigned: UnassignedTool[] = [];
     for (const one of named) {
-      await this.#pause();
+      await this.#pace.rest();
       const { name, made, listed } = one;
       const { original, annotations } = listed;
       const rival = clashing.get(one);
@@ -156,13 +153,6 @@ export class ToolListBuilder {
       name,
       made: policy && toolOf(this.#reader, read, { listed, name, policy, method, states: this.#states }),
     };
-  }
-
-  /** Lets other work have the thread once this work has had it for its slice. */
-  async #pause(): Promise<void> {
-    if (monotonic() < this.#until) return;
-    await nextTurn();
-    this.#until = monotonic() + SLICE_MS;
   }
 }
 
