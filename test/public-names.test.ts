@@ -28,7 +28,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createFleet`,
     types: `
-      Fleet FleetFigures FleetOptions QueuedWakes SubmitOptions Taking WaitOptions Wake WakeQueue WakeTaker WorkOptions Worker`,
+      Fleet FleetFigures FleetOptions QueuedWakes SubmitOptions WaitOptions WorkOptions Worker`,
   },
   "portcullis/journal": {
     values: `

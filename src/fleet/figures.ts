@@ -1,7 +1,7 @@
 import { monotonic } from "../clock.ts";
 import type { WorkerNeeds } from "../journal/journal.ts";
-import type { FleetJournal } from "./fleet-journal.ts";
-import type { QueuedWakes, WakeQueue } from "./queue/wake-queue.ts";
+import type { FleetStore } from "./fleet-store.ts";
+import type { PgBossQueue, QueuedWakes } from "./queue/pg-boss-queue.ts";
 
 /** What a fleet does now, for those who scale it. */
 export interface FleetFigures {
@@ -17,12 +17,12 @@ const HOLD_MS = 1000;
 
 /** Reads the figures of a fleet, at most once a second. */
 export class FigureReader {
-  readonly #journal: FleetJournal;
-  readonly #queue: WakeQueue;
+  readonly #store: FleetStore;
+  readonly #queue: PgBossQueue;
   #known: { readonly at: number; readonly figures: Promise<FleetFigures> } | undefined;
 
-  constructor(journal: FleetJournal, queue: WakeQueue) {
-    this.#journal = journal;
+  constructor(store: FleetStore, queue: PgBossQueue) {
+    this.#store = store;
     this.#queue = queue;
   }
 
@@ -37,8 +37,8 @@ export class FigureReader {
   async #read(): Promise<FleetFigures> {
     const [queued, lacking, held] = await Promise.all([
       this.#queue.queued(),
-      this.#journal.lacking(),
-      this.#journal.held(),
+      this.#store.lacking(),
+      this.#store.held(),
     ]);
     return { queued, lacking, driven: held.values().reduce((sum, count) => sum + count, 0) };
   }

@@ -8,16 +8,16 @@ import type {
   ExecuteSql,
   ExecutionSummary,
   Head,
-  JournalFinding,
   Journal,
   Lease,
   ListOptions,
   ReadOptions,
-  WorkerNeeds,
 } from "../journal/journal.ts";
 import type { Header, JournalRecord } from "../journal/record.ts";
 import { drivenHere } from "../programs/driven.ts";
-import type { Wake, WakeQueue } from "./queue/wake-queue.ts";
+import { type FleetDatabase, FleetStore } from "./fleet-store.ts";
+import type { PgBossQueue } from "./queue/pg-boss-queue.ts";
+import type { Wake } from "./queue/wake.ts";
 
 /** A worker, as the journal of its process sees it. */
 export interface DriverWatch {
@@ -46,14 +46,14 @@ export class FleetJournal implements Journal {
   readonly onAppend?: (listener: (appended: Appended) => void) => Disposable;
   /** The workers of this process. */
   readonly workers = new Set<DriverWatch>();
-  readonly #queue: WakeQueue;
-  readonly #joins: boolean;
+  /** What the fleet notes beside the records. */
+  readonly rows: FleetStore;
+  readonly #queue: PgBossQueue;
 
-  /** `joins`: whether the queue's wakes can be part of the journal's transactions. */
-  constructor(store: Journal, queue: WakeQueue, joins: boolean) {
+  constructor(store: Journal & FleetDatabase, queue: PgBossQueue) {
     this.store = store;
+    this.rows = new FleetStore(store);
     this.#queue = queue;
-    this.#joins = joins;
     this.isDurable = store.isDurable === true;
     if (store.onAppend) this.onAppend = store.onAppend.bind(store);
   }
@@ -100,26 +100,6 @@ export class FleetJournal implements Journal {
     return this.store.list(options);
   }
 
-  rest(execution: ExecutionId, head: Head, until: number, programs?: ReadonlyMap<ExecutionId, Head>): Promise<boolean> {
-    return this.store.rest?.(execution, head, until, programs) ?? Promise.resolve(true);
-  }
-
-  async held(): Promise<ReadonlyMap<string, number>> {
-    return (await this.store.held?.()) ?? new Map<string, number>();
-  }
-
-  diagnose(): Promise<readonly JournalFinding[]> {
-    return this.store.diagnose?.() ?? Promise.resolve([]);
-  }
-
-  async lack(execution: ExecutionId, needs: WorkerNeeds): Promise<void> {
-    await this.store.lack?.(execution, needs);
-  }
-
-  async lacking(): Promise<ReadonlyMap<WorkerNeeds["what"], number>> {
-    return (await this.store.lacking?.()) ?? new Map<WorkerNeeds["what"], number>();
-  }
-
   async renew(execution: ExecutionId, lease: Lease): Promise<Head> {
     const head = await this.store.renew(execution, lease);
     const isHeld = [...this.workers].some((worker) => worker.isHeld(execution));
@@ -130,17 +110,12 @@ export class FleetJournal implements Journal {
     return head;
   }
 
-  /** Writes, and wakes a worker in the same transaction if the queue can join it, otherwise right after it. */
-  async #waking<Options extends CreateOptions>(
+  /** Writes, and wakes a worker in the same transaction. */
+  #waking<Options extends CreateOptions>(
     wake: Wake,
     options: Options | undefined,
     write: (options: Options) => Promise<Head>,
   ): Promise<Head> {
-    if (!this.#joins) {
-      const head = await write({ ...options } as Options);
-      await this.#queue.wake([wake]);
-      return head;
-    }
     const within = async (executeSql: ExecuteSql) => {
       await options?.within?.(executeSql);
       await this.#queue.wake([wake], executeSql);

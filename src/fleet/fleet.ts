@@ -7,7 +7,7 @@
  *                       worker.ts               claims and drives, as `recover` does; the claim ends the wake
  *   it waits            worker.ts               notes in the journal that it rests: it costs nothing now
  *   runtime.decide      fleet-journal.ts        the decision, and a wake, in one transaction
- *   a worker dies       reconcile.ts            wakes what has no driver and no wake, once the lease has ended
+ *   a worker dies       fleet-store.ts          finds what has no driver and no wake, once the lease has ended
  *   a client cancels    requests.ts             asks the driver, wherever it is
  *   runtime.wait        executions/wait-for-rest.ts   reads what is new of it after appends, until it ends or waits
  */
@@ -15,22 +15,17 @@ import { PortcullisError } from "../errors.ts";
 import type { Appended, Journal } from "../journal/journal.ts";
 import { listener, option, type OptionsOf, readOptions, required } from "../option-rules/options.ts";
 import { drivenHere } from "../programs/driven.ts";
-import { ProcessState, type SharedState } from "../places/shared-state.ts";
-import { DatabaseState } from "./database-state.ts";
 import { FigureReader, type FleetFigures } from "./figures.ts";
 import { FleetJournal } from "./fleet-journal.ts";
+import { FleetLimits } from "./fleet-limits.ts";
+import type { FleetDatabase } from "./fleet-store.ts";
 import { PgBossQueue } from "./queue/pg-boss-queue.ts";
-import type { QueueDatabase } from "./queue/queue-database.ts";
-import { DriverRequests, type RequestStore } from "./requests.ts";
-import { Turns } from "./turns.ts";
-import type { WakeQueue } from "./queue/wake-queue.ts";
+import { DriverRequests } from "./requests.ts";
 import type { WorkerParts } from "./worker.ts";
 
 export const FLEET_RULES = {
   /** The journal of all processes of the fleet, in PostgreSQL (`createPostgresJournal`). The caller disposes of it. */
   journal: required(option<Journal>("a journal in PostgreSQL: createPostgresJournal({ url })", isJournal)),
-  /** Brings executions to workers: pg-boss, in the database of the journal, by default. It loses nothing if it loses wakes. */
-  queue: option<WakeQueue>("a queue: wake, unqueued, work and queued", isQueue),
   /** Told of failures of the queue, which goes on; on standard error by default. */
   onError: listener<(error: unknown) => void>(),
 };
@@ -41,40 +36,26 @@ export type FleetOptions = OptionsOf<typeof FLEET_RULES>;
 export class Fleet implements AsyncDisposable {
   /** The journal of the fleet: what is written to it wakes workers. */
   readonly journal: Journal;
-  readonly queue: WakeQueue;
   /** What a worker of this process works with. */
-  readonly parts: Pick<WorkerParts, "journal" | "queue" | "turns" | "requests"> & {
+  readonly parts: Pick<WorkerParts, "journal" | "queue" | "requests"> & {
     /** Where its processes count together what tools' `concurrency` and `rate` bound. */
-    readonly limits: SharedState;
+    readonly limits: FleetLimits;
   };
   readonly #figures: FigureReader;
-  readonly #own: PgBossQueue | undefined;
-  readonly #limits: DatabaseState | undefined;
   #listening: Disposable | undefined;
 
-  constructor({ journal: store, queue, onError = tellError }: FleetOptions) {
-    const database = isDatabase(store) ? store : undefined;
-    const used = queue ?? new PgBossQueue(database as QueueDatabase, onError);
-    const journal = new FleetJournal(store, used, database !== undefined && used.joins === true);
-    this.#own = used instanceof PgBossQueue ? used : undefined;
-    this.queue = used;
+  constructor(store: Journal & FleetDatabase, onError: (error: unknown) => void) {
+    const queue = new PgBossQueue(store, onError);
+    const journal = new FleetJournal(store, queue);
     this.journal = journal;
-    this.#limits = database && new DatabaseState(database);
-    const limits = this.#limits ?? stateOf(store);
-    this.parts = {
-      journal,
-      queue: used,
-      turns: new Turns(database),
-      requests: requestsOf(store, database),
-      limits,
-    };
-    this.#figures = new FigureReader(journal, used);
+    this.parts = { journal, queue, requests: new DriverRequests(store), limits: new FleetLimits(store) };
+    this.#figures = new FigureReader(journal.rows, queue);
   }
 
   /** Opens the queue. Rejects with `queue_unavailable`, and as the journal does. */
   async open(): Promise<void> {
-    await this.#own?.open();
-    const { journal } = this;
+    const { journal, queue } = this.parts;
+    await queue.open();
     this.#listening ??= journal.onAppend?.((appended) => tellDriver(journal, appended));
   }
 
@@ -86,8 +67,8 @@ export class Fleet implements AsyncDisposable {
   /** Closes the queue. The journal stays open. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listening?.[Symbol.dispose]();
-    await this.#limits?.leave();
-    await this.#own?.[Symbol.asyncDispose]();
+    await this.parts.limits[Symbol.asyncDispose]();
+    await this.parts.queue[Symbol.asyncDispose]();
   }
 }
 
@@ -103,47 +84,22 @@ function tellDriver(journal: Journal, { execution, head }: Appended): void {
  * a journal that other machines cannot have.
  */
 export function createFleet(options: FleetOptions): Fleet {
-  const read = readOptions("createFleet", options, FLEET_RULES);
-  const { journal, queue } = read;
-  if (!journal.rest || (!queue && !isDatabase(journal)))
+  const { journal, onError = tellError } = readOptions("createFleet", options, FLEET_RULES);
+  if (!isDatabase(journal))
     throw new PortcullisError(
       "option_invalid",
       "createFleet({ journal }): a fleet needs a journal in PostgreSQL, which all its machines reach: createPostgresJournal({ url }).",
     );
-  return new Fleet(read);
+  return new Fleet(journal, onError);
 }
 
 function isJournal(value: unknown): boolean {
   return typeof value === "object" && value !== null && "append" in value && "renew" in value;
 }
 
-function isQueue(value: unknown): boolean {
-  const { wake, unqueued, work, queued } = (value ?? {}) as Partial<WakeQueue>;
-  return [wake, unqueued, work, queued].every((method) => typeof method === "function");
-}
-
-function isDatabase(journal: Journal): journal is Journal & QueueDatabase & RequestStore {
-  const { schema, query, onNotify, request, onRequest } = journal as Partial<QueueDatabase & RequestStore>;
-  const hasMethods = [query, onNotify, request, onRequest].every((method) => typeof method === "function");
-  return hasMethods && typeof schema === "string";
-}
-
-/** Parts of a fleet that share a journal in one process hear each other without a database. */
-const heard = new WeakMap<Journal, DriverRequests>();
-
-function requestsOf(store: Journal, database: RequestStore | undefined): DriverRequests {
-  if (database) return new DriverRequests(database);
-  const requests = heard.get(store) ?? new DriverRequests(undefined);
-  heard.set(store, requests);
-  return requests;
-}
-
-const states = new WeakMap<Journal, SharedState>();
-
-function stateOf(store: Journal): SharedState {
-  const state = states.get(store) ?? new ProcessState();
-  states.set(store, state);
-  return state;
+function isDatabase(journal: Journal): journal is Journal & FleetDatabase {
+  const { schema, query, onNotify } = journal as Partial<FleetDatabase>;
+  return typeof schema === "string" && typeof query === "function" && typeof onNotify === "function";
 }
 
 function tellError(error: unknown): void {

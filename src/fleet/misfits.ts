@@ -50,7 +50,7 @@ export class Misfits {
     if (this.#until.size > MOST_UNFIT && oldest !== undefined) this.#until.delete(oldest);
     const header = await readHeader(this.#journal, execution, { tenant });
     const { what, names = header ? this.#namesOf(header, what) : [] } = lack;
-    await this.#journal.lack(execution, { what, names });
+    await this.#journal.rows.lack(execution, { what, names });
   }
 
   #namesOf(header: Header, what: WorkerNeeds["what"]): readonly string[] {

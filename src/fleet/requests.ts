@@ -1,4 +1,7 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { nameOf, storedName } from "../journal/postgres/tables/names.ts";
+import { quoted } from "../journal/postgres/tables/tables.ts";
+import type { FleetDatabase } from "./fleet-store.ts";
 
 /** What a process asks the driver of an execution for, which may be in another process. */
 export type DriverRequest = (typeof REQUESTS)[number];
@@ -7,34 +10,45 @@ const REQUESTS = ["cancel", "interrupt", "revoke"] as const;
 
 export type RequestListener = (execution: ExecutionId, request: DriverRequest) => void;
 
-/** Carries requests between the processes of a fleet: the journal in PostgreSQL. */
-export interface RequestStore {
-  readonly request: (execution: ExecutionId, request: string) => Promise<void>;
-  readonly onRequest: (listener: (execution: ExecutionId, request: string) => void) => Disposable;
-}
+/** How long a request is kept, in seconds: its notice comes at once, or not at all. */
+const KEPT_S = 60;
+/** Numbers of requests that are remembered. */
+const REMEMBERED = 10_000;
 
 /**
- * Requests to the drivers of a fleet. Each process hears those of the executions that it may read. A request may be lost:
- * its sender looks in the journal whether it was met.
+ * Requests to the drivers of a fleet, in whatever process. A request may be lost: its sender looks in the journal whether it was
+ * met. They are rows; the notice says only which row to read, so that a notice of a client of the database without rights to the
+ * tables asks for nothing.
  */
 export class DriverRequests {
-  readonly #store: RequestStore | undefined;
+  readonly #database: FleetDatabase;
+  readonly #channel: string;
   readonly #listeners = new Set<RequestListener>();
+  readonly #heard = new Set<string>();
+  #unread = 0;
+  #reading: Promise<void> = Promise.resolve();
   #listening: Disposable | undefined;
 
-  /** Without a store, the processes of the fleet are one. */
-  constructor(store: RequestStore | undefined) {
-    this.#store = store;
+  constructor(database: FleetDatabase) {
+    this.#database = database;
+    this.#channel = `${database.schema}_requests`;
   }
 
+  /** Asks the driver of an execution, if there is one. */
   async send(execution: ExecutionId, request: DriverRequest): Promise<void> {
-    if (this.#store) await this.#store.request(execution, request);
-    else this.#hear(execution, request);
+    const schema = quoted(this.#database.schema);
+    await this.#database.query(
+      `WITH old AS (DELETE FROM ${schema}.requests WHERE at < now() - interval '${KEPT_S} seconds'),
+       asked AS (INSERT INTO ${schema}.requests (execution, request)
+         SELECT number, $2 FROM ${schema}.executions WHERE id = $1 RETURNING number)
+       SELECT pg_notify($3, number::text) FROM asked`,
+      [storedName(execution), request, this.#channel],
+    );
   }
 
   listen(listener: RequestListener): Disposable {
     this.#listeners.add(listener);
-    this.#listening ??= this.#store?.onRequest((execution, request) => this.#hear(execution, request));
+    this.#listening ??= this.#database.onNotify(this.#channel, (payload) => this.#hear(payload));
     return {
       [Symbol.dispose]: () => {
         this.#listeners.delete(listener);
@@ -45,9 +59,30 @@ export class DriverRequests {
     };
   }
 
-  /** A process of another version may ask for more. */
-  #hear(execution: ExecutionId, request: string): void {
-    const known = REQUESTS.find((one) => one === request);
-    if (known) for (const listener of this.#listeners) listener(execution, known);
+  /** Requests are told in their order. What cannot be read now is lost, as a notice may be. */
+  #hear(number: string | undefined): void {
+    if (number === undefined || !/^\d{1,18}$/.test(number) || this.#heard.has(number)) return;
+    if (this.#unread === REMEMBERED) return;
+    this.#heard.add(number);
+    const [oldest] = this.#heard;
+    if (this.#heard.size > REMEMBERED && oldest !== undefined) this.#heard.delete(oldest);
+    this.#unread += 1;
+    this.#reading = this.#reading
+      .then(() => this.#read(number))
+      .catch(() => {})
+      .finally(() => (this.#unread -= 1));
+  }
+
+  async #read(number: string): Promise<void> {
+    const schema = quoted(this.#database.schema);
+    const { rows } = await this.#database.query(
+      `SELECT e.id, r.request FROM ${schema}.requests AS r JOIN ${schema}.executions AS e ON e.number = r.execution
+       WHERE r.number = $1 AND at > now() - interval '${KEPT_S} seconds'`,
+      [number],
+      { idempotent: true },
+    );
+    // A process of another version may ask for more.
+    const request = REQUESTS.find((one) => one === rows[0]?.["request"]);
+    if (request) for (const listener of this.#listeners) listener(nameOf(String(rows[0]?.["id"])), request);
   }
 }

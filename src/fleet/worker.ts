@@ -15,11 +15,10 @@ import type { ToolSet } from "../tools/tool-set.ts";
 import { type DriverWatch, type FleetJournal, leftByWorker } from "./fleet-journal.ts";
 import { type Lack, lackOf, Misfits } from "./misfits.ts";
 import { OpenWrites } from "./open-writes.ts";
-import { Reconciler } from "./reconcile.ts";
 import { TenantShares } from "./tenant-shares.ts";
 import type { DriverRequest, DriverRequests } from "./requests.ts";
-import type { Turns } from "./turns.ts";
-import type { Taking, Wake, WakeQueue } from "./queue/wake-queue.ts";
+import type { PgBossQueue, Taking } from "./queue/pg-boss-queue.ts";
+import type { Wake } from "./queue/wake.ts";
 
 /** How long an execution is left alone that could not be driven, in milliseconds; twice as long after each failure. */
 const RETRY_MS = 1000;
@@ -30,8 +29,7 @@ const CALLER_MS = 10 * 60_000;
 
 export interface WorkerParts {
   readonly journal: FleetJournal;
-  readonly queue: WakeQueue;
-  readonly turns: Turns;
+  readonly queue: PgBossQueue;
   readonly requests: DriverRequests;
   /** The reason with which an execution is ended on request. */
   readonly reasonOf: (request: DriverRequest) => Error;
@@ -89,7 +87,6 @@ interface Held {
 
 class FleetWorker implements Worker, DriverWatch {
   readonly #parts: WorkerParts;
-  readonly #reconciler: Reconciler;
   readonly #writes: OpenWrites;
   readonly #tenants: TenantShares;
   readonly #held = new Map<ExecutionId, Held>();
@@ -107,11 +104,10 @@ class FleetWorker implements Worker, DriverWatch {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
-    const { journal, queue, turns, leaseMs: staleMs, reconcileMs: everyMs, isWrite, onError } = parts;
-    this.#reconciler = new Reconciler({ journal, queue, turns, staleMs, everyMs, onError });
+    const { journal, isWrite } = parts;
     this.#writes = new OpenWrites(isWrite);
     this.#misfits = new Misfits(journal, parts.tools);
-    this.#tenants = new TenantShares(() => journal.held(), parts.perTenant);
+    this.#tenants = new TenantShares(() => journal.rows.held(), parts.perTenant);
   }
 
   get driven(): number {
@@ -222,8 +218,10 @@ class FleetWorker implements Worker, DriverWatch {
     let failed = failures;
     for (;;) {
       held.isWoken = false;
-      const summary = await findIfKnown(journal, execution);
+      const summary = await findIfKnown(journal, execution).catch((error: Error) => error);
       if (!summary) return;
+      if (summary instanceof Error)
+        return this.#wakeLater({ execution, tenant, failures: failed }, { type: "failed", error: summary });
       held.isConversation = summary.kind === "conversation";
       const taken = await this.#takeUp(summary, held.leave.signal);
       switch (taken.type) {
@@ -257,14 +255,14 @@ class FleetWorker implements Worker, DriverWatch {
     switch (why?.to) {
       case "outside":
         // What a program waited for may have come since it was read, and the wake for that may be lost.
-        if (!(await journal.rest(execution, why.records, why.until, why.programs))) return false;
+        if (!(await journal.rows.rest(execution, why.records, why.until, why.programs))) return false;
         if (why.until !== Number.POSITIVE_INFINITY)
           await queue.wake([{ execution, tenant, afterMs: Math.max(1, why.until - now()) }]);
         return true;
       case "caller":
         await this.#wakeCaller({ execution: why.caller, tenant });
         // Not before: if this process dies meanwhile, the program is still due.
-        await journal.rest(execution, records, now() + CALLER_MS);
+        await journal.rows.rest(execution, records, now() + CALLER_MS);
         return true;
       case "model":
         this.#parts.onError(withoutModel(execution, why.model));
@@ -284,7 +282,7 @@ class FleetWorker implements Worker, DriverWatch {
   async #wakeCaller(wake: Wake): Promise<void> {
     const { journal, queue } = this.#parts;
     const caller = await findIfKnown(journal, wake.execution);
-    if (caller) await journal.rest(wake.execution, caller.records, now());
+    if (caller) await journal.rows.rest(wake.execution, caller.records, now());
     await queue.wake([wake]);
   }
 
@@ -310,9 +308,11 @@ class FleetWorker implements Worker, DriverWatch {
   }
 
   #reconcile(): void {
-    this.#round ??= this.#reconciler
-      .round()
-      .then(() => {}, this.#parts.onError)
+    const { journal, queue, leaseMs, onError } = this.#parts;
+    this.#round ??= journal.rows
+      .lost(leaseMs)
+      .then((wakes) => queue.wake(wakes))
+      .catch(onError)
       .finally(() => {
         this.#round = undefined;
       });

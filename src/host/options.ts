@@ -161,5 +161,5 @@ function isJournal(value: unknown): boolean {
 }
 
 function isFleet(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "queue" in value && "parts" in value;
+  return typeof value === "object" && value !== null && "figures" in value && "parts" in value;
 }

@@ -16,7 +16,7 @@ export interface ExecutionSummary {
   readonly heldLength?: number;
   /** Missing if the execution was created without a lease and was never claimed. */
   readonly lease?: Lease;
-  /** What it needs of a worker, if workers that looked at it did not have that (`lack`) and none has claimed it since. */
+  /** What it needs of a worker, if workers of a fleet that looked at it did not have that, and none has claimed it since. */
   readonly needs?: WorkerNeeds;
 }
 
@@ -97,11 +97,6 @@ export interface ListOptions {
   readonly tenant?: string;
   /** Only executions that started before this time, in milliseconds since 1970. */
   readonly before?: number;
-  /**
-   * Only executions that no driver holds and that do not rest (`rest`): `submitted` those that no driver has claimed yet,
-   * `left` the others. For journals with `rest`.
-   */
-  readonly due?: "submitted" | "left";
   /** Told of each entry that cannot be read (`journal_corrupt`). The list goes on without it. */
   readonly onDamaged?: (error: PortcullisError) => void;
 }
@@ -158,22 +153,4 @@ export interface Journal {
    * Dispose of what is returned to listen no more.
    */
   onAppend?(listener: (appended: Appended) => void): Disposable;
-  /**
-   * Notes that an execution rests, which no driver holds and which has this head: `list({ due })` leaves it out until
-   * this time, in milliseconds since 1970, or until something is appended. Resolves with false if its head has moved, if the
-   * head of one of its programs is another one than in `programs`, or if a driver holds it. For fleets; a journal may have no
-   * such method.
-   */
-  rest?(execution: ExecutionId, head: Head, until: number, programs?: ReadonlyMap<ExecutionId, Head>): Promise<boolean>;
-  /** Number of executions that drivers hold now, by tenant. For fleets. */
-  held?(): Promise<ReadonlyMap<string, number>>;
-  /** Looks once whether the store can be used, and how well; it does not wait for one that cannot be reached. Never rejects. */
-  diagnose?(): Promise<readonly JournalFinding[]>;
-  /**
-   * Notes what a worker lacked that looked at an execution, until a driver claims it or it ends. It changes nothing if a
-   * driver holds the execution. For fleets.
-   */
-  lack?(execution: ExecutionId, needs: WorkerNeeds): Promise<void>;
-  /** Number of executions that wait for a worker with what they need, by what that is. For fleets. */
-  lacking?(): Promise<ReadonlyMap<WorkerNeeds["what"], number>>;
 }

@@ -1,4 +1,3 @@
-import { now } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
 import { Counts } from "../places/counts.ts";
 import { defaultHeldBytes, UNIT_BYTES } from "../values/held-bytes.ts";
@@ -6,7 +5,7 @@ import { isGivenBack } from "./given-back.ts";
 import { AppendListeners } from "./append-listeners.ts";
 import { given } from "../option-rules/given.ts";
 import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../option-rules/options.ts";
-import type { ExecutionSummary, Head, Journal, Lease, ListOptions, WorkerNeeds } from "./journal.ts";
+import type { ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved, refuseWithin } from "./journal-error.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
@@ -29,8 +28,6 @@ interface Entry {
   ended: boolean;
   lease: Lease | undefined;
   /** Until when it rests, in milliseconds since 1970. */
-  restsUntil: number;
-  needs: WorkerNeeds | undefined;
 }
 
 /**
@@ -85,19 +82,14 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       for (const record of records) entry.records.push(record);
       entry.length += length;
       if (!entry.ended) open.add(entry, length);
-      entry.restsUntil = 0;
       const ends = !entry.ended && records.some(({ type }) => type === "outcome");
       if (ends) {
         entry.ended = true;
         open.add(entry, -entry.length);
-        entry.needs = undefined;
         ended.set(execution, entry);
         aboveOf(entry)?.below.delete(entry);
       }
-      if (claim?.type === "claim") {
-        entry.lease = { driver: claim.driver, until: claim.at + claim.leaseMs };
-        entry.needs = undefined;
-      }
+      if (claim?.type === "claim") entry.lease = { driver: claim.driver, until: claim.at + claim.leaseMs };
       if (entry.ended) {
         endedLength += ends ? entry.length : length;
         deleteOldest();
@@ -112,12 +104,11 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       for (let position = from; position < head; position += 1) yield records[position] as JournalRecord;
     },
     find: async (execution) => summaryOf(find(execution)),
-    async *list({ open, tenant, before, due } = {}): AsyncGenerator<ExecutionSummary> {
+    async *list({ open, tenant, before } = {}): AsyncGenerator<ExecutionSummary> {
       for (const entry of [...entries.values()].toReversed()) {
         const { header } = entry;
         if (open === entry.ended || (tenant !== undefined && tenant !== header.tenant)) continue;
         if (before !== undefined && header.startedAt >= before) continue;
-        if (due !== undefined && dueOf(entry) !== due) continue;
         yield summaryOf(entry);
       }
     },
@@ -128,13 +119,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       if (isGivenBack(lease)) listeners.tell({ execution, head: entry.records.length, left: true });
       return entry.records.length;
     },
-    held: async () => heldOf(entries),
-    lack: async (execution, needs) => lack(find(execution), needs),
-    lacking: async () => lackingOf(entries),
     onAppend: (listener): Disposable => listeners.add(listener),
-    rest: async (execution, head, until, programs = new Map()) =>
-      [...programs].every(([program, known]) => (entries.get(program)?.records.length ?? known) === known) &&
-      rest(find(execution), head, until),
   };
 }
 
@@ -171,7 +156,7 @@ class OpenTexts {
 function newEntry(header: Header, lease: Lease | undefined): Entry {
   const below = new Set<Entry>();
   const length = textLengthOf(header);
-  return { header, records: [header], length, below, ended: false, lease, restsUntil: 0, needs: undefined };
+  return { header, records: [header], length, below, ended: false, lease };
 }
 
 function textLengthOf(header: Header): number {
@@ -185,45 +170,11 @@ function textLengthOf(header: Header): number {
   }
 }
 
-function isLeased({ lease }: Entry): boolean {
-  return lease !== undefined && lease.until > now();
-}
-
-function heldOf(entries: ReadonlyMap<string, Entry>): ReadonlyMap<string, number> {
-  const held = entries.values().filter((entry) => !entry.ended && isLeased(entry));
-  const byTenant = Map.groupBy(held, ({ header }) => header.tenant);
-  return new Map([...byTenant].map(([tenant, all]) => [tenant, all.length]));
-}
-
-function rest(entry: Entry, head: Head, until: number): boolean {
-  if (entry.records.length !== head || isLeased(entry)) return false;
-  entry.restsUntil = until;
-  return true;
-}
-
-function lack(entry: Entry, needs: WorkerNeeds): void {
-  if (!entry.ended && !isLeased(entry)) entry.needs = needs;
-}
-
-function lackingOf(entries: ReadonlyMap<string, Entry>): ReadonlyMap<WorkerNeeds["what"], number> {
-  const counts = new Map<WorkerNeeds["what"], number>();
-  for (const entry of entries.values())
-    if (entry.needs && !isLeased(entry) && entry.restsUntil <= now())
-      counts.set(entry.needs.what, (counts.get(entry.needs.what) ?? 0) + 1);
-  return counts;
-}
-
-/** How an execution is due; undefined if a driver holds it, it rests or has ended. */
-function dueOf(entry: Entry): ListOptions["due"] {
-  if (entry.ended || isLeased(entry) || entry.restsUntil > now()) return undefined;
-  return entry.lease ? "left" : "submitted";
-}
-
 function summaryOf(entry: Entry): ExecutionSummary {
-  const { header, records, ended, lease, needs } = entry;
+  const { header, records, ended, lease } = entry;
   const { execution, kind, tenant, startedAt } = header;
   const heldLength = heldLengthOf(entry);
-  return { execution, kind, tenant, startedAt, records: records.length, ended, heldLength, ...given({ lease, needs }) };
+  return { execution, kind, tenant, startedAt, records: records.length, ended, heldLength, ...given({ lease }) };
 }
 
 function heldLengthOf({ length, below }: Entry): number {

@@ -1,6 +1,6 @@
 import { PortcullisError } from "../errors.ts";
 import { flag, type OptionsOf, required, wholeNumber, withDefault } from "../option-rules/options.ts";
-import type { ExecutionSummary, Journal } from "./journal.ts";
+import type { ExecutionSummary, Journal, JournalFinding } from "./journal.ts";
 
 export const PRUNE_RULES = {
   /** Executions that started before this time, in milliseconds since 1970. */
@@ -27,6 +27,13 @@ export interface StoredJournal extends Journal {
   prune(options: PruneOptions): Promise<number>;
   /** Reads everything, and yields what is damaged: the store, records, their order, hashes of texts. */
   check(): AsyncIterable<JournalProblem>;
+}
+
+/** What a store finds out about itself: those in a database do, below what wraps them. */
+export async function diagnoseStore(
+  journal: Journal & { readonly diagnose?: () => Promise<readonly JournalFinding[]> },
+): Promise<readonly JournalFinding[]> {
+  return journal.store ? diagnoseStore(journal.store) : ((await journal.diagnose?.()) ?? []);
 }
 
 /** What is damaged in the executions of a store: their entries, records and texts. */

@@ -1,6 +1,6 @@
 import { addAbortListener } from "node:events";
 import { after, cancel, monotonic, type Timer } from "../clock.ts";
-import type { Rate } from "./shared-starts.ts";
+import type { Rate } from "./shared-limits.ts";
 import { type InLine, WaitingLine } from "./waiting-line.ts";
 
 interface Waiter extends InLine {

@@ -7,7 +7,6 @@ import type {
   CreateOptions,
   ExecutionSummary,
   Head,
-  JournalFinding,
   Journal,
   Lease,
   ListOptions,
@@ -102,7 +101,6 @@ export class RedactingJournal implements Journal {
   readonly isDurable: boolean;
   /** Missing if the store tells of no appends. */
   readonly onAppend?: (listener: (appended: Appended) => void) => Disposable;
-  readonly diagnose?: () => Promise<readonly JournalFinding[]>;
   readonly #journal: Journal;
   readonly #redactor: Redactor;
   /** Open executions of which a record was changed. */
@@ -113,7 +111,6 @@ export class RedactingJournal implements Journal {
     this.#redactor = redactor;
     this.isDurable = journal.isDurable === true;
     if (journal.onAppend) this.onAppend = journal.onAppend.bind(journal);
-    if (journal.diagnose) this.diagnose = journal.diagnose.bind(journal);
   }
 
   get store(): Journal {

@@ -1,13 +1,381 @@
-import { expect, test } from "vitest";
-import { createFleet } from "../../src/fleet/index.ts";
-import { createRuntime, createSqliteJournal } from "../../src/index.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
-import { overEveryFleet } from "./every-fleet.ts";
-import { behavesAsFleet } from "./fleet.suite.ts";
-import { MemoryQueue } from "./memory-queue.ts";
+import { describe, expect, test } from "vitest";
+import { viewExecution } from "../../src/views/view-execution.ts";
+import { z } from "zod";
+import { createFleet, type Fleet } from "../../src/fleet/index.ts";
+import { createMemoryJournal, createPostgresJournal } from "../../src/journal/index.ts";
+import { createRuntime, createSqliteJournal, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import type { ExecutionStatus } from "../../src/reports.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { testOfAll } from "../support/all-tests.ts";
+import { noPostgres } from "../postgres-support/postgres-server.ts";
+import { useFleets } from "./use-fleets.ts";
 
-overEveryFleet(behavesAsFleet);
+/*
+ * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/fleet-store.ts`, `src/fleet/misfits.ts`, `src/fleet/figures.ts`,
+ * `src/fleet/open-writes.ts`, `src/fleet/fleet-options.ts`, `src/programs/submit.ts`,
+ * `src/host/fleet-methods.ts`, `src/executions/rest-reader.ts` and `src/executions/wait-for-rest.ts`.
+ */
+
+const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
+
+function makeTools(made: string[] = []) {
+  const write = (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
+    made.push(idempotencyKey);
+    return made.length;
+  };
+  return [
+    defineTool({ ...common, name: "double", effect: "read", handler: ({ n }) => n * 2 }),
+    defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: write }),
+    defineTool({ ...common, name: "ask", effect: "read", handler: "client" }),
+  ];
+}
+
+const SUM = "let sum = 0; for (let n = 1; n <= 3; n += 1) sum += await tools.double({ n }); return sum;";
+
+describe.skipIf(noPostgres)("a fleet", () => {
+  const share = useFleets();
+  const open = (fleet: Fleet, options: Partial<RuntimeOptions> = {}) =>
+    createRuntime({
+      tools: makeTools(),
+      sandbox: createMemorySandbox(),
+      approve: () => "later",
+      leaseMs: 1000,
+      logger: { error: () => {} },
+      fleet,
+      ...options,
+    });
+  const work = (runtime: Runtime, more: object = {}) =>
+    runtime.work({ reconcileMs: 100, onError: (error) => expect.unreachable(String(error)), ...more });
+  const valueOf = ({ report }: ExecutionStatus) => report?.outcome;
+
+  test("a worker drives what another process has submitted, and ends its wake", async () => {
+    await using shared = await share();
+    await using server = await open(shared.join());
+    const id = await server.submit(SUM);
+    expect((await server.status(id)).listed).toMatchObject({ state: "running", driven: false, records: 1 });
+    expect(await shared.wakes()).toBe(1);
+    await using runtime = await open(shared.join());
+    await using _ = await work(runtime);
+    expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 12 });
+    await expect.poll(() => shared.wakes()).toBe(0);
+  });
+
+  test("wait resolves while an execution waits, and again at its end once it was decided", async () => {
+    await using shared = await share();
+    const made: string[] = [];
+    await using server = await open(shared.join());
+    await using runtime = await open(shared.join(), { tools: makeTools(made) });
+    await using _ = await work(runtime);
+    const id = await server.submit(
+      "const paid = await tools.pay({ n: 1 }); const units = await tools.ask({ n: 2 }); return [paid, units];",
+    );
+    const waiting = await server.wait(id);
+    expect(waiting.listed).toMatchObject({ state: "waiting", waitsFor: ["pay"] });
+    expect(made).toEqual([]);
+    await server.decide(id, { 1: { allow: true, by: "ann" } });
+    expect((await server.wait(id)).listed).toMatchObject({ state: "waiting", waitsFor: ["ask"] });
+    await server.answer(id, { 2: { value: 7 } });
+    expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: [1, 7] });
+    expect(made).toHaveLength(1);
+  });
+
+  test("a program that is submitted after one of another tenant, an open or an unknown one is refused, and nothing is woken", async () => {
+    await using shared = await share();
+    await using server = await open(shared.join());
+    await using runtime = await open(shared.join());
+    await using _ = await work(runtime);
+    const waiting = await server.submit("return tools.ask({ n: 1 });");
+    await server.wait(waiting);
+    const ended = await server.submit(SUM, { tenant: "acme" });
+    await server.wait(ended, { tenant: "acme" });
+    await expect.poll(() => shared.wakes()).toBe(0);
+    await expect(server.submit(SUM, { after: waiting })).rejects.toMatchObject({ code: "execution_open" });
+    await expect(server.submit(SUM, { after: ended })).rejects.toMatchObject({ code: "execution_unknown" });
+    await expect(server.submit(SUM, { after: "no-such" })).rejects.toMatchObject({ code: "execution_unknown" });
+    expect(await shared.wakes()).toBe(0);
+  });
+
+  test("a waiting execution rests: no wake, and no reconciler, brings it to a worker again", async () => {
+    await using shared = await share();
+    const fleet = shared.join();
+    await using runtime = await open(fleet);
+    await using _ = await work(runtime);
+    const id = await runtime.submit("return tools.ask({ n: 1 });");
+    await runtime.wait(id);
+    await expect.poll(() => fleet.parts.journal.rows.lost(0)).toEqual([]);
+    await expect.poll(() => shared.wakes()).toBe(0);
+    const { records } = await fleet.journal.find(id);
+    await runtime.answer(id, { 1: { value: 1 } });
+    await runtime.wait(id);
+    expect((await fleet.journal.find(id)).records).toBeGreaterThan(records);
+  });
+
+  test("what was submitted and decided goes on although all wakes are lost", async () => {
+    await using shared = await share();
+    await using server = await open(shared.join());
+    const ids = await Promise.all([1, 2, 3].map(() => server.submit("return tools.ask({ n: 1 });")));
+    await shared.loseWakes();
+    await using runtime = await open(shared.join());
+    await using _ = await work(runtime);
+    for (const id of ids) expect((await server.wait(id)).listed.state).toBe("waiting");
+    for (const id of ids) await server.answer(id, { 1: { value: 5 } });
+    await shared.loseWakes();
+    for (const id of ids) expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 5 });
+  });
+
+  test("a worker that ends leaves what it drives to another one at once", async () => {
+    await using shared = await share();
+    await using server = await open(shared.join());
+    const begun = Promise.withResolvers<void>();
+    const slow = defineTool({
+      ...common,
+      name: "slow",
+      effect: "read",
+      handler: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+        begun.resolve();
+        await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+      },
+    });
+    const quick = defineTool({ ...common, name: "slow", effect: "read", handler: () => 3 });
+    await using submitter = await open(shared.join(), { tools: [slow] });
+    const first = await open(shared.join(), { tools: [slow], leaseMs: 600_000 });
+    const firstWorker = await work(first);
+    const id = await submitter.submit("return tools.slow({ n: 1 });");
+    await begun.promise;
+    await using second = await open(shared.join(), { tools: [quick] });
+    await using _ = await work(second, { reconcileMs: 3_600_000 });
+    expect(await firstWorker.drain(60_000)).toBe(1);
+    expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 3 });
+    await first[Symbol.asyncDispose]();
+  });
+
+  testOfAll("a worker that ends waits for the result of a write, and nothing more of its program", async () => {
+    await using shared = await share();
+    const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const made: string[] = [];
+    const put = defineTool({
+      ...common,
+      name: "put",
+      effect: "write",
+      handler: async (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
+        made.push(idempotencyKey);
+        begun.resolve();
+        await finish.promise;
+        return made.length;
+      },
+    });
+    await using runtime = await open(shared.join(), { tools: [put] });
+    const worker = await work(runtime);
+    const id = await runtime.submit("return [await tools.put({ n: 1 }), await tools.put({ n: 2 })];");
+    await begun.promise;
+    const drained = worker.drain(60_000);
+    finish.resolve();
+    expect(await drained).toBe(1);
+    expect(made).toHaveLength(1);
+    await using _ = await work(runtime);
+    expect(valueOf(await runtime.wait(id))).toEqual({ type: "completed", value: [1, 2] });
+    expect(new Set(made).size).toBe(2);
+  });
+
+  test("a submission again is the same execution, and another program under its id is refused", async () => {
+    await using shared = await share();
+    await using server = await open(shared.join());
+    expect(await server.submit(SUM, { execution: "one" })).toBe("one");
+    expect(await server.submit(SUM, { execution: "one" })).toBe("one");
+    await expect(server.submit("return 1;", { execution: "one" })).rejects.toMatchObject({
+      code: "execution_exists",
+    });
+    expect(await Array.fromAsync(server.executions())).toHaveLength(1);
+  });
+
+  test("a text that is larger than a program may be is refused as `execute` refuses it, and none of it is stored", async () => {
+    await using shared = await share();
+    await using server = await open(shared.join());
+    const program = `return ${JSON.stringify("é".repeat(20_000))};`;
+    const { outcome } = await server.execute(program);
+    const message = outcome.type === "failed" ? outcome.fault.message : "";
+    expect(message).toMatch(/400\d\d .*32768/);
+    await expect(server.submit(program)).rejects.toMatchObject({ code: "program_too_large", message });
+    expect(await Array.fromAsync(server.executions())).toEqual([]);
+    expect(await shared.wakes()).toBe(0);
+  });
+
+  test("a conversation whose host left it goes on with a worker that has its model, and with no other", async () => {
+    await using shared = await share();
+    const model = scriptedModel([
+      { calls: [{ id: "c1", tool: "ask", input: { n: 1 } }] },
+      ({ results }) => ({ text: results.map(({ text }) => text).join() }),
+    ]);
+    const tools = [
+      defineTool({ ...common, name: "ask", allowedCallers: ["direct"], effect: "read", handler: "client" }),
+    ];
+    await using server = await open(shared.join(), { tools });
+    const report = await server.agent({ model, task: "Work.", execution: "talk" });
+    expect(report.ending.type).toBe("waiting");
+    await using without = await open(shared.join(), { tools });
+    const told: unknown[] = [];
+    await using _ = await work(without, { onError: (error: unknown) => told.push(error) });
+    await server.answer("talk", { c1: { value: 7 } });
+    await expect
+      .poll(async () => (await server.status("talk")).listed)
+      .toMatchObject({ state: "running", needs: { what: "model", names: ["scripted:script"] } });
+    expect(String(told[0])).toContain('Conversation "talk" waits for a worker with its model scripted:script');
+    await using runtime = await open(shared.join(), { tools });
+    await using other = await work(runtime, { model: () => model });
+    expect(other.driven).toBeLessThanOrEqual(1);
+    const { conversation } = await server.wait("talk");
+    expect(conversation?.ending).toMatchObject({ type: "answered", answer: "7" });
+  });
+
+  test("an execution waits for a worker that has its tools, as they were defined, and the other worker says so once", async () => {
+    await using shared = await share();
+    await using server = await open(shared.join());
+    const told: unknown[] = [];
+    const other = [
+      defineTool({ ...common, name: "double", input: z.object({ n: z.string() }), effect: "read", handler: () => 0 }),
+    ];
+    await using without = await open(shared.join(), { tools: other });
+    await using _ = await work(without, { onError: (error: unknown) => told.push(error) });
+    const id = await server.submit(SUM);
+    await expect.poll(() => told, { timeout: 10_000 }).toHaveLength(1);
+    expect(told[0]).toMatchObject({
+      code: "tools_changed",
+      message: expect.stringMatching(/gone: .*ask.*changed: double/),
+    });
+    const needs = { what: "tools", names: ["pay", "ask", "double"] };
+    const listed = async () => (await server.status(id)).listed;
+    await expect.poll(listed).toMatchObject({ state: "running", driven: false, needs });
+    expect(await Array.fromAsync(server.executions())).toMatchObject([{ needs }]);
+    expect(await viewExecution(server.journal, id)).toMatchObject({ needs });
+    await using runtime = await open(shared.join());
+    await using worker = await work(runtime);
+    expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 12 });
+    expect(told).toHaveLength(1);
+    expect(worker.driven).toBeLessThanOrEqual(1);
+    expect(await listed()).not.toHaveProperty("needs");
+  });
+
+  test("the last moment of a call that waits wakes its execution", async () => {
+    await using shared = await share();
+    await using runtime = await open(shared.join());
+    await using _ = await work(runtime);
+    const id = await runtime.submit("return tools.pay({ n: 1 }).catch(({ code }) => code);", {
+      limits: { waitMs: 300 },
+    });
+    await runtime.wait(id);
+    await expect
+      .poll(async () => valueOf(await runtime.status(id)), { timeout: 5000 })
+      .toMatchObject({
+        type: "completed",
+        value: "approval_expired",
+      });
+  });
+
+  test("a tenant has no more executions at once than it may, and others begin meanwhile", async () => {
+    await using shared = await share();
+    const [atOnce, most] = [
+      { a: 0, b: 0 },
+      { a: 0, b: 0 },
+    ];
+    const release = Promise.withResolvers<void>();
+    const busy = defineTool({
+      ...common,
+      name: "busy",
+      effect: "read",
+      handler: async (_: unknown, { tenant }: { readonly tenant: string }) => {
+        const key = tenant === "a" ? "a" : "b";
+        atOnce[key] += 1;
+        most[key] = Math.max(most[key], atOnce[key]);
+        await release.promise;
+        atOnce[key] -= 1;
+      },
+    });
+    await using runtime = await open(shared.join(), { tools: [busy] });
+    const submit = (tenant: string) => runtime.submit("await tools.busy({ n: 1 });", { tenant });
+    const ofA = await Promise.all(Array.from({ length: 6 }, () => submit("a")));
+    await using _ = await work(runtime, { concurrency: 4, perTenant: 2 });
+    await expect.poll(() => atOnce.a).toBe(2);
+    const ofB = await submit("b");
+    await expect.poll(() => atOnce.b).toBe(1);
+    expect(most.a).toBe(2);
+    release.resolve();
+    for (const id of ofA) expect((await runtime.wait(id, { tenant: "a" })).listed.state).toBe("ended");
+    expect((await runtime.wait(ofB, { tenant: "b" })).listed.state).toBe("ended");
+    expect(most.a).toBe(2);
+  });
+
+  testOfAll("its figures tell what waits of each tenant, and what workers have room for and have claimed", async () => {
+    await using shared = await share();
+    const fleet = shared.join();
+    await using server = await open(fleet);
+    const ids = await Promise.all(
+      ["a", "a", "b"].map(async (tenant) => [await server.submit(SUM, { tenant }), tenant]),
+    );
+    const byTenant = async () => new Map((await fleet.figures()).queued.map(({ tenant, wakes }) => [tenant, wakes]));
+    expect(await byTenant()).toEqual(
+      new Map([
+        ["a", 2],
+        ["b", 1],
+      ]),
+    );
+    await using runtime = await open(shared.join());
+    const worker = await work(runtime, { concurrency: 3 });
+    for (const [id = "", tenant = ""] of ids) expect((await server.wait(id, { tenant })).listed.state).toBe("ended");
+    await expect.poll(() => fleet.figures(), { timeout: 10_000 }).toMatchObject({ driven: 0, queued: [] });
+    await worker.drain(0);
+  });
+
+  test("concurrency of a tool holds over all workers, and over a worker that ends", async () => {
+    await using shared = await share();
+    let [atOnce, most, begun] = [0, 0, 0];
+    const few = defineTool({
+      ...common,
+      name: "few",
+      effect: "read",
+      concurrency: 2,
+      handler: async () => {
+        begun += 1;
+        most = Math.max(most, (atOnce += 1));
+        await new Promise(setImmediate);
+        atOnce -= 1;
+      },
+    });
+    const tools = [few];
+    await using server = await open(shared.join(), { tools });
+    const program = "await Promise.all([1, 2, 3].map((n) => tools.few({ n })));";
+    const ids = await Promise.all(Array.from({ length: 12 }, () => server.submit(program)));
+    const first = await open(shared.join(), { tools });
+    const firstWorker = await work(first, { concurrency: 4 });
+    await using second = await open(shared.join(), { tools });
+    await using _ = await work(second, { concurrency: 4 });
+    await expect.poll(() => begun).toBeGreaterThan(1);
+    await firstWorker.drain(60_000);
+    await first[Symbol.asyncDispose]();
+    for (const id of ids) expect((await server.wait(id)).listed).toMatchObject({ outcome: "completed" });
+    expect(most).toBe(2);
+  });
+
+  test("many workers drive each execution once", async () => {
+    await using shared = await share();
+    const made: string[] = [];
+    const pay = defineTool({
+      ...common,
+      name: "put",
+      effect: "write",
+      handler: (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => made.push(idempotencyKey),
+    });
+    await using server = await open(shared.join(), { tools: [pay] });
+    await using stack = new AsyncDisposableStack();
+    for (let index = 0; index < 3; index += 1) {
+      const runtime = stack.use(await open(shared.join(), { tools: [pay] }));
+      stack.use(await work(runtime, { concurrency: 4 }));
+    }
+    const ids = await Promise.all(Array.from({ length: 40 }, () => server.submit("return tools.put({ n: 1 });")));
+    for (const id of ids) expect(valueOf(await server.wait(id))).toMatchObject({ type: "completed" });
+    expect(new Set(made).size).toBe(40);
+    expect(made).toHaveLength(40);
+  });
+});
 
 test("a fleet needs a journal that all its machines reach, and a runtime a fleet for its methods", async () => {
   using journal = createSqliteJournal({ path: ":memory:" });
@@ -16,7 +384,7 @@ test("a fleet needs a journal that all its machines reach, and a runtime a fleet
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   await expect(runtime.submit("return 1;")).rejects.toThrow("submit: this runtime has no fleet");
   await expect(runtime.work()).rejects.toThrow("work: this runtime has no fleet");
-  const fleet = createFleet({ journal: createMemoryJournal(), queue: new MemoryQueue() });
+  const fleet = createFleet({ journal: createPostgresJournal({ url: "postgres://nowhere/x" }) });
   await expect(createRuntime({ tools: [], fleet, journal: createMemoryJournal() })).rejects.toThrow(
     "createRuntime: give a fleet or a journal",
   );

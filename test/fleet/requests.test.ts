@@ -1,39 +1,65 @@
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DriverRequests } from "../../src/fleet/requests.ts";
+import type { PostgresJournal } from "../../src/journal/index.ts";
+import { header } from "../journal/records.ts";
+import { noPostgres } from "../postgres-support/postgres-server.ts";
+import { type SharedFleet, useFleets } from "./use-fleets.ts";
 
-/** A store whose requests a test sends. */
-function store() {
-  const listeners = new Set<(execution: string, request: string) => void>();
-  return {
-    listeners,
-    request: async (execution: string, request: string) => {
-      for (const listener of listeners) listener(execution, request);
-    },
-    onRequest: (listener: (execution: string, request: string) => void) => {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
-  };
-}
-
-test("each process hears a request, until it listens no more", async () => {
-  const shared = store();
-  const [one, other] = [new DriverRequests(shared), new DriverRequests(shared)];
+describe.skipIf(noPostgres)("requests to drivers", () => {
+  const share = useFleets();
+  let shared: SharedFleet;
+  let journal: PostgresJournal;
+  let requests: DriverRequests;
   const heard: string[] = [];
-  const listening = other.listen((execution, request) => heard.push(`${request} ${execution}`));
-  await one.send("a\nb", "cancel");
-  await one.send("c", "interrupt");
-  expect(heard).toEqual(["cancel a\nb", "interrupt c"]);
-  listening[Symbol.dispose]();
-  expect(shared.listeners.size).toBe(0);
-  await one.send("d", "cancel");
-  expect(heard).toHaveLength(2);
-});
 
-test("a request that this version does not know is passed over", async () => {
-  const shared = store();
-  const heard: string[] = [];
-  new DriverRequests(shared).listen((execution) => heard.push(execution));
-  await shared.request("e", "delete");
-  expect(heard).toEqual([]);
+  beforeAll(async () => {
+    shared = await share();
+    journal = shared.open();
+    for (const id of ["one\0", "two\0"]) await journal.create(header(id));
+    requests = new DriverRequests(journal);
+    const listening = Promise.withResolvers<void>();
+    requests.listen((execution, request) => heard.push(`${request} ${execution}`));
+    journal.onNotify("portcullis_requests", () => listening.resolve());
+    await listening.promise;
+  });
+  afterAll(() => shared[Symbol.asyncDispose]());
+
+  /** Requests are heard in their order: what came before this one was heard, or never will be. */
+  async function heardBefore(): Promise<string[]> {
+    await requests.send("two\0", "revoke");
+    await expect.poll(() => heard.at(-1)).toBe("revoke two\0");
+    return heard.splice(0).slice(0, -1);
+  }
+
+  test("are heard by other processes, until they listen no more", async () => {
+    const other = new DriverRequests(shared.open());
+    const gone = requests.listen(() => expect.unreachable("it listens no more"));
+    gone[Symbol.dispose]();
+    await other.send("one\0", "cancel");
+    await other.send("one\0", "interrupt");
+    await other.send("unknown", "cancel");
+    expect(await heardBefore()).toEqual(["cancel one\0", "interrupt one\0"]);
+  });
+
+  test("are not made by notices that a client of the database without rights to the tables sends", async () => {
+    await journal.query("CREATE ROLE stranger");
+    for (const payload of ["", "1", "2", "x", '["cancel","two"]', "9".repeat(18), "9".repeat(400), "1; DROP TABLE x"])
+      await journal.query(`SET ROLE stranger; SELECT pg_notify('portcullis_requests', '${payload}'); RESET ROLE`);
+    expect(await heardBefore()).toEqual([]);
+  });
+
+  test("that are old, or that this version does not know, are passed over, and the old ones are not kept", async () => {
+    for (const [request, age] of [
+      ["cancel", "2 minutes"],
+      ["delete", "0"],
+    ])
+      await journal.query(
+        `INSERT INTO portcullis.requests (at, execution, request) VALUES (now() - interval '${age}', 1, '${request}');
+         SELECT pg_notify('portcullis_requests', max(number)::text) FROM portcullis.requests`,
+      );
+    expect(await heardBefore()).toEqual([]);
+    expect(
+      (await journal.query("SELECT * FROM portcullis.requests WHERE at < now() - interval '1 minute'")).rows,
+    ).toEqual([]);
+  });
 });

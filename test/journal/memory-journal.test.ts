@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
 import { type Header, type Journal, createMemoryJournal } from "../../src/journal/index.ts";
-import { fleetJournalSuite, journalSuite, listed } from "./journal-suite.ts";
+import { journalSuite, listed } from "./journal-suite.ts";
 import { header, outcome, turn } from "./records.ts";
 
 journalSuite(() => createMemoryJournal());
-fleetJournalSuite(() => createMemoryJournal());
 
 /** Writes an execution whose texts have this many characters in all. */
 async function write(journal: Journal, execution: string, length: number, ended: boolean): Promise<void> {

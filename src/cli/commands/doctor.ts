@@ -44,7 +44,7 @@ async function findingsOf(sandbox: Sandbox): Promise<readonly Finding[]> {
 /** A journal in a database; a file is opened by the commands that read it. */
 async function journalFindings(named: string | undefined): Promise<readonly Finding[]> {
   await using journal = databaseJournal(named);
-  return (await journal?.diagnose?.()) ?? [];
+  return (await journal?.diagnose()) ?? [];
 }
 
 async function cleanFinding(sandboxes: readonly Sandbox[]): Promise<Finding> {

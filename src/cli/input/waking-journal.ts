@@ -1,4 +1,4 @@
-import { queueSchema } from "../../fleet/queue/queue-database.ts";
+import { queueSchema } from "../../fleet/queue/queue-schema.ts";
 import { thrownText } from "../../output/thrown-text.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { writeStderr } from "../terminal/standard-streams.ts";

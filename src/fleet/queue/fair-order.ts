@@ -1,6 +1,7 @@
 import { monotonic } from "../../clock.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
-import type { QueueDatabase } from "./queue-database.ts";
+import type { FleetDatabase } from "../fleet-store.ts";
+import { QUEUE } from "./queue-schema.ts";
 
 /** How old what is known of the queue may be before it is read again, and before a wake waits for that, in milliseconds. */
 const [REFRESH_MS, STALE_MS] = [250, 1000];
@@ -19,27 +20,26 @@ type Line = "new" | "goes on";
  * place the wakes that they send, without asking each other: they share only how far the queue has come.
  */
 export class FairOrder {
-  readonly #database: QueueDatabase;
+  readonly #database: FleetDatabase;
   readonly #schema: string;
-  readonly #queue: string;
   /** The last place that this process gave, by tenant and line. */
   readonly #last = new Map<string, number>();
   #come = 0;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
 
-  constructor(database: QueueDatabase, schema: string, queue: string) {
+  constructor(database: FleetDatabase, schema: string) {
     this.#database = database;
     this.#schema = schema;
-    this.#queue = queue;
   }
 
-  /** Creates its table, which is safe if many processes do so at once, and reads how far the queue has come. */
+  /** Creates the fleet's tables beside pg-boss', which is safe if many processes do so at once, and reads how far the queue has come. */
   async open(): Promise<void> {
     await this.#database.query(
       `BEGIN; SELECT pg_advisory_xact_lock(hashtext('${this.#table}'));
        CREATE TABLE IF NOT EXISTS ${this.#table} (queue text PRIMARY KEY, place bigint NOT NULL);
-       INSERT INTO ${this.#table} VALUES ('${this.#queue}', 0) ON CONFLICT DO NOTHING; COMMIT`,
+       CREATE TABLE IF NOT EXISTS ${this.#schema}.limits (key text PRIMARY KEY, state jsonb NOT NULL);
+       INSERT INTO ${this.#table} VALUES ('${QUEUE}', 0) ON CONFLICT DO NOTHING; COMMIT`,
     );
     await this.#refresh();
   }
@@ -79,7 +79,7 @@ export class FairOrder {
     // Others may have read later, and written already.
     await this.#database.query(
       `UPDATE ${this.#table} SET place = $2 WHERE queue = $1 AND (place < $2 OR ($2 = 0 AND place > ${BEGINS_ANEW}))`,
-      [this.#queue, come],
+      [QUEUE, come],
     );
   }
 
@@ -90,7 +90,7 @@ export class FairOrder {
       `SELECT CASE WHEN place > ${BEGINS_ANEW} AND NOT EXISTS (${waiting}) THEN 0 ELSE greatest(place,
          (${waiting} AND start_after <= now() ORDER BY priority DESC, created_on LIMIT 1)) END::float8 AS come
        FROM ${this.#table} WHERE queue = $1`,
-      [this.#queue],
+      [QUEUE],
     );
     return Number(rows[0]?.["come"] ?? 0);
   }

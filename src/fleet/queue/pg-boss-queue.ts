@@ -4,12 +4,10 @@ import { loadPackage, PortcullisError } from "../../errors.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
 import { nameOf, storedName } from "../../journal/postgres/tables/names.ts";
+import type { FleetDatabase } from "../fleet-store.ts";
 import { FairOrder } from "./fair-order.ts";
-import { type QueueDatabase, queueSchema } from "./queue-database.ts";
-import type { QueuedWakes, Taking, Wake, WakeQueue, WakeTaker } from "./wake-queue.ts";
-
-/** The queue in the schema of pg-boss' tables. */
-const QUEUE = "wakes";
+import { QUEUE, queueSchema } from "./queue-schema.ts";
+import type { Wake } from "./wake.ts";
 
 /** How long a worker that has room waits for a notification before it looks, in milliseconds. */
 const LOOK_MS = 1000;
@@ -21,6 +19,32 @@ const TAKEN_AT_ONCE = 32;
 const SAMPLE = 300;
 /** Most tenants that a worker names as passed over. */
 const MOST_PASSED_OVER = 10_000;
+
+/** A worker of the queue: asked whenever there may be wakes. */
+export interface WakeTaker {
+  /** How many wakes it takes now. */
+  readonly room: () => number;
+  /** Tenants of whose executions it takes none now. */
+  readonly passedOver: () => Promise<readonly string[]>;
+  /** Takes a wake. The queue forgets the wake when `done` is called. */
+  readonly take: (wake: Wake, done: () => void) => void;
+  /** Told of each failure of the queue, which goes on. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The wakes that a worker takes. Disposing resolves once it takes none. */
+export interface Taking extends AsyncDisposable {
+  /** The worker has room again. */
+  readonly pull: () => void;
+}
+
+/** Number of wakes that wait, and since when the oldest of them could have been taken, by tenant. */
+export interface QueuedWakes {
+  readonly tenant: string;
+  readonly wakes: number;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+}
 
 /** Names as the journal's columns hold them: neither text nor JSON of PostgreSQL takes every character. */
 interface JobData {
@@ -40,23 +64,23 @@ const QUEUE_OPTIONS = {
 } as const;
 
 /**
- * A queue of wakes in pg-boss, in the database of the journal. A wake is a job whose singleton key is the id of its
- * execution; with the policy `short` an execution has at most one that waits.
+ * Brings executions to workers, by pg-boss in the database of the journal. It only wakes: the journal alone says what is to be
+ * done and who may do it. A wake is a job whose singleton key is the id of its execution; with the policy `short` an execution has at
+ * most one that waits.
  */
-export class PgBossQueue implements WakeQueue, AsyncDisposable {
-  readonly joins = true;
-  readonly #database: QueueDatabase;
+export class PgBossQueue implements AsyncDisposable {
+  readonly #database: FleetDatabase;
   readonly #schema: string;
   readonly #onError: (error: unknown) => void;
   readonly #pulls = new Set<() => void>();
   readonly #order: FairOrder;
   #boss: Promise<PgBoss> | undefined;
 
-  constructor(database: QueueDatabase, onError: (error: unknown) => void) {
+  constructor(database: FleetDatabase, onError: (error: unknown) => void) {
     this.#database = database;
     this.#onError = onError;
     this.#schema = queueSchema(database.schema);
-    this.#order = new FairOrder(database, this.#schema, QUEUE);
+    this.#order = new FairOrder(database, this.#schema);
   }
 
   /** Tells workers of wakes that were for later and are for now. */
@@ -69,6 +93,7 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
     await this.#started();
   }
 
+  /** Adds wakes, in the transaction of `within` if it is given. Of an execution that is queued already the wake is changed. */
   async wake(wakes: readonly Wake[], within?: ExecuteSql): Promise<void> {
     const boss = await this.#started();
     const db = within && { executeSql: executing(within) };
@@ -104,18 +129,7 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
     return rows.length > 0;
   }
 
-  async unqueued(executions: readonly ExecutionId[], staleMs: number): Promise<readonly ExecutionId[]> {
-    await this.#started();
-    const { rows } = await this.#database.query(
-      `SELECT singleton_key FROM ${this.#schema}.job
-       WHERE name = $1 AND singleton_key = ANY($2::text[])
-         AND (state < 'active' OR (state = 'active' AND started_on > now() - $3 * interval '1 millisecond'))`,
-      [QUEUE, executions.map(storedName), staleMs],
-    );
-    const queued = new Set(rows.map((row) => row["singleton_key"]));
-    return executions.filter((execution) => !queued.has(storedName(execution)));
-  }
-
+  /** What waits, for the metrics. */
   async queued(): Promise<readonly QueuedWakes[]> {
     await this.#started();
     const { rows } = await this.#database.query(
@@ -131,6 +145,7 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
     }));
   }
 
+  /** Hands wakes to a worker, until disposed. */
   async work(taker: WakeTaker): Promise<Taking> {
     const boss = await this.#started();
     const taking = new PgBossTaking(boss, taker);

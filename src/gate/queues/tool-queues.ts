@@ -1,7 +1,5 @@
 import PQueue from "p-queue";
-import { SharedPlaces } from "../../places/shared-places.ts";
-import { SharedStarts } from "../../places/shared-starts.ts";
-import type { SharedState } from "../../places/shared-state.ts";
+import type { SharedLimits } from "../../places/shared-limits.ts";
 import { Starts } from "../../places/starts.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { TenantsInTurn } from "./tenants-in-turn.ts";
@@ -19,9 +17,6 @@ interface QueuesOfTool {
   readonly running?: Queue;
   /** For a tool with a rate. */
   readonly starting?: Starts;
-  /** The same bounds over all processes of a fleet. */
-  readonly places?: SharedPlaces;
-  readonly starts?: SharedStarts;
 }
 
 /**
@@ -31,10 +26,10 @@ interface QueuesOfTool {
 export class ToolQueues {
   /** By handler, name and bounds: a copy of a tool for other callers is the same tool. */
   readonly #queues = new WeakMap<object, Map<string, QueuesOfTool>>();
-  readonly #shared: SharedState | undefined;
+  readonly #shared: SharedLimits | undefined;
 
-  /** `shared`: where the processes of a fleet count together. */
-  constructor(shared?: SharedState) {
+  /** `shared`: the same bounds over all processes of a fleet. */
+  constructor(shared?: SharedLimits) {
     this.#shared = shared;
   }
 
@@ -46,19 +41,7 @@ export class ToolQueues {
     own.set(keyOf(tool), {
       ...(Number.isFinite(concurrency) ? { running: new PQueue({ concurrency, queueClass: TenantsInTurn }) } : {}),
       ...(rate ? { starting: new Starts(rate) } : {}),
-      ...this.#sharedOf(tool),
     });
-  }
-
-  #sharedOf(tool: Tool): Pick<QueuesOfTool, "places" | "starts"> {
-    const { concurrency, rate } = tool;
-    const shared = this.#shared;
-    if (!shared) return {};
-    const key = keyOf(tool);
-    return {
-      ...(Number.isFinite(concurrency) && { places: new SharedPlaces(shared, `places ${key}`, concurrency) }),
-      ...(rate && { starts: new SharedStarts(shared, `starts ${key}`, rate) }),
-    };
   }
 
   /**
@@ -82,16 +65,17 @@ export class ToolQueues {
   }
 
   async #inTurn<Value>(
-    { running, places }: QueuesOfTool,
+    { running }: QueuesOfTool,
     tool: Tool,
     tenant: string,
     run: () => Promise<Value>,
     signal: AbortSignal,
   ): Promise<Value | undefined> {
     const begin = () => this.whenRate(tool, tenant, signal).then(run);
-    const start = places ? () => places.run(begin, signal) : begin;
+    const shared = this.#shared;
+    const start = shared ? () => shared.run(keyOf(tool), tool.concurrency, begin, signal) : begin;
     try {
-      return await (running ? running.add(start, { signal, tenant }) : start());
+      return await (running ? running.add(start, { signal, tenant }) : begin());
     } catch (error) {
       if (signal.aborted && error instanceof Error && error.name === "AbortError") return undefined;
       throw error;
@@ -100,9 +84,10 @@ export class ToolQueues {
 
   /** Resolves when the tool's rate allows one more call. Rejects with the signal's reason if it is aborted first. */
   async whenRate(tool: Tool, tenant: string, signal: AbortSignal): Promise<void> {
-    const queues = this.#of(tool);
-    await queues?.starting?.take(tenant, signal);
-    await queues?.starts?.take(signal);
+    const starting = this.#of(tool)?.starting;
+    if (!starting || !tool.rate) return;
+    await starting.take(tenant, signal);
+    await this.#shared?.start(keyOf(tool), tool.rate, signal);
   }
 }
 

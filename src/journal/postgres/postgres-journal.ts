@@ -14,7 +14,6 @@ import type {
   Lease,
   ListOptions,
   ReadOptions,
-  WorkerNeeds,
 } from "../journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import { itemsUpTo, type TextStore, unpackRecord } from "../packing/large-texts.ts";
@@ -29,7 +28,6 @@ import { nameOf } from "./tables/names.ts";
 import { type NoticeListener, Notices } from "./connection/notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
 import { pruneExecutions } from "./prune.ts";
-import { type RequestListener, Requests } from "./requests.ts";
 import { type FoundExecution, PAGE_BYTES, type PageRow, StoredRows } from "./stored-rows.ts";
 
 export interface StatementOptions {
@@ -62,13 +60,8 @@ export interface PostgresJournal extends StoredJournal, AsyncDisposable {
    * listen no more.
    */
   onNotify(channel: string, listener: NoticeListener): Disposable;
-  /**
-   * Asks whatever process drives an execution, by a row that only a role with rights to the tables can write. A request that
-   * no process hears is lost.
-   */
-  request(execution: string, request: string): Promise<void>;
-  /** Tells a listener of the requests of all processes. Dispose of what is returned to listen no more. */
-  onRequest(listener: RequestListener): Disposable;
+  /** Looks once whether the database can be used, and how well; it does not wait for one that cannot be reached. Never rejects. */
+  diagnose(): Promise<readonly JournalFinding[]>;
 }
 
 /** A text and what is parsed from it are in memory together. */
@@ -93,7 +86,6 @@ class DatabaseJournal implements PostgresJournal {
   readonly #clock: DatabaseClock;
   readonly #queue: ChangeQueue;
   readonly #notices: Notices;
-  readonly #requests: Requests;
   readonly #listeners: AppendListeners;
 
   constructor(options: DatabaseOptions) {
@@ -109,7 +101,6 @@ class DatabaseJournal implements PostgresJournal {
     const aloneAtOnce = Math.ceil(connections / 2);
     this.#queue = new ChangeQueue(this.#database, { perCommit, atOnce, aloneAtOnce, channel, token });
     this.#notices = new Notices(this.#database);
-    this.#requests = new Requests(this.#database, this.#notices);
     let others: Disposable | undefined;
     this.#listeners = new AppendListeners(
       () => (others = this.#notices.add(channel, (payload) => this.#takeNotice(payload, token))),
@@ -187,7 +178,7 @@ class DatabaseJournal implements PostgresJournal {
 
   async *list(options: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
     for (let below: string | undefined; ;) {
-      const page = await this.#rows.list(options, below, options.due ? await this.#clock.now() : 0);
+      const page = await this.#rows.list(options, below);
       for (const { found } of page) if (found) yield this.#byOwnClock(found.summary);
       const last = page.at(-1);
       if (!last) return;
@@ -197,28 +188,6 @@ class DatabaseJournal implements PostgresJournal {
 
   async find(execution: string): Promise<ExecutionSummary> {
     return this.#byOwnClock((await this.#get(execution)).summary);
-  }
-
-  async rest(
-    execution: string,
-    head: Head,
-    until: number,
-    programs: ReadonlyMap<string, Head> = new Map(),
-  ): Promise<boolean> {
-    const [ahead, now] = await Promise.all([this.#clock.aheadMs(), this.#clock.now()]);
-    return this.#rows.rest(execution, head, Math.min(until + ahead, Number.MAX_SAFE_INTEGER), now, programs);
-  }
-
-  async held(): Promise<ReadonlyMap<string, number>> {
-    return this.#rows.held(await this.#clock.now());
-  }
-
-  async lack(execution: string, needs: WorkerNeeds): Promise<void> {
-    await this.#rows.lack(execution, needs, await this.#clock.now());
-  }
-
-  async lacking(): Promise<ReadonlyMap<WorkerNeeds["what"], number>> {
-    return this.#rows.lacking(await this.#clock.now());
   }
 
   async renew(execution: string, lease: Lease): Promise<Head> {
@@ -237,14 +206,6 @@ class DatabaseJournal implements PostgresJournal {
 
   onNotify(channel: string, listener: NoticeListener): Disposable {
     return this.#notices.add(channel, listener);
-  }
-
-  request(execution: string, request: string): Promise<void> {
-    return this.#requests.send(execution, request);
-  }
-
-  onRequest(listener: RequestListener): Disposable {
-    return this.#requests.listen(listener);
   }
 
   async query(text: string, values: readonly unknown[] = [], options: StatementOptions = {}) {

@@ -1,4 +1,4 @@
-import type { ExecutionSummary, Head, ListOptions, WorkerNeeds } from "../journal.ts";
+import type { ExecutionSummary, Head, ListOptions } from "../journal.ts";
 import { given } from "../../option-rules/given.ts";
 import { journalDamaged } from "../journal-error.ts";
 import {
@@ -13,7 +13,7 @@ import type { StoredText } from "../packing/large-texts.ts";
 import type { Database, Row } from "./connection/database.ts";
 import { quoted } from "./tables/tables.ts";
 import { nameOf, storedName } from "./tables/names.ts";
-import { isNeed, needsOf, needsText } from "./tables/needs-text.ts";
+import { needsOf } from "./tables/needs-text.ts";
 
 /** Executions that are listed at a time. */
 const LIST_PAGE = 256;
@@ -63,9 +63,8 @@ export class StoredRows {
 
   /** The executions of a list, from below a number: the latest first. Undefined for an entry that cannot be read. */
   async list(
-    { open, tenant, before, due, onDamaged }: ListOptions,
+    { open, tenant, before, onDamaged }: ListOptions,
     below: string | undefined,
-    now: number,
   ): Promise<{ readonly number: string; readonly found: FoundExecution | undefined }[]> {
     const values: unknown[] = [];
     const conditions: string[] = [];
@@ -78,11 +77,6 @@ export class StoredRows {
     where("tenant = ?", tenant === undefined ? undefined : storedName(tenant));
     where("started_at < ?", before);
     if (open !== undefined) conditions.push(open ? "NOT ended" : "ended");
-    if (due !== undefined) {
-      values.push(now);
-      const number = `number = ANY(ARRAY(${this.#due(due, `$${values.length}`, conditions)}))`;
-      conditions.splice(0, conditions.length, number);
-    }
     const which = conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : "";
     const text = `SELECT ${COLUMNS} FROM ${this.#schema}.executions ${which} ORDER BY number DESC LIMIT ${LIST_PAGE}`;
     const rows = await this.#rows(undefined, text, values);
@@ -90,72 +84,6 @@ export class StoredRows {
       number: String(row["number"]),
       found: listedOf(() => foundExecution(row), onDamaged),
     }));
-  }
-
-  /** The rows are found by indexes of what is due, and those that rest are passed over. Of many submitted ones a page is read. */
-  #due(due: NonNullable<ListOptions["due"]>, now: string, conditions: readonly string[]): string {
-    const executions = `SELECT number FROM ${this.#schema}.executions WHERE ${["NOT ended", ...conditions].join(" AND ")}`;
-    const hasRested = `rests_until <= ${now}`;
-    if (due === "left")
-      return `${executions} AND rests_until IS NULL AND leased_until <= ${now}
-        UNION ALL ${executions} AND ${hasRested} AND leased_until <= ${now}`;
-    return `(${executions} AND rests_until IS NULL AND leased_until IS NULL ORDER BY number DESC LIMIT ${LIST_PAGE})
-      UNION ALL ${executions} AND ${hasRested} AND leased_until IS NULL`;
-  }
-
-  /**
-   * Notes that an execution with this head, which no driver holds, rests until a time. Resolves with false if its head, or
-   * that of one of these programs, is another one or a driver holds it.
-   */
-  async rest(
-    execution: string,
-    head: Head,
-    until: number,
-    now: number,
-    programs: ReadonlyMap<string, Head>,
-  ): Promise<boolean> {
-    const rows = await this.#rows(
-      "rest",
-      `UPDATE ${this.#schema}.executions SET rests_until = $3
-       WHERE id = $1 AND head = $2 AND (leased_until IS NULL OR leased_until <= $4) AND NOT EXISTS (
-         SELECT 1 FROM unnest($5::text[], $6::int[]) AS p (id, head) JOIN ${this.#schema}.executions AS e USING (id)
-         WHERE e.head <> p.head
-       ) RETURNING id`,
-      [storedName(execution), head, until, now, [...programs.keys()].map(storedName), [...programs.values()]],
-    );
-    return rows.length > 0;
-  }
-
-  /** Number of executions that drivers hold, by tenant. */
-  async held(now: number): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#rows(
-      "held",
-      `SELECT tenant, count(*)::int AS held FROM ${this.#schema}.executions
-       WHERE NOT ended AND rests_until IS NULL AND leased_until > $1 GROUP BY tenant`,
-      [now],
-    );
-    return new Map(rows.map(({ tenant, held }) => [nameOf(String(tenant)), Number(held)]));
-  }
-
-  /** Notes what a worker lacked, of an execution that no driver holds. */
-  async lack(execution: string, needs: WorkerNeeds, now: number): Promise<void> {
-    await this.#rows(
-      "lack",
-      `UPDATE ${this.#schema}.executions SET needs = $2
-       WHERE id = $1 AND NOT ended AND (leased_until IS NULL OR leased_until <= $3) AND needs IS DISTINCT FROM $2`,
-      [storedName(execution), needsText(needs), now],
-    );
-  }
-
-  /** Number of executions that a worker lacked something for, that no driver holds and that do not rest. */
-  async lacking(now: number): Promise<ReadonlyMap<WorkerNeeds["what"], number>> {
-    const rows = await this.#rows(
-      "lacking",
-      `SELECT split_part(needs, E'\\n', 1) AS what, count(*)::int AS executions FROM ${this.#schema}.executions
-       WHERE needs IS NOT NULL AND coalesce(rests_until, 0) <= $1 AND coalesce(leased_until, 0) <= $1 GROUP BY 1`,
-      [now],
-    );
-    return new Map(rows.flatMap(({ what, executions }) => (isNeed(what) ? [[what, Number(executions)]] : [])));
   }
 
   /** An execution, and its first page of at most so many records from a position on. */

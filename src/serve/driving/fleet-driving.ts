@@ -1,4 +1,4 @@
-import { cancel, every, pause, type Timer } from "../../clock.ts";
+import { cancel, every, monotonic, pause, type Timer } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { REASONS } from "../../agent/drive/interruption.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
@@ -57,7 +57,8 @@ export class FleetDriving implements Driving {
   }
 
   async #expire(): Promise<void> {
-    if (await this.#fleet.parts.turns.take("gateway", EXPIRY_MS)) await this.#parts.expiry.sweep();
+    if (await this.#fleet.parts.limits.mayStart("gateway", { calls: 1, perMs: EXPIRY_MS / 2 }))
+      await this.#parts.expiry.sweep();
   }
 
   stop(): void {
@@ -67,8 +68,10 @@ export class FleetDriving implements Driving {
   }
 
   async drain(drainMs: number): Promise<number> {
-    const [left = 0, open] = await Promise.all([this.#worker?.drain(drainMs), this.#parts.runtime.suspend(drainMs)]);
-    return left + open;
+    const begun = monotonic();
+    const left = (await this.#worker?.drain(drainMs)) ?? 0;
+    // One after the other: what the worker has left is not counted twice.
+    return left + (await this.#parts.runtime.suspend(Math.max(0, drainMs - (monotonic() - begun))));
   }
 
   /** Workers take up what was left, whenever it is, but for what clients of the gateway have left. */

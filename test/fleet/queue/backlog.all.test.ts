@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PgBossQueue } from "../../../src/fleet/queue/pg-boss-queue.ts";
-import type { QueueDatabase } from "../../../src/fleet/queue/queue-database.ts";
+import { type FleetDatabase, FleetStore } from "../../../src/fleet/fleet-store.ts";
 import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
-import type { Database } from "../../../src/journal/postgres/connection/database.ts";
-import { StoredRows } from "../../../src/journal/postgres/stored-rows.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { header } from "../../journal/records.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
@@ -32,7 +30,7 @@ interface PlanNode {
 describe.skipIf(noPostgres)(`a tenant with ${QUEUED} executions that wait for a worker`, () => {
   let server: PostgresServer;
   let journal: PostgresJournal;
-  let database: QueueDatabase;
+  let database: FleetDatabase;
   let queue: PgBossQueue;
   /** What was asked of the database since it was emptied last. */
   const asked: Asked[] = [];
@@ -120,18 +118,12 @@ describe.skipIf(noPostgres)(`a tenant with ${QUEUED} executions that wait for a 
       await take(3 * AT_ONCE);
       await queue.wake([{ execution: `of c ${when}`, tenant: "c", isNew: true }]);
       await queue.wake([{ execution: `of d ${when}`, tenant: "d" }]);
-      await queue.unqueued(["a1000", "unknown"], 1000);
       const fresh = new PgBossQueue(database, (error) => expect.unreachable(String(error)));
       await fresh.wake([{ execution: `of e ${when}`, tenant: "e", isNew: true }]);
       await fresh[Symbol.asyncDispose]();
-      const rows = new StoredRows({
-        schema: journal.schema,
-        query: ({ text, values }: Asked) => database.query(text, values),
-      } as unknown as Database);
-      const now = Date.now();
-      await rows.list({ open: true, due: "left" }, undefined, now);
-      const page = await rows.list({ open: true, due: "submitted" }, undefined, now);
-      await rows.list({ open: true, due: "submitted" }, page.at(-1)?.number, now);
+      const store = new FleetStore(database);
+      for (let round = 0; round < 3; round += 1) await store.lost(1000);
+      await store.held();
       const reading = asked.filter(
         ({ text, values }) => values.length > 0 && /^\s*(SELECT|WITH|UPDATE|INSERT|DELETE)/i.test(text),
       );

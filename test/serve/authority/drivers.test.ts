@@ -1,3 +1,5 @@
+import { useFleets } from "../../fleet/use-fleets.ts";
+import { noPostgres } from "../../postgres-support/postgres-server.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { createMemorySandbox } from "portcullis/testing";
@@ -103,23 +105,25 @@ const DRIVERS: readonly Driver[] = [
 
 const KINDS = ["program", "conversation"] as const;
 
-describe.each(DRIVERS)("$name", ({ hasKeys, isFleet = false, drive }) => {
+const share = noPostgres ? undefined : useFleets();
+
+describe.each(DRIVERS.filter(({ isFleet }) => share || !isFleet))("$name", ({ hasKeys, isFleet = false, drive }) => {
   test.each(KINDS)("has no more than the key that began the %s", async (kind) => {
-    await using here = world({ isFleet });
+    await using here = world(isFleet ? { fleets: await share?.() } : {});
     const driven = await begin(here, kind, keys(SMALL, BOSS));
     await drive(driven);
     expect(here.ran).toEqual(["ask programmatic", "free programmatic"]);
   });
 
   test.runIf(hasKeys).each(KINDS)("has no more than the key of the %s may do now", async (kind) => {
-    await using here = world({ isFleet });
+    await using here = world(isFleet ? { fleets: await share?.() } : {});
     const driven = await begin(here, kind, keys({ ...SMALL, tools: ["ask", "other"], callers: undefined }, BOSS));
     await drive(driven);
     expect(here.ran).toEqual(["ask programmatic"]);
   });
 
   test.runIf(hasKeys).each(KINDS)("ends the %s of a key that is gone, and runs nothing of it", async (kind) => {
-    await using here = world({ isFleet });
+    await using here = world(isFleet ? { fleets: await share?.() } : {});
     const driven = await begin(here, kind, keys(BOSS));
     await drive(driven);
     expect(here.ran).toEqual([]);
@@ -127,7 +131,7 @@ describe.each(DRIVERS)("$name", ({ hasKeys, isFleet = false, drive }) => {
   });
 
   test("leaves what the limits of a key were to what it began with", async () => {
-    await using here = world({ isFleet });
+    await using here = world(isFleet ? { fleets: await share?.() } : {});
     const small = { ...SMALL, limits: { calls: 2 } };
     const driven = await begin(here, "program", keys({ ...small, limits: { calls: 9 } }, BOSS), small, BUSY);
     await drive(driven);
@@ -135,7 +139,7 @@ describe.each(DRIVERS)("$name", ({ hasKeys, isFleet = false, drive }) => {
   });
 
   test.runIf(hasKeys)("takes what the limits of a key are now, if they are less", async () => {
-    await using here = world({ isFleet });
+    await using here = world(isFleet ? { fleets: await share?.() } : {});
     const driven = await begin(here, "program", keys({ ...SMALL, limits: { calls: 2 } }, BOSS), SMALL, BUSY);
     await drive(driven);
     expect(here.ran).toEqual(["ask programmatic", "free programmatic"]);

@@ -2,6 +2,8 @@ import type { Journal } from "portcullis/journal";
 import { createMemoryJournal } from "portcullis/journal";
 import { scriptedModel } from "portcullis/testing";
 import { describe, expect, test } from "vitest";
+import { useFleets } from "../../fleet/use-fleets.ts";
+import { noPostgres } from "../../postgres-support/postgres-server.ts";
 import { settableClock } from "../../support/clock.ts";
 import { keyOf } from "../servers.ts";
 import { BOSS, type Host, keys, SMALL, world } from "./world.ts";
@@ -166,17 +168,20 @@ test("what waits for a decision goes on under a changed key of the same id, and 
   expect(here.ran).toEqual(["ask programmatic"]);
 });
 
-test("a worker of a fleet in another process ends what a revoked key has begun", async () => {
-  await using here = world({ isFleet: true });
-  const { ask, server } = await here.serve({ keys: BOTH, workers: "elsewhere" });
-  await server.listen({ port: 0 });
-  await using _ = await (await here.open()).work();
-  await ask("POST", "/v1/executions", { key: keyOf("small"), body: begun });
-  await here.slow.begun.promise;
-  server.setKeys(GONE);
-  await here.slow.ended.promise;
-  const ended = async () => (await ask("GET", "/v1/executions/e", { key: keyOf("boss") })).json.outcome;
-  await expect.poll(ended).toEqual(REVOKED);
+describe.skipIf(noPostgres)("in a fleet", () => {
+  const share = useFleets();
+  test("a worker of a fleet in another process ends what a revoked key has begun", async () => {
+    await using here = world({ fleets: await share() });
+    const { ask, server } = await here.serve({ keys: BOTH, workers: "elsewhere" });
+    await server.listen({ port: 0 });
+    await using _ = await (await here.open()).work();
+    await ask("POST", "/v1/executions", { key: keyOf("small"), body: begun });
+    await here.slow.begun.promise;
+    server.setKeys(GONE);
+    await here.slow.ended.promise;
+    const ended = async () => (await ask("GET", "/v1/executions/e", { key: keyOf("boss") })).json.outcome;
+    await expect.poll(ended).toEqual(REVOKED);
+  });
 });
 
 /** Routes whose answer asks nothing of the journal, and is there at once. */

@@ -1,11 +1,10 @@
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "portcullis";
-import { createFleet } from "portcullis/fleet";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import type { Model } from "portcullis/models";
 import { createServer, type PortcullisServer, type ServerOptions } from "portcullis/serve";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { z } from "zod";
-import { MemoryQueue } from "../../fleet/memory-queue.ts";
+import type { SharedFleet } from "../../fleet/use-fleets.ts";
 import { type Answer, ask, type AskOptions, keyOf } from "../servers.ts";
 
 /** A key that may use two tools, in programs alone. `boss` may use all. */
@@ -45,10 +44,11 @@ export interface Host {
 }
 
 /** A journal with all its hosts, and what their tools have run. */
-export function world(of: { readonly isFleet?: boolean; readonly journal?: Journal } = {}) {
-  const { isFleet = false, journal = createMemoryJournal() } = of;
-  const queue = new MemoryQueue();
+export function world(of: { readonly fleets?: SharedFleet | undefined; readonly journal?: Journal } = {}) {
+  const { fleets } = of;
+  const journal = of.journal ?? fleets?.open() ?? createMemoryJournal();
   const stack = new AsyncDisposableStack();
+  if (fleets) stack.use(fleets);
   const ran: string[] = [];
   const slow = { begun: Promise.withResolvers<void>(), ended: Promise.withResolvers<unknown>() };
   const tool = (name: string, more: object = {}) =>
@@ -84,7 +84,7 @@ export function world(of: { readonly isFleet?: boolean; readonly journal?: Journ
     stack.use(
       await createRuntime({
         tools,
-        ...(isFleet ? { fleet: createFleet({ journal, queue }) } : { journal }),
+        ...(fleets ? { fleet: fleets.join() } : { journal }),
         sandbox: createMemorySandbox(),
         approve: () => "later",
         logger: { error: () => {} },

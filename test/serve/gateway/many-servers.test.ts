@@ -1,10 +1,115 @@
-import { createFleet } from "portcullis/fleet";
-import { createMemoryJournal } from "portcullis/journal";
-import { MemoryQueue } from "../../fleet/memory-queue.ts";
-import { goesOnAnywhere } from "./many-servers.ts";
+import type OpenAI from "openai";
+import { describe, expect, test } from "vitest";
+import type { Fleet } from "../../../src/fleet/index.ts";
+import type { ScriptedStep } from "../../../src/testing.ts";
+import { noPostgres } from "../../postgres-support/postgres-server.ts";
+import { useFleets } from "../../fleet/use-fleets.ts";
+import { openGateway, type OpenGateway } from "./gateways.ts";
 
-goesOnAnywhere("a journal and a queue in memory", async () => {
-  const journal = createMemoryJournal();
-  const queue = new MemoryQueue();
-  return { join: () => createFleet({ journal, queue }), [Symbol.asyncDispose]: async () => {} };
+const MESSAGES_TOOLS = [
+  { type: "code_execution_20260120" as const, name: "code_execution" as const },
+  {
+    name: "depot",
+    input_schema: { type: "object" as const },
+    allowed_callers: ["direct" as const, "code_execution_20260120" as const],
+  },
+];
+const RESPONSES_TOOLS = [
+  { type: "programmatic_tool_calling" },
+  { type: "function", name: "depot", parameters: { type: "object" }, allowed_callers: ["direct", "programmatic"] },
+] as unknown as OpenAI.Responses.Tool[];
+const PROGRAM = `const one = await tools.depot({}); const two = await tools.depot({});
+return one.n + two.n + (await tools.depot({})).n;`;
+const SCRIPT: readonly ScriptedStep[] = [
+  { text: "I add.", programs: [PROGRAM] },
+  { calls: [{ tool: "depot", input: {} }] },
+  { text: "Three." },
+];
+
+/** A server has a runtime and a connection of its own. */
+function serverOf(fleet: Fleet): Promise<OpenGateway> {
+  return openGateway(SCRIPT, { runtime: { fleet, journal: undefined } as never, workers: "elsewhere" });
+}
+
+function answersTo(content: readonly { readonly type: string; readonly id?: string }[]) {
+  return content.flatMap(({ type, id = "" }) =>
+    type === "tool_use" ? [{ type: "tool_result" as const, tool_use_id: id, content: '{"n":1}' }] : [],
+  );
+}
+
+describe.skipIf(noPostgres)("servers that share a fleet", () => {
+  const open = useFleets();
+  test.each(["whole", "streamed"])(`Anthropic's client finds another server at each request, %s`, async (way) => {
+    await using fleets = await open();
+    const messages: Parameters<ReturnType<OpenGateway["anthropic"]>["messages"]["create"]>[0]["messages"] = [
+      { role: "user", content: "How many?" },
+    ];
+    let container: string | undefined;
+    for (let pauses = 0; pauses < 10; pauses += 1) {
+      await using gateway = await serverOf(fleets.join());
+      const client = gateway.anthropic().messages;
+      const body = { model: "m", max_tokens: 100, tools: MESSAGES_TOOLS, messages, container: container ?? null };
+      const message = await (way === "streamed" ? client.stream(body).finalMessage() : client.create(body));
+      expect(gateway.errors).toEqual([]);
+      container = message.container?.id;
+      messages.push({ role: "assistant", content: message.content });
+      if (message.stop_reason === "end_turn") break;
+      messages.push({ role: "user", content: answersTo(message.content) });
+    }
+    expect(messages.at(-1)).toMatchObject({ content: [{ text: "Three." }] });
+    // Three pauses of the program, and one call of the model.
+    expect(messages).toHaveLength(10);
+  });
+
+  test.each([true, false])(`OpenAI's client finds another server at each request, stored: %s`, async (store) => {
+    await using fleets = await open();
+    let input: OpenAI.Responses.ResponseInputItem[] = [{ role: "user", content: "How many?" }];
+    let previous: string | undefined;
+    let last: OpenAI.Responses.Response | undefined;
+    for (let pauses = 0; pauses < 10; pauses += 1) {
+      await using gateway = await serverOf(fleets.join());
+      const after = store && previous !== undefined ? { previous_response_id: previous } : {};
+      last = await gateway.openai().responses.create({ model: "m", tools: RESPONSES_TOOLS, store, input, ...after });
+      expect(gateway.errors).toEqual([]);
+      previous = last.id;
+      const outputs = last.output.flatMap((item) =>
+        item.type === "function_call"
+          ? [{ type: "function_call_output" as const, call_id: item.call_id, output: '{"n":1}' }]
+          : [],
+      );
+      if (outputs.length === 0) break;
+      input = store ? outputs : [...input, ...(last.output as OpenAI.Responses.ResponseInputItem[]), ...outputs];
+    }
+    expect(last?.output_text).toBe("Three.");
+  });
+
+  test(`two servers that get the same answers at once run the program once, and one may ask to send them again`, async () => {
+    await using fleets = await open();
+    await using one = await serverOf(fleets.join());
+    await using other = await serverOf(fleets.join());
+    const user = { role: "user" as const, content: "How many?" };
+    const asked = { model: "m", max_tokens: 100, tools: MESSAGES_TOOLS };
+    const paused = await one.anthropic().messages.create({ ...asked, messages: [user] });
+    const answers = { role: "user" as const, content: answersTo(paused.content) };
+    const body = {
+      ...asked,
+      container: paused.container?.id ?? "",
+      messages: [user, { role: "assistant" as const, content: paused.content }, answers],
+    };
+    const send = async ({ anthropic }: OpenGateway) => {
+      try {
+        return (await anthropic().messages.create(body)).content;
+      } catch (error) {
+        return (error as { readonly status: number }).status;
+      }
+    };
+    const both = await Promise.all([send(one), send(other)]);
+    const again = await Promise.all([send(one), send(other)]);
+    expect(again[0]).toMatchObject([{ type: "tool_use" }]);
+    expect(again[1]).toEqual(again[0]);
+    for (const got of both) if (typeof got !== "number") expect(got).toEqual(again[0]);
+    // What the official clients send again by themselves.
+    for (const got of both) if (typeof got === "number") expect([409, 429, 500, 503, 529]).toContain(got);
+    expect([...one.errors, ...other.errors]).toEqual([]);
+  }, 120_000);
 });

@@ -1,5 +1,6 @@
 import { pause } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
+import { diagnoseStore } from "../../../journal/stored-journal.ts";
 import { readList } from "../../../journal/reading/read-records.ts";
 import { fleetGauges } from "../../fleet-gauges.ts";
 import { RequestProblem } from "../../http/problems.ts";
@@ -12,7 +13,7 @@ const FIGURES_MS = 5000;
 export async function ready({ runtime, isReady }: ApiParts): Promise<Response> {
   if (!isReady()) throw new RequestProblem("server_closing", "The server is closing, and takes no further programs.");
   const { journal } = runtime;
-  const findings = (await journal.diagnose?.()) ?? [];
+  const findings = await diagnoseStore(journal);
   const missing = findings.find(({ state }) => state === "missing");
   if (missing) throw new PortcullisError(missing.code ?? "journal_unavailable", missing.detail);
   // What was deleted or damaged shows here.

@@ -1,14 +1,7 @@
 import { createHash } from "node:crypto";
-import type { ExecuteSql } from "../../journal/journal.ts";
 
-/** The database of a queue: that of the journal, over its connections. */
-export interface QueueDatabase {
-  /** Schema of the journal's tables. */
-  readonly schema: string;
-  readonly query: ExecuteSql;
-  /** Tells a listener of each notice of a channel, and with undefined if notices may have been lost. */
-  readonly onNotify: (channel: string, listener: (payload: string | undefined) => void) => Disposable;
-}
+/** The queue in the schema of pg-boss' tables. */
+export const QUEUE = "wakes";
 
 /** Longest name of a schema that pg-boss takes, and digits that tell longer ones apart. */
 const [LONGEST, DIGITS] = [50, 12];

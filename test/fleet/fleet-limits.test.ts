@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { FleetLimits } from "../../src/fleet/fleet-limits.ts";
+import { PgBossQueue } from "../../src/fleet/queue/pg-boss-queue.ts";
+import { noPostgres } from "../postgres-support/postgres-server.ts";
+import { useFleets } from "./use-fleets.ts";
+
+const never = new AbortController().signal;
+
+describe.skipIf(noPostgres)("bounds over the processes of a fleet", () => {
+  const fleets = useFleets();
+
+  /** The bounds as several processes have them, in one database. */
+  async function share() {
+    const stack = new AsyncDisposableStack();
+    const shared = stack.use(await fleets());
+    const own = shared.open();
+    await stack.use(new PgBossQueue(own, (error) => expect.unreachable(String(error)))).open();
+    const join = () => stack.use(new FleetLimits(shared.open()));
+    return { own, join, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  }
+
+  test("three processes run no more at once than may together, and in the order in which they came", async () => {
+    await using shared = await share();
+    const processes = [shared.join(), shared.join(), shared.join()];
+    let [atOnce, most] = [0, 0];
+    const order: number[] = [];
+    const call = async (index: number) => {
+      most = Math.max(most, (atOnce += 1));
+      order.push(index);
+      for (const _ of [1, 2, 3]) await shared.own.query("SELECT 1");
+      atOnce -= 1;
+    };
+    const calls = processes.flatMap((limits, index) =>
+      Array.from({ length: 12 }, () => limits.run("tool", 2, () => call(index), never)),
+    );
+    await Promise.all(calls);
+    expect(most).toBe(2);
+    expect(order).toHaveLength(36);
+    // None of them comes to its turn only once another one has ended.
+    for (const index of [0, 1, 2]) expect(order.indexOf(index)).toBeLessThan(24);
+  });
+
+  test("a call that is given up leaves the line, and takes no place with it", async () => {
+    await using shared = await share();
+    const limits = shared.join();
+    const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first = limits.run("tool", 1, () => (begun.resolve(), release.promise), never);
+    await begun.promise;
+    const leave = new AbortController();
+    const second = limits.run("tool", 1, async () => expect.unreachable("it was given up"), leave.signal);
+    const third = shared.join().run("tool", 1, async () => 3, never);
+    leave.abort(new Error("given up"));
+    await expect(second).rejects.toThrow("given up");
+    await expect(limits.run("tool", 1, async () => 4, AbortSignal.abort(new Error("before")))).rejects.toThrow(
+      "before",
+    );
+    release.resolve();
+    await first;
+    expect(await third).toBe(3);
+    expect(await limits.run("tool", 1, async () => 5, never)).toBe(5);
+  });
+
+  test("the place of a process that died is free once its lease has ended", async () => {
+    await using shared = await share();
+    await shared.own.query("INSERT INTO portcullis_queue.limits VALUES ('places tool', $1)", [
+      JSON.stringify([["dead", Date.now() + 500]]),
+    ]);
+    expect(await shared.join().run("tool", 1, async () => "ran", never)).toBe("ran");
+    const { rows } = await shared.own.query("SELECT state FROM portcullis_queue.limits");
+    expect(JSON.stringify(rows)).not.toContain("dead");
+  });
+
+  test("no more calls start in a span than a rate allows, whichever process they are of, and one more once it is over", async () => {
+    await using shared = await share();
+    const [one, other] = [shared.join(), shared.join()];
+    const rate = { calls: 3, perMs: 600_000 };
+    const given = () => Promise.all([one, other, one, other].map((limits) => limits.mayStart("tool", rate)));
+    expect((await given()).filter((isGiven) => isGiven)).toHaveLength(3);
+    expect(await given()).toEqual([false, false, false, false]);
+    const started = other.start("tool", rate, never);
+    // Slices of a second, of which the rate counts 602: as if time went by.
+    const age = (slices: number) =>
+      shared.own.query(
+        `UPDATE portcullis_queue.limits SET state = (
+           SELECT jsonb_object_agg(at::bigint - ${slices}, starts) FROM jsonb_each(state) AS s (at, starts)
+         )`,
+      );
+    await age(590);
+    expect(await one.mayStart("tool", rate)).toBe(false);
+    await age(20);
+    await started;
+    expect(await one.mayStart("tool", rate)).toBe(true);
+  });
+});

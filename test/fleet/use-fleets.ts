@@ -1,0 +1,40 @@
+import { createFleet, type Fleet } from "../../src/fleet/index.ts";
+import { createPostgresJournal, type PostgresJournal } from "../../src/journal/index.ts";
+import type { PostgresServer } from "../postgres-support/postgres-server.ts";
+import { usePostgres } from "../postgres-support/use-postgres.ts";
+
+/** What processes of a fleet share: a database. */
+export interface SharedFleet extends AsyncDisposable {
+  /** The journal of one more process. */
+  readonly open: () => PostgresJournal;
+  /** The part of the fleet that one more process is. */
+  readonly join: () => Fleet;
+  /** Forgets all wakes. */
+  readonly loseWakes: () => Promise<void>;
+  /** Wakes that wait or are being taken. */
+  readonly wakes: () => Promise<number>;
+}
+
+/** Starts PostgreSQL for the tests of a suite. Returns a function that makes a database for a fleet. */
+export function useFleets(): () => Promise<SharedFleet> {
+  let server: PostgresServer;
+  let count = 0;
+  usePostgres((started) => {
+    server = started;
+  });
+  return async () => {
+    const database = `fleet_${(count += 1)}`;
+    await server.sql(`CREATE DATABASE ${database}`);
+    const stack = new AsyncDisposableStack();
+    const open = () => stack.use(createPostgresJournal({ url: server.url({ database }) }));
+    const own = open();
+    const jobs = "SELECT count(*)::int AS jobs FROM portcullis_queue.job WHERE state <= 'active'";
+    return {
+      open,
+      join: () => stack.use(createFleet({ journal: open() })),
+      loseWakes: async () => void (await own.query("TRUNCATE portcullis_queue.job")),
+      wakes: async () => Number((await own.query(jobs)).rows[0]?.["jobs"]),
+      [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    };
+  };
+}
