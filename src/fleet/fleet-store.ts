@@ -12,7 +12,7 @@ import type { Wake } from "./queue/wake.ts";
 export type FleetDatabase = Pick<PostgresJournal, "schema" | "query" | "onNotify">;
 
 /** This moment, in milliseconds since 1970. Leases and rests are kept by the database's clock. */
-const NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+const NOW = "(extract(epoch FROM now()) * 1000)::bigint";
 /** Longest rest, in milliseconds: what is later is never. */
 const FOREVER_MS = 2 ** 52;
 /** Submitted executions that are looked at in one round. Where many wait for a worker, their wakes are mostly there. */
@@ -92,11 +92,13 @@ export class FleetStore {
          ${open} AND rests_until IS NULL AND leased_until <= ${NOW}
          UNION ALL ${open} AND rests_until <= ${NOW} AND coalesce(leased_until, 0) <= ${NOW}
          UNION ALL (${open} AND rests_until IS NULL AND leased_until IS NULL AND number > $3 ORDER BY number LIMIT ${PAGE})
+       ), named AS MATERIALIZED (
+         SELECT singleton_key FROM ${this.#jobs} WHERE name = $1 AND state < 'active' AND singleton_key IS NOT NULL
+         AND singleton_key = ANY(ARRAY(SELECT id COLLATE "default" FROM due))
+         UNION ALL SELECT singleton_key FROM ${this.#jobs}
+         WHERE name = $1 AND state = 'active' AND started_on > now() - $2 * interval '1 millisecond'
        )
-       SELECT due.*, NOT EXISTS (
-         SELECT 1 FROM ${this.#jobs} WHERE name = $1 AND singleton_key = due.id
-         AND (state < 'active' OR (state = 'active' AND started_on > now() - $2 * interval '1 millisecond'))
-       ) AS is_lost FROM due ORDER BY number`,
+       SELECT *, id <> ALL(ARRAY(SELECT singleton_key FROM named)) AS is_lost FROM due ORDER BY number`,
       [QUEUE, staleMs, this.#number],
     );
     const submitted = rows.filter((row) => row["leased_until"] === null);
