@@ -162,7 +162,7 @@ export class CallSteps {
    */
   async #approveAndRun(call: OpenCall): Promise<Answer | undefined> {
     const { calls, admission, ledger, queues, remembered, runner, scope } = this.#parts;
-    const checked = await queues.checks.run(() =>
+    const checked = await queues.run("checks", () =>
       runner.withInput(call, async (input) => {
         const ruled = await ruleOn(call, input, this.#parts);
         if (ruled.type === "deny") return this.#refuseByPolicy(call, ruled.reason);
@@ -209,7 +209,9 @@ export class CallSteps {
   /** A call whose decision comes later leaves the queue of approvals. */
   async #askAndRun(call: OpenCall): Promise<Answer | undefined> {
     const { queues, runner } = this.#parts;
-    const asked = await queues.approvals.run(() => runner.withInput(call, (input) => this.#decideAndRun(call, input)));
+    const asked = await queues.run("approvals", () =>
+      runner.withInput(call, (input) => this.#decideAndRun(call, input)),
+    );
     return asked === LATER ? this.#waitOutside(call) : asked;
   }
 

@@ -1,4 +1,6 @@
-import { Slots } from "./slots.ts";
+import { Places, type Release } from "../../places/places.ts";
+
+type QueueName = "checks" | "approvals" | "handlers";
 
 /** Created once: creating it takes a part of a short program. */
 const CLOSED = new DOMException("The session has closed.", "AbortError");
@@ -8,16 +10,13 @@ const CLOSED = new DOMException("The session has closed.", "AbortError");
  * the approval, so that they do not delay calls that need no approval.
  */
 export class CallQueues {
-  readonly checks: Slots;
-  readonly approvals: Slots;
-  readonly handlers: Slots;
+  readonly #places: Readonly<Record<QueueName, Places>>;
   /** Removes waiting calls from the queues of tools, which outlive the session. */
   readonly #closing = new AbortController();
 
-  constructor(callsAtOnce: number) {
-    this.checks = new Slots(callsAtOnce);
-    this.approvals = new Slots(callsAtOnce);
-    this.handlers = new Slots(callsAtOnce);
+  constructor(atOnce: number) {
+    const [checks, approvals, handlers] = [new Places({ atOnce }), new Places({ atOnce }), new Places({ atOnce })];
+    this.#places = { checks, approvals, handlers };
   }
 
   get closing(): AbortSignal {
@@ -25,11 +24,28 @@ export class CallQueues {
   }
 
   /**
-   * No waiting task starts any more. Thousands of them are not rejected in one turn of the event loop: they never end, and
-   * are freed with the session.
+   * Runs a task when there is a place, in this turn of the event loop if there is one now, as for nearly every call. Once the
+   * session is closed, a task that waits never starts and never ends: thousands of them are freed with the session, and not
+   * rejected in one turn.
    */
+  run<Value>(queue: QueueName, task: () => Promise<Value>): Promise<Value> {
+    const place = this.#places[queue].take("");
+    return place instanceof Promise ? place.then((release) => this.#start(task, release)) : this.#start(task, place);
+  }
+
   close(): void {
     this.#closing.abort(CLOSED);
-    for (const queue of [this.checks, this.approvals, this.handlers]) queue.pause();
+  }
+
+  #start<Value>(task: () => Promise<Value>, release: Release = () => {}): Promise<Value> {
+    if (this.closing.aborted) return new Promise(() => {});
+    try {
+      const running = task();
+      running.then(release, release);
+      return running;
+    } catch (error) {
+      release();
+      return Promise.reject(error);
+    }
   }
 }

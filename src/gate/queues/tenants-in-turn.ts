@@ -1,29 +1,34 @@
+import type { Queue, QueueAddOptions } from "p-queue";
 import { type InLine, WaitingLine } from "../../places/waiting-line.ts";
 
-interface Task<Run> extends InLine {
+type Run = () => Promise<unknown>;
+
+export interface TurnOptions extends QueueAddOptions {
+  readonly tenant: string;
+}
+
+interface Task extends InLine {
   readonly id: string;
   readonly run: Run;
 }
 
-const NONE: ReadonlyMap<string, number> = new Map();
-
 /** A waiting line as a queue of `p-queue`, which gives each task an id: tenants are served in turn, whatever they hold. */
-export class TenantsInTurn<Run> {
-  readonly #line = new WaitingLine<Task<Run>>();
-  readonly #byId = new Map<string, Task<Run>>();
+export class TenantsInTurn implements Queue<Run, TurnOptions> {
+  readonly #line = new WaitingLine<Task>();
+  readonly #byId = new Map<string, Task>();
 
   get size(): number {
     return this.#line.length;
   }
 
-  enqueue(run: Run, { tenant = "", id = "" }: Partial<Pick<Task<Run>, "tenant" | "id">> = {}): void {
+  enqueue(run: Run, { tenant = "", id = "" }: Partial<TurnOptions> = {}): void {
     const task = { tenant, id, run };
     this.#byId.set(id, task);
     this.#line.add(task);
   }
 
   dequeue(): Run | undefined {
-    const tenant = this.#line.next(NONE, NONE);
+    const tenant = this.#line.next();
     const task = tenant === undefined ? undefined : this.#line.take(tenant);
     if (task) this.#byId.delete(task.id);
     return task?.run;

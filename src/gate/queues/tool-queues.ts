@@ -1,22 +1,15 @@
-import PQueue from "p-queue";
+import PQueue, { type Options } from "p-queue";
 import type { SharedLimits } from "../../places/shared-limits.ts";
-import { Starts } from "../../places/starts.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { TenantsInTurn } from "./tenants-in-turn.ts";
+import { TenantsInTurn, type TurnOptions } from "./tenants-in-turn.ts";
 
-/** The part of a queue that is used: the declarations of `p-queue` do not compile without the types of browsers. */
-interface Queue {
-  add<Value>(
-    run: () => Promise<Value>,
-    options: { readonly signal: AbortSignal; readonly tenant: string },
-  ): Promise<Value>;
-}
+type TurnQueue = PQueue<TenantsInTurn, TurnOptions>;
 
 interface QueuesOfTool {
   /** For a tool whose concurrency is bounded. */
-  readonly running?: Queue;
+  readonly running?: TurnQueue;
   /** For a tool with a rate. */
-  readonly starting?: Starts;
+  readonly starting?: TurnQueue;
 }
 
 /**
@@ -39,8 +32,8 @@ export class ToolQueues {
     const own = this.#queues.get(handler) ?? new Map<string, QueuesOfTool>();
     this.#queues.set(handler, own);
     own.set(keyOf(tool), {
-      ...(Number.isFinite(concurrency) ? { running: new PQueue({ concurrency, queueClass: TenantsInTurn }) } : {}),
-      ...(rate ? { starting: new Starts(rate) } : {}),
+      ...(Number.isFinite(concurrency) ? { running: queueOf({ concurrency }) } : {}),
+      ...(rate ? { starting: queueOf({ interval: rate.perMs, intervalCap: rate.calls, strict: true }) } : {}),
     });
   }
 
@@ -86,9 +79,15 @@ export class ToolQueues {
   async whenRate(tool: Tool, tenant: string, signal: AbortSignal): Promise<void> {
     const starting = this.#of(tool)?.starting;
     if (!starting || !tool.rate) return;
-    await starting.take(tenant, signal);
+    await starting.add(STARTS, { signal, tenant });
     await this.#shared?.start(keyOf(tool), tool.rate, signal);
   }
+}
+
+const STARTS = async (): Promise<void> => {};
+
+function queueOf(bounds: Options<TenantsInTurn, TurnOptions>): TurnQueue {
+  return new PQueue({ ...bounds, queueClass: TenantsInTurn });
 }
 
 function keyOf({ name, concurrency, rate }: Tool): string {

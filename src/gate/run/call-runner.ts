@@ -67,7 +67,7 @@ export class CallRunner {
       toolQueues.whenFree(call.tool, tenant, run, call.tool.rate ? call.signal : queues.closing).then(answer);
     // A program may read many streams side by side: one that waited for the others' ends would hold them up for ever.
     if (call.reader) return start();
-    return queues.handlers.run(() => {
+    return queues.run("handlers", () => {
       const room = unread?.whenRoom();
       return room ? room.then(start) : start();
     });

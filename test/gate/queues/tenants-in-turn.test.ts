@@ -2,6 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { TenantsInTurn } from "../../../src/gate/queues/tenants-in-turn.ts";
 
+type Task = (() => Promise<void>) & { readonly tenant: string; readonly id: number };
+
 test("tasks of a tenant keep their order, and no tenant that waits is passed over twice", () => {
   const step = fc.oneof(
     fc.record({ type: fc.constant("add" as const), tenant: fc.constantFrom("a", "b", "c") }),
@@ -10,13 +12,13 @@ test("tasks of a tenant keep their order, and no tenant that waits is passed ove
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const queue = new TenantsInTurn<{ readonly tenant: string; readonly id: number }>();
-      const waiting: { readonly tenant: string; readonly id: number }[] = [];
+      const queue = new TenantsInTurn();
+      const waiting: Task[] = [];
       const passedOver = new Map<string, Map<string, number>>();
       let ids = 0;
       for (const one of steps) {
         if (one.type === "add") {
-          const task = { tenant: one.tenant, id: (ids += 1) };
+          const task = Object.assign(async () => {}, { tenant: one.tenant, id: (ids += 1) });
           waiting.push(task);
           queue.enqueue(task, { tenant: task.tenant, id: String(task.id) });
         } else if (one.type === "remove") {
@@ -24,7 +26,7 @@ test("tasks of a tenant keep their order, and no tenant that waits is passed ove
           const index = waiting.findIndex(({ id }) => id === one.id);
           if (index !== -1) waiting.splice(index, 1);
         } else {
-          const task = queue.dequeue();
+          const task = queue.dequeue() as Task | undefined;
           const first = waiting.find(({ tenant }) => tenant === task?.tenant);
           expect(task).toBe(first);
           if (!task) continue;
@@ -42,7 +44,7 @@ test("tasks of a tenant keep their order, and no tenant that waits is passed ove
           }
         }
         expect(queue.size).toBe(waiting.length);
-        expect(queue.filter().toSorted((x, y) => x.id - y.id)).toEqual(waiting);
+        expect((queue.filter() as Task[]).toSorted((x, y) => x.id - y.id)).toEqual(waiting);
       }
     }),
   );
