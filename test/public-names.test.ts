@@ -34,7 +34,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createMemoryJournal createPostgresJournal exportLines importLines readLines`,
     types: `
-      AliveRecord AnsweredRecord AppendOptions Appended ArtifactRecord CallHeader CallRecord ClaimRecord CompactRecord ContinuedRef ConversationHeader CreateOptions DecisionRecord EgressRecord ExecuteSql ExecutionSummary HandRecord Head Header Journal JournalFinding JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord ModelRecord OutcomeRecord PostgresJournal PostgresJournalOptions ProgramHeader PruneOptions ReadOptions RestRecord RestartRecord ResultRecord RetryRecord ShownDefinition StatementOptions StoredJournal ToolDigest ToolsRecord TurnRecord ViolationRecord WorkerNeeds`,
+      AliveRecord AnsweredRecord AppendOptions Appended ArtifactRecord CallHeader CallRecord ClaimRecord CompactRecord ContinuedRef ConversationHeader DecisionRecord EgressRecord ExecuteSql ExecutionSummary HandRecord Head Header Journal JournalFinding JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord ModelRecord OutcomeRecord PostgresJournal PostgresJournalOptions ProgramHeader PruneOptions ReadOptions RestRecord RestartRecord ResultRecord RetryRecord ShownDefinition StatementOptions StoredJournal ToolDigest ToolsRecord TurnRecord ViolationRecord WorkerNeeds`,
   },
   "portcullis/models": {
     values: `

@@ -4,8 +4,6 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type {
   Appended,
   AppendOptions,
-  CreateOptions,
-  ExecuteSql,
   ExecutionSummary,
   Head,
   Journal,
@@ -15,7 +13,8 @@ import type {
 } from "../journal/journal.ts";
 import type { Header, JournalRecord } from "../journal/record.ts";
 import { drivenHere } from "../programs/driven.ts";
-import { type FleetDatabase, FleetStore } from "./fleet-store.ts";
+import type { PostgresJournal } from "../journal/postgres/postgres-journal.ts";
+import { FleetStore } from "./fleet-store.ts";
 import type { PgBossQueue } from "./queue/pg-boss-queue.ts";
 import type { Wake } from "./queue/wake.ts";
 
@@ -42,7 +41,7 @@ export interface DriverWatch {
 export class FleetJournal implements Journal {
   readonly isDurable: boolean;
   /** The journal that this one wraps. */
-  readonly store: Journal;
+  readonly store: PostgresJournal;
   readonly onAppend?: (listener: (appended: Appended) => void) => Disposable;
   /** The workers of this process. */
   readonly workers = new Set<DriverWatch>();
@@ -50,7 +49,7 @@ export class FleetJournal implements Journal {
   readonly rows: FleetStore;
   readonly #queue: PgBossQueue;
 
-  constructor(store: Journal & FleetDatabase, queue: PgBossQueue) {
+  constructor(store: PostgresJournal, queue: PgBossQueue) {
     this.store = store;
     this.rows = new FleetStore(store);
     this.#queue = queue;
@@ -58,12 +57,10 @@ export class FleetJournal implements Journal {
     if (store.onAppend) this.onAppend = store.onAppend.bind(store);
   }
 
-  async create(header: Header, lease?: Lease, options?: CreateOptions): Promise<Head> {
-    if (lease) return this.store.create(header, lease, options);
+  async create(header: Header, lease?: Lease): Promise<Head> {
+    if (lease) return this.store.create(header, lease);
     const { execution, tenant } = header;
-    return this.#waking({ execution, tenant, isNew: true }, options, (own) =>
-      this.store.create(header, undefined, own),
-    );
+    return this.store.create(header, undefined, this.#waking({ execution, tenant, isNew: true }));
   }
 
   async append(
@@ -72,7 +69,7 @@ export class FleetJournal implements Journal {
     records: readonly JournalRecord[],
     options?: AppendOptions,
   ): Promise<Head> {
-    const write = async (own: AppendOptions | undefined) => {
+    const write = async (own: Parameters<PostgresJournal["append"]>[3]) => {
       const counts = [...this.workers].map((worker) => worker.onWriting(execution, records));
       const may = Math.min(records.length, ...counts);
       const written = may < records.length ? records.slice(0, may) : records;
@@ -85,7 +82,7 @@ export class FleetJournal implements Journal {
     const isKnown = drivenHere(this.store, execution) || records.some(({ type }) => type === "claim");
     if (isKnown || !records.some(isSaid)) return write(options);
     const { tenant } = await this.store.find(execution);
-    return this.#waking({ execution, tenant }, options, write);
+    return write({ ...options, ...this.#waking({ execution, tenant }) });
   }
 
   read(execution: ExecutionId, options?: ReadOptions): AsyncIterable<JournalRecord> {
@@ -110,18 +107,9 @@ export class FleetJournal implements Journal {
     return head;
   }
 
-  /** Writes, and wakes a worker in the same transaction. */
-  #waking<Options extends CreateOptions>(
-    wake: Wake,
-    options: Options | undefined,
-    write: (options: Options) => Promise<Head>,
-  ): Promise<Head> {
-    const within = async (executeSql: ExecuteSql) => {
-      await options?.within?.(executeSql);
-      await this.#queue.wake([wake], executeSql);
-    };
-    // What others do within may take long.
-    return write({ ...options, within, sharesCommit: options?.within === undefined } as Options);
+  /** Wakes a worker in the transaction of what is written. */
+  #waking(wake: Wake): Parameters<PostgresJournal["append"]>[3] {
+    return { within: (executeSql) => this.#queue.wake([wake], executeSql) };
   }
 }
 

@@ -11,15 +11,15 @@
  *   a client cancels    requests.ts             asks the driver, wherever it is
  *   runtime.wait        executions/wait-for-rest.ts   reads what is new of it after appends, until it ends or waits
  */
+import { monotonic } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
-import type { Appended, Journal } from "../journal/journal.ts";
+import type { Appended, Journal, WorkerNeeds } from "../journal/journal.ts";
+import type { PostgresJournal } from "../journal/postgres/postgres-journal.ts";
 import { listener, option, type OptionsOf, readOptions, required } from "../option-rules/options.ts";
 import { drivenHere } from "../programs/driven.ts";
-import { FigureReader, type FleetFigures } from "./figures.ts";
 import { FleetJournal } from "./fleet-journal.ts";
 import { FleetLimits } from "./fleet-limits.ts";
-import type { FleetDatabase } from "./fleet-store.ts";
-import { PgBossQueue } from "./queue/pg-boss-queue.ts";
+import { PgBossQueue, type QueuedWakes } from "./queue/pg-boss-queue.ts";
 import { DriverRequests } from "./requests.ts";
 import type { WorkerParts } from "./worker.ts";
 
@@ -32,6 +32,18 @@ export const FLEET_RULES = {
 
 export type FleetOptions = OptionsOf<typeof FLEET_RULES>;
 
+/** What a fleet does now, for those who scale it. */
+export interface FleetFigures {
+  readonly queued: readonly QueuedWakes[];
+  /** Executions that drivers hold. */
+  readonly driven: number;
+  /** Executions that wait for a worker with what they need, by what that is. */
+  readonly lacking: ReadonlyMap<WorkerNeeds["what"], number>;
+}
+
+/** How long figures hold, in milliseconds: several may ask at once. */
+const FIGURES_MS = 1000;
+
 /** Processes that share a journal and a queue. Made by `createFleet`. */
 export class Fleet implements AsyncDisposable {
   /** The journal of the fleet: what is written to it wakes workers. */
@@ -41,15 +53,14 @@ export class Fleet implements AsyncDisposable {
     /** Where its processes count together what tools' `concurrency` and `rate` bound. */
     readonly limits: FleetLimits;
   };
-  readonly #figures: FigureReader;
+  #known: { readonly at: number; readonly figures: Promise<FleetFigures> } | undefined;
   #listening: Disposable | undefined;
 
-  constructor(store: Journal & FleetDatabase, onError: (error: unknown) => void) {
+  constructor(store: PostgresJournal, onError: (error: unknown) => void) {
     const queue = new PgBossQueue(store, onError);
     const journal = new FleetJournal(store, queue);
     this.journal = journal;
     this.parts = { journal, queue, requests: new DriverRequests(store), limits: new FleetLimits(store) };
-    this.#figures = new FigureReader(journal.rows, queue);
   }
 
   /** Opens the queue. Rejects with `queue_unavailable`, and as the journal does. */
@@ -59,9 +70,17 @@ export class Fleet implements AsyncDisposable {
     this.#listening ??= journal.onAppend?.((appended) => tellDriver(journal, appended));
   }
 
-  /** What all its processes do now, for the metrics. Rejects as the journal does. */
+  /** What all its processes do now, for the metrics; read once a second at most. Rejects as the journal does. */
   figures(): Promise<FleetFigures> {
-    return this.#figures.read();
+    if (!this.#known || monotonic() - this.#known.at >= FIGURES_MS)
+      this.#known = { at: monotonic(), figures: this.#readFigures() };
+    return this.#known.figures;
+  }
+
+  async #readFigures(): Promise<FleetFigures> {
+    const { queue, journal } = this.parts;
+    const [queued, lacking, held] = await Promise.all([queue.queued(), journal.rows.lacking(), journal.rows.held()]);
+    return { queued, lacking, driven: held.values().reduce((sum, count) => sum + count, 0) };
   }
 
   /** Closes the queue. The journal stays open. */
@@ -97,8 +116,8 @@ function isJournal(value: unknown): boolean {
   return typeof value === "object" && value !== null && "append" in value && "renew" in value;
 }
 
-function isDatabase(journal: Journal): journal is Journal & FleetDatabase {
-  const { schema, query, onNotify } = journal as Partial<FleetDatabase>;
+function isDatabase(journal: Journal): journal is PostgresJournal {
+  const { schema, query, onNotify } = journal as Partial<PostgresJournal>;
   return typeof schema === "string" && typeof query === "function" && typeof onNotify === "function";
 }
 

@@ -7,7 +7,6 @@ export { readLines } from "./reading/read-lines.ts";
 export type {
   Appended,
   AppendOptions,
-  CreateOptions,
   ExecuteSql,
   ExecutionSummary,
   Head,

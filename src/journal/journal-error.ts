@@ -1,5 +1,5 @@
 import { PortcullisError } from "../errors.ts";
-import type { CreateOptions, Head, Lease } from "./journal.ts";
+import type { Head, Lease } from "./journal.ts";
 
 /** The errors that every store rejects with. */
 
@@ -45,13 +45,4 @@ export function driverChanged(execution: string, holder: string | undefined, { d
     "head_moved",
     `Execution ${JSON.stringify(execution)} is driven by ${JSON.stringify(holder ?? null)}, not by ${JSON.stringify(driver)}.`,
   );
-}
-
-/** Refuses `within` for a store whose transactions no statement of others can be part of. */
-export function refuseWithin(store: string, { within }: CreateOptions = {}): void {
-  if (within !== undefined)
-    throw new PortcullisError(
-      "option_invalid",
-      `append({ within }) needs a journal in PostgreSQL (createPostgresJournal), and this one is ${store}.`,
-    );
 }

@@ -39,21 +39,7 @@ export type ExecuteSql = (
   values?: readonly unknown[],
 ) => Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
 
-export interface CreateOptions {
-  /**
-   * Runs in the transaction of the append, after its records were written and before it is committed. If it rejects,
-   * nothing of the append is stored, and the append rejects with the same error. It may run again if the connection is
-   * lost, and only one of its runs is committed. Only for stores in PostgreSQL: others reject with `option_invalid`.
-   */
-  readonly within?: (executeSql: ExecuteSql) => Promise<void>;
-  /**
-   * Whether `within` may share its transaction with those of other executions, so that they share a commit: they run at once, and
-   * one that takes long, or waits for a lock, holds up the others. If one rejects, each runs again in a transaction of its own.
-   */
-  readonly sharesCommit?: boolean;
-}
-
-export interface AppendOptions extends CreateOptions {
+export interface AppendOptions {
   /** The records must survive a loss of power, even if the store trades that for speed: a call that changes something follows. */
   readonly safe?: boolean;
 }
@@ -125,7 +111,7 @@ export interface Journal {
    */
   readonly isDurable?: boolean;
   /** Creates an execution with its header as the first record. Rejects with `execution_exists` if the id is taken. */
-  create(header: Header, lease?: Lease, options?: CreateOptions): Promise<Head>;
+  create(header: Header, lease?: Lease): Promise<Head>;
   /**
    * Appends all records or none, and returns the new head. A `claim` among them gives the lease to its driver. Rejects
    * with `head_moved` if `expected` is not the head.

@@ -6,16 +6,13 @@ import { AppendListeners } from "./append-listeners.ts";
 import { given } from "../option-rules/given.ts";
 import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../option-rules/options.ts";
 import type { ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
-import { driverChanged, executionExists, executionUnknown, headMoved, refuseWithin } from "./journal-error.ts";
+import { driverChanged, executionExists, executionUnknown, headMoved } from "./journal-error.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
 export const MEMORY_JOURNAL_RULES = {
   /** Amount of text of ended executions to keep, in UTF-16 code units; the oldest are deleted first. 24 Mi by default. */
   keepLength: wholeNumberOrInfinity({ min: 0, default: 24 * 1024 * 1024 }),
 };
-
-/** How errors name the store. */
-const STORE = "in memory";
 
 export type MemoryJournalOptions = OptionsOf<typeof MEMORY_JOURNAL_RULES>;
 
@@ -62,8 +59,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   };
 
   return {
-    async create(header, lease, options): Promise<Head> {
-      refuseWithin(STORE, options);
+    async create(header, lease): Promise<Head> {
       if (entries.has(header.execution)) throw executionExists(header.execution);
       const entry = newEntry(header, lease);
       open.begin(entry);
@@ -72,8 +68,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       listeners.tell({ execution: header.execution, head: 1 });
       return 1;
     },
-    async append(execution, expected, records, options): Promise<Head> {
-      refuseWithin(STORE, options);
+    async append(execution, expected, records): Promise<Head> {
       const entry = find(execution);
       if (entry.records.length !== expected) throw headMoved(execution, entry.records.length, expected);
       const claim = records.findLast(({ type }) => type === "claim");

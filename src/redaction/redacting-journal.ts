@@ -4,7 +4,6 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type {
   Appended,
   AppendOptions,
-  CreateOptions,
   ExecutionSummary,
   Head,
   Journal,
@@ -121,8 +120,8 @@ export class RedactingJournal implements Journal {
     return this.#changed.has(execution);
   }
 
-  async create(header: Header, lease?: Lease, options?: CreateOptions): Promise<Head> {
-    return this.#journal.create((await this.#redacted(header.execution, header)) as Header, lease, options);
+  async create(header: Header, lease?: Lease): Promise<Head> {
+    return this.#journal.create((await this.#redacted(header.execution, header)) as Header, lease);
   }
 
   async append(

@@ -5,6 +5,7 @@ import { createRuntime, defineTool, type RuntimeOptions } from "../../src/index.
 import { createPostgresJournal, type PostgresJournalOptions } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { noPostgres, PostgresServer, type UrlParts } from "../postgres-support/postgres-server.ts";
+import { heldTransaction } from "../postgres-support/held-transaction.ts";
 import { testOfAll } from "../support/all-tests.ts";
 
 /* What may be wrong around a fleet: each is told in one clear sentence, and nothing is lost. */
@@ -125,8 +126,7 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
       const worker = await shared.join({}, { unavailableMs: 2000 });
       await submitter.submit(DOUBLE, { execution: "before" });
       const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      const journal = createPostgresJournal({ url: server.url({ database: `bad_${count}` }) });
-      const holding = journal.transaction(async (sql) => {
+      const holding = heldTransaction(server.url({ database: `bad_${count}` }), async (sql) => {
         await sql("LOCK TABLE portcullis_queue.job IN ACCESS EXCLUSIVE MODE");
         held.resolve();
         await release.promise;
@@ -143,7 +143,6 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
         .toContainEqual(expect.stringMatching(/cannot be used, for \d+ ms/));
       release.resolve();
       await holding;
-      await journal[Symbol.asyncDispose]();
       await submitter.submit(DOUBLE, { execution: "slow" });
       for (const id of ["before", "slow"]) expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
     },

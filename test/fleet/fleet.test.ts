@@ -11,7 +11,7 @@ import { noPostgres } from "../postgres-support/postgres-server.ts";
 import { useFleets } from "./use-fleets.ts";
 
 /*
- * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/fleet-store.ts`, `src/fleet/misfits.ts`, `src/fleet/figures.ts`,
+ * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/fleet-store.ts`, `src/fleet/misfits.ts`,
  * `src/fleet/open-writes.ts`, `src/fleet/fleet-options.ts`, `src/programs/submit.ts`,
  * `src/host/fleet-methods.ts`, `src/executions/rest-reader.ts` and `src/executions/wait-for-rest.ts`.
  */

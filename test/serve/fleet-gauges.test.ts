@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { FleetFigures } from "../../src/fleet/figures.ts";
+import type { FleetFigures } from "../../src/fleet/index.ts";
 import { fleetGauges } from "../../src/serve/fleet-gauges.ts";
 import { PrometheusFigures } from "../../src/telemetry/prometheus.ts";
 import { manualClock } from "../support/clock.ts";

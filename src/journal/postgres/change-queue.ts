@@ -2,17 +2,24 @@ import { setImmediate } from "../../clock.ts";
 import type { PoolClient } from "pg";
 import { PortcullisError } from "../../errors.ts";
 import { Places } from "../../places/places.ts";
-import type { CreateOptions } from "../journal.ts";
+import type { ExecuteSql } from "../journal.ts";
 import { type Change, type Changed, changedOf, changeText, changeValues, isTold, noticeOf } from "./changes.ts";
 import { Blocked, type Database, queryOf, type Row, type RunOptions } from "./connection/database.ts";
 import { quoted } from "./tables/tables.ts";
 import { insertParts } from "./parts.ts";
 import { inTransaction } from "./connection/transaction.ts";
 
-/** Bytes of the records of the changes of one statement, in UTF-16 code units. A change with more is made alone. */
-const GROUP_LENGTH = 1024 * 1024;
+/** Changes that share a commit, at most, and the length of their records, in UTF-16 code units. A change with more is made alone. */
+const [GROUP_SIZE, GROUP_LENGTH] = [128, 1024 * 1024];
 
-export interface Asked extends Change, CreateOptions {}
+export interface Asked extends Change {
+  /**
+   * Runs in the transaction of the change, before it is committed. If it rejects, nothing of the change is stored, and it rejects
+   * with the same error. It may run again if the connection is lost, and only one of its runs is committed. It shares the
+   * transaction with those of other executions: one that takes long holds up the others, and if one rejects, each runs again alone.
+   */
+  readonly within?: ((executeSql: ExecuteSql) => Promise<void>) | undefined;
+}
 
 /** What became of a change. */
 export interface Result {
@@ -41,10 +48,6 @@ interface Waiting {
 }
 
 export interface QueueOptions {
-  /** Changes of one statement, at most. */
-  readonly perCommit: number;
-  /** Groups of changes that are under way at once, of each way in which they are made together. */
-  readonly atOnce: number;
   /** Changes that are made alone, at once. */
   readonly aloneAtOnce: number;
   readonly channel: string;
@@ -64,7 +67,8 @@ export class ChangeQueue {
   readonly #underWay = new Set<string>();
   /** Of changes that are made alone: each gives its place back while it waits for a lock or for the database. */
   readonly #alone: Places;
-  readonly #groups = { statement: 0, transaction: 0 };
+  /** The ways in which a group of changes is made now. */
+  readonly #groups = new Set<Way>();
   #isSet = false;
 
   constructor(database: Database, options: QueueOptions) {
@@ -78,15 +82,11 @@ export class ChangeQueue {
     return new Promise((resolve, reject) => {
       const length = asked.records.reduce((sum, { text }) => sum + text.length, 0);
       const hasParts = length > GROUP_LENGTH || asked.records.some(({ longTexts }) => longTexts.length > 0);
-      const way = hasParts ? "alone" : this.#wayOf(asked);
+      const together = asked.within ? "transaction" : "statement";
+      const way = hasParts ? "alone" : together;
       this.#line.push({ asked, length, way, hasParts, mayBeDone: false, resolve, reject });
       this.#serveSoon();
     });
-  }
-
-  #wayOf({ within, sharesCommit = false }: Asked): Way {
-    if (!within) return "statement";
-    return sharesCommit && this.#options.perCommit > 1 ? "transaction" : "alone";
   }
 
   /** Changes that are asked for in one turn of the event loop are made together. */
@@ -123,12 +123,12 @@ export class ChangeQueue {
     }
     const open = groups.findLast(([first]) => first?.way === way);
     const length = open?.reduce((sum, one) => sum + one.length, 0) ?? 0;
-    if (open && open.length < this.#options.perCommit && length + waiting.length <= GROUP_LENGTH) {
+    if (open && open.length < GROUP_SIZE && length + waiting.length <= GROUP_LENGTH) {
       open.push(waiting);
       return true;
     }
-    if (this.#groups[way] >= this.#options.atOnce) return false;
-    this.#groups[way] += 1;
+    if (this.#groups.has(way)) return false;
+    this.#groups.add(way);
     groups.push([waiting]);
     return true;
   }
@@ -141,7 +141,7 @@ export class ChangeQueue {
     // In one order everywhere, so that no two statements wait for each other.
     group.sort((a, b) => (a.asked.execution < b.asked.execution ? -1 : 1));
     const isSettled = await this.#settle(group, { unlessBlocked: true });
-    this.#groups[first.way] -= 1;
+    this.#groups.delete(first.way);
     // The one that is the reason why none was made must not hold up the others.
     if (!isSettled) for (const one of group) void this.#makeAlone(one);
     this.#end(isSettled ? group : []);

@@ -6,8 +6,6 @@ import { readOptions } from "../../option-rules/options.ts";
 import { type AppendListener, AppendListeners } from "../append-listeners.ts";
 import type {
   AppendOptions,
-  CreateOptions,
-  ExecuteSql,
   ExecutionSummary,
   Head,
   JournalFinding,
@@ -35,10 +33,15 @@ export interface StatementOptions {
   readonly idempotent?: boolean;
 }
 
+/** What a fleet does in the transaction of an append. */
+type Within = AppendOptions & Pick<Asked, "within">;
+
 /** A journal in PostgreSQL, with access to its pool and its listening connection for tables of the package beside it. */
 export interface PostgresJournal extends StoredJournal, AsyncDisposable {
   /** Schema of its tables. */
   readonly schema: string;
+  create(header: Header, lease?: Lease, options?: Within): Promise<Head>;
+  append(execution: string, expected: Head, records: readonly JournalRecord[], options?: Within): Promise<Head>;
   /**
    * Runs a statement on a connection of the pool; several statements, if there are no values, whose rows come together. Waits for a database that
    * cannot be reached, within a bound. Rejects with a `journal_…` error if the database cannot be used, and with
@@ -49,11 +52,6 @@ export interface PostgresJournal extends StoredJournal, AsyncDisposable {
     values?: readonly unknown[],
     options?: StatementOptions,
   ): Promise<{ readonly rows: readonly Record<string, unknown>[]; readonly rowCount: number }>;
-  /**
-   * Runs statements in one transaction, which is undone if `run` rejects. `run` is called again if the connection was lost
-   * before the commit. If it was lost during the commit, it rejects with `journal_unavailable`.
-   */
-  transaction<Value>(run: (executeSql: ExecuteSql) => Promise<Value>): Promise<Value>;
   /**
    * Calls a listener with the payload of each notice (`NOTIFY`) of a channel, and with undefined after notices may have
    * been lost, and once it listens. All listeners of a journal share one connection. Dispose of what is returned to
@@ -66,8 +64,6 @@ export interface PostgresJournal extends StoredJournal, AsyncDisposable {
 
 /** A text and what is parsed from it are in memory together. */
 const COPIES = 2;
-/** Statements with changes that are under way at once, if they share commits. */
-const GROUPS_AT_ONCE = 1;
 
 /**
  * A journal in PostgreSQL. Any number of processes may use the same database. The first use connects and makes the tables;
@@ -92,14 +88,12 @@ class DatabaseJournal implements PostgresJournal {
     this.schema = options.schema;
     const token = randomUUID();
     const channel = `${options.schema}_appended`;
-    const { appendsPerCommit: perCommit, connections } = options;
     this.#database = new Database(options);
     this.#rows = new StoredRows(this.#database);
     this.#clock = new DatabaseClock(this.#database);
-    const atOnce = perCommit === 1 ? connections : GROUPS_AT_ONCE;
     // Not all connections: reading goes on while changes wait for locks.
-    const aloneAtOnce = Math.ceil(connections / 2);
-    this.#queue = new ChangeQueue(this.#database, { perCommit, atOnce, aloneAtOnce, channel, token });
+    const aloneAtOnce = Math.ceil(options.connections / 2);
+    this.#queue = new ChangeQueue(this.#database, { aloneAtOnce, channel, token });
     this.#notices = new Notices(this.#database);
     let others: Disposable | undefined;
     this.#listeners = new AppendListeners(
@@ -108,7 +102,7 @@ class DatabaseJournal implements PostgresJournal {
     );
   }
 
-  async create(header: Header, lease?: Lease, { within, sharesCommit }: CreateOptions = {}): Promise<Head> {
+  async create(header: Header, lease?: Lease, { within }: Within = {}): Promise<Head> {
     const { execution } = header;
     const records = await packRecords([header]);
     const made = await this.#make({
@@ -118,7 +112,7 @@ class DatabaseJournal implements PostgresJournal {
       ends: false,
       lease: lease && (await this.#clock.kept(lease)),
       header,
-      ...given({ within, sharesCommit }),
+      within,
     });
     if (made.changed) return 1;
     if (made.mayBeDone && (await this.#holds(execution, 0, records))) return 1;
@@ -129,7 +123,7 @@ class DatabaseJournal implements PostgresJournal {
     execution: string,
     expected: Head,
     records: readonly JournalRecord[],
-    { within, sharesCommit }: AppendOptions = {},
+    { within }: Within = {},
   ): Promise<Head> {
     const packed = await packRecords(records);
     const claim = records.findLast((record) => record.type === "claim");
@@ -144,7 +138,7 @@ class DatabaseJournal implements PostgresJournal {
       records: packed,
       ends,
       lease,
-      ...given({ within, sharesCommit }),
+      within,
     });
     const head = expected + records.length;
     if (made.changed) return head;
@@ -221,10 +215,6 @@ class DatabaseJournal implements PostgresJournal {
     // Several statements have a result each.
     const results = [found].flat();
     return { rows: results.flatMap(({ rows }) => rows), rowCount: results.at(-1)?.rowCount ?? 0 };
-  }
-
-  transaction<Value>(run: (executeSql: ExecuteSql) => Promise<Value>): Promise<Value> {
-    return this.#database.transaction((client) => run((text, values) => this.#database.queryOn(client, text, values)));
   }
 
   prune(options: PruneOptions): Promise<number> {

@@ -38,8 +38,6 @@ export const POSTGRES_JOURNAL_RULES = {
    * is then run again, up to `unavailableMs`.
    */
   statementMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 15_000 }),
-  /** Appends of different executions that share one transaction, at most; 128 by default. 1: each has its own. */
-  appendsPerCommit: wholeNumber({ min: 1, max: 1000, default: 128 }),
 };
 
 export type PostgresJournalOptions = OptionsOf<typeof POSTGRES_JOURNAL_RULES>;

@@ -14,23 +14,8 @@ import {
   withDefault,
 } from "../../option-rules/options.ts";
 import type { AppendListener, AppendListeners } from "../append-listeners.ts";
-import type {
-  AppendOptions,
-  CreateOptions,
-  ExecutionSummary,
-  Head,
-  Lease,
-  ListOptions,
-  ReadOptions,
-} from "../journal.ts";
-import {
-  driverChanged,
-  executionExists,
-  executionUnknown,
-  headMoved,
-  journalDamaged,
-  refuseWithin,
-} from "../journal-error.ts";
+import type { AppendOptions, ExecutionSummary, Head, Lease, ListOptions, ReadOptions } from "../journal.ts";
+import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { type ExecutionRow, executionRow, listedOf, summaryOf } from "../packing/execution-row.ts";
 import { itemsUpTo, type PackedRecord, type StoredText, type TextStore, unpackRecord } from "../packing/large-texts.ts";
@@ -63,9 +48,6 @@ export const SQLITE_JOURNAL_RULES = {
   /** How long to wait for another process that keeps the file locked, in milliseconds; 10 seconds by default. */
   lockTimeoutMs: wholeNumber({ min: 0, max: 2 ** 31 - 1, default: 10_000 }),
 };
-
-/** How errors name the store. */
-const STORE = "a file of SQLite";
 
 export type SqliteJournalOptions = OptionsOf<typeof SQLITE_JOURNAL_RULES>;
 
@@ -108,8 +90,7 @@ class FileJournal implements SqliteJournal {
     this.isDurable = database.location() !== null;
   }
 
-  async create(header: Header, lease?: Lease, options?: CreateOptions): Promise<Head> {
-    refuseWithin(STORE, options);
+  async create(header: Header, lease?: Lease): Promise<Head> {
     const { insertExecution } = this.#statements;
     const packed = await packRecords([header]);
     await this.#transactions.write("power", () => {
@@ -136,7 +117,6 @@ class FileJournal implements SqliteJournal {
     records: readonly JournalRecord[],
     options: AppendOptions = {},
   ): Promise<Head> {
-    refuseWithin(STORE, options);
     const packed = await packRecords(records);
     const head = expected + records.length;
     await this.#transactions.write(options.safe === true ? "power" : "as_opened", () => {

@@ -36,10 +36,6 @@ export async function journalRows(row: Row, server: PostgresServer): Promise<voi
     await using journal = createPostgresJournal({ url: server.url(), schema: "grouped" });
     await appends("PostgreSQL, commits shared", journal, "g");
   }
-  {
-    await using journal = createPostgresJournal({ url: server.url(), schema: "alone", appendsPerCommit: 1 });
-    await appends("PostgreSQL, a commit for each", journal, "a");
-  }
   const folder = mkdtempSync(join(tmpdir(), "portcullis-bench-"));
   {
     using journal = createSqliteJournal({ path: join(folder, "journal.db") });

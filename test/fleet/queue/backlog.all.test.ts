@@ -4,6 +4,7 @@ import { type FleetDatabase, FleetStore } from "../../../src/fleet/fleet-store.t
 import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { header } from "../../journal/records.ts";
+import { heldTransaction } from "../../postgres-support/held-transaction.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 
 /** Executions of one tenant that wait for a worker. */
@@ -146,16 +147,14 @@ describe.skipIf(noPostgres)(`a tenant with ${QUEUED} executions that wait for a 
   async function stepsOf(text: string, values: readonly unknown[]): Promise<readonly PlanNode[]> {
     const undone = new Error("undone");
     let plan: PlanNode | undefined;
-    await journal
-      .transaction(async (sql) => {
-        const { rows } = await sql(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
-        const [explained] = rows.map((row) => row["QUERY PLAN"] as [{ readonly Plan: PlanNode }]);
-        plan = explained?.[0].Plan;
-        throw undone;
-      })
-      .catch((error: unknown) => {
-        if (error !== undone) throw error;
-      });
+    await heldTransaction(server.url(), async (sql) => {
+      const { rows } = await sql(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
+      const [explained] = rows.map((row) => row["QUERY PLAN"] as [{ readonly Plan: PlanNode }]);
+      plan = explained?.[0].Plan;
+      throw undone;
+    }).catch((error: unknown) => {
+      if (error !== undone) throw error;
+    });
     const below = (node: PlanNode): PlanNode[] => [
       { ...node, Plans: undefined } as unknown as PlanNode,
       ...(node.Plans ?? []).flatMap(below),

@@ -10,6 +10,7 @@ import {
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { listed } from "../journal-suite.ts";
 import { header, outcome, turn } from "../records.ts";
+import { heldTransaction } from "../../postgres-support/held-transaction.ts";
 import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
 
 describe.skipIf(noPostgres)("a database that fails", () => {
@@ -133,7 +134,7 @@ describe.skipIf(noPostgres)("a database that fails", () => {
     await other.create(header("one"));
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
     const { promise: locked, resolve: hasLock } = Promise.withResolvers<void>();
-    const holding = other.transaction(async (sql) => {
+    const holding = heldTransaction(server.url(), async (sql) => {
       await sql("SELECT 1 FROM locked.executions WHERE id = 'one' FOR UPDATE");
       hasLock();
       await held;
@@ -158,7 +159,7 @@ describe.skipIf(noPostgres)("a database that fails", () => {
     const lease = { driver: "d", until: Date.now() + 60_000 };
     for (const id of ids) await journal.create(header(id), lease);
     const [held, locked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const holding = openJournal({ schema }).transaction(async (sql) => {
+    const holding = heldTransaction(server.url(), async (sql) => {
       await sql("SELECT 1 FROM stalled.executions WHERE id = 'locked' FOR UPDATE");
       locked.resolve();
       await held.promise;
@@ -190,7 +191,6 @@ describe.skipIf(noPostgres)("a database that fails", () => {
     const refused = { code: "journal_invalid", message: expect.stringContaining("undone all") as string };
     await expect(journal.append("one", 1, [turn("a")], { within: swallow })).rejects.toMatchObject(refused);
     await expect(journal.create(header("two"), undefined, { within: swallow })).rejects.toMatchObject(refused);
-    await expect(journal.transaction(swallow)).rejects.toMatchObject(refused);
     expect(await listed(journal)).toMatchObject([{ execution: "one", records: 1 }]);
     expect(await journal.append("one", 1, [turn("a")])).toBe(2);
   });
@@ -228,7 +228,7 @@ describe.skipIf(noPostgres)("a database that fails", () => {
 
   test("a connection that is cut in the midst of an append is made again: each record is there once, and the append resolves", async () => {
     const journal = openJournal({ schema: "cut" });
-    const large = openJournal({ schema: "cut", appendsPerCommit: 1 });
+    const large = openJournal({ schema: "cut" });
     await journal.create(header("one"));
     await journal.create(header("two"));
     const cut = () =>

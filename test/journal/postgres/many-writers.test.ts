@@ -18,12 +18,7 @@ describe.skipIf(noPostgres)("many writers of one database", () => {
     server = started;
   });
 
-  const open = (schema: string, appendsPerCommit?: number) =>
-    createPostgresJournal({
-      url: server.url(),
-      schema,
-      ...(appendsPerCommit === undefined ? {} : { appendsPerCommit }),
-    });
+  const open = (schema: string) => createPostgresJournal({ url: server.url(), schema });
 
   test(`${PROCESSES} processes that use an empty database at once make its tables once, and each append at one head goes through once`, async () => {
     const script = fileURLToPath(new URL("append-process.ts", import.meta.url));
@@ -46,7 +41,7 @@ describe.skipIf(noPostgres)("many writers of one database", () => {
   }, 120_000);
 
   test("of 100 appends at the same head exactly one wins, whatever they share a commit with", async () => {
-    const journals: PostgresJournal[] = [open("winners"), open("winners"), open("winners", 1)];
+    const journals: PostgresJournal[] = [open("winners"), open("winners"), open("winners")];
     let round = 0;
     const plan = fc.array(
       fc.record({ execution: fc.nat(3), records: fc.integer({ min: 1, max: 3 }), isLarge: fc.boolean() }),
@@ -118,13 +113,12 @@ describe.skipIf(noPostgres)("many writers of one database", () => {
     expect(await journal.find("one")).toMatchObject({ records: 2 });
   });
 
-  test("statements within appends share a commit if they may, and one that fails undoes its own append alone", async () => {
+  test("statements within appends share a commit, and one that fails undoes its own append alone", async () => {
     await using journal = open("joint");
     await journal.query("CREATE TABLE joint.jobs (id text PRIMARY KEY)");
     const transactions = new Map<string, unknown>();
     const submit = (id: string, job = id) =>
       journal.create(header(id), undefined, {
-        sharesCommit: true,
         within: async (sql) => {
           await sql("INSERT INTO joint.jobs VALUES ($1)", [job]);
           transactions.set(id, (await sql("SELECT txid_current()::text AS id")).rows[0]?.["id"]);

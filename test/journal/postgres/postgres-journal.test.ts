@@ -9,7 +9,7 @@ import { noPostgres, PostgresServer } from "../../postgres-support/postgres-serv
 import { settableClock } from "../../support/clock.ts";
 import { journalSuite, listed } from "../journal-suite.ts";
 import { header, outcome, RECORDS, turn } from "../records.ts";
-import { describeOfAll, testOfAll } from "../../support/all-tests.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 
 describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
   let server: PostgresServer;
@@ -33,7 +33,6 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
   }
 
   describe("with group commit", () => journalSuite(() => openJournal()));
-  describeOfAll("with a transaction for each append", () => journalSuite(() => openJournal({ appendsPerCommit: 1 })));
 
   // By `src/journal/postgres/connection/database-clock.ts`.
   test("a machine whose clock is wrong has leases as long as the others have", async () => {

@@ -126,18 +126,6 @@ describe("a journal in a file", () => {
   });
 });
 
-describe("statements of others", () => {
-  test("are no part of an append, which is refused with what to do", async () => {
-    const journal = openJournal();
-    const within = () => Promise.resolve();
-    const refusal = { code: "option_invalid", message: expect.stringContaining("createPostgresJournal") as string };
-    await expect(journal.create(header("one"), undefined, { within })).rejects.toMatchObject(refusal);
-    await journal.create(header("one"));
-    await expect(journal.append("one", 1, [outcome], { within })).rejects.toMatchObject(refusal);
-    expect(await journal.find("one")).toMatchObject({ records: 1 });
-  });
-});
-
 describe("a lock that another process keeps", () => {
   test("is waited for, and the append follows when it is given back", async () => {
     const path = newPath();

@@ -70,9 +70,9 @@ class Host {
     const isDead = () => this.#isDead;
     const buried = this.#buried.promise;
     return {
-      create: (header, lease, options) => {
+      create: (header, lease) => {
         own(lease);
-        return written(() => shared.create(header, lease, options));
+        return written(() => shared.create(header, lease));
       },
       append: (execution, expected, records, options) => {
         for (const record of records)
