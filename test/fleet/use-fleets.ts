@@ -5,8 +5,9 @@ import { usePostgres } from "../postgres-support/use-postgres.ts";
 
 /** What processes of a fleet share: a database. */
 export interface SharedFleet extends AsyncDisposable {
+  readonly url: string;
   /** The journal of one more process. */
-  readonly open: () => PostgresJournal;
+  readonly open: (schema?: string) => PostgresJournal;
   /** The part of the fleet that one more process is. */
   readonly join: () => Fleet;
   /** Forgets all wakes. */
@@ -26,10 +27,12 @@ export function useFleets(): () => Promise<SharedFleet> {
     const database = `fleet_${(count += 1)}`;
     await server.sql(`CREATE DATABASE ${database}`);
     const stack = new AsyncDisposableStack();
-    const open = () => stack.use(createPostgresJournal({ url: server.url({ database }) }));
+    const url = server.url({ database });
+    const open = (schema = "portcullis") => stack.use(createPostgresJournal({ url, schema }));
     const own = open();
     const jobs = "SELECT count(*)::int AS jobs FROM portcullis_queue.job WHERE state <= 'active'";
     return {
+      url,
       open,
       join: () => stack.use(createFleet({ journal: open() })),
       loseWakes: async () => void (await own.query("TRUNCATE portcullis_queue.job")),

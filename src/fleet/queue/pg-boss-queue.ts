@@ -83,11 +83,6 @@ export class PgBossQueue implements AsyncDisposable {
     this.#order = new FairOrder(database, this.#schema);
   }
 
-  /** Tells workers of wakes that were for later and are for now. */
-  get #channel(): string {
-    return `${this.#schema}_changed`;
-  }
-
   /** Creates the tables if there are none. Safe if many processes do so at once. */
   async open(): Promise<void> {
     await this.#started();
@@ -104,29 +99,11 @@ export class PgBossQueue implements AsyncDisposable {
       // Seconds by the clock of the database.
       const startAfter = String(afterMs / 1000);
       const options = { singletonKey: id, group: { id: group }, startAfter, priority, ...(db && { db }) };
-      const send = async () => (await boss.send(QUEUE, data, options)) !== null;
       // What the transaction makes has no wake yet, and one that waits already is no later than a later one.
-      if (afterMs > 0 || (isNew && within)) await send();
-      // Another process may add one in between.
-      else while (!(await this.#changeWaiting(data, priority, within)) && !(await send()));
+      if (afterMs > 0 || (isNew && within)) await boss.send(QUEUE, data, options);
+      // In a transaction a wake that waits is locked until the commit: no worker takes it and reads the journal before.
+      else await boss.upsert(QUEUE, data, options);
     }
-  }
-
-  /**
-   * Makes the wake that waits already into this one. In a transaction it is locked until the commit: otherwise a worker
-   * could take it, read the journal before the commit, and miss what is written. Resolves with false if none waits. The
-   * `upsert` of pg-boss looks through all that waits, because its index of ids begins with the name of the queue.
-   */
-  async #changeWaiting(data: JobData, priority: number, within?: ExecuteSql): Promise<boolean> {
-    const query: ExecuteSql = within ?? ((text, values) => this.#database.query(text, values));
-    const { rows } = await query(
-      `WITH changed AS (
-         UPDATE ${this.#schema}.job SET data = $3::jsonb, priority = $4, start_after = now()
-         WHERE name = $1 AND policy = 'short' AND state = 'created' AND coalesce(singleton_key, '') = $2 RETURNING id
-       ) SELECT pg_notify($5, '') FROM changed`,
-      [QUEUE, data.execution, JSON.stringify(data), priority, this.#channel],
-    );
-    return rows.length > 0;
   }
 
   /** What waits, for the metrics. */
@@ -150,12 +127,10 @@ export class PgBossQueue implements AsyncDisposable {
     const boss = await this.#started();
     const taking = new PgBossTaking(boss, taker);
     this.#pulls.add(taking.pull);
-    const changes = this.#database.onNotify(this.#channel, taking.pull);
     return {
       pull: taking.pull,
       [Symbol.asyncDispose]: async () => {
         this.#pulls.delete(taking.pull);
-        changes[Symbol.dispose]();
         await taking[Symbol.asyncDispose]();
       },
     };

@@ -1,60 +1,25 @@
-import { Client, Pool, type QueryResult } from "pg";
 import { describe, expect, test, vi } from "vitest";
 import { PgBossQueue } from "../../../src/fleet/queue/pg-boss-queue.ts";
 import type { FleetDatabase } from "../../../src/fleet/fleet-store.ts";
 import type { Wake } from "../../../src/fleet/queue/wake.ts";
 import { testOfAll } from "../../support/all-tests.ts";
-import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
-import { usePostgres } from "../../postgres-support/use-postgres.ts";
+import { heldTransaction } from "../../postgres-support/held-transaction.ts";
+import { noPostgres } from "../../postgres-support/postgres-server.ts";
+import { useFleets } from "../use-fleets.ts";
 
 describe.skipIf(noPostgres)("the queue in pg-boss", () => {
-  let server: PostgresServer;
-  let count = 0;
-  usePostgres((started) => {
-    server = started;
-  });
+  const fleets = useFleets();
 
-  /** A database of the test's own, and the connections and queues of processes. */
+  /** A database of the test's own, and the queues of processes. */
   async function share() {
-    const database = `queue_${(count += 1)}`;
-    await server.sql(`CREATE DATABASE ${database}`);
-    const url = server.url({ database });
     const stack = new AsyncDisposableStack();
-    const connect = async (role = "postgres", schema = "portcullis") => {
-      const pool = new Pool({
-        connectionString: role === "postgres" ? url : url.replace("//postgres:", `//${role}:`),
-        max: 3,
-      });
-      // A connection that is being ended may outlive the end of its pool, and lose the server.
-      pool.on("error", () => {});
-      pool.on("connect", (client) => void client.on("error", () => {}));
-      stack.defer(() => pool.end());
-      const listening = new Client(url);
-      await listening.connect();
-      stack.defer(() => listening.end());
-      const listeners = new Map<string, (payload: string) => void>();
-      listening.on("notification", ({ channel, payload = "" }) => listeners.get(channel)?.(payload));
-      const database: FleetDatabase = {
-        schema,
-        query: async (text, values = []) => {
-          const found: QueryResult | QueryResult[] = await pool.query(text, values as unknown[]);
-          return { rows: [found].flat().flatMap(({ rows }) => rows as Record<string, unknown>[]), rowCount: 0 };
-        },
-        onNotify: (channel, listener) => {
-          listeners.set(channel, listener);
-          // The connection may be ended before it listens.
-          listening.query(`LISTEN "${channel}"`).catch(() => {});
-          return { [Symbol.dispose]: () => void listeners.delete(channel) };
-        },
-      };
-      return { pool, database };
+    const shared = stack.use(await fleets());
+    const join = (schema?: string) => {
+      const journal = shared.open(schema);
+      const queue = stack.use(new PgBossQueue(journal, (error) => expect.unreachable(String(error))));
+      return { journal, queue };
     };
-    const join = async (schema?: string) => {
-      const { pool, database } = await connect(undefined, schema);
-      const queue = stack.use(new PgBossQueue(database, (error) => expect.unreachable(String(error))));
-      return { pool, database, queue };
-    };
-    return { join, connect, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+    return { ...shared, join, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   }
 
   /** Takes wakes, at most so many at once, until disposed. */
@@ -82,7 +47,7 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
 
   test("ten processes make its tables at once", async () => {
     await using shared = await share();
-    const all = await Promise.all(Array.from({ length: 10 }, () => shared.join()));
+    const all = Array.from({ length: 10 }, () => shared.join());
     await Promise.all(all.map(({ queue }) => queue.open()));
     await all[3]?.queue.wake([{ execution: "e", tenant: "t" }]);
     await using worker = await taking((all[7] as (typeof all)[0]).queue);
@@ -92,7 +57,7 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
   test("journals in one database have queues of their own, also those with long names that begin alike", async () => {
     await using shared = await share();
     const schemas = ["portcullis", "second", `${"long_".repeat(9)}one`, `${"long_".repeat(9)}two`];
-    const queues = await Promise.all(schemas.map(async (schema) => (await shared.join(schema)).queue));
+    const queues = schemas.map((schema) => shared.join(schema).queue);
     for (const [index, queue] of queues.entries()) await queue.wake([{ execution: "same", tenant: `t${index}` }]);
     for (const [index, queue] of queues.entries()) {
       await using worker = await taking(queue);
@@ -102,8 +67,7 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
 
   test("a process whose connection remembers that there is no schema, which another one has made meanwhile, goes on with it", async () => {
     await using shared = await share();
-    const { database } = await shared.connect();
-    const other = await shared.join();
+    const [journal, other] = [shared.open(), shared.join()];
     const isRefused = vi.fn(async () => {
       await other.queue.open();
       // What PostgreSQL says, now and then, of a schema that was made while CREATE SCHEMA IF NOT EXISTS waited.
@@ -112,9 +76,12 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
     });
     const query: FleetDatabase["query"] = async (text, values) => {
       if (text.includes("CREATE SCHEMA")) await isRefused();
-      return database.query(text, values);
+      return journal.query(text, values);
     };
-    await using late = new PgBossQueue({ ...database, query }, (error) => expect.unreachable(String(error)));
+    await using late = new PgBossQueue(
+      { schema: journal.schema, query, onNotify: journal.onNotify.bind(journal) },
+      (error) => expect.unreachable(String(error)),
+    );
     await late.wake([{ execution: "e", tenant: "t" }]);
     expect(isRefused).toHaveBeenCalledOnce();
     expect(await other.queue.queued()).toMatchObject([{ tenant: "t", wakes: 1 }]);
@@ -122,31 +89,31 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
 
   test("a wake is in the transaction of what it tells: before the commit no worker has it, and after a rollback none", async () => {
     await using shared = await share();
-    const [{ pool, queue }, other] = await Promise.all([shared.join(), shared.join()]);
+    const [{ queue }, other] = [shared.join(), shared.join()];
     await queue.wake([{ execution: "decided", tenant: "t" }]);
-    const client = await pool.connect();
-    const within = (text: string, values?: readonly unknown[]) => client.query(text, values as unknown[]);
-    await client.query("BEGIN");
-    await queue.wake([{ execution: "decided", tenant: "t" }], within);
-    await queue.wake([{ execution: "submitted", tenant: "t" }], within);
-    await using worker = await taking(other.queue);
-    await other.queue.wake([{ execution: "third", tenant: "t" }]);
-    // The wake that was queued before is taken only after the decision is there.
-    await expect.poll(() => worker.taken.map(({ execution }) => execution)).toEqual(["third"]);
-    await client.query("COMMIT");
-    await expect
-      .poll(() => worker.taken.map(({ execution }) => execution).toSorted())
-      .toEqual(["decided", "submitted", "third"]);
-    await client.query("BEGIN");
-    await queue.wake([{ execution: "undone", tenant: "t" }], within);
-    await client.query("ROLLBACK");
-    client.release();
+    await using stack = new AsyncDisposableStack();
+    const taken = () => worker.taken.map(({ execution }) => execution).toSorted();
+    let worker = { taken: [] as Wake[] };
+    await heldTransaction(shared.url, async (within) => {
+      await queue.wake([{ execution: "decided", tenant: "t" }], within);
+      await queue.wake([{ execution: "submitted", tenant: "t" }], within);
+      worker = stack.use(await taking(other.queue));
+      await other.queue.wake([{ execution: "third", tenant: "t" }]);
+      // The wake that was queued before is taken only after the decision is there.
+      await expect.poll(taken).toEqual(["third"]);
+    });
+    await expect.poll(taken).toEqual(["decided", "submitted", "third"]);
+    const undone = heldTransaction(shared.url, async (within) => {
+      await queue.wake([{ execution: "undone", tenant: "t" }], within);
+      throw new Error("undone");
+    });
+    await expect(undone).rejects.toThrow("undone");
     expect(await queue.queued()).toEqual([]);
   });
 
   test("an execution has one wake, and one more once a worker was handed it; a wake for now takes the place of a later one", async () => {
     await using shared = await share();
-    const { queue, pool } = await shared.join();
+    const { queue, journal } = shared.join();
     const wake = { execution: "e", tenant: "t" };
     await queue.wake([{ ...wake, afterMs: 3_600_000, failures: 2 }]);
     expect(await queue.queued()).toEqual([]);
@@ -158,12 +125,12 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
     await queue.wake([wake]);
     await expect.poll(() => worker.taken).toHaveLength(2);
     worker.end();
-    await expect.poll(async () => (await pool.query("SELECT state FROM portcullis_queue.job")).rows).toEqual([]);
+    await expect.poll(async () => (await journal.query("SELECT state FROM portcullis_queue.job")).rows).toEqual([]);
   });
 
   test("a worker gets no more wakes than it has room for, and none of tenants that it passes over", async () => {
     await using shared = await share();
-    const { queue } = await shared.join();
+    const { queue } = shared.join();
     await queue.wake(Array.from({ length: 6 }, (_, index) => ({ execution: `a${index}`, tenant: "a" })));
     await queue.wake([{ execution: "b", tenant: "b" }]);
     expect(
@@ -184,7 +151,7 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
 
   test("names may have every character that a journal keeps", async () => {
     await using shared = await share();
-    const { queue } = await shared.join();
+    const { queue } = shared.join();
     const wakes = ["a\0b", "\\0000", "half \ud800", "ü😀'"].map((execution) => ({
       execution,
       tenant: `of ${execution}`,
@@ -198,56 +165,44 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
     expect(worker.taken).toEqual(expect.arrayContaining(wakes.slice(1)));
   });
 
-  /** Takes wakes until there are none, a few at a time, and calls `after` once so many were taken. */
-  async function takeAll(queue: PgBossQueue, atOnce: number, after: ReadonlyMap<number, () => Promise<void>>) {
+  /** Takes wakes until there are none, a few at a time. */
+  async function takeAll(queue: PgBossQueue, atOnce: number) {
     await using worker = await taking(queue, { room: atOnce });
-    const order: Wake[] = [];
-    const then = new Map(after);
-    for (;;) {
-      const all = await queue.queued();
-      if (all.length === 0 && worker.taken.length === order.length) return order;
-      await expect.poll(() => worker.taken.length, { interval: 2 }).toBeGreaterThan(order.length);
-      for (const wake of worker.taken.slice(order.length)) order.push(wake);
-      for (const [count, run] of then)
-        if (order.length >= count) {
-          then.delete(count);
-          await run();
-        }
+    for (let known = 0; (await queue.queued()).length > 0; known = worker.taken.length) {
+      await expect.poll(() => worker.taken.length, { interval: 2 }).toBeGreaterThan(known);
       worker.end();
     }
+    return worker.taken;
   }
 
-  const AT_ONCE = 10;
   testOfAll(
     "a process that was silent for long places its wakes behind none of those that wait, and before none that is first",
     async () => {
       await using shared = await share();
-      const [busy, silent] = await Promise.all([shared.join(), shared.join()]);
+      const [busy, silent] = [shared.join(), shared.join()] as const;
       await silent.queue.open();
       const wakes = Array.from({ length: 200 }, (_, n) => ({ execution: `a${n}`, tenant: "a", isNew: true }));
       await busy.queue.wake(wakes);
-      await takeAll(busy.queue, AT_ONCE, new Map());
+      await takeAll(busy.queue, 10);
       await busy.queue.wake([{ execution: "first", tenant: "a", isNew: true }]);
       await silent.queue.wake(Array.from({ length: 20 }, (_, n) => ({ execution: `z${n}`, tenant: "z", isNew: true })));
-      const order = (await takeAll(busy.queue, 1, new Map())).map(({ execution }) => execution);
+      const order = (await takeAll(busy.queue, 1)).map(({ execution }) => execution);
       expect(order.indexOf("first")).toBeLessThanOrEqual(2);
-      const { rows } = await busy.pool.query("SELECT place::int FROM portcullis_queue.places");
-      expect(rows).toMatchObject([{ place: expect.any(Number) }]);
     },
     120_000,
   );
 
   test("places begin anew once they are very high and nothing waits, and none is higher than its column holds", async () => {
     await using shared = await share();
-    const { queue, pool } = await shared.join();
+    const { queue, journal } = shared.join();
     await queue.open();
-    await pool.query("UPDATE portcullis_queue.places SET place = 2147483646");
-    const next = await shared.join();
+    await journal.query("UPDATE portcullis_queue.places SET place = 2147483646");
+    const next = shared.join();
     await next.queue.wake([{ execution: "waits", tenant: "a", afterMs: 600_000 }]);
-    await pool.query("UPDATE portcullis_queue.places SET place = 2147483646");
-    const last = await shared.join();
+    await journal.query("UPDATE portcullis_queue.places SET place = 2147483646");
+    const last = shared.join();
     await last.queue.wake(["x", "y", "z"].map((execution) => ({ execution, tenant: "a" })));
-    const { rows } = await pool.query(
+    const { rows } = await journal.query(
       "SELECT singleton_key AS id, priority FROM portcullis_queue.job WHERE name = 'wakes' ORDER BY 1",
     );
     expect(rows).toEqual([
