@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { deadline } from "../../clock.ts";
-import { Waiters } from "../../places/waiters.ts";
+import { Places } from "../../places/places.ts";
 import { reasonOf } from "../../tools/schema.ts";
 import { textOf } from "../../values/fields.ts";
 
@@ -37,10 +37,8 @@ const SETTINGS = {
 
 /** How long a check waits for a place, in milliseconds: what others have checked may delay a program no longer. */
 const PLACE_MS = 300;
-/** Compilers at once. Who waits is given the place of the next that ends. */
-let free = Math.max(2, availableParallelism());
-const waiters = new Waiters();
-const [YES, NO] = [() => true, () => false];
+/** Compilers at once. */
+const places = new Places({ atOnce: Math.max(2, availableParallelism()) });
 
 /** An environment variable: if it is empty, no program is checked in this process. */
 const TSC = "PORTCULLIS_TSC";
@@ -77,8 +75,8 @@ export async function compile(
   declarations: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (free > 0) free -= 1;
-  else if (!(await waiters.wait(AbortSignal.any([signal, deadline(PLACE_MS)])).then(YES, NO))) return undefined;
+  const leave = await places.take("", AbortSignal.any([signal, deadline(PLACE_MS)]));
+  if (!leave) return undefined;
   const folder = await mkdtemp(join(tmpdir(), "portcullis-check-")).catch(() => undefined);
   try {
     if (folder === undefined) return undefined;
@@ -96,8 +94,7 @@ export async function compile(
     return undefined;
   } finally {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true }).catch(() => {});
-    if (waiters.count > 0) waiters.next();
-    else free += 1;
+    leave();
   }
 }
 
