@@ -5,6 +5,8 @@
  */
 export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
   "tried at one place only, and what repeats there ends where the next part begins": [
+    String.raw`/^(?:\s*(?:\/\*[^]*?\*\/|"""[^]*?"""|'''[^]*?'''|(?:\/\/|#).*))*/`,
+    String.raw`/^[\s*/#'"]+/`,
     String.raw`/^program\.ts\((\d+),(\d+)\): error TS(\d+): (.{0,1000})/`,
     String.raw`/^\s*(?:#!.{0,40}sh\b|[$>] |(?:sudo|curl|wget|cd|ls|cat|echo|grep|sed|awk|find|mkdir|rm|cp|mv|npm|npx|pip|pip3|git|python3?|node|bash|sh) [\w"'$./~-])/`,
     String.raw`/^\s*\{/`,
@@ -47,7 +49,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^(?:[0-9]+|0x[0-9a-f]*)$/`,
     String.raw`/^(\S+) (\d+)([!-]?) (.*)$/s`,
     String.raw`/^(\w+:\/\/[^/:@]*):.*@/`,
-    String.raw`/^(?:\/\/+|#+)/`,
     String.raw`/^([A-Za-z]{1,40})=(.*)$/s`,
     String.raw`/^(.*?)[\\/](?:dist[\\/])?src[\\/]cli\.[jt]s$/s`,
     String.raw`/^([^:]*)(:(.*))?$/s`,
@@ -72,8 +73,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^[\w.:-]+$/`,
     String.raw`/^[^:]*[/\\]|\.[cm]?[jt]s$/`,
     String.raw`/^[\x21-\x7e]+$/`,
-    String.raw`/^[a-z\u{a1}-\u{ffff}0-9]+(?:-[a-z\u{a1}-\u{ffff}0-9]+)*$/iu`,
-    String.raw`/^[a-z\u{a1}-\u{ffff}]{2,}$/iu`,
     String.raw`/^\(HTTP code \d+\) [^-]* - /`,
     String.raw`/^\/[\x21\x22\x24-\x7e]*$/`,
     String.raw`/^\d+$/`,
@@ -102,6 +101,8 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^tools(?:\.([\p{ID_Continue}.]+))? has no tool '(\p{ID_Continue}+)'$/u`,
   ],
   "what it repeats cannot begin again within itself": [
+    String.raw`/(?:\*\/|"""|''')\s*$/`,
+    String.raw`/:(\w+)/g`,
     String.raw`/[\p{ID_Continue}$]+/gu`,
     String.raw`/(?:\+\+|--|delete )[\w$.[\]]{1,200}\.([\w$]{1,64})/g`,
     String.raw`/\.([\w$]{1,64})\s{0,16}(?:[-+*/%&|^?<>]{0,3}=(?![=>])|\+\+|--)/g`,

@@ -64,23 +64,30 @@ export class Places {
     return this.taken < this.#atOnce + (this.#taken.of(tenant) === 0 ? this.#first : 0);
   }
 
-  async #wait(
+  /** Makes one promise, because calls of thousands wait here. */
+  #wait(
     tenant: string,
     signal: AbortSignal | undefined,
     onWaiting: (() => void) | undefined,
   ): Promise<Release | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Release | undefined>();
-    const waiter: Waiter = { tenant, begin: resolve, reject };
+    const settled =
+      <Value>(settle: (value: Value) => void) =>
+      (value: Value) => {
+        listening?.[Symbol.dispose]();
+        settle(value);
+      };
+    const waiter: Waiter = { tenant, begin: settled(resolve), reject: settled(reject) };
     const leave = () => {
       this.#line.remove(waiter);
-      resolve(undefined);
+      waiter.begin(undefined);
     };
-    if (signal?.aborted) return undefined;
-    using _ = signal && addAbortListener(signal, leave);
+    const listening = signal && addAbortListener(signal, leave);
+    if (signal?.aborted) return promise;
     const refused = this.#line.add(waiter);
     refused?.reject(this.#full());
     if (refused !== waiter) onWaiting?.();
-    return await promise;
+    return promise;
   }
 
   #place(tenant: string): Release {

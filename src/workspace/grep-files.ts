@@ -4,6 +4,7 @@ import { PatternRefused } from "../tools/json-schema/patterns/parse-pattern.ts";
 import { Steps, StepsSpent } from "../tools/json-schema/steps.ts";
 import type { CallContext } from "../tools/tool.ts";
 import { Pace } from "../values/in-slices.ts";
+import { objectSchema } from "../values/object-schema.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
@@ -25,7 +26,7 @@ const LOOKED_FOR = 250;
 /** Characters with a meaning in a regular expression. A pattern without them is a text that is looked for. */
 const SYNTAX = /[\^$\\.*+?()[\]{}|]/;
 
-export const GREP_INPUT = z.object({
+export const GREP_INPUT = objectSchema({
   pattern: z
     .string()
     .min(1)
@@ -35,8 +36,8 @@ export const GREP_INPUT = z.object({
   limit: z.int().min(1).max(MATCHES.max).optional().describe(`matches; ${MATCHES.default} by default`),
 });
 
-export const GREP_OUTPUT = z.object({
-  matches: z.array(z.object({ path: z.string(), line: z.int(), text: z.string() })),
+export const GREP_OUTPUT = objectSchema({
+  matches: z.array(objectSchema({ path: z.string(), line: z.int(), text: z.string() })),
   ...SEEN,
 });
 type Matches = SchemaType<typeof GREP_OUTPUT>;

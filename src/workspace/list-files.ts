@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { CallContext } from "../tools/tool.ts";
 import { Pace } from "../values/in-slices.ts";
+import { objectSchema } from "../values/object-schema.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
@@ -9,13 +10,13 @@ import { below, failed, quoted, Search, type Workspace } from "./workspace.ts";
 /** Paths that are given, if the call does not say how many, and at most. */
 const PATHS = { default: 500, max: 10_000 } as const;
 
-export const LIST_INPUT = z.object({
+export const LIST_INPUT = objectSchema({
   path: z.string().optional().describe("folder, from the root of the workspace; the root by default"),
   files: SEARCHED.files,
   limit: z.int().min(1).max(PATHS.max).optional().describe(`paths; ${PATHS.default} by default`),
 });
 
-export const LIST_OUTPUT = z.object({
+export const LIST_OUTPUT = objectSchema({
   paths: z.array(z.string()).describe("from the root; those of folders end with a slash"),
   ...SEEN,
 });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { CallContext } from "../tools/tool.ts";
 import { Pace } from "../values/in-slices.ts";
+import { objectSchema } from "../values/object-schema.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { isText, linesOf } from "./text-lines.ts";
@@ -14,14 +15,14 @@ const PROGRAM_PAGE_BYTES = 1024 * 1024;
 /** Characters of a line that a model is shown. */
 const LINE_CHARACTERS = 2000;
 
-export const READ_INPUT = z.object({
+export const READ_INPUT = objectSchema({
   path: z.string().min(1).describe("path of the file from the root of the workspace"),
   offset: z.int().min(1).optional().describe("number of the first line to read; 1 by default"),
   limit: z.int().min(1).optional().describe(`number of lines to read; ${PAGE_LINES} by default`),
   numbered: z.boolean().optional().describe("number of each line and a tab before it; true by default"),
 });
 
-export const READ_OUTPUT = z.object({
+export const READ_OUTPUT = objectSchema({
   path: z.string(),
   lines: z.int().describe("of the whole file"),
   text: z.string(),

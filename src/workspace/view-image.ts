@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { z } from "zod";
 import { content, type Content } from "../tools/content.ts";
+import { objectSchema } from "../values/object-schema.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { failed, quoted, type Workspace } from "./workspace.ts";
 
@@ -8,10 +9,10 @@ import { failed, quoted, type Workspace } from "./workspace.ts";
 const IMAGE_BYTES = 3.75 * 1024 * 1024;
 const NAME_LENGTH = 100;
 
-export const VIEW_INPUT = z.object({
+export const VIEW_INPUT = objectSchema({
   path: z.string().min(1).describe("path of the image from the root of the workspace"),
 });
-export const VIEW_OUTPUT = z.object({ path: z.string(), mediaType: z.string(), bytes: z.int() });
+export const VIEW_OUTPUT = objectSchema({ path: z.string(), mediaType: z.string(), bytes: z.int() });
 
 /** Kinds of images that models take, each by what its files begin with. */
 const IMAGES: readonly (readonly [type: string, begin: RegExp])[] = [
