@@ -84,6 +84,20 @@ test.each<[string, object, string]>([
     },
     "unexpected `tool_use_id`",
   ],
+  [
+    "two calls of one id",
+    {
+      messages: [
+        USER,
+        {
+          role: "assistant",
+          content: ["a", "b"].map((name) => ({ type: "tool_use", id: "toolu_1", name, input: {} })),
+        },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "x" }] },
+      ],
+    },
+    "`tool_use` ids must be unique",
+  ],
   ["a container of another server", { container: "container_abc" }, "container: there is no container"],
 ])("refused in the vendor's form before anything is asked: %s", async (_, change, words) => {
   await using gateway = await openGateway([{ text: "asked" }]);
