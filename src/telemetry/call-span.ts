@@ -5,6 +5,7 @@ import type { FigureSink } from "./metric-table.ts";
 import type { Otel } from "./otel.ts";
 import { word, SafeSpan } from "./span.ts";
 
+/** @internal The types of OpenTelemetry, which is optional, are in no declaration of the package. */
 export interface SpanParts {
   readonly otel: Otel;
   readonly figures: FigureSink;
@@ -36,11 +37,13 @@ export interface CallEnd {
 
 /** The calls of an execution, or of a host. Their spans are below the same context. */
 export class CallSpans {
+  /** @internal */
   protected readonly parts: SpanParts;
   readonly #parent: Context;
   /** Spans that have ended and wait for a redaction. */
   readonly #late = new Set<Promise<void>>();
 
+  /** @internal */
   constructor(parts: SpanParts, parent: Context) {
     this.parts = parts;
     this.#parent = parent;
@@ -89,6 +92,7 @@ export class CallSpan {
   /** When the handler was started. */
   #started: number | undefined;
 
+  /** @internal */
   constructor(parts: SpanParts, span: SafeSpan, name: CallName, onLate: (late: Promise<void>) => void) {
     this.#parts = parts;
     this.#span = span;
@@ -132,11 +136,12 @@ function countCall(
   if (items > 0) figures.note("streamed", items, about);
 }
 
+/** @internal */
 export function failureAttributes(code: string | undefined): Attributes {
   return code === undefined ? {} : { "error.type": code };
 }
 
-/** The attributes of a call, without a name for an unknown tool. */
+/** @internal The attributes of a call, without a name for an unknown tool. */
 export function toolAttributes(tool: string | undefined, callId?: string): Attributes {
   return {
     "gen_ai.operation.name": "execute_tool",

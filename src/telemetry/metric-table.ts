@@ -1,7 +1,9 @@
-import type { Attributes } from "@opentelemetry/api";
 import { monotonic, now } from "../clock.ts";
 import { given } from "../option-rules/given.ts";
 import { sumLoads } from "./process-load.ts";
+
+/** Values of a metric's attributes, by their names. */
+type Labels = Readonly<Record<string, unknown>>;
 
 /** A metric, named by the conventions of OpenTelemetry. */
 export interface Metric {
@@ -19,7 +21,7 @@ interface Figure extends Metric {
 
 /** A metric that is read when it is asked for. */
 export interface Gauge extends Metric {
-  readonly read: () => readonly (readonly [value: number, attributes?: Attributes])[];
+  readonly read: () => readonly (readonly [value: number, attributes?: Labels])[];
 }
 
 /** As the conventions for generative AI and for HTTP advise. */
@@ -112,5 +114,5 @@ export const PROCESS: readonly Gauge[] = [
 
 /** Takes what the runtimes of this process count. It does not throw. */
 export interface FigureSink {
-  note(figure: FigureName, amount: number, attributes?: Attributes): void;
+  note(figure: FigureName, amount: number, attributes?: Labels): void;
 }

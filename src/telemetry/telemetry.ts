@@ -38,6 +38,7 @@ export interface ConversationWork extends Work {
 export class Telemetry {
   readonly #parts: SpanParts;
 
+  /** @internal */
   constructor(parts: SpanParts) {
     this.#parts = parts;
   }

@@ -43,10 +43,12 @@ interface ChatUsage {
 export class WorkSpan extends CallSpans {
   /** For the journal; undefined if it cannot be linked to. */
   readonly traceparent: string | undefined;
+  /** @internal */
   protected readonly span: SafeSpan;
   /** Kind of the work in metrics: `run_program` or `invoke_agent`. */
   readonly #kind: string;
 
+  /** @internal */
   constructor(parts: SpanParts, span: SafeSpan, kind: string) {
     super(parts, span.context);
     this.span = span;
@@ -87,7 +89,7 @@ export class ConversationSpan extends WorkSpan {
   readonly #conversation: Attributes;
   #used: ChatUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
 
-  /** `conversation` has the attributes that identify the conversation; the spans of its turns have them too. */
+  /** @internal `conversation` has the attributes that identify the conversation; the spans of its turns have them too. */
   constructor(parts: SpanParts, span: SafeSpan, conversation: Attributes) {
     super(parts, span, "invoke_agent");
     this.#conversation = conversation;

@@ -5,7 +5,6 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 import { containersOf } from "../docker-support/containers.ts";
 import { needDockerEngine } from "../docker-support/docker-engine.ts";
-import { fakeEngine } from "../docker-support/fake-engine.ts";
 import { someOf, testOfAll } from "../support/all-tests.ts";
 import { fixtures, portcullis, start } from "./command.ts";
 
@@ -32,13 +31,6 @@ test("without a daemon, doctor says so, and that programs in isolates run", asyn
   const { code, stdout } = await portcullis(["doctor"]);
   expect(stdout).toMatch(/^! docker .*unix:\/\/\/nowhere/m);
   expect(code).toBe(0);
-});
-
-testOfAll("a daemon that hangs delays a command no longer than its deadline", { timeout: 60_000 }, async () => {
-  await fakeEngine({});
-  const { code, stderr } = await portcullis(IN_DOCKER, "return 1;");
-  expect(stderr).toContain(" hangs, it has not answered within 10000 ms: ");
-  expect(code).toBe(5);
 });
 
 describe.skipIf(skipped)("with a daemon", () => {

@@ -151,7 +151,7 @@ const LINES: Readonly<Record<string, readonly Case[]>> = {
   ],
   "`time.sleep(2)`": [
     [
-      "import time\nbefore = time.time()\nearly = tools.orders.find(3)\ntime.sleep(0.02)\nreturn [early.done(), time.time() - before >= 0.02]",
+      "import time\nbefore = time.time()\nearly = tools.orders.find(3)\nwhile not early.done():\n    time.sleep(0.02)\nreturn [early.done(), time.time() - before >= 0.02]",
       { returns: [true, true] },
     ],
     [

@@ -2,7 +2,7 @@ import { setImmediate } from "../../clock.ts";
 import type { PoolClient } from "pg";
 import { PortcullisError } from "../../errors.ts";
 import { Places } from "../../places/places.ts";
-import type { ExecuteSql } from "../journal.ts";
+import type { Within } from "./shown-types.ts";
 import { type Change, type Changed, changedOf, changeText, changeValues, isTold, noticeOf } from "./changes.ts";
 import { Blocked, type Database, queryOf, type Row, type RunOptions } from "./connection/database.ts";
 import { quoted } from "./tables/tables.ts";
@@ -12,14 +12,7 @@ import { inTransaction } from "./connection/transaction.ts";
 /** Changes that share a commit, at most, and the length of their records, in UTF-16 code units. A change with more is made alone. */
 const [GROUP_SIZE, GROUP_LENGTH] = [128, 1024 * 1024];
 
-export interface Asked extends Change {
-  /**
-   * Runs in the transaction of the change, before it is committed. If it rejects, nothing of the change is stored, and it rejects
-   * with the same error. It may run again if the connection is lost, and only one of its runs is committed. It shares the
-   * transaction with those of other executions: one that takes long holds up the others, and if one rejects, each runs again alone.
-   */
-  readonly within?: ((executeSql: ExecuteSql) => Promise<void>) | undefined;
-}
+export interface Asked extends Change, Within {}
 
 /** What became of a change. */
 export interface Result {

@@ -18,12 +18,13 @@ import { itemsUpTo, type TextStore, unpackRecord } from "../packing/large-texts.
 import { packRecords } from "../packing/pack-records.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { executionProblems, type JournalProblem, type PruneOptions, type StoredJournal } from "../stored-journal.ts";
+import type { NoticeListener, Within } from "./shown-types.ts";
 import { type Asked, ChangeQueue, type Result } from "./change-queue.ts";
 import { DatabaseClock } from "./connection/database-clock.ts";
 import { Database, type DatabaseOptions } from "./connection/database.ts";
 import { diagnoseDatabase } from "./connection/diagnose.ts";
 import { nameOf } from "./tables/names.ts";
-import { type NoticeListener, Notices } from "./connection/notices.ts";
+import { Notices } from "./connection/notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
 import { pruneExecutions } from "./prune.ts";
 import { type FoundExecution, PAGE_BYTES, type PageRow, StoredRows } from "./stored-rows.ts";
@@ -34,14 +35,18 @@ export interface StatementOptions {
 }
 
 /** What a fleet does in the transaction of an append. */
-type Within = AppendOptions & Pick<Asked, "within">;
 
 /** A journal in PostgreSQL, with access to its pool and its listening connection for tables of the package beside it. */
 export interface PostgresJournal extends StoredJournal, AsyncDisposable {
   /** Schema of its tables. */
   readonly schema: string;
-  create(header: Header, lease?: Lease, options?: Within): Promise<Head>;
-  append(execution: string, expected: Head, records: readonly JournalRecord[], options?: Within): Promise<Head>;
+  create(header: Header, lease?: Lease, options?: AppendOptions & Within): Promise<Head>;
+  append(
+    execution: string,
+    expected: Head,
+    records: readonly JournalRecord[],
+    options?: AppendOptions & Within,
+  ): Promise<Head>;
   /**
    * Runs a statement on a connection of the pool; several statements, if there are no values, whose rows come together. Waits for a database that
    * cannot be reached, within a bound. Rejects with a `journal_…` error if the database cannot be used, and with
@@ -102,7 +107,7 @@ class DatabaseJournal implements PostgresJournal {
     );
   }
 
-  async create(header: Header, lease?: Lease, { within }: Within = {}): Promise<Head> {
+  async create(header: Header, lease?: Lease, { within }: AppendOptions & Within = {}): Promise<Head> {
     const { execution } = header;
     const records = await packRecords([header]);
     const made = await this.#make({
@@ -123,7 +128,7 @@ class DatabaseJournal implements PostgresJournal {
     execution: string,
     expected: Head,
     records: readonly JournalRecord[],
-    { within }: Within = {},
+    { within }: AppendOptions & Within = {},
   ): Promise<Head> {
     const packed = await packRecords(records);
     const claim = records.findLast((record) => record.type === "claim");

@@ -253,7 +253,7 @@ test("thousands of unknown fields with long names give a bounded message", async
   expect((reason as string).length).toBeLessThan(1000);
 });
 
-testOfAll("a schema whose alternatives refer to each other in every combination ends with a sentence", async () => {
+test("a schema whose alternatives refer to each other in every combination is read part by part", async () => {
   const $defs = Object.fromEntries(
     Array.from({ length: 40 }, (_, index) =>
       ["a", "b"].map((side) => [
@@ -268,24 +268,25 @@ testOfAll("a schema whose alternatives refer to each other in every combination 
     ).flat(),
   );
   const schema = plain({ at: { $ref: "#/$defs/a0" } }, { $defs });
-  expect(await read(schema, { at: { x: "1" } })).toBe(
-    "it takes too long to be checked against the tool's schema: pass less",
-  );
+  expect(await read(schema, { at: { x: "1" } })).toEqual({ at: { x: "1" } });
 });
 
-testOfAll("fields are read with the steps of the schema's owner, and parts that are joined again count", async () => {
-  const tooLong = "it takes too long to be checked against the tool's schema: pass less";
-  const alternatives = Array.from({ length: 200 }, (_, index) => ({ properties: { [`p${index}`]: {} } }));
-  const json = (word: "anyOf" | "allOf", references: number): JsonSchema => ({
-    type: "object",
-    properties: { a: { items: { allOf: Array.from({ length: references }, () => ({ $ref: "#/$defs/x" })) } } },
-    $defs: { x: { [word]: alternatives } },
-  });
-  const list = (count: number) => ({ a: Array.from({ length: count }, () => ({ p0: 1 })) });
-  expect(await read(jsonSchema(json("anyOf", 1)), list(300))).toEqual(list(300));
-  expect(await read(storedSchema(json("anyOf", 1)), list(300))).toBe(tooLong);
-  expect(await read(jsonSchema(json("allOf", 1000)), list(100))).toBe(tooLong);
-});
+testOfAll(
+  "fields are read with the steps of the schema's owner, and a part that is named again is read once",
+  async () => {
+    const tooLong = "it takes too long to be checked against the tool's schema: pass less";
+    const alternatives = Array.from({ length: 200 }, (_, index) => ({ properties: { [`p${index}`]: {} } }));
+    const json = (word: "anyOf" | "allOf", references: number): JsonSchema => ({
+      type: "object",
+      properties: { a: { items: { allOf: Array.from({ length: references }, () => ({ $ref: "#/$defs/x" })) } } },
+      $defs: { x: { [word]: alternatives } },
+    });
+    const list = (count: number) => ({ a: Array.from({ length: count }, () => ({ p0: 1 })) });
+    expect(await read(jsonSchema(json("anyOf", 1)), list(300))).toEqual(list(300));
+    expect(await read(storedSchema(json("anyOf", 1)), list(300))).toBe(tooLong);
+    expect(await read(jsonSchema(json("allOf", 1000)), list(100))).toEqual(list(100));
+  },
+);
 
 test("an input whose fields cannot be told from its JSON Schema is refused when the tool is defined, or passes all on", async () => {
   const standard = z.object({ a: z.string() })["~standard"];

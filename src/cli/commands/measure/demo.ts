@@ -20,6 +20,7 @@ import {
   exampleTools,
   isScene,
   requireData,
+  requirePackages,
   type SceneName,
   SCENES,
 } from "../../input/examples.ts";
@@ -42,6 +43,7 @@ export async function demo(names: readonly string[], { sandbox }: CommandOptions
   const chosen = named.length > 0 ? named : DEFAULT_DEMOS;
   const examples = chosen.filter((name) => !isScene(name));
   requireData(examples);
+  requirePackages(examples);
   using cancelling = cancelOnSignal();
   const { signal } = cancelling;
   let code: number = EXIT.completed;

@@ -1,9 +1,7 @@
 import type { Client, Notification } from "pg";
 import { after, cancel, type Timer } from "../../../clock.ts";
+import type { NoticeListener } from "../shown-types.ts";
 import type { Database } from "./database.ts";
-
-/** Called with the payload of a notice, and with undefined after notices may have been lost. */
-export type NoticeListener = (payload: string | undefined) => void;
 
 /** Wait between two attempts to reach the database, in milliseconds: it doubles up to the last. */
 const [FIRST_RETRY_MS, MAX_RETRY_MS] = [20, 2000];
