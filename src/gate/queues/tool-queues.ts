@@ -1,6 +1,7 @@
-import PQueue, { type Options } from "p-queue";
+import PQueue from "p-queue";
 import type { SharedLimits } from "../../places/shared-limits.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { Starts } from "./starts.ts";
 import { TenantsInTurn, type TurnOptions } from "./tenants-in-turn.ts";
 
 type TurnQueue = PQueue<TenantsInTurn, TurnOptions>;
@@ -9,7 +10,7 @@ interface QueuesOfTool {
   /** For a tool whose concurrency is bounded. */
   readonly running?: TurnQueue;
   /** For a tool with a rate. */
-  readonly starting?: TurnQueue;
+  readonly starting?: Starts;
 }
 
 /**
@@ -32,8 +33,8 @@ export class ToolQueues {
     const own = this.#queues.get(handler) ?? new Map<string, QueuesOfTool>();
     this.#queues.set(handler, own);
     own.set(keyOf(tool), {
-      ...(Number.isFinite(concurrency) ? { running: queueOf({ concurrency }) } : {}),
-      ...(rate ? { starting: queueOf({ interval: rate.perMs, intervalCap: rate.calls, strict: true }) } : {}),
+      ...(Number.isFinite(concurrency) ? { running: new PQueue({ concurrency, queueClass: TenantsInTurn }) } : {}),
+      ...(rate ? { starting: new Starts(rate) } : {}),
     });
   }
 
@@ -79,15 +80,9 @@ export class ToolQueues {
   async whenRate(tool: Tool, tenant: string, signal: AbortSignal): Promise<void> {
     const starting = this.#of(tool)?.starting;
     if (!starting || !tool.rate) return;
-    await starting.add(STARTS, { signal, tenant });
+    await starting.take(tenant, signal);
     await this.#shared?.start(keyOf(tool), tool.rate, signal);
   }
-}
-
-const STARTS = async (): Promise<void> => {};
-
-function queueOf(bounds: Options<TenantsInTurn, TurnOptions>): TurnQueue {
-  return new PQueue({ ...bounds, queueClass: TenantsInTurn });
 }
 
 function keyOf({ name, concurrency, rate }: Tool): string {

@@ -1,17 +1,18 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { now } from "../../../src/clock.ts";
 import { Gate } from "../../../src/gate/gate.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
+import { type ManualClock, manualClock } from "../../support/clock.ts";
 import { makeTool, openSession } from "../open-session.ts";
 
+let clock: ManualClock;
 beforeEach(() => {
-  // oxlint-disable-next-line no-restricted-properties -- p-queue counts by the clock of the process
-  vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+  clock = manualClock();
 });
-afterEach(() => void vi.useRealTimers());
 const advance = async (ms: number) => {
   await new Promise(setImmediate);
-  await vi.advanceTimersByTimeAsync(ms);
+  await clock.advance(ms);
   await new Promise(setImmediate);
 };
 
@@ -43,7 +44,7 @@ test("no more calls start in any span than the rate allows, over all sessions of
     await advance(1);
   }
   expect((await Promise.all(calling)).every((answer) => answer?.ok)).toBe(true);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.timers).toBe(0);
 });
 
 test("tenants take turns: one with a thousand calls does not keep another from its own", async () => {
@@ -56,6 +57,17 @@ test("tenants take turns: one with a thousand calls does not keep another from i
   await advance(1500);
   expect(started).toHaveLength(4);
   expect(started).toContain("beta 1");
+});
+
+test("a clock of the machine that is set back holds up no call", async () => {
+  const { tool, started } = rated();
+  const { call } = openSession({ gate: gateOf(tool) });
+  const calling = [call(), call(), call()];
+  await advance(1);
+  clock.jump(-3_600_000);
+  await advance(999);
+  expect(started).toHaveLength(3);
+  await Promise.all(calling);
 });
 
 test("a call that waits for the rate spends none of its handler's time", async () => {
@@ -82,7 +94,7 @@ test("calls that end while they wait leave the rate to others", async () => {
   await advance(1000);
   expect((await Promise.all(next)).every((answer) => answer?.ok)).toBe(true);
   expect(started).toEqual(["acme 1", "acme 2", "beta 2", "beta 3"]);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.timers).toBe(0);
 });
 
 test("each attempt of a call counts, and waiting for it takes none of the call's time", async () => {
@@ -92,7 +104,7 @@ test("each attempt of a call counts, and waiting for it takes none of the call's
     retry: { attempts: 3, delayMs: 0 },
     timeoutMs: 500,
     handler: () => {
-      at.push(Date.now());
+      at.push(now());
       if (at.length < 3) throw new Error("503");
       return "ok";
     },
