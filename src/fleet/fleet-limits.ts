@@ -35,6 +35,7 @@ export class FleetLimits implements SharedLimits {
   async run<Value>(key: string, most: number, run: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
     const entry = randomUUID();
     const stands = () => this.#stand(`places ${key}`, entry, most).catch(() => false);
+    let telling: Promise<unknown> | undefined;
     let told = new AbortController();
     this.#waiting.set(entry, () => told.abort());
     this.#listening ??= this.#database.onNotify(this.#channel, (payload) => this.#hear(payload));
@@ -46,11 +47,18 @@ export class FleetLimits implements SharedLimits {
         signal.throwIfAborted();
         told = new AbortController();
       }
-      using _ = every(TELL_MS, () => void stands()).unref();
+      using _ = every(TELL_MS, () => {
+        telling ??= stands().finally(() => {
+          telling = undefined;
+        });
+      }).unref();
       return await run();
     } finally {
       this.#waiting.delete(entry);
-      const left = this.#leave(`places ${key}`, entry, most).finally(() => this.#leaving.delete(left));
+      // A statement under way would stand in the line again for what has left it, and keep the place for a lease.
+      const left = Promise.resolve(telling)
+        .then(() => this.#leave(`places ${key}`, entry, most))
+        .finally(() => this.#leaving.delete(left));
       this.#leaving.add(left);
     }
   }

@@ -2,9 +2,36 @@ import { describe, expect, test } from "vitest";
 import { FleetLimits } from "../../src/fleet/fleet-limits.ts";
 import { PgBossQueue } from "../../src/fleet/queue/pg-boss-queue.ts";
 import { noPostgres } from "../postgres-support/postgres-server.ts";
+import { manualClock } from "../support/clock.ts";
 import { useFleets } from "./use-fleets.ts";
 
 const never = new AbortController().signal;
+
+test("a call that ends while its place is told of leaves the line after that", async () => {
+  const clock = manualClock();
+  const [order, told, ended] = [[] as string[], Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const database = {
+    schema: "fleet",
+    onNotify: () => ({ [Symbol.dispose]: () => {} }),
+    query: async (text: string) => {
+      const isLeaving = text.includes("gone");
+      // The database is slow to hear that the place is still held.
+      if (!isLeaving && order.length === 1) await told.promise;
+      order.push(isLeaving ? "leaves" : "stands");
+      return { rows: [{ has_place: true }] };
+    },
+  } as unknown as ConstructorParameters<typeof FleetLimits>[0];
+  const limits = new FleetLimits(database);
+  const begun = Promise.withResolvers<void>();
+  const running = limits.run("tool", 1, () => (begun.resolve(), ended.promise), never);
+  await begun.promise;
+  clock.pass(2000);
+  ended.resolve();
+  await running;
+  told.resolve();
+  await limits[Symbol.asyncDispose]();
+  expect(order).toEqual(["stands", "stands", "leaves"]);
+});
 
 describe.skipIf(noPostgres)("bounds over the processes of a fleet", () => {
   const fleets = useFleets();
