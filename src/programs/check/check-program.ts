@@ -60,7 +60,7 @@ async function findIn(
   if (path === undefined) return undefined;
   const declarations = await declareTools(tools, program);
   const printed = await compile(path, program, declarations.text, signal);
-  return printed === undefined ? undefined : readFindings(printed, program, declarations);
+  return printed === undefined ? undefined : readFindings(printed, program, declarations, signal);
 }
 
 /** Findings that are told, and characters of one result in which fields are looked for. */

@@ -179,8 +179,17 @@ const SCALARS: ReadonlySet<string> = new Set(["string", "number", "boolean"]);
 const WANTED = "readonly [wanted]: 0";
 const ANY_FIELD = "[others: string]: any";
 
+/** A long enumeration may be referred to from thousands of places. */
+const knownKinds = new WeakMap<Fields, readonly string[]>();
+
 /** The kinds of values that a part takes, without null; none if it does not say. */
-function kindsOf({ type, enum: some, const: only, properties }: Fields): readonly string[] {
+function kindsOf(part: Fields): readonly string[] {
+  const kinds = knownKinds.get(part) ?? readKinds(part);
+  knownKinds.set(part, kinds);
+  return kinds;
+}
+
+function readKinds({ type, enum: some, const: only, properties }: Fields): readonly string[] {
   const values = Array.isArray(some) ? (some as readonly unknown[]) : only === undefined ? undefined : [only];
   const said = values?.map((value) => (value === null ? "null" : typeof value)) ?? [type].flat();
   const kinds = said.map((kind) => (kind === "integer" ? "number" : kind));

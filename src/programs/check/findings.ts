@@ -1,6 +1,7 @@
 import { nearest } from "../../option-rules/nearest.ts";
 import { pathText } from "../../tools/schema.ts";
 import { pathOfTool } from "../../tools/tool-name.ts";
+import { Pace } from "../../values/in-slices.ts";
 import { LineStarts, type Position } from "../guest/source-lines.ts";
 import { LINES_BEFORE } from "./compiler.ts";
 import { type DeclaredType, type Declarations, type Kind, TYPE_NAME } from "./declared-tools.ts";
@@ -42,6 +43,7 @@ export async function readFindings(
   printed: string,
   program: string,
   { types }: Declarations,
+  signal: AbortSignal,
 ): Promise<readonly Finding[] | undefined> {
   const lines = printed.split("\n").filter((line) => line !== "" && !line.startsWith(" "));
   const messages = lines.flatMap((line) => {
@@ -54,7 +56,11 @@ export async function readFindings(
   const starts = new LineStarts(program);
   const reader = new Reader(program, types, messages.some(isOwnMixture));
   const findings: Finding[] = [];
+  // Thousands of messages may come to one finding, each after a millisecond.
+  const pace = new Pace();
   for (const { line, column, text } of messages) {
+    await pace.rest();
+    if (signal.aborted) return undefined;
     const found = await reader.read(text, program.slice(starts.offsetOf({ line, column })));
     if (found && !findings.some((one) => one.text === found.text))
       findings.push({ position: { line, column }, ...found });

@@ -2,13 +2,14 @@ import { chmodSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { defineTool, jsonSchema } from "../../../src/index.ts";
 import { realClock, replaceClock } from "../../../src/clock.ts";
 import { checkProgram } from "../../../src/programs/check/check-program.ts";
 import { someOf, testOfAll } from "../../support/all-tests.ts";
 import { checkProgramsOfFile } from "../../support/check-programs.ts";
+import { workingClock } from "../../support/clock.ts";
 
 checkProgramsOfFile();
 
@@ -339,6 +340,29 @@ test("the check is not made if a tool's own schema does not answer", async () =>
   } as const;
   const { findings } = await check('return tools.mute({ id: "1" });', [tool("mute", mute)]);
   expect(findings).toBeUndefined();
+});
+
+test("other work has its turns while many messages are read", async () => {
+  const clock = workingClock();
+  let turn = 0;
+  let turning = setImmediate(function next() {
+    turn += 1;
+    turning = setImmediate(next);
+  });
+  onTestFinished(() => clearImmediate(turning));
+  const readIn = new Set<number>();
+  const json = () => ({ type: "object", properties: { id: { type: "number" } } });
+  const validate = () => {
+    clock.work(10);
+    readIn.add(turn);
+    return { issues: [{ message: "no number", path: ["id"] }] };
+  };
+  const slow = {
+    "~standard": { version: 1, vendor: "slow", validate, jsonSchema: { input: json, output: json } },
+  } as const;
+  const calls = Array.from({ length: 20 }, () => 'tools.slow({ id: "1" });').join("\n");
+  expect((await check(calls, [tool("slow", slow)])).findings).toHaveLength(1);
+  expect(readIn.size).toBeGreaterThan(1);
 });
 
 test("a compiler sees nothing of the host's environment, writes no file, is bounded, and is alone in its folder", async () => {
