@@ -33,6 +33,7 @@ const OTHER_KIND = new RegExp(
   `^(?:Argument of type|Type) '(.+?)' (?:is not assignable to|has no properties in common with) (?:parameter of )?type '[a-z| ]*(${TYPE_NAME})'`,
 );
 const KEY = /^(?:[\w$]{1,64}|"[^"\n]{1,64}"|'[^'\n]{1,64}')\s{0,16}:\s{0,16}/;
+const CALLED = /^([\w$]{1,256}(?:\.[\w$]{1,256}){0,8})\s{0,16}\(/;
 const LITERAL = /^(?:["'`\d[]|-\d|true\b|false\b)/;
 
 /**
@@ -54,14 +55,16 @@ export async function readFindings(
   const isChecked = lines.length === 0 || messages.some(({ code }) => !/^1\d{3}$/.test(code));
   if (!isChecked || messages.length < lines.length) return undefined;
   const starts = new LineStarts(program);
-  const reader = new Reader(program, types, messages.some(isOwnMixture));
+  const placed = messages.map((message) => ({ ...message, here: program.slice(starts.offsetOf(message)) }));
+  const asked = new Set(placed.filter(({ here }) => !CALLED.test(here)).map(({ text }) => text));
+  const reader = new Reader(program, types, { mixesKinds: messages.some(isOwnMixture), asked });
   const findings: Finding[] = [];
   // Thousands of messages may come to one finding, each after a millisecond.
   const pace = new Pace();
-  for (const { line, column, text } of messages) {
+  for (const { line, column, text, here } of placed) {
     await pace.rest();
     if (signal.aborted) return undefined;
-    const found = await reader.read(text, program.slice(starts.offsetOf({ line, column })));
+    const found = await reader.read(text, here);
     if (found && !findings.some((one) => one.text === found.text))
       findings.push({ position: { line, column }, ...found });
     if (findings.length === FINDINGS_READ) break;
@@ -77,18 +80,25 @@ function isOwnMixture({ code, text }: { readonly code: string; readonly text: st
 class Reader {
   readonly #types: Declarations["types"];
   readonly #mixesKinds: boolean;
+  /** Messages of names that the program asks for somewhere without a call, as `if (tools.find)` does. */
+  readonly #asked: ReadonlySet<string>;
   readonly #isMade: (field: string) => boolean;
 
-  constructor(program: string, types: Declarations["types"], mixesKinds: boolean) {
+  constructor(
+    program: string,
+    types: Declarations["types"],
+    { mixesKinds, asked }: { readonly mixesKinds: boolean; readonly asked: ReadonlySet<string> },
+  ) {
     this.#types = types;
     this.#mixesKinds = mixesKinds;
+    this.#asked = asked;
     this.#isMade = madeFields(program);
   }
 
   /** `here` is the program from the message's position on. */
   async read(message: string, here: string): Promise<Read> {
     const [, field, holder = ""] = UNKNOWN.exec(message) ?? [];
-    if (field !== undefined) return this.#unknown(field, holder, here);
+    if (field !== undefined) return this.#unknown(field, holder, this.#asked.has(message) ? "" : here);
     const value = here.replace(KEY, "");
     const [, excess, within = ""] = EXCESS.exec(message) ?? [];
     const [, one, lacking = "", several = ""] = MISSING.exec(message) ?? [];
@@ -122,9 +132,9 @@ class Reader {
     return { about: "field", text, ...(isList || types.every(({ isClosed }) => isClosed) ? {} : { maybe: field }) };
   }
 
-  /** A tool that is asked for, and not called, may be missing. */
+  /** A tool that a program asks for may be missing, and its calls stand where it is there. */
   #unknownTool(prefix: string, here: string): Read {
-    const [, called] = /^([\w$]{1,256}(?:\.[\w$]{1,256}){0,8})\s{0,16}\(/.exec(here) ?? [];
+    const [, called] = CALLED.exec(here) ?? [];
     if (called === undefined) return undefined;
     const spaces = [...this.#types.values()].filter(({ of }) => of === "namespace");
     const known = spaces.flatMap(({ path, names }) => names.map((name) => `${String(path[0])}${name}`));

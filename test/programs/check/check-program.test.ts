@@ -191,6 +191,10 @@ testOfAll.each([
   ],
   ["a tool that is asked for before it is called", "return tools.tickets.nope?.({}) ?? (tools.other ? 1 : 2);"],
   [
+    "a call of a tool that may be missing behind the question whether it is there",
+    'if (typeof tools.tickets.nope === "function") return tools.tickets.nope({}); return tools.other ? tools.other({}) : 1;',
+  ],
+  [
     "globals that are not of the language",
     "setTimeout(() => {}, 1); console.log(new URL('http://a'), btoa('a')); return 1;",
   ],
