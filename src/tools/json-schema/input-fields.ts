@@ -45,12 +45,22 @@ export function readFields(
   maxSteps: number,
 ): FieldsRead {
   const walk = new Walk(new Steps(maxSteps), unknownFields);
-  walk.enter(value, [root], undefined);
+  walk.enter(value, [{ node: root, isSure: true }], undefined);
   return walk;
 }
 
-/** The parts of a schema that apply to one value, each with whether it, and what it holds for the same value, lacks a field that none of them knows. */
-type Parts = Map<SchemaNode, boolean>;
+/** A part that may speak of a value. `isSure`: it does; others are alternatives and conditions, of which some may not apply. */
+interface Speaker {
+  readonly node: SchemaNode;
+  readonly isSure: boolean;
+}
+
+/** What is known of a part that applies to a value. `lacks`: it, or what it holds for the same value, lacks a field that none knows. */
+interface Applied extends Speaker {
+  lacks: boolean;
+}
+
+type Parts = Map<SchemaNode, Applied>;
 
 class Walk implements FieldsRead {
   readonly unknown: UnknownField[] = [];
@@ -64,39 +74,45 @@ class Walk implements FieldsRead {
     this.#unknownFields = unknownFields;
   }
 
-  /** Reads a value of which all these parts may speak. A field is unknown if none of them knows it, and each of them lacks it. */
-  enter(value: unknown, nodes: readonly SchemaNode[], place: Place | undefined): void {
-    if (!isContainer(value) || nodes.length === 0) return;
+  /** Reads a value. A field is unknown if no part knows it, and one that is sure to speak of the value lacks it, or each does. */
+  enter(value: unknown, speakers: readonly Speaker[], place: Place | undefined): void {
+    if (!isContainer(value) || speakers.length === 0) return;
     const parts: Parts = new Map();
-    const lacking = nodes.filter((node) => this.#expand(node, value, parts, 0));
-    if (Array.isArray(value)) this.#enterArray(value, [...parts.keys()], place);
-    else this.#enterObject(value as Record<string, unknown>, [...parts.keys()], lacking.length === nodes.length, place);
+    const lacking = speakers.filter((speaker) => this.#expand(speaker, value, parts, 0));
+    const lacksOthers = lacking.length === speakers.length || lacking.some(({ isSure }) => isSure);
+    if (Array.isArray(value)) this.#enterArray(value, [...parts.values()], place);
+    else this.#enterObject(value as Record<string, unknown>, [...parts.values()], lacksOthers, place);
   }
 
   /** Adds a part and the parts that apply to the same value. Returns whether an unknown field is one that they lack. */
-  #expand(node: SchemaNode, value: object, parts: Parts, depth: number): boolean {
+  #expand({ node, isSure }: Speaker, value: object, parts: Parts, depth: number): boolean {
     this.#steps.spend(PART_STEPS);
     if (depth > MAX_DEPTH) throw new StepsSpent();
     if (typeof node.schema === "boolean") return false;
     const before = parts.get(node);
-    if (before !== undefined) return before;
-    parts.set(node, false);
+    if (before) return before.lacks;
+    const part = { node, isSure, lacks: false };
+    parts.set(node, part);
     const { ref, lists, one, maps, hasInPlace } = node;
-    const below = (other: SchemaNode) => this.#expand(other, value, parts, depth + 1);
+    const below = (other: SchemaNode, isOtherSure = isSure) =>
+      this.#expand({ node: other, isSure: isOtherSure }, value, parts, depth + 1);
+    const maybe = (other: SchemaNode) => below(other, false);
     let lacks = isClosed(node);
     if (ref) lacks = below(ref) || lacks;
     if (hasInPlace) {
       for (const other of lists.allOf ?? []) lacks = below(other) || lacks;
       for (const list of [lists.anyOf, lists.oneOf]) {
         const some = list && this.#applicable(list, value);
-        if (some) lacks = some.filter(below).length === some.length || lacks;
+        const [only, ...others] = some ?? [];
+        if (only && others.length === 0) lacks = below(only) || lacks;
+        else if (some) lacks = some.filter(maybe).length === some.length || lacks;
       }
       // These parts may know fields. A field that they lack may still be known to others.
-      for (const other of [one.if, one.then, one.else]) if (other) below(other);
+      for (const other of [one.if, one.then, one.else]) if (other) maybe(other);
       this.#steps.spend(maps.dependentSchemas?.size ?? 0);
-      for (const [key, dependent] of maps.dependentSchemas ?? []) if (Object.hasOwn(value, key)) below(dependent);
+      for (const [key, dependent] of maps.dependentSchemas ?? []) if (Object.hasOwn(value, key)) maybe(dependent);
     }
-    parts.set(node, lacks);
+    part.lacks = lacks;
     return lacks;
   }
 
@@ -121,30 +137,35 @@ class Walk implements FieldsRead {
 
   #enterObject(
     value: Record<string, unknown>,
-    parts: readonly SchemaNode[],
+    parts: readonly Speaker[],
     lacksOthers: boolean,
     place: Place | undefined,
   ): void {
     for (const key of Object.keys(value)) {
-      const fields = parts.flatMap((part) => this.#fieldsAt(part, key));
+      const fields = parts.flatMap(({ node, isSure }) =>
+        this.#fieldsAt(node, key).map((field) => ({ node: field, isSure })),
+      );
       if (fields.length === 0) {
         if (!lacksOthers || this.#unknownFields === "allow") continue;
         this.#note(key, parts, place);
         delete value[key];
       } else if (value[key] !== null) this.enter(value[key], fields, { key, outer: place });
-      else if (this.#mayBeAbsent(parts, key) && !fields.some((field) => this.#takesNull(field, 0))) {
+      else if (this.#mayBeAbsent(parts, key) && this.#refuseNull(fields, lacksOthers)) {
         delete value[key];
         this.dropped = true;
       }
     }
   }
 
-  #enterArray(value: readonly unknown[], parts: readonly SchemaNode[], place: Place | undefined): void {
+  #enterArray(value: readonly unknown[], parts: readonly Speaker[], place: Place | undefined): void {
     const elementsAt = (index: number) => {
       this.#steps.spend(parts.length);
-      return parts.flatMap(({ lists, one }) => lists.prefixItems?.[index] ?? one.items ?? one.unevaluatedItems ?? []);
+      return parts.flatMap(({ node: { lists, one }, isSure }) => {
+        const node = lists.prefixItems?.[index] ?? one.items ?? one.unevaluatedItems;
+        return node ? [{ node, isSure }] : [];
+      });
     };
-    const start = parts.reduce((most, { lists }) => Math.max(most, lists.prefixItems?.length ?? 0), 0);
+    const start = parts.reduce((most, { node }) => Math.max(most, node.lists.prefixItems?.length ?? 0), 0);
     const rest = elementsAt(start);
     for (const [index, element] of value.entries()) {
       this.#steps.spend(1);
@@ -164,11 +185,17 @@ class Walk implements FieldsRead {
   }
 
   /** Whether a part names a field that it does not require. */
-  #mayBeAbsent(parts: readonly SchemaNode[], key: string): boolean {
+  #mayBeAbsent(parts: readonly Speaker[], key: string): boolean {
     this.#steps.spend(parts.length);
-    const named = parts.filter(({ maps }) => maps.properties?.has(key));
-    this.#steps.spend(named.reduce((sum, { required }) => sum + required.length, 0));
-    return named.some(({ required }) => !required.includes(key));
+    const named = parts.filter(({ node }) => node.maps.properties?.has(key));
+    this.#steps.spend(named.reduce((sum, { node }) => sum + node.required.length, 0));
+    return named.some(({ node }) => !node.required.includes(key));
+  }
+
+  /** Whether null does not fit a field. To an alternative that is silent about the field, it is a value like any other. */
+  #refuseNull(fields: readonly Speaker[], lacksOthers: boolean): boolean {
+    const refusing = fields.filter(({ node }) => !this.#takesNull(node, 0));
+    return refusing.some(({ isSure }) => isSure) || (lacksOthers && refusing.length === fields.length);
   }
 
   #takesNull(node: SchemaNode, depth: number): boolean {
@@ -188,14 +215,14 @@ class Walk implements FieldsRead {
     );
   }
 
-  #note(key: string, parts: readonly SchemaNode[], place: Place | undefined): void {
+  #note(key: string, parts: readonly Speaker[], place: Place | undefined): void {
     this.total += 1;
     if (this.unknown.length === FIELDS_LISTED) return;
     const path: (string | number)[] = [key];
     for (let outer = place; outer !== undefined; outer = outer.outer) path.unshift(outer.key);
     const known = new Set<string>();
-    for (const part of parts)
-      for (const name of part.maps.properties?.keys() ?? []) {
+    for (const { node } of parts)
+      for (const name of node.maps.properties?.keys() ?? []) {
         this.#steps.spend(1);
         if (known.size < NAMES_OFFERED && name.length <= NAME_LENGTH) known.add(name);
       }

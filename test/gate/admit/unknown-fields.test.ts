@@ -193,6 +193,18 @@ test.each<[string, Schema, unknown, string]>([
     { extra: 1 },
     "extra is not a field of movies.query",
   ],
+  [
+    "a field that another part of allOf only describes",
+    plain({ where: object({ city: text }) }, { allOf: [object({ where: { description: "Where it is." } })] }),
+    { where: { city: "Oslo", extra: 1 } },
+    "where.extra is not a field of movies.query",
+  ],
+  [
+    "the schema of a field, which a pattern of names takes too",
+    plain({ where: object({ city: text }) }, { patternProperties: { "^w": { minProperties: 1 } } }),
+    { where: { city: "Oslo", extra: 1 } },
+    "where.extra is not a field of movies.query",
+  ],
   ["an object without any field", z.object({}), { extra: 1 }, "extra is not a field of movies.query"],
   [
     "a name of another pattern",
@@ -238,6 +250,10 @@ test("null stays where the schema takes it, requires the field, or does not name
   expect(await read(plain({ a: text }, { minProperties: 1 }), { a: null })).not.toEqual({ a: null });
   expect(await read(plain({ a: { enum: ["x", null] } }), { a: null })).toEqual({ a: null });
   expect(
+    await read(jsonSchema({ type: "object", anyOf: [object({ a: text }), { minProperties: 1 }] }), { a: null }),
+    "an alternative that is silent about it",
+  ).toEqual({ a: null });
+  expect(
     await read(plain({ a: { $ref: "#/$defs/a" } }, { $defs: { a: { type: ["string", "null"] } } }), { a: null }),
   ).toEqual({ a: null });
 });
@@ -253,7 +269,7 @@ test("thousands of unknown fields with long names give a bounded message", async
   expect((reason as string).length).toBeLessThan(1000);
 });
 
-test("a schema whose alternatives refer to each other in every combination is read part by part", async () => {
+test("each part of a schema whose alternatives refer to each other in every combination is read once", async () => {
   const $defs = Object.fromEntries(
     Array.from({ length: 40 }, (_, index) =>
       ["a", "b"].map((side) => [
@@ -271,22 +287,19 @@ test("a schema whose alternatives refer to each other in every combination is re
   expect(await read(schema, { at: { x: "1" } })).toEqual({ at: { x: "1" } });
 });
 
-testOfAll(
-  "fields are read with the steps of the schema's owner, and a part that is named again is read once",
-  async () => {
-    const tooLong = "it takes too long to be checked against the tool's schema: pass less";
-    const alternatives = Array.from({ length: 200 }, (_, index) => ({ properties: { [`p${index}`]: {} } }));
-    const json = (word: "anyOf" | "allOf", references: number): JsonSchema => ({
-      type: "object",
-      properties: { a: { items: { allOf: Array.from({ length: references }, () => ({ $ref: "#/$defs/x" })) } } },
-      $defs: { x: { [word]: alternatives } },
-    });
-    const list = (count: number) => ({ a: Array.from({ length: count }, () => ({ p0: 1 })) });
-    expect(await read(jsonSchema(json("anyOf", 1)), list(300))).toEqual(list(300));
-    expect(await read(storedSchema(json("anyOf", 1)), list(300))).toBe(tooLong);
-    expect(await read(jsonSchema(json("allOf", 1000)), list(100))).toEqual(list(100));
-  },
-);
+testOfAll("fields are read with the steps of the schema's owner, and parts that are joined again count", async () => {
+  const tooLong = "it takes too long to be checked against the tool's schema: pass less";
+  const alternatives = Array.from({ length: 200 }, (_, index) => ({ properties: { [`p${index}`]: {} } }));
+  const json = (word: "anyOf" | "allOf", references: number): JsonSchema => ({
+    type: "object",
+    properties: { a: { items: { allOf: Array.from({ length: references }, () => ({ $ref: "#/$defs/x" })) } } },
+    $defs: { x: { [word]: alternatives } },
+  });
+  const list = (count: number) => ({ a: Array.from({ length: count }, () => ({ p0: 1 })) });
+  expect(await read(jsonSchema(json("anyOf", 1)), list(300))).toEqual(list(300));
+  expect(await read(storedSchema(json("anyOf", 1)), list(300))).toBe(tooLong);
+  expect(await read(storedSchema(json("allOf", 1000)), list(100))).toBe(tooLong);
+});
 
 test("an input whose fields cannot be told from its JSON Schema is refused when the tool is defined, or passes all on", async () => {
   const standard = z.object({ a: z.string() })["~standard"];
