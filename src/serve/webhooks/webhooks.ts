@@ -158,7 +158,8 @@ class Line {
 
   /** Undefined if it was delivered, or the server closes. */
   async #attempt({ tenant, id, text }: Event) {
-    const release = await this.#places.take(tenant, this.#closing);
+    // No listener for each of thousands that wait: a signal looks through all that it has. Once the server closes, none begins.
+    const release = await this.#places.take(tenant);
     if (!release || this.#closing.aborted) return undefined;
     try {
       const status = await post(this.#webhook, text, signedHeaders(id, text, this.#webhook.secrets), this.#closing);
