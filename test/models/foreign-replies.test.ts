@@ -104,12 +104,12 @@ test.each(eachWay)("any word may end a whole turn of %s, %s", async (_name, _how
 
 test.each(eachWay)("a word for a limit or a fault ends no whole turn of %s, %s", async (_name, _how, wire, stream) => {
   const name = REASON_FIELDS.get(wire);
-  const words = ["model_length", "MAX_OUTPUT", "error"];
+  const words = ["model_length", "MAX_OUTPUT", "error", `error${"x".repeat(1000)}`];
   for (const word of name === undefined ? [] : words) {
     const { ending, made } = await converse(wire, stream, [
       written(wire, { ...CALL, raw: { [name ?? ""]: word } }, stream),
     ]);
-    expect([ending, made]).toEqual([{ type: "cut_off", reason: word }, []]);
+    expect([ending, made]).toEqual([{ type: "cut_off", reason: word.slice(0, 100) }, []]);
   }
 });
 

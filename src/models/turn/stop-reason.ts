@@ -12,10 +12,14 @@ export function endSaidBy(reason: string): "whole" | "refused" | "cut_off" {
   return NOT_WHOLE.test(reason) ? "cut_off" : "whole";
 }
 
+/** Characters of a provider's word that are told: a server may say anything. */
+const REASON_LENGTH = 100;
+
 /** How a turn ends by that word. `refusal` tells of one that was refused. */
-export function endBy(reason: string, refusal = reason): TurnEnd {
+export function endBy(reason: string, refusal?: string): TurnEnd {
   const type = endSaidBy(reason);
-  return type === "whole" ? { type: "answered" } : { type, reason: type === "refused" ? refusal : reason };
+  if (type === "whole") return { type: "answered" };
+  return { type, reason: (type === "refused" ? refusal : undefined) ?? reason.slice(0, REASON_LENGTH) };
 }
 
 /**
