@@ -13,7 +13,7 @@ import type {
 } from "../journal/journal.ts";
 import type { Header, JournalRecord } from "../journal/record.ts";
 import { drivenHere } from "../programs/driven.ts";
-import type { PostgresJournal } from "../journal/postgres/postgres-journal.ts";
+import type { ChangeOptions, PostgresJournal } from "../journal/postgres/postgres-journal.ts";
 import { FleetStore } from "./fleet-store.ts";
 import type { PgBossQueue } from "./queue/pg-boss-queue.ts";
 import type { Wake } from "./queue/wake.ts";
@@ -69,7 +69,7 @@ export class FleetJournal implements Journal {
     records: readonly JournalRecord[],
     options?: AppendOptions,
   ): Promise<Head> {
-    const write = async (own: Parameters<PostgresJournal["append"]>[3]) => {
+    const write = async (own?: ChangeOptions) => {
       const counts = [...this.workers].map((worker) => worker.onWriting(execution, records));
       const may = Math.min(records.length, ...counts);
       const written = may < records.length ? records.slice(0, may) : records;
@@ -108,7 +108,7 @@ export class FleetJournal implements Journal {
   }
 
   /** Wakes a worker in the transaction of what is written. */
-  #waking(wake: Wake): Parameters<PostgresJournal["append"]>[3] {
+  #waking(wake: Wake): ChangeOptions {
     return { within: (executeSql) => this.#queue.wake([wake], executeSql) };
   }
 }

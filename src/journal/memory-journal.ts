@@ -24,7 +24,6 @@ interface Entry {
   readonly below: Set<Entry>;
   ended: boolean;
   lease: Lease | undefined;
-  /** Until when it rests, in milliseconds since 1970. */
 }
 
 /**

@@ -70,6 +70,7 @@ export class Places {
     signal: AbortSignal | undefined,
     onWaiting: (() => void) | undefined,
   ): Promise<Release | undefined> {
+    if (signal?.aborted) return Promise.resolve(undefined);
     const { promise, resolve, reject } = Promise.withResolvers<Release | undefined>();
     const settled =
       <Value>(settle: (value: Value) => void) =>
@@ -83,7 +84,6 @@ export class Places {
       waiter.begin(undefined);
     };
     const listening = signal && addAbortListener(signal, leave);
-    if (signal?.aborted) return promise;
     const refused = this.#line.add(waiter);
     refused?.reject(this.#full());
     if (refused !== waiter) onWaiting?.();

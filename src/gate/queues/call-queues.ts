@@ -15,8 +15,8 @@ export class CallQueues {
   readonly #closing = new AbortController();
 
   constructor(atOnce: number) {
-    const [checks, approvals, handlers] = [new Places({ atOnce }), new Places({ atOnce }), new Places({ atOnce })];
-    this.#places = { checks, approvals, handlers };
+    const places = () => new Places({ atOnce });
+    this.#places = { checks: places(), approvals: places(), handlers: places() };
   }
 
   get closing(): AbortSignal {

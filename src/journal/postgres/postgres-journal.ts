@@ -34,19 +34,15 @@ export interface StatementOptions {
   readonly idempotent?: boolean;
 }
 
-/** What a fleet does in the transaction of an append. */
+/** Options of an append, with what a fleet does in its transaction. */
+export type ChangeOptions = AppendOptions & Within;
 
 /** A journal in PostgreSQL, with access to its pool and its listening connection for tables of the package beside it. */
 export interface PostgresJournal extends StoredJournal, AsyncDisposable {
   /** Schema of its tables. */
   readonly schema: string;
-  create(header: Header, lease?: Lease, options?: AppendOptions & Within): Promise<Head>;
-  append(
-    execution: string,
-    expected: Head,
-    records: readonly JournalRecord[],
-    options?: AppendOptions & Within,
-  ): Promise<Head>;
+  create(header: Header, lease?: Lease, options?: ChangeOptions): Promise<Head>;
+  append(execution: string, expected: Head, records: readonly JournalRecord[], options?: ChangeOptions): Promise<Head>;
   /**
    * Runs a statement on a connection of the pool; several statements, if there are no values, whose rows come together. Waits for a database that
    * cannot be reached, within a bound. Rejects with a `journal_…` error if the database cannot be used, and with
@@ -107,7 +103,7 @@ class DatabaseJournal implements PostgresJournal {
     );
   }
 
-  async create(header: Header, lease?: Lease, { within }: AppendOptions & Within = {}): Promise<Head> {
+  async create(header: Header, lease?: Lease, { within }: ChangeOptions = {}): Promise<Head> {
     const { execution } = header;
     const records = await packRecords([header]);
     const made = await this.#make({
@@ -128,7 +124,7 @@ class DatabaseJournal implements PostgresJournal {
     execution: string,
     expected: Head,
     records: readonly JournalRecord[],
-    { within }: AppendOptions & Within = {},
+    { within }: ChangeOptions = {},
   ): Promise<Head> {
     const packed = await packRecords(records);
     const claim = records.findLast((record) => record.type === "claim");

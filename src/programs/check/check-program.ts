@@ -96,13 +96,15 @@ export class ProgramCheck {
     this.isJudged = true;
     const { findings, ms } = await this.#checking;
     if (!findings) return { verdict: "not_made", findings: 0, ms };
-    const first = this.#mode === "refuse" ? findings.find(({ about }) => about === "call") : undefined;
-    if (!first) this.#warnings = findings;
     const told = { findings: findings.length, ms };
-    if (!first) return { verdict: findings.length > 0 ? "warned" : "right", ...told };
-    const message = `${REFUSED}\n${toldOf(findings).join("\n")}`;
-    const fault = { name: "ProgramError", code: "calls_invalid", message };
-    return { verdict: "refused", ...told, fault: faultAt(this.#source, fault, first.position) };
+    const first = this.#mode === "refuse" ? findings.find(({ about }) => about === "call") : undefined;
+    if (first) {
+      const message = `${REFUSED}\n${toldOf(findings).join("\n")}`;
+      const fault = { name: "ProgramError", code: "calls_invalid", message };
+      return { verdict: "refused", ...told, fault: faultAt(this.#source, fault, first.position) };
+    }
+    this.#warnings = findings;
+    return { verdict: findings.length > 0 ? "warned" : "right", ...told };
   }
 
   /** A field that a result has, although its schema does not name it, is no fault of the program. */
