@@ -47,8 +47,8 @@ export const WORK_RULES = {
    */
   perTenant: wholeNumber({ min: 1 }),
   /**
-   * How often it is looked for executions that have to go on and that no wake names, in milliseconds; 1,000 by default. Of
-   * all workers of a fleet one does so in that time.
+   * How often the worker looks for executions that have neither a driver nor a wake, in milliseconds; 1,000 by default.
+   * Each worker of a fleet does so.
    */
   reconcileMs: wholeNumber({ min: 100, max: 3_600_000, default: 1000 }),
   /** Told of executions that could not be driven, and of failures of the queue. They are tried again. */
