@@ -1,9 +1,11 @@
+import { now } from "../../clock.ts";
 import { FIRST_MOMENT, isGivenBack } from "../given-back.ts";
 import type { Head, Lease } from "../journal.ts";
 import type { PackedRecord } from "../packing/large-texts.ts";
 import type { Header } from "../record.ts";
 import type { Row, Statement } from "./connection/database.ts";
 import { quoted } from "./tables/tables.ts";
+import { keptTime } from "./tables/lease-times.ts";
 import { storedName } from "./tables/names.ts";
 
 /** What is done to one execution: it is made, appended to, or its lease is set. Each is done whole or not at all. */
@@ -34,7 +36,7 @@ const BY_DRIVER = -1;
  */
 export const changeText = (schema: string): string => `
   WITH given AS (
-    SELECT * FROM unnest(
+    SELECT place, id, expected, count, ends, driver, ${keptTime("until", "$15::bigint")} AS until, kind, tenant, parent, started_at FROM unnest(
       $1::int[], $2::text[], $3::int[], $4::int[], $5::bool[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[]
     ) AS g (place, id, expected, count, ends, driver, until, kind, tenant, parent, started_at)
   ), made AS (
@@ -85,6 +87,7 @@ export function changeValues(changes: readonly Change[], withRecords = true): un
     records.map(({ place }) => place),
     records.map(({ index }) => index),
     records.length > 0 ? records.map(({ text }) => text).join("\n") : null,
+    now(),
   ];
 }
 

@@ -20,7 +20,6 @@ import type { Header, JournalRecord } from "../record.ts";
 import { executionProblems, type JournalProblem, type PruneOptions, type StoredJournal } from "../stored-journal.ts";
 import type { NoticeListener, Within } from "./shown-types.ts";
 import { type Asked, ChangeQueue, type Result } from "./change-queue.ts";
-import { DatabaseClock } from "./connection/database-clock.ts";
 import { Database, type DatabaseOptions } from "./connection/database.ts";
 import { diagnoseDatabase } from "./connection/diagnose.ts";
 import { nameOf } from "./tables/names.ts";
@@ -80,7 +79,6 @@ class DatabaseJournal implements PostgresJournal {
   readonly schema: string;
   readonly #database: Database;
   readonly #rows: StoredRows;
-  readonly #clock: DatabaseClock;
   readonly #queue: ChangeQueue;
   readonly #notices: Notices;
   readonly #listeners: AppendListeners;
@@ -91,7 +89,6 @@ class DatabaseJournal implements PostgresJournal {
     const channel = `${options.schema}_appended`;
     this.#database = new Database(options);
     this.#rows = new StoredRows(this.#database);
-    this.#clock = new DatabaseClock(this.#database);
     // Not all connections: reading goes on while changes wait for locks.
     const aloneAtOnce = Math.ceil(options.connections / 2);
     this.#queue = new ChangeQueue(this.#database, { aloneAtOnce, channel, token });
@@ -111,7 +108,7 @@ class DatabaseJournal implements PostgresJournal {
       expected: 0,
       records,
       ends: false,
-      lease: lease && (await this.#clock.kept(lease)),
+      lease,
       header,
       within,
     });
@@ -128,7 +125,7 @@ class DatabaseJournal implements PostgresJournal {
   ): Promise<Head> {
     const packed = await packRecords(records);
     const claim = records.findLast((record) => record.type === "claim");
-    const lease = claim && (await this.#clock.kept({ driver: claim.driver, until: claim.at + claim.leaseMs }));
+    const lease = claim && { driver: claim.driver, until: claim.at + claim.leaseMs };
     const ends = records.some(({ type }) => type === "outcome");
     // Any other number is no head.
     if (!Number.isSafeInteger(expected) || expected < 1 || expected >= 2 ** 31)
@@ -174,7 +171,7 @@ class DatabaseJournal implements PostgresJournal {
   async *list(options: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
     for (let below: string | undefined; ;) {
       const page = await this.#rows.list(options, below);
-      for (const { found } of page) if (found) yield this.#byOwnClock(found.summary);
+      for (const { found } of page) if (found) yield found.summary;
       const last = page.at(-1);
       if (!last) return;
       below = last.number;
@@ -182,12 +179,11 @@ class DatabaseJournal implements PostgresJournal {
   }
 
   async find(execution: string): Promise<ExecutionSummary> {
-    return this.#byOwnClock((await this.#get(execution)).summary);
+    return (await this.#get(execution)).summary;
   }
 
   async renew(execution: string, lease: Lease): Promise<Head> {
-    const kept = await this.#clock.kept(lease);
-    const { changed } = await this.#make({ execution, expected: undefined, records: [], ends: false, lease: kept });
+    const { changed } = await this.#make({ execution, expected: undefined, records: [], ends: false, lease });
     if (changed) {
       if (isGivenBack(lease)) this.#listeners.tell({ execution, head: changed.head, left: true });
       return changed.head;
@@ -233,10 +229,6 @@ class DatabaseJournal implements PostgresJournal {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#notices.close();
     await this.#database.close();
-  }
-
-  async #byOwnClock(summary: ExecutionSummary): Promise<ExecutionSummary> {
-    return summary.lease ? { ...summary, lease: await this.#clock.own(summary.lease) } : summary;
   }
 
   async #make(asked: Asked): Promise<Result> {

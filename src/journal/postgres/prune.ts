@@ -1,6 +1,7 @@
 import { readOptions } from "../../option-rules/options.ts";
 import { PRUNE_RULES, type PruneOptions } from "../stored-journal.ts";
 import type { Database } from "./connection/database.ts";
+import { NOW } from "./tables/lease-times.ts";
 import { quoted } from "./tables/tables.ts";
 
 /** Executions, or texts, that are deleted in one transaction. */
@@ -22,15 +23,13 @@ export async function pruneExecutions(database: Database, options: PruneOptions)
 
 /** The executions are locked first: records that are appended until then are deleted with them. */
 function deletePage(database: Database, schema: string, before: number, open: boolean): Promise<number> {
-  // Leases are kept by the database's clock.
-  const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
   return database.transaction(
     async (client) => {
       const { rows } = await client.query<{ readonly number: string }>(
         `SELECT number FROM ${schema}.executions AS one WHERE started_at < $1
-         AND (ended OR ($2 AND coalesce(leased_until, 0) < ${now}))
+         AND (ended OR ($2 AND coalesce(leased_until, 0) < ${NOW}))
          AND NOT EXISTS (SELECT 1 FROM ${schema}.executions AS above WHERE above.id = one.parent AND NOT above.ended
-           AND (NOT $2 OR above.started_at >= $1 OR coalesce(above.leased_until, 0) >= ${now}))
+           AND (NOT $2 OR above.started_at >= $1 OR coalesce(above.leased_until, 0) >= ${NOW}))
          ORDER BY number LIMIT ${PAGE} FOR UPDATE SKIP LOCKED`,
         [before, open],
       );

@@ -12,6 +12,7 @@ import {
 import type { StoredText } from "../packing/large-texts.ts";
 import type { Database, Row } from "./connection/database.ts";
 import { quoted } from "./tables/tables.ts";
+import { NOW, ownTime } from "./tables/lease-times.ts";
 import { nameOf, storedName } from "./tables/names.ts";
 import { needsOf } from "./tables/needs-text.ts";
 
@@ -29,7 +30,7 @@ const name = (column: string) =>
   `CASE WHEN octet_length(${column}) <= ${MAX_NAME_BYTES} THEN ${column} END AS ${column}`;
 /** A driver's name that is too long is read as a number: NULL means that there is no driver. */
 const COLUMNS = `number, ${name("id")}, ${name("kind")}, ${name("tenant")}, started_at, head, ended,
-  ${name("driver")}, coalesce(octet_length(driver) > ${MAX_NAME_BYTES}, false) AS has_long_driver, leased_until, needs`;
+  ${name("driver")}, coalesce(octet_length(driver) > ${MAX_NAME_BYTES}, false) AS has_long_driver, leased_until, needs, ${NOW} AS read_at`;
 
 /** An execution with the key of its records. */
 export interface FoundExecution {
@@ -164,7 +165,7 @@ export class StoredRows {
 }
 
 function foundExecution(row: Row): FoundExecution {
-  const { number, id, tenant, driver, has_long_driver, started_at, leased_until, ended } = row;
+  const { number, id, tenant, driver, has_long_driver, started_at, leased_until, read_at, ended } = row;
   const checked = executionRow({
     ...row,
     number: Number(number),
@@ -172,7 +173,7 @@ function foundExecution(row: Row): FoundExecution {
     tenant: named(tenant),
     driver: has_long_driver === true ? 0 : named(driver),
     started_at: Number(started_at),
-    leased_until: leased_until === null ? null : Number(leased_until),
+    leased_until: leased_until === null ? null : ownTime(Number(leased_until), Number(read_at)),
     ended: ended === true ? 1 : 0,
   });
   return { number: String(number), summary: { ...summaryOf(checked), ...given({ needs: needsOf(row["needs"]) }) } };

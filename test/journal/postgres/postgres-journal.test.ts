@@ -34,7 +34,7 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
 
   describe("with group commit", () => journalSuite(() => openJournal()));
 
-  // By `src/journal/postgres/connection/database-clock.ts`.
+  // By `src/journal/postgres/tables/lease-times.ts`.
   test("a machine whose clock is wrong has leases as long as the others have", async () => {
     const schema = "clock";
     const right = openJournal({ schema });

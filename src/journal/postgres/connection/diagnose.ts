@@ -2,8 +2,8 @@ import type { ClientBase } from "pg";
 import { monotonic, now } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import type { JournalFinding } from "../../journal.ts";
-import { differenceText } from "./database-clock.ts";
 import type { Database, PoolFigures } from "./database.ts";
+import { SAME_MS } from "../tables/lease-times.ts";
 import { hasTables, quoted, TABLES_VERSION } from "../tables/tables.ts";
 import { storeError, unavailable } from "./store-error.ts";
 
@@ -114,9 +114,9 @@ async function rightsFinding(client: ClientBase, schema: string): Promise<Journa
 
 function clockFinding(aheadMs: number, uncertainMs: number): JournalFinding {
   const what = "database clock";
-  const difference = differenceText(aheadMs, uncertainMs);
-  if (difference === undefined) return { what, state: "good", detail: "agrees with this machine's" };
-  const detail = `${difference} this machine's. Leases are kept by the database's clock, so nothing is taken over for it; times of records are this machine's`;
+  if (Math.abs(aheadMs) <= Math.max(SAME_MS, uncertainMs))
+    return { what, state: "good", detail: "agrees with this machine's" };
+  const detail = `is ${(Math.abs(aheadMs) / 1000).toFixed(1)} s ${aheadMs > 0 ? "ahead of" : "behind"} this machine's. Leases are kept by the database's clock, so nothing is taken over for it; times of records are this machine's`;
   return { what, state: "weak", detail };
 }
 
