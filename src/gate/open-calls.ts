@@ -156,6 +156,7 @@ export class OpenCalls {
     this.waits.remove(callId);
     const call = this.#open.get(callId);
     if (call) this.streams.remove(call);
+    this.#parts.unread?.end(callId);
     return this.#open.delete(callId);
   }
 

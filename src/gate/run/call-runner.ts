@@ -68,7 +68,7 @@ export class CallRunner {
     // A program may read many streams side by side: one that waited for the others' ends would hold them up for ever.
     if (call.reader) return start();
     return queues.run("handlers", () => {
-      const room = unread?.whenRoom();
+      const room = unread?.begin(call.identity.callId, call.inputBytes);
       return room ? room.then(start) : start();
     });
   }

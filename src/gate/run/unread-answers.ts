@@ -1,15 +1,18 @@
-/** Memory of answers, in bytes, above which no further result becomes text and no further handler starts. */
+/** Memory of answers and of what running handlers were given, in bytes, above which no further result becomes text and no further handler starts. */
 const UNREAD_BYTES = 16 * 1024 * 1024;
 
 /**
  * Bounds the answers of a session that its program has not read. A program that computes, or a guest that reads
- * nothing, would else have the host hold the results of all its calls. One answer may exceed the bound, because a
- * single result may be larger.
+ * nothing, would else have the host hold the inputs and the results of all its calls. One of them may exceed the bound,
+ * because a single value may be larger.
  */
 export class UnreadAnswers {
   readonly #allowed: number;
   readonly #sizes = new Map<string, number>();
   #bytes = 0;
+  /** Of the calls whose handlers run. */
+  readonly #inputs = new Map<string, number>();
+  #inputBytes = 0;
   #isMaking = false;
   #closed = false;
   /** Wakes all waiters. Each of them checks again whether it may go on. */
@@ -23,7 +26,27 @@ export class UnreadAnswers {
     return this.#bytes;
   }
 
-  /** Resolves when a handler may start. Undefined if it may now, because this is asked for every call. */
+  /**
+   * Resolves when a handler may start that is given so many bytes, which count until `end`; undefined if it may now,
+   * because this is asked for every call.
+   */
+  begin(callId: string, bytes: number): Promise<void> | undefined {
+    if (this.#isFull) return this.whenRoom()?.then(() => this.begin(callId, bytes));
+    this.#inputs.set(callId, bytes);
+    this.#inputBytes += bytes;
+    return undefined;
+  }
+
+  /** The call has ended, if its handler has started at all. */
+  end(callId: string): void {
+    const bytes = this.#inputs.get(callId);
+    if (bytes === undefined) return;
+    this.#inputs.delete(callId);
+    this.#inputBytes -= bytes;
+    this.#wake();
+  }
+
+  /** Resolves when a batch may be given; undefined if it may now. */
   whenRoom(): Promise<void> | undefined {
     return this.#isFull ? this.#untilRoom() : undefined;
   }
@@ -67,7 +90,7 @@ export class UnreadAnswers {
   }
 
   get #isFull(): boolean {
-    return this.#bytes >= this.#allowed && !this.#closed;
+    return this.#bytes + this.#inputBytes >= this.#allowed && !this.#closed;
   }
 
   async #untilRoom(): Promise<void> {

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { Gate } from "../../../src/gate/gate.ts";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
-import { idle, makeTool, openSession, type SessionParts } from "../open-session.ts";
+import { holdCalls, idle, makeTool, openSession, type SessionParts } from "../open-session.ts";
 
 const MIB = 1024 * 1024;
 const ANSWERS = 40;
@@ -66,6 +67,27 @@ test("calls go on as the program reads, and all are answered", async () => {
   expect((await all).every((answer) => answer?.ok)).toBe(true);
   expect(most).toBeLessThanOrEqual(17 * MIB);
   expect(unread.bytes).toBe(0);
+});
+
+test("handlers that run were given 16 MiB and one more input, and the next starts once one of them has answered", async () => {
+  const held = holdCalls();
+  const tool = makeTool({ input: z.object({ text: z.string() }), handler: held.handler });
+  const { session, call } = openSession({
+    tools: [tool],
+    limits: { ...limits, inputBytes: 2 * MIB, callsAtOnce: 64 },
+    unread: new UnreadAnswers(),
+  });
+  const calls = Array.from({ length: 20 }, () => call({ text: "x".repeat(MIB) }));
+  await held.untilStarted(16);
+  await idle();
+  expect(held.counts.started).toBe(16);
+  held.release("done");
+  await held.untilStarted(17);
+  await idle();
+  expect(held.counts.started).toBe(17);
+  session.close();
+  for (let open = held.counts.running; open > 0; open -= 1) held.release();
+  await Promise.all(calls);
 });
 
 test("messages of failures count too", async () => {
