@@ -42,7 +42,6 @@ sign register registrant join
 team group
 customer client buyer account
 company organization organisation org business enterprise
-organisation organization
 repository repo project
 pull-request pr merge-request
 pull-request pull
@@ -53,7 +52,6 @@ issue ticket bug task problem story
 assign give assignee owner
 hour time worklog
 watch follow subscribe monitor
-watcher watch follower subscriber
 duplicate link relation
 screenshot attachment image picture photo
 build workflow pipeline ci action
@@ -65,12 +63,8 @@ commit revision change
 file document doc content path
 folder directory
 document doc file spreadsheet sheet
-pdf export
-email mail
 message mail email text sms
-text sms message
 appointment event meeting
-meeting event
 video meeting conference
 diary calendar
 free freebusy availability available busy
@@ -79,8 +73,6 @@ vacation holiday out-of-office away absence
 chat message conversation
 channel conversation room
 say message history
-remind reminder
-later schedule
 last recent latest lately
 lately recent history
 song track music
@@ -92,7 +84,6 @@ money payment balance amount fund
 money-back refund
 refund reimburse reversal
 bill invoice
-charge payment
 chargeback dispute
 discount coupon promotion
 pay-out payout withdraw
@@ -108,12 +99,9 @@ vulnerability alert security advisory
 dependency package library
 error failure problem
 fail failed failure
-log output
 scale replica resize
-container pod
 machine node server instance vm host
 hang stuck
-secret credential password
 setting config configuration preference option
 permission role access right
 login session auth authenticate
@@ -154,7 +142,6 @@ visitor visit look > view traffic
 summary overview report > summary report get
 give grant assign
 hand pass > assign transfer
-allow permit > permission allow grant
 forbid prohibit ban > block restrict deny
 limit restrict restriction
 hide archive minimize
@@ -170,7 +157,6 @@ mute silence snooze > snooze mute dnd
 quiet disturb interrupt snooze dnd
 unsubscribe subscription
 leave exit quit
-kick remove
 join enter
 accept approve confirm
 decline reject deny refuse
@@ -180,7 +166,6 @@ label tag category
 mark label flag set
 unread read mark > label modify message unread
 forward redirect > forwarding forward
-reply answer respond
 draft unsent > draft
 spam junk > spam
 trash bin garbage > trash
@@ -239,12 +224,10 @@ priority urgent importance severity
 reporter author creator
 assignable assignee assign
 component module
-release version
 field column attribute property
 template blueprint
 vote poll
 survey poll question
-question poll
 filter jql query
 code source file content
 commit change diff
@@ -253,11 +236,8 @@ contributor author committer
 blame author commit
 inline line review
 line diff position
-reviewer review
 readme document
 licence license
-star starred
-fork copy
 branch head
 default main
 release publish version
@@ -273,7 +253,6 @@ check status suite
 secret variable
 env environment variable
 variable env config
-token key credential
 ssh key
 gpg key signature
 scan scanning alert
@@ -294,7 +273,6 @@ job batch
 volume disk storage > persistent volume
 disk volume
 ingress route rule
-route ingress
 load balancer service
 role binding rbac
 account service
@@ -305,7 +283,6 @@ quota resourcequota limit
 health status ready
 certificate csr signing
 autoscale autoscaler hpa
-node machine
 direct dm private > direct message conversation im
 ephemeral private visible
 announcement message post
@@ -315,26 +292,20 @@ thread reply
 workspace team
 bot app
 emoji smiley sticker
-dnd disturb
-bookmark star save
 upload share file
 call meeting
 online video virtual > meeting
 webinar seminar
-seminar webinar
 attendance participant attendee > participant report attendee
 absent absentee miss
 host organizer owner
-recording record
 transcript transcription caption
 watch recording view
 waiting lobby
 passcode password
 panelist speaker presenter > panelist
-participant attendee
 came attended joined > participant attendee report
 invite invitation invitee
-invitation invite
 lesson class course > meeting webinar
 screen display
 inbox mailbox > message thread
@@ -344,12 +315,10 @@ subject header
 newsletter mail
 autoreply vacation responder
 automatically automatic auto
-forward forwarding
 delegate delegation
 alias send-as
 reschedule postpone > event update move
 postpone delay > update
-busy free freebusy
 slot free freebusy
 booking appointment reservation event
 birthday anniversary event
@@ -358,18 +327,15 @@ public-holiday holiday > calendar event
 acl access sharing
 share sharing acl permission
 writer editor reader viewer > permission role acl
-version revision
 revision version history
 previous earlier old > revision version history
 spreadsheet sheet doc slide presentation
 drive disk storage
 folder parent
 quota storage
-text message sms
 mms media message
 voicemail voice mail
 caller call
-dial call
 number phone
 hotline phone-number
 toll free
@@ -380,11 +346,9 @@ recording audio
 spend cost usage price
 spent cost usage
 delivered delivery status
-texting sms message
 tune song track
 album record
 playlist list
-loud volume
 louder quieter loudness > volume
 pause stop
 shuffle random
@@ -399,7 +363,6 @@ podcast show episode
 book audiobook
 device speaker
 liked saved library favorite
-library saved
 heard played listened > recently played
 weather forecast
 translate translation
@@ -429,10 +392,8 @@ leave absence vacation
 shift schedule roster
 candidate applicant
 table record row
-row record
 database query sql table
 record entry row
-backup snapshot
 snapshot backup image
 restore backup
 bucket storage
@@ -468,6 +429,5 @@ loud quiet loudness volume
 leaked leak exposed > secret-scanning alert secret
 vulnerability vulnerable > alert advisory dependabot
 duplicate identical > link duplicate
-deploy rollout deployment
 transition workflow status
 `;
