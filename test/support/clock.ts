@@ -53,10 +53,16 @@ export function patientClock(): void {
   changedClock({ after: (ms, run) => realClock.after(ms * 600, run) });
 }
 
-/** Has the clock of all modules go on as it does until the test ends, with work that takes so long and does not hold the thread. */
+/** A signal of no deadline: how busy the machine is would decide which work reaches it. */
+export const never: Clock["deadline"] = () => new AbortController().signal;
+
+/**
+ * Has the clock of all modules go on as it does until the test ends, with work that takes so long and does not hold the thread.
+ * There are no deadlines.
+ */
 export function workingClock(): { readonly work: (ms: number) => void } {
   let worked = 0;
-  changedClock({ monotonic: () => realClock.monotonic() + worked });
+  changedClock({ monotonic: () => realClock.monotonic() + worked, deadline: never });
   return {
     work: (ms) => {
       worked += ms;
