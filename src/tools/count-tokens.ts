@@ -97,6 +97,24 @@ class Tokenizer {
 }
 
 let tokenizer: Tokenizer | undefined;
+let loading: SlicedWork<Ranks> | undefined;
+
+/** Whoever counts before the encoding is there loads a part of it, so that it is loaded once: it takes tens of megabytes. */
+function* loaded(): SlicedWork<Tokenizer> {
+  while (!tokenizer) {
+    loading ??= encodingInParts();
+    let part: IteratorResult<undefined, Ranks>;
+    try {
+      part = loading.next();
+    } catch (error) {
+      loading = undefined;
+      throw error;
+    }
+    if (part.done) [tokenizer, loading] = [new Tokenizer(part.value), undefined];
+    else yield;
+  }
+  return tokenizer;
+}
 
 /**
  * Counts the tokens of a text in o200k_base, the encoding of OpenAI's models. Text that looks like a special token, like "<|endoftext|>", counts as ordinary text. Exact
@@ -123,11 +141,11 @@ function countUpTo(most: number, text: string): number {
 }
 
 function* countInParts(most: number, text: string): SlicedWork<number> {
-  tokenizer ??= new Tokenizer(yield* encodingInParts());
+  const words = yield* loaded();
   let tokens = 0;
   for (let start = 0; start < text.length && tokens <= most;) {
     const end = endOfPiece(text, start);
-    tokens += tokenizer.count(text.slice(start, end));
+    tokens += words.count(text.slice(start, end));
     start = end;
     yield;
   }

@@ -115,6 +115,26 @@ test.each(["a", "!", " ", "\n", "中", "qzx", "kq", "\r\n", "😀", "<|endoftext
   },
 );
 
+test("however many texts are counted before the encoding is there, it is loaded once", async () => {
+  const first = "../../src/tools/count-tokens.ts?first";
+  const { tokensInParts } = (await import(
+    /* @vite-ignore */ first
+  )) as typeof import("../../src/tools/count-tokens.ts");
+  const open = new Set(Array.from({ length: 8 }, () => tokensInParts("hello world")));
+  const counts: number[] = [];
+  let parts = 0;
+  while (open.size > 0)
+    for (const counting of open) {
+      const { done, value } = counting.next();
+      parts += 1;
+      if (done) counts.push(value);
+      if (done) open.delete(counting);
+    }
+  expect(counts).toEqual(Array.from({ length: 8 }, () => 2));
+  // The encoding has 200,000 tokens, of which 4096 are read at once.
+  expect(parts).toBeLessThan(2 * (200_000 / 4096));
+});
+
 test("text that looks like a special token counts as the text it is", () => {
   for (const text of ["<|endoftext|>", "<|endofprompt|>", "a<|endoftext|>b"])
     expect(countTokens(text)).toBeGreaterThan(4);
