@@ -1,7 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { z } from "zod";
+import { defineTool } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { Readings } from "../../src/serve/readings.ts";
+import { workingClock } from "../support/clock.ts";
+import { countTurns } from "../support/count-turns.ts";
 import { KEYS, keyOf, openServer } from "./servers.ts";
 
 const open = new AbortController().signal;
@@ -82,6 +86,68 @@ test.each(["/view", "", "/calls/1", "/cancel"])(
     expect(most).toBeLessThanOrEqual(4);
   },
 );
+
+const META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+  "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+};
+
+function message(method: string, params: object = {}, name?: string) {
+  const headers = { accept: "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28" };
+  return {
+    body: { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: META } },
+    headers: { ...headers, "mcp-method": method, ...(name !== undefined && { "mcp-name": name }) },
+  };
+}
+
+test("however often an MCP client asks what it has begun, the journal is read by few at once", async () => {
+  const memory = createMemoryJournal();
+  let reading = 0;
+  let most = 0;
+  const journal: Journal = {
+    ...memory,
+    async *list(options) {
+      reading += 1;
+      most = Math.max(most, reading);
+      try {
+        await setImmediate();
+        yield* memory.list(options);
+      } finally {
+        reading -= 1;
+      }
+    },
+  };
+  await using door = await openServer({ keys: KEYS }, { journal });
+  const asked = message("tools/call", { name: "result", arguments: {} }, "result");
+  const answers = await Promise.all(Array.from({ length: 15 }, () => door.ask("POST", "/mcp", asked)));
+  expect(answers.map(({ json }) => json.result.content[0].text)).toEqual(answers.map(() => "[]"));
+  expect(most).toBeLessThanOrEqual(4);
+});
+
+test("however often an MCP client asks for the tools, each list has a turn of the event loop", async () => {
+  const { work } = workingClock();
+  const slow = defineTool({
+    name: "slow",
+    description: "is looked at for as long as a long list takes",
+    input: z.object({}),
+    allowedCallers: ["direct"],
+    effect: "read",
+    handler: () => 1,
+    enabled: () => {
+      work(10);
+      return true;
+    },
+  });
+  await using door = await openServer({ keys: { keys: KEYS.keys.slice(0, 1) } }, { tools: [slow] });
+  const list = async () => (await door.ask("POST", "/mcp", message("tools/list"))).json.result.tools.length;
+  const tools = await list();
+  const turns = countTurns();
+  const lists = Array.from({ length: 15 }, list);
+  expect(await Promise.all(lists)).toEqual(lists.map(() => tools));
+  // One turn after the first list, and after each further one but the last.
+  expect(turns()).toBeGreaterThanOrEqual(lists.length - 1);
+});
 
 test("an execution that is asked for again and again by its id is read by few at once, whether it has ended or waits", async () => {
   const memory = createMemoryJournal();

@@ -23,6 +23,7 @@ import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Counts } from "../../places/counts.ts";
 import type { LinkedValues } from "../linked-values.ts";
+import { RequestProblem } from "../http/problems.ts";
 import type { Readings } from "../readings.ts";
 import { hasScope, idPrefixOf, ownerOf, type Principal } from "../principal.ts";
 import { directResult } from "./direct-results.ts";
@@ -118,6 +119,7 @@ export class DoorCalls {
   }
 
   #failed(error: unknown): LinkedResult {
+    if (error instanceof RequestProblem) return errorResult(error.message);
     this.#parts.onError?.(error);
     return errorResult(NOT_RUN);
   }
@@ -176,10 +178,12 @@ export class DoorCalls {
 
   /** The result of a program that was started before: here, or before this process. */
   async #result(input: Fields, request: McpRequest): Promise<LinkedResult> {
-    const { principal, runs, runtime } = this.#parts;
+    const { principal, runs, runtime, readings } = this.#parts;
     const execution = textOf(input, "execution");
-    if (execution === undefined)
-      return textResult(cleanJson(JSON.stringify(await listExecutionsOf(runtime, principal, runs))));
+    if (execution === undefined) {
+      const list = () => listExecutionsOf(runtime, principal, runs);
+      return textResult(cleanJson(JSON.stringify(await readings.run(principal.id, request.signal, list))));
+    }
     if (!execution.startsWith(idPrefixOf(principal))) return unknownExecution(execution);
     const run = runs.find(execution, ownerOf(principal));
     if (fieldOf(input, "cancel") === true) {

@@ -2,6 +2,7 @@ import type { Server } from "@modelcontextprotocol/server";
 import { readRequest } from "../../mcp-runs/request.ts";
 import { McpRuns } from "../../mcp-runs/runs.ts";
 import { fieldOf, textOf } from "../../values/fields.ts";
+import { Lane } from "../../values/slice-scheduler.ts";
 import { Counts } from "../../places/counts.ts";
 import { Readings } from "../readings.ts";
 import { LinkedValues } from "../linked-values.ts";
@@ -90,7 +91,10 @@ export class McpDoor {
       { name: "portcullis", title: "Portcullis", version: this.#options.version },
       { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
     );
-    server.setRequestHandler("tools/list", () => ({ tools: calls.tools.map((tool) => ({ ...tool })) }));
+    server.setRequestHandler("tools/list", async () => {
+      await turn(principal);
+      return { tools: calls.tools.map((tool) => ({ ...tool })) };
+    });
     server.setRequestHandler(
       "tools/call",
       async ({ params }, context) =>
@@ -100,17 +104,28 @@ export class McpDoor {
           readRequest(context, server.getClientCapabilities() ?? {}),
         )) as never,
     );
-    server.setRequestHandler("resources/list", () => ({
-      resources: this.#kept
-        .of(ownerOf(principal))
-        .map(({ uri, name, bytes }) => ({ uri, name, mimeType: "application/json", size: bytes })),
-    }));
+    server.setRequestHandler("resources/list", async () => {
+      await turn(principal);
+      const kept = this.#kept.of(ownerOf(principal));
+      return {
+        resources: kept.map(({ uri, name, bytes }) => ({ uri, name, mimeType: "application/json", size: bytes })),
+      };
+    });
     server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
-    server.setRequestHandler("resources/read", ({ params: { uri } }) => {
+    server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
+      await turn(principal);
       const text = this.#kept.read(ownerOf(principal), uri);
       if (text === undefined) throw new ResourceNotFoundError(uri.slice(0, 256));
       return { contents: [{ uri, mimeType: "application/json", text }] };
     });
     return server;
   }
+}
+
+/**
+ * Resolves in a turn of the event loop that has time left. The protocol's package writes an answer as soon as it has it, and a
+ * client may ask for a thousand long ones at once.
+ */
+function turn({ tenant }: Principal): void | Promise<void> {
+  return new Lane(tenant).run(() => {});
 }
