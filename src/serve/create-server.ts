@@ -7,7 +7,7 @@ import type { Runtime } from "../runtime.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
 import { Admission } from "./http/admit.ts";
 import { isLoopback } from "./http/allowed-hosts.ts";
-import { idsOfKeys, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
+import { type Keys, keysLeftBy, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
@@ -62,9 +62,8 @@ export interface PortcullisServer {
    */
   readonly listen: (options?: ListenOptions) => Promise<Listening>;
   /**
-   * Replaces the keys, from the next request on. Throws `option_invalid` for keys that cannot be read; the former keys
-   * then stay. Throws it also for a key with an unknown tool; of the former keys, those whose ids the new keys have
-   * then stay.
+   * Replaces the keys, from the next request on. Throws `option_invalid` if they are not all valid, or have an unknown tool: the
+   * former keys then stay, except those that the new keys lack, or have with another secret.
    */
   readonly setKeys: (keys: string | object) => void;
   /**
@@ -198,8 +197,7 @@ class Server {
     try {
       read = readKeys("setKeys(keys)", keys);
     } catch (error) {
-      const ids = idsOfKeys(keys);
-      if (ids) this.#keys.keep(ids);
+      this.#keys.keep(keysLeftBy(keys));
       throw error;
     }
     this.#keys.replace(read);

@@ -5,7 +5,7 @@ import { keyRevoked } from "../agent/drive/interruption.ts";
 import type { Owner } from "../journal/record.ts";
 import type { OwnerNow, Owners } from "../programs/owners.ts";
 import type { Runtime } from "../runtime.ts";
-import { isExpired, type Key, type Keys } from "./http/keys.ts";
+import { isExpired, type Key, Keys } from "./http/keys.ts";
 import { OWN_IDS, TOKEN_ID } from "./principal.ts";
 import { runtimeFor } from "./runtime-for.ts";
 
@@ -74,24 +74,24 @@ export class CurrentKeys implements Owners {
 
   /**
    * Puts keys in place of the former ones, and ends what those had under way that do not hold any more. Throws as the
-   * constructor; of the former keys, those whose ids the new keys have then stay.
+   * constructor; of the former keys, those then stay that the new ones have, with the same secret.
    */
   replace(keys: Keys): void {
     const before = this.#keys;
     try {
       for (const key of keys.all) this.#hold(key, before.get(key.id));
     } catch (error) {
-      this.keep(new Set(keys.all.map(({ id }) => id)));
+      this.keep((key) => keys.has(key));
       throw error;
     }
     this.#keys = keys;
     this.#endFormer(before);
   }
 
-  /** Ends the keys without these ids: what is invalid about a new key must not keep a revoked one in use. */
-  keep(ids: ReadonlySet<unknown>): void {
+  /** Ends all other keys: what is invalid about a new key must not keep a revoked one in use. */
+  keep(isLeft: (key: Key) => boolean): void {
     const before = this.#keys;
-    this.#keys = before.still(ids);
+    this.#keys = new Keys(before.all.filter(isLeft));
     this.#endFormer(before);
   }
 

@@ -15,7 +15,7 @@ import {
 import { idText, TENANT } from "../../programs/execute-options.ts";
 import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";
 import { type Caller, CALLERS } from "../../tools/tool.ts";
-import { fieldOf, isFields } from "../../values/fields.ts";
+import { fieldOf, isFields, textOf } from "../../values/fields.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { OWN_IDS, type Principal, TOKEN_ID } from "../principal.ts";
 
@@ -98,9 +98,9 @@ export class Keys {
     return this.#keys.get(id);
   }
 
-  /** The keys with these ids. */
-  still(ids: ReadonlySet<unknown>): Keys {
-    return new Keys(this.all.filter(({ id }) => ids.has(id)));
+  /** Whether there is a key with the id and the secret of this one. */
+  has({ id, digest }: Key): boolean {
+    return this.get(id)?.digest.equals(digest) === true;
   }
 
   /** The key of a request's `Authorization` header. The time that it takes says nothing about the keys. */
@@ -147,11 +147,21 @@ export function parseKeys(place: string, written: string): Keys {
   return new Keys(keys);
 }
 
-/** The ids of keys that may be invalid; undefined for what has none, or a key without: it does not say which keys are gone. */
-export function idsOfKeys(written: string | object): ReadonlySet<unknown> | undefined {
+/**
+ * Which former keys are left by keys that may be invalid: those that they do not lack, nor have with another secret. What has no
+ * list, or a key without an id, does not say which keys are gone, and leaves all.
+ */
+export function keysLeftBy(written: string | object): (key: Key) => boolean {
   const list = fieldOf(typeof written === "string" ? parsedJson(written.replace(/^\ufeff/, "")) : written, "keys");
-  const ids = Array.isArray(list) ? (list as unknown[]).map((key) => fieldOf(key, "id")) : [];
-  return ids.length > 0 && ids.every((id) => typeof id === "string") ? new Set(ids) : undefined;
+  if (!Array.isArray(list) || (list as unknown[]).some((key) => textOf(key, "id") === undefined)) return () => true;
+  const digests = new Map((list as unknown[]).map((key) => [textOf(key, "id"), digestIn(key)]));
+  return ({ id, digest }) => digests.has(id) && (digests.get(id) ?? digest.toString("hex")) === digest.toString("hex");
+}
+
+/** The digest of a key's secret in hex; undefined if it has none. */
+function digestIn(written: unknown): string | undefined {
+  const key = textOf(written, "key");
+  return textOf(written, "hash") ?? (key === undefined ? undefined : digestOf(key).toString("hex"));
 }
 
 /** Where the text is wrong. The rest of the message has a part of the text, which may be of a key. */

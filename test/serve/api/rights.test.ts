@@ -135,6 +135,28 @@ test.each([{ tools: ["no.such"] }, { scopes: ["raed"] }])("a revoked key is refu
   expect([await status("ann"), await status("ada"), await status("bob")]).toEqual([401, 200, 200]);
 });
 
+test.each([{ tools: ["no.such"] }, { scopes: ["raed"] }])(
+  "a key with another secret is refused, also beside %j",
+  async (wrong) => {
+    await using door = await openServer();
+    const keys = KEYS.keys.map((key) => (key.id === "bob" ? { ...key, ...wrong } : key));
+    const changed = keys.map((key) => (key.id === "ann" ? { ...key, key: keyOf("new") } : key));
+    expect(() => door.server.setKeys({ keys: changed })).toThrow(/no\.such|raed/);
+    const status = async (id: string) => (await door.ask("GET", "/v1/executions", { key: keyOf(id) })).status;
+    expect([await status("ann"), await status("new"), await status("bob")]).toEqual([401, 401, 200]);
+  },
+);
+
+test.each([
+  ["an empty list ends all keys", { keys: [] }, 401],
+  ["a text that is no list of keys ends none", "{", 200],
+  ["a key without an id leaves open which are gone", { keys: [{ key: keyOf("new"), tenant: "acme" }] }, 200],
+])("%s, though keys are refused then", async (_, keys, status) => {
+  await using door = await openServer();
+  expect(() => door.server.setKeys(keys)).toThrow(/setKeys/);
+  expect((await door.ask("GET", "/v1/executions")).status).toBe(status);
+});
+
 test("keys can be replaced after a tool of one that stays is gone, and that one has no other tool for it", async () => {
   let tools = [tool("crm.find", () => 1), tool("bank.pay", () => 1)];
   await using door = await openServer({ keys: KEYS }, { tools: () => tools });

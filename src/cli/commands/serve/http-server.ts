@@ -73,7 +73,7 @@ function changeKeys(server: PortcullisServer, text: string): void {
     tell("the keys have changed.");
   } catch (error) {
     tell(
-      `the new keys are not all valid: ${causeOf(error)}. The server keeps its former keys, except those that are no longer in the file.`,
+      `the new keys are not all valid: ${causeOf(error)}. The server keeps its former keys, except those that the file lacks, or has with another secret.`,
     );
   }
 }
