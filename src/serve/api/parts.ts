@@ -53,27 +53,24 @@ export interface ApiRequest<Body, Query> {
   readonly signal: AbortSignal;
 }
 
-/** The id in the journal of an execution that the key's tenant may see. Rejects with `execution_unknown`. */
-export async function ownExecution({ ids, runtime }: ApiParts, { tenant }: Key, id: string): Promise<ExecutionId> {
-  const stored = await ids.stored(tenant, id);
-  await findOwn({ journal: runtime.journal, tenant }, stored);
-  return stored;
-}
-
-/** The same, unless `refuse` throws for its header. */
+/**
+ * The id in the journal of an execution of the key's tenant, unless `refuse` throws for its header. Rejects with
+ * `execution_unknown`.
+ */
 export async function ownUnless(
-  parts: ApiParts,
-  key: Key,
+  { ids, runtime: { journal } }: ApiParts,
+  { tenant }: Key,
   id: string,
   refuse: (header: Header) => void,
 ): Promise<ExecutionId> {
-  const stored = await ownExecution(parts, key, id);
-  const header = await readHeader(parts.runtime.journal, stored, { tenant: key.tenant });
+  const stored = await ids.stored(tenant, id);
+  await findOwn({ journal, tenant }, stored);
+  const header = await readHeader(journal, stored, { tenant });
   if (header) refuse(header);
   return stored;
 }
 
-/** The same, of an execution whose outcome the key may have: its own, or another's that it may read. */
+/** The same, of an execution that the key may read: its own, or another's whose tools it has. */
 export function ownReadable(parts: ApiParts, key: Key, id: string): Promise<ExecutionId> {
   return ownUnless(parts, key, id, (header) => refuseOfAnother(key, header));
 }

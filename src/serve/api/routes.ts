@@ -136,7 +136,7 @@ export const ROUTES: readonly Route[] = [
     summary: "Events of an execution as they happen, from the one after Last-Event-ID on",
     scope: "read",
     answers: { 200: { type: "text/event-stream", event: HTTP_EVENT }, 204: undefined },
-    handle: events,
+    handle: reading(events),
   }),
   route({
     method: "GET",
@@ -144,7 +144,7 @@ export const ROUTES: readonly Route[] = [
     summary: "What the page shows of an execution: the event `view`, then an event `patch` for each change",
     scope: "read",
     answers: { 200: { type: "text/event-stream" } },
-    handle: viewEvents,
+    handle: reading(viewEvents),
   }),
   route({
     method: "POST",

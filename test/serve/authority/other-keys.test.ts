@@ -28,6 +28,9 @@ const ASKS = [
   ["cancels it", "POST", "/v1/executions/payroll/cancel", {}],
   ["asks for its value", "GET", "/v1/executions/payroll/artifacts/s", undefined],
   ["asks for a call's", "GET", "/v1/executions/payroll/calls/1", undefined],
+  ["asks for its report", "GET", "/v1/executions/payroll", undefined],
+  ["asks for its view", "GET", "/v1/executions/payroll/view", undefined],
+  ["follows its events", "GET", "/v1/executions/payroll/events", undefined],
 ] as const;
 
 test.each(ASKS)("a key without the scope read that %s is refused", async (_, method, path, body) => {

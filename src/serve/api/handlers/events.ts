@@ -7,7 +7,7 @@ import { whenOver } from "../../http/when-over.ts";
 import { eventStream, type EventStreamParts, parseEventId } from "../../live/event-stream.ts";
 import type { LiveStreamParts } from "../../live/live-stream.ts";
 import { viewStream } from "../../live/view-stream.ts";
-import { type ApiParts, type ApiRequest, ownExecution } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownReadable } from "../parts.ts";
 import { FOR_CLIENTS, shownView } from "./reads.ts";
 
 /** What a stream holds beside what its reader holds: a chunk of events, twice while it is encoded. */
@@ -24,7 +24,7 @@ export async function events(parts: ApiParts, request: ApiRequest<unknown, unkno
       "request_invalid",
       "The header Last-Event-ID is not the id of an event: send the last `id` that you received.",
     );
-  const execution = await ownExecution(parts, key, id);
+  const execution = await ownReadable(parts, key, id);
   const { ended, records } = await runtime.journal.find(execution);
   // An EventSource that is told so does not ask again.
   if (ended && after && after.record >= records - 1) return new Response(null, { status: 204 });
@@ -34,7 +34,7 @@ export async function events(parts: ApiParts, request: ApiRequest<unknown, unkno
 
 /** `GET /v1/executions/:id/view/events`: the view of an execution, then its changes. */
 export async function viewEvents(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const execution = await ownExecution(parts, key, id);
+  const execution = await ownReadable(parts, key, id);
   const shown = (view: ExecutionView) => shownView(parts, key, view);
   return streamed(parts, key, execution, (live) => viewStream({ ...live, bounds: FOR_CLIENTS, shown }));
 }

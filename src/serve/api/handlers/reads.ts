@@ -8,7 +8,7 @@ import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { LIST_QUERY } from "../bodies.ts";
 import { jsonAnswer, textAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownExecution, ownReadable } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownReadable } from "../parts.ts";
 
 export const FOR_CLIENTS = { ...VIEW_BOUNDS, forClient: true } as const;
 
@@ -29,7 +29,7 @@ export async function list(
 
 /** `GET /v1/executions/:id/view`: what the page shows of it. */
 export async function view(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const own = await ownExecution(parts, key, id);
+  const own = await ownReadable(parts, key, id);
   return jsonAnswer(key, shownView(parts, key, await viewExecution(parts.runtime.journal, own, FOR_CLIENTS)));
 }
 

@@ -11,13 +11,13 @@ import type { Key } from "../../http/keys.ts";
 import type { REPORT_ANSWER, STATUS } from "../answers.ts";
 import type { STATUS_QUERY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownExecution, refuseRevoked } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownReadable, refuseRevoked } from "../parts.ts";
 
 type ShowRequest = ApiRequest<unknown, z.output<typeof STATUS_QUERY>>;
 
 /** `GET /v1/executions/:id`. With `?wait=SECONDS` it is answered once the execution has ended or waits, or the time is over. */
 export async function show(parts: ApiParts, { key, id, query: { wait }, signal }: ShowRequest): Promise<Response> {
-  const own = await ownExecution(parts, key, id);
+  const own = await parts.readings.run(key.id, signal, () => ownReadable(parts, key, id));
   if (wait > 0) await untilAtRest(parts, key, own, now() + wait * 1000, signal);
   return parts.readings.run(key.id, signal, async () => {
     refuseRevoked(parts, key);
