@@ -266,7 +266,10 @@ class Conversion {
 
   #readSchema(schema: unknown, inPlace: boolean): JsonSchema | boolean {
     if (typeof schema === "boolean") return schema;
-    if (!isFields(schema)) throw new PartFault("its schema holds something else where a schema belongs");
+    if (!isFields(schema)) {
+      const shown = Array.isArray(schema) ? "a list" : (JSON.stringify(schema)?.slice(0, 100) ?? "nothing");
+      throw new PartFault(`its schema holds ${shown} where a schema belongs`);
+    }
     const words = new Map<string, unknown>();
     const reference = fieldOf(schema, "$ref");
     if (typeof reference === "string") words.set("$ref", this.#reference(reference, inPlace));
@@ -357,7 +360,9 @@ class Conversion {
   }
 
   /** The properties that this side has: what is only read is not sent, and what is only written does not come back. */
-  #visible(properties: unknown): unknown {
+  #visible(written: unknown): unknown {
+    // Bundlers take a reference in place of the whole map too, which no version of the standard knows.
+    const properties = follow(this.#schemas.document, written);
     if (!isFields(properties)) return properties;
     return Object.fromEntries(Object.entries(properties).filter(([, property]) => !this.#isHidden(property)));
   }

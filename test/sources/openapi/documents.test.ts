@@ -318,7 +318,7 @@ describe("what only describes an answer costs the check of that part", () => {
       "no schema",
       answer(named({ a: "string", b: { type: "integer" } })),
       "{ a?: unknown, b?: number }",
-      "else where a schema",
+      'holds "string" where a schema',
     ],
     [
       "an unknown type",
@@ -363,6 +363,16 @@ describe("what only describes an answer costs the check of that part", () => {
   });
 });
 
+test("a reference in place of all properties is read, and the line of one that leads nowhere says which", async () => {
+  const fields = (reference: string) => ({ allOf: [{ type: "object", properties: { $ref: reference } }] });
+  const spec = { ...operationOf(body(fields("#/ids")), "/x", "post"), ids: { ids: { type: "string" } } };
+  const { tools } = await sourceOf(spec);
+  expect(declareTools(tools)).toContain("ids?: string");
+  expect(await validate(tools[0]!.input, { ids: 1 })).toMatchObject({ ok: false });
+  const { problems } = await sourceOf(operationOf(body(fields("#/none")), "/x", "post"));
+  expect(problems).toEqual([expect.stringContaining('left out: it refers to "#/none"')]);
+});
+
 test("a list of schemas as items is a tuple, as in older drafts", async () => {
   const items = [{ type: "number" }, { type: "string" }];
   const spec = operationOf(body(named({ at: { type: "array", items } })), "/x", "post");
@@ -390,7 +400,7 @@ describe("operations that cannot be called are left out with a reason", () => {
     ["its method is TRACE", {}, "trace"],
     ["a path begins with /", {}, "get", "x"],
     ["has parts like . or ..", {}, "get", "/a/../x"],
-    ["holds something else where a schema belongs", body({ type: "array", items: [1] }), "post"],
+    ["its schema holds 1 where a schema belongs", body({ type: "array", items: [1] }), "post"],
     ['an unknown "type"', body({ type: "thing" }), "post"],
     ["parameter named __proto__", { parameters: [{ name: "__proto__", in: "query" }] }],
     ["which is none", { requestBody: { content: { "text/plain\r\nx: y": {} } } }, "post"],
