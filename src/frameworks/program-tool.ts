@@ -11,6 +11,7 @@ import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
 import type { Progress } from "../mcp-runs/run.ts";
 import type { Report } from "../output/report.ts";
 import type { ExecuteOptions } from "../programs/execute-options.ts";
+import type { WaitingApproval } from "../programs/outcome.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
@@ -28,6 +29,8 @@ export interface ProgramHost extends LeftHost {
   readonly approves: boolean;
   readonly execute: (program: string, options: ExecuteOptions) => Promise<Report>;
   readonly records: (execution: ExecutionId) => Promise<readonly JournalRecord[]>;
+  /** A call that waits for a person, also one that a report has no room to list; undefined if it does not wait. */
+  readonly approval: (execution: ExecutionId, callId: string) => Promise<WaitingApproval | undefined>;
   /** Makes one call of the search among tools. */
   readonly search: (input: unknown, context: unknown, signal: AbortSignal | undefined) => Promise<CallAnswer>;
 }

@@ -479,6 +479,10 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       },
       resume: (id, own) => this.resume(id, own as ResumeOptions<Context>),
       records: (id) => this.execution(id).records(),
+      approval: async (id, callId) => {
+        const { waitingApproval } = await import("../programs/decide.ts");
+        return waitingApproval(this.#scopes.base, id, callId);
+      },
       status: (id) => this.status(id),
       untilAppended: async (id, records) => {
         const { untilAppended } = await import("../executions/wait-for-rest.ts");

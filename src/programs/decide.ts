@@ -19,7 +19,10 @@ import { drivenHere } from "./driven.ts";
 import { callOfId, type ExecutionState, shownText, type UnansweredCall } from "./from-journal/execution-state.ts";
 import { type Past, readOwn } from "./from-journal/past-execution.ts";
 import type { Scope } from "./scope.ts";
-import { holdOf, isExpired } from "./from-journal/call-history.ts";
+import { holdOf, isExpired, isWaiting } from "./from-journal/call-history.ts";
+import { waitingFor } from "./from-journal/standing.ts";
+import type { WaitingApproval } from "./outcome.ts";
+import { shownWaiting } from "./redact-execution.ts";
 
 /** A decision about a call that waits. */
 export interface Decision {
@@ -72,6 +75,18 @@ export async function decide(scope: DecideScope, execution: ExecutionId, said: S
       if (!isHeadMoved(error)) throw error;
     }
   }
+}
+
+/** A call that waits for a person, also one that a report has no room to list; undefined if it does not wait. */
+export async function waitingApproval(
+  scope: Pick<Scope, "journal" | "tenant" | "redactor">,
+  execution: ExecutionId,
+  id: string,
+): Promise<WaitingApproval | undefined> {
+  const { state } = await readOwn(scope, execution, NO_ITEMS);
+  const call = openCallsOf(state)(id);
+  if (!call || !isWaiting(call)) return undefined;
+  return (await shownWaiting(waitingFor([call], execution), scope.redactor)).approvals[0];
 }
 
 export type FindCall = (id: string) => UnansweredCall | undefined;

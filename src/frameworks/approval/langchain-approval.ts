@@ -59,9 +59,8 @@ export async function runInterrupted(
       const isLatest = held.findLastIndex((one) => one.call === call) === asked;
       asked += 1;
       const hold = held.slice(0, asked).filter((one) => one.call === call).length;
-      const { outcome } = report;
-      const approvals = isLatest && outcome.type === "waiting" ? outcome.approvals : [];
-      const waits = approvals.find(({ callId }) => callId === call);
+      const mayWait = isLatest && report.outcome.type === "waiting";
+      const waits = mayWait ? await programs.approval(id, call).catch(notRun) : undefined;
       const question = waits
         ? questionText([waits])
         : `Call ${call} of ${tool} was decided already. Any answer goes on.`;

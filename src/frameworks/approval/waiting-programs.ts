@@ -12,7 +12,7 @@ import type { ProgramHost } from "../program-tool.ts";
 import { gateRuleOf, type LoopRule } from "./loop-rule.ts";
 
 export interface WaitingParts {
-  readonly host: Pick<ProgramHost, "execute" | "resume" | "records">;
+  readonly host: Pick<ProgramHost, "execute" | "resume" | "records" | "approval">;
   readonly context: unknown;
   /** Whose approvals these are, for the journal. */
   readonly by: string;
@@ -91,6 +91,10 @@ export class WaitingPrograms {
 
   records(id: ExecutionId): Promise<readonly JournalRecord[]> {
     return this.#parts.host.records(id);
+  }
+
+  approval(id: ExecutionId, callId: string): Promise<WaitingApproval | undefined> {
+    return this.#parts.host.approval(id, callId);
   }
 
   #options({ rule, signal, onCall }: Going) {

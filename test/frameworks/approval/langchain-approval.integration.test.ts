@@ -4,7 +4,9 @@ import { Command, interrupt, MemorySaver, MessagesAnnotation, StateGraph } from 
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { Runtime } from "../../../src/index.ts";
+import { createRuntime, type Runtime } from "../../../src/index.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
+import { makeTool } from "../../gate/open-session.ts";
 import { copyOf } from "../../support/journal-with.ts";
 import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts";
 
@@ -175,6 +177,33 @@ test("where another person decides a call meanwhile, the answer that was given f
     ["2", false, "an interrupt of LangGraph"],
     ["3", false, "an interrupt of LangGraph"],
   ]);
+});
+
+test("a call whose input is too large to be listed beside another is asked about with it, in the order of the journal", async () => {
+  const second = Promise.withResolvers<void>();
+  const stored: number[] = [];
+  const store = makeTool({
+    name: "store",
+    effect: "write",
+    allowedCallers: ["programmatic"],
+    approval: async (input) => {
+      if ((input as { n: number }).n === 1) await second.promise;
+      else second.resolve();
+      return true;
+    },
+    handler: (input) => stored.push((input as { n: number }).n),
+  });
+  await using runtime = await createRuntime({ tools: [store], sandbox: createMemorySandbox() });
+  const code = `await Promise.all([1, 2].map((n) => tools.store({ n, text: "x".repeat(200_000) }).catch(() => {}))); return 1;`;
+  const { asked, text } = await drive(nested(runtime), "run_program", { code }, (about) =>
+    named(about, { allow: about.callId === "2" }),
+  );
+  const inputs = asked.map(({ callId, input }) => [callId, input as { n: number; text: string } | undefined] as const);
+  expect(inputs.map(([callId, input]) => [callId, input?.n, input?.text.length])).toEqual([
+    ["2", 2, 200_000],
+    ["1", 1, 200_000],
+  ]);
+  expect([stored, text]).toEqual([[2], "1"]);
 });
 
 const pay = (n: number, first = "") => ({ code: `${first}; return await tools.refund({ n: ${n} });` });
