@@ -13,7 +13,9 @@ import { type Field, fileError, type MarkdownFile, readMarkdown, shownPath } fro
 /** Bytes of the longest file. */
 const FILE_BYTES = 256 * 1024;
 const FIELDS = ["name", "description", "tools", "model", "color"] as const;
-type FieldName = (typeof FIELDS)[number];
+/** Fields of commands, which those of other packages have too. */
+export const COMMAND_FIELDS = [...FIELDS, "allowed-tools", "argument-hint"] as const;
+type FieldName = (typeof COMMAND_FIELDS)[number];
 
 /** Models by the names that files have for them. */
 export type AgentModels = Readonly<Record<string, Model | ModelName>>;
@@ -51,17 +53,17 @@ export class AgentFile {
     throw fileError(this.path, this.#file.textLine, `there is no text below the fields: ${what}.`);
   }
 
-  /** The names in `tools`; undefined if the file does not say which. */
-  get toolNames(): readonly string[] | undefined {
-    const value: Field["value"] | undefined = this.#file.fields.get("tools")?.value;
+  /** The names in `tools`, or in another field; undefined if the file does not say which. */
+  toolNames(field: "tools" | "allowed-tools" = "tools"): readonly string[] | undefined {
+    const value: Field["value"] | undefined = this.#file.fields.get(field)?.value;
     const names = typeof value === "string" ? value.split(",").map((name) => name.trim()) : value;
-    if (names?.includes("")) throw this.at("tools", "an item of tools is empty.");
+    if (names?.includes("")) throw this.at(field, `an item of ${field} is empty.`);
     return names;
   }
 
   /** Those of the tools that the file names; all if it names none. Throws `option_invalid` for a name that no tool has. */
   narrow(tools: readonly Tool[]): readonly Tool[] {
-    const names = this.toolNames;
+    const names = this.toolNames();
     if (names === undefined) return tools;
     for (const name of names) {
       if (tools.some((tool) => isMeantBy(name, tool.name))) continue;
@@ -105,7 +107,7 @@ export class AgentFile {
 }
 
 /** Reads a file. Rejects with `option_invalid`, with the place in it. */
-export async function readAgentFile(path: string): Promise<AgentFile> {
+export async function readAgentFile(path: string, fields: readonly string[] = FIELDS): Promise<AgentFile> {
   const refused = (why: string, cause?: unknown) =>
     new PortcullisError("option_invalid", `${shownPath(path)}: ${why}.`, { cause });
   let read: { readonly bytes: Buffer } | { readonly fault: string };
@@ -117,7 +119,7 @@ export async function readAgentFile(path: string): Promise<AgentFile> {
   }
   if ("fault" in read) throw refused(read.fault);
   if (!isUtf8(read.bytes)) throw refused("it is no text in UTF-8");
-  return new AgentFile(readMarkdown(path, read.bytes.toString("utf8"), FIELDS));
+  return new AgentFile(readMarkdown(path, read.bytes.toString("utf8"), fields));
 }
 
 /** Reads a regular file, and no more than its bound. What is none may never end, or never begin. */
