@@ -52,9 +52,15 @@ export interface UnmadeCall {
   readonly streamed?: Streamed | undefined;
 }
 
+/** Inputs that are kept for notes, and characters of each at most. */
+const INPUTS_KEPT = 20;
+const INPUT_LENGTH = 300;
+
 /** Keeps the facts of a session's calls: records for the journal, lines for the report, events for listeners. */
 export class CallLedger {
   readonly lines: CallLine[] = [];
+  /** Of calls that may have taken effect and gave no value, by their ids: the first short inputs. None where texts are redacted. */
+  readonly inputs = new Map<string, string>();
   readonly #parts: LedgerParts;
   #streamedBytes = 0;
   readonly #named = new NamedAddresses();
@@ -209,6 +215,7 @@ export class CallLedger {
     const beside = besideOf(call);
     this.#answered(line, beside ? { ...facts, ...beside.record } : facts);
     call.span?.end({ outcome: "failed", code, bytes: line.bytes, items: line.items });
+    if (started) this.#keepInput(call);
     this.#list(beside ? { ...line, ...beside.line } : line, call, error);
   }
 
@@ -227,7 +234,13 @@ export class CallLedger {
     const { started } = call.handling;
     const line = lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started, streamed: call.reader?.handed });
     call.span?.end({ outcome: "aborted", bytes: line.bytes, items: line.items });
+    if (started) this.#keepInput(call);
     this.#list(line, call);
+  }
+
+  #keepInput({ identity, decided, shownText }: ToldCall): void {
+    const isKept = decided.effect !== "read" && this.inputs.size < INPUTS_KEPT && shownText.length <= INPUT_LENGTH;
+    if (isKept && !this.#parts.scope?.redactor) this.inputs.set(identity.callId, shownText);
   }
 
   unmade({ identity, started, streamed }: UnmadeCall): void {

@@ -106,7 +106,7 @@ const NOTHING: Beside = {};
 /** A call as the journal, reports and spans read it. */
 export type ToldCall = Pick<
   OpenCall,
-  "identity" | "since" | "tool" | "given" | "reader" | "tellInput" | "span" | "noticed" | "isCounted"
+  "identity" | "since" | "tool" | "given" | "reader" | "tellInput" | "shownText" | "span" | "noticed" | "isCounted"
 > & {
   readonly decided: Readonly<Decided>;
   readonly handling: Readonly<Handling>;

@@ -189,6 +189,11 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#ledger.lines;
   }
 
+  /** Inputs of calls that may have taken effect and gave no value, by their ids, as far as they are kept. */
+  get inputs(): ReadonlyMap<string, string> {
+    return this.#ledger.inputs;
+  }
+
   get usage(): Readonly<Record<"calls" | "open" | "resultBytes", number>> {
     const { calls, resultBytes } = this.budget;
     return { calls, open: this.#calls.size, resultBytes };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
-import type { Report } from "../../src/index.ts";
+import type { Report, RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import type { ExecuteOptions } from "../../src/programs/execute-options.ts";
 import type { ExecutionState } from "../../src/programs/from-journal/execution-state.ts";
@@ -194,9 +194,35 @@ test("a write that failed and was not awaited is told in a note, with its tool a
   const { outcome, notes, output } = await runtime.execute(source);
   expect(outcome).toEqual({ type: "completed", value: "row" });
   expect(notes).toEqual([
-    "2 calls of write (handler_failed) failed and may have taken effect: find out before you make them again. The program completed, because it did not await the calls, or caught the error.",
+    '2 calls of write (handler_failed) failed and may have taken effect: find out before you make them again. Inputs: {"id":1}, {"id":2}. The program completed, because it did not await the calls, or caught the error.',
   ]);
   expect(output.text).toContain("write (handler_failed)");
+});
+
+test.each<[string, RuntimeOptions["redact"], unknown[]]>([
+  ["its input", undefined, ['write may have taken effect. Inputs: {"id":1}, and 1 more.']],
+  ["no input with redact, which may have to take it out", () => [], []],
+])("of a write that ended its program, a note says %s", async (_, redact, expected) => {
+  const write = defineTool({
+    name: "write",
+    description: "Changes something",
+    input: z.object({ id: z.number(), text: z.string().optional() }),
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    handler: () => {
+      throw new Error("no");
+    },
+  });
+  await using runtime = await createRuntime({
+    tools: [write],
+    sandbox: createMemorySandbox(),
+    ...(redact && { redact }),
+  });
+  const { outcome, notes } = await runtime.execute(
+    `await tools.write({ id: 1 }).catch(() => {}); await tools.write({ id: 2, text: "x".repeat(1000) });`,
+  );
+  expect(outcome.type).toBe("failed");
+  expect(notes).toEqual(expected);
 });
 
 test("if heldBytes is spent, an execution that needs more is stopped by it and others continue", async () => {

@@ -380,7 +380,7 @@ export class Driver {
     if (this.#end.stopping) return;
     const { limits, gate } = this.#scope;
     const { map, result } = this.#work;
-    const { overdraft, lines, share, usage } = this.#session;
+    const { overdraft, lines, inputs, share, usage } = this.#session;
     const calls = usage.calls + turn.filter(({ kind }) => kind === "call").length;
     const settling = settle(frame, {
       limits,
@@ -390,6 +390,7 @@ export class Driver {
       overdraft,
       openCalls: this.#calls.left,
       lines: [...lines],
+      inputs,
       lane: share.lane,
       result,
     });

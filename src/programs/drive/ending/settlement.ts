@@ -23,6 +23,8 @@ export interface Circumstances {
   readonly overdraft: Overdraft | undefined;
   readonly openCalls: readonly LeftCall[];
   readonly lines: readonly CallLine[];
+  /** Inputs of calls that may have taken effect and gave no value, by their ids, as far as they are known. */
+  readonly inputs: ReadonlyMap<string, string>;
   readonly lane: Lane;
   readonly result?: ResultSchema | undefined;
 }
@@ -34,10 +36,16 @@ export async function settle(
   { ok, notes: remarks, body }: GuestFrame & { readonly kind: "settled" },
   circumstances: Circumstances,
 ): Promise<Pick<Driven, "ending" | "notes" | "remarks">> {
+  const unsure = circumstances.lines.filter(
+    (line) => line.started && line.outcome.type !== "value" && changes(circumstances.tools, line),
+  );
   if (!ok) {
     const fault = parseFault(body);
     return {
-      notes: [],
+      notes: [...Map.groupBy(unsure, ({ tool }) => tool)].flatMap(([tool, calls]) => {
+        const inputs = inputsText(calls, circumstances);
+        return inputs === "" ? [] : [`${tool} may have taken effect.${inputs}`];
+      }),
       remarks,
       ending: fault ? endingOf(fault, circumstances) : broken("a fault that cannot be read"),
     };
@@ -50,7 +58,7 @@ export async function settle(
   const checked = result && (await checkResult(body, result, limits.inputBytes, lane));
   return {
     notes: [
-      ...notDone(lines.filter((line) => line.started && line.outcome.type !== "value" && changes(tools, line))),
+      ...notDone(unsure, circumstances),
       ...partsLeftOut(tools, lines),
       ...(openCalls.length === 0
         ? []
@@ -128,9 +136,9 @@ function were(calls: readonly unknown[]): string {
 /** Maximum number of kinds of calls of which notes tell each in a sentence. */
 const KINDS_SHOWN = 5;
 
-function notesOf(
-  counts: ReadonlyMap<string, number>,
-  note: (kind: string, count: number) => string,
+function notesOf<Of>(
+  counts: ReadonlyMap<string, Of>,
+  note: (kind: string, count: Of) => string,
   noteOthers: (others: number) => string,
 ): string[] {
   const notes = [...counts].slice(0, KINDS_SHOWN).map(([kind, count]) => note(kind, count));
@@ -141,18 +149,24 @@ function notesOf(
  * Notes on failed calls with effects in a program that completed. The host cannot tell whether the program caught the
  * error or did not await the call, so these calls are listed in both cases.
  */
-function notDone(failed: readonly CallLine[]): string[] {
-  const counts = new Map<string, number>();
-  for (const { tool, outcome } of failed) {
-    const kind = `${tool} (${outcomeText(outcome)})`;
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  }
+function notDone(failed: readonly CallLine[], { inputs }: Pick<Circumstances, "inputs">): string[] {
+  const kinds = Map.groupBy(failed, ({ tool, outcome }) => `${tool} (${outcomeText(outcome)})`);
   return notesOf(
-    counts,
-    (kind, count) =>
-      `${count === 1 ? "A call" : `${count} calls`} of ${kind} failed and may have taken effect: find out before you make ${count === 1 ? "it" : "them"} again. The program completed, because it did not await ${count === 1 ? "the call" : "the calls"}, or caught the error.`,
+    kinds,
+    (kind, calls) => {
+      const count = calls.length;
+      return `${count === 1 ? "A call" : `${count} calls`} of ${kind} failed and may have taken effect: find out before you make ${count === 1 ? "it" : "them"} again.${inputsText(calls, { inputs })} The program completed, because it did not await ${count === 1 ? "the call" : "the calls"}, or caught the error.`;
+    },
     (others) => `Calls of ${others} other kinds failed too.`,
   );
+}
+
+/** Which of the calls of a program these were, by their inputs; empty if none is known. */
+function inputsText(calls: readonly CallLine[], { inputs }: Pick<Circumstances, "inputs">): string {
+  const known = calls.flatMap(({ callId }) => inputs.get(callId) ?? []).slice(0, KINDS_SHOWN);
+  const more = calls.length - known.length;
+  if (known.length === 0) return "";
+  return ` ${calls.length === 1 ? "Its input" : "Inputs"}: ${known.join(", ")}${more === 0 ? "" : `, and ${more} more`}.`;
 }
 
 /** Notes on images, files and links of results, which the model gets if it calls the tool itself. */

@@ -35,6 +35,7 @@ const circumstances: Circumstances = {
   overdraft: undefined,
   openCalls: [],
   lines: [],
+  inputs: new Map(),
   lane: new Lane("test"),
 };
 
