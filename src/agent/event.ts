@@ -4,7 +4,7 @@ import { TOKEN_USAGE, type TokenUsage } from "../gate/admit/token-usage.ts";
 import type { ExecutionEvent } from "../programs/event.ts";
 import { OUTCOME, type Outcome, UNREPLAYABLE, WAITING, type Waiting } from "../programs/outcome.ts";
 import type { Citation } from "../models/model.ts";
-import { CITATION } from "../models/turn-shape.ts";
+import { CITATION, FILES } from "../models/turn-shape.ts";
 import { AGENT_ENDING, type AgentEnding } from "./ending.ts";
 
 const text = z.string();
@@ -53,6 +53,8 @@ export const CONVERSATION_EVENTS = eventSchemas({
     outcome: outcome.exactOptional(),
     isError: z.boolean(),
     hosted: z.boolean(),
+    /** Of a hosted program: ids of the files that it left at the provider. */
+    files: FILES,
   },
   /** The provider began a call of a tool of its own, like its search. It passed no gate, and is none of `calls`. */
   hosted_call_started: { callId: text, tool: text, input: text },
@@ -63,6 +65,7 @@ export const CONVERSATION_EVENTS = eventSchemas({
     isError: z.boolean(),
     output: text.exactOptional(),
     sources: z.array(citation),
+    files: FILES,
   },
   /** A reply of the model had parts of kinds that are not read, as its provider calls them. Nothing was done with them. */
   parts_unread: { model: text, parts: z.array(text) },

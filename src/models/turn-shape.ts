@@ -62,6 +62,9 @@ export const PROGRAM_CALL = objectSchema({
 
 const MODEL_CALL = z.discriminatedUnion("type", [TOOL_CALL, PROGRAM_CALL]);
 
+/** Ids of the files that it left at the provider, which gives them to whoever has the same key. */
+export const FILES = z.array(text).exactOptional();
+
 export const HOSTED_PROGRAM_NEWS = z.discriminatedUnion("type", [
   objectSchema({ type: z.literal("hosted_program_started"), program: text, source: text }),
   objectSchema({
@@ -70,6 +73,7 @@ export const HOSTED_PROGRAM_NEWS = z.discriminatedUnion("type", [
     /** What the program printed; undefined if only the provider can read it. */
     output: text.optional(),
     isError: z.boolean(),
+    files: FILES,
   }),
 ]);
 
@@ -98,6 +102,7 @@ export const HOSTED_CALL_NEWS = z.discriminatedUnion("type", [
     /** The beginning of what it gave, if the provider tells it. */
     output: text.exactOptional(),
     sources: z.array(CITATION),
+    files: FILES,
   }),
 ]);
 

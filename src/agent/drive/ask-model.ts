@@ -183,9 +183,10 @@ export class ModelAsker {
     const { execution } = this.#live;
     if (news.type === "hosted_program_started")
       onEvent({ type: "program_started", execution, callId: news.program, hosted: true, source: news.source });
-    else if (news.type === "hosted_program_ended")
-      onEvent({ type: "program_ended", execution, callId: news.program, hosted: true, isError: news.isError });
-    else {
+    else if (news.type === "hosted_program_ended") {
+      const { program: callId, isError, files } = news;
+      onEvent({ type: "program_ended", execution, callId, hosted: true, isError, ...(files && { files }) });
+    } else {
       const { call: callId, ...told } = news;
       onEvent({ execution, callId, ...told });
     }

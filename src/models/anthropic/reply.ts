@@ -3,6 +3,7 @@ import { type ModelUsage, sumOfUsage, type ToolCall, type TurnEnd } from "../mod
 import type { ProviderReply } from "../provider/provider-conversation.ts";
 import { fieldsOf, type Growth, placeIn, ReplyStream } from "../provider/reply-stream.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import { filesOf } from "../turn/hosted-calls.ts";
 import { objectSentBack } from "../turn/program-input.ts";
 import { decisiveReason, endBy } from "../turn/stop-reason.ts";
 
@@ -170,15 +171,17 @@ export function isCodeExecution(type: string | undefined): boolean {
   return type?.startsWith("code_execution_") === true;
 }
 
-/** What a hosted program printed; undefined if it is encrypted. */
-export function outputOf(content: unknown): { readonly output: string | undefined; readonly isError: boolean } {
+/** What a hosted program printed, undefined if it is encrypted, and the files that it left. */
+export function outputOf(content: unknown) {
+  const isError = fieldOf(content, "return_code") !== 0;
+  const files = filesOf(listOf(content, "content"));
   switch (textOf(content, "type")) {
     case "code_execution_result": {
       const printed = [textOf(content, "stdout"), textOf(content, "stderr")].filter((part) => part);
-      return { output: printed.join("\n"), isError: fieldOf(content, "return_code") !== 0 };
+      return { output: printed.join("\n"), isError, ...files };
     }
     case "encrypted_code_execution_result":
-      return { output: undefined, isError: fieldOf(content, "return_code") !== 0 };
+      return { output: undefined, isError, ...files };
     default:
       return { output: textOf(content, "error_code"), isError: true };
   }

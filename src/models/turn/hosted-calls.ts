@@ -11,6 +11,7 @@ const ID_LENGTH = 256;
 /** What ends an address in a text, hides in it, or turns its direction. */
 const UNSAFE_IN_ADDRESS = /[\s<>"`\\\p{C}\p{Default_Ignorable_Code_Point}]/u;
 const MAX_CITATIONS = 100;
+const MAX_FILES = 100;
 
 export interface HostedCall {
   readonly call: string;
@@ -46,7 +47,14 @@ export function hostedEnd(
     isError,
     ...(output === undefined ? {} : { output: head(output, TEXT_LENGTH) }),
     sources: citationsOf(sources ?? []),
+    ...filesOf(sources ?? []),
   };
+}
+
+/** The files that objects name by `file_id`, as a field `files`; no field if there are none. */
+export function filesOf(given: readonly unknown[]): { readonly files?: string[] } {
+  const ids = given.flatMap((one) => textOf(one, "file_id") ?? []).filter((id) => /^[\w.:-]{1,256}$/.test(id));
+  return ids.length === 0 ? {} : { files: [...new Set(ids)].slice(0, MAX_FILES) };
 }
 
 /** Citations of objects with an address, each address once. What is no address of the web is left out: a page could make a link of it. */

@@ -326,6 +326,35 @@ describe.each([
     expect(JSON.stringify(transcript)).not.toContain("c2VjcmV0");
   });
 
+  test("the files that a hosted program left are told by the ids by which its provider gives them out", async () => {
+    const files = ["file_011", "file_012", "file_011", "file 3", "x".repeat(300)];
+    const left = (type: string, output: string) => ({
+      ...printed(""),
+      content: {
+        type,
+        stdout: "",
+        stderr: "",
+        return_code: 0,
+        content: files.map((file_id) => ({ type: output, file_id })),
+      },
+    });
+    const events: unknown[] = [];
+    const bash = { type: "server_tool_use", id: "srvtoolu_b", name: "bash_code_execution", input: { command: "plot" } };
+    const bashed = {
+      ...left("bash_code_execution_result", "bash_code_execution_output"),
+      type: "bash_code_execution_tool_result",
+      tool_use_id: "srvtoolu_b",
+    };
+    const content = [program(), left("code_execution_result", "code_execution_output"), bash, bashed, text("Done.")];
+    const { transcript } = await hosted([{ raw: { content, container } }], {
+      onEvent: (event) =>
+        (event.type === "program_ended" || event.type === "hosted_call_ended") && events.push(event.files),
+    });
+    const ended = transcript.turns[0]?.turn.hosted.filter(({ type }) => type.endsWith("_ended"));
+    expect(ended).toMatchObject([1, 2].map(() => ({ files: ["file_011", "file_012"] })));
+    expect(events).toEqual([1, 2].map(() => ["file_011", "file_012"]));
+  });
+
   test("A20: an answer that would come after the container's expiry is a timeout for the program", async () => {
     const hang = makeTool({ name: "depot", effect: "write", handler: () => new Promise(() => {}) });
     const soon = { ...container, expires_at: new Date(Date.now() + 4000).toISOString() };

@@ -74,7 +74,7 @@ function showWork(event: AgentEvent): void {
       note(hostedCallLine(event));
       break;
     case "program_ended":
-      note(`program ${event.isError ? "failed" : "done"}`);
+      note(`program ${event.isError ? "failed" : "done"}${filesText(event)}`);
       break;
     case "call_ended":
       if (isApprovalOfProgram(event)) break;
@@ -86,7 +86,12 @@ function showWork(event: AgentEvent): void {
 
 /** A call that the provider made itself, and what it gave. */
 function hostedCallLine(event: AgentEvent & { readonly type: "hosted_call_ended" }): string {
-  return oneLine(`${hostedCallText({ ...event, input: "" })}, data from outside`);
+  return oneLine(`${hostedCallText({ ...event, input: "" })}, data from outside${filesText(event)}`);
+}
+
+/** The files that a provider keeps, by the ids by which it gives them out. */
+function filesText({ files = [] }: { readonly files?: readonly string[] }): string {
+  return files.length === 0 ? "" : `, with files at the provider: ${files.join(", ")}`;
 }
 
 /** How a call has ended, like `orders.find → array of 3, 12 ms`. */
