@@ -155,7 +155,7 @@ export function policyUnavailable(tool: string) {
 export function approveMissing(tool: string): PortcullisError {
   return new PortcullisError(
     "option_invalid",
-    `${tool} needs approval for this call, and there is no \`approve\`: pass one to createRuntime, or to execute, agent or call; or define the tool with approval: "never".`,
+    `${tool} needs approval for this call, and there is no \`approve\`: pass one to createRuntime, or to execute, agent, call or asTool; or define the tool with approval: "never".`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { now } from "../clock.ts";
 import type { HiddenNames } from "../tools/observed/tenant-results.ts";
 import type { Untimed } from "../gate/call-event.ts";
@@ -33,13 +34,24 @@ const ERROR_BYTES = 16 * 1024;
 const CONSOLE_LOGGER: Logger = {
   error: ({ execution, err }, message) => {
     const where = execution === "" ? "" : ` (execution ${execution})`;
-    const details = err === undefined ? "" : `\n${cutMiddle(insetText(thrownText(err)), ERROR_BYTES, INSET)}`;
+    const details =
+      err === undefined || isSaid(err, message) ? "" : `\n${cutMiddle(insetText(thrownText(err)), ERROR_BYTES, INSET)}`;
     // One argument: in several, `%` of the first would format the others.
     // oxlint-disable-next-line no-console -- the operator has named no other place
     console.error(`portcullis: ${insetLines(`${message}${where}`)}${details}`);
   },
   warn: () => {},
 };
+
+/** Whether the message of an entry says all that its error has to say. */
+function isSaid(err: unknown, message: string): boolean {
+  try {
+    if (!types.isNativeError(err) || err.cause !== undefined) return false;
+    return (PortcullisError.is(err) || err.stack === undefined) && message.endsWith(err.message);
+  } catch {
+    return false;
+  }
+}
 
 export interface ObserverParts {
   readonly onEvent: RuntimeOptions["onEvent"] | undefined;

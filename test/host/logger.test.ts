@@ -214,6 +214,23 @@ test("a logger is told besides a listener, and what it throws changes nothing", 
   expect(logger.entries).toHaveLength(1);
 });
 
+test("what one sentence says is printed once, without a stack that leads through this package", async () => {
+  const tools = [
+    makeTool({ name: "share", handler: () => ({ part: Number.NaN }) }),
+    makeTool({ name: "pay", effect: "write", approval: "always" }),
+  ];
+  await using runtime = await createRuntime({ tools, sandbox });
+  printed.mockReset();
+  await runtime.execute("await tools.share({}).catch(() => {}); await tools.pay({}).catch(() => {});");
+  const lines = printed.mock.calls.map(([text]) => (text as string).replace(/ \(execution .*/, ""));
+  expect(lines).toEqual([
+    "portcullis: share failed in call 1, handler_failed: The result holds NaN at part.",
+    expect.stringMatching(
+      /^portcullis: pay was refused in call 2, approval_unavailable: pay needs approval .* asTool; [^\n]*$/,
+    ),
+  ]);
+});
+
 test("a call that needs approval where there is none says to the operator how to give it", async () => {
   const logger = keepLog();
   const pay = makeTool({ name: "bank.pay", effect: "write", approval: "always" });
@@ -225,7 +242,9 @@ test("a call that needs approval where there is none says to the operator how to
       level: "error",
       tool: "bank.pay",
       code: "approval_unavailable",
-      err: { message: expect.stringContaining("pass one to createRuntime, or to execute, agent or call") as string },
+      err: {
+        message: expect.stringContaining("pass one to createRuntime, or to execute, agent, call or asTool") as string,
+      },
     },
   ]);
   const calls = (await Array.fromAsync(runtime.journal.read(execution))).filter(

@@ -128,9 +128,12 @@ export function stringifyUnusual(
       if (!(error instanceof NoJsonForm)) throw error;
       if (instead) return instead(error.thing);
       const path = [...places.map((place) => place.key), key].filter((part) => part !== "").join(".");
-      throw new TypeError(`The result holds ${error.thing}${path === "" ? "" : ` at ${path.slice(0, 200)}`}.`, {
-        cause: error,
-      });
+      const refused = new TypeError(
+        `The result holds ${error.thing}${path === "" ? "" : ` at ${path.slice(0, 200)}`}.`,
+      );
+      // It would lead through this package alone: the sentence says where in the result it is.
+      delete refused.stack;
+      throw refused;
     }
   });
 }
