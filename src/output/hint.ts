@@ -83,7 +83,7 @@ function usedStream({ excerpt = "" }: Fault, tools: ToolSet): string | undefined
 }
 
 /** A server's refusal of a crowd of requests. */
-const TOO_MANY = /\b429\b|\btoo many requests\b|\brate.?limit|\bretry-after\b/i;
+const TOO_MANY = /\b429\b|\btoo many requests\b|\brate.?limit|\bretry-after\b|\basks to wait\b/i;
 const FEWER =
   "Make fewer calls at once. If a call fails like this, wait before it is made again: programs have timers.";
 

@@ -250,10 +250,10 @@ async function failureOf(
   const text = form === "bytes" ? "" : await saidIn(sender, body, mediaType, form);
   const said = secrets.takenFrom(text, { end: body.length === FAILURE_BYTES });
   const line = oneLine(said, FAILURE_LENGTH);
+  const waitMs = askedWaitMs(response);
+  const wait = `It asks to wait ${Math.ceil((waitMs ?? 0) / 1000)} s`;
   return failed(sender, response.status, [
-    ...(effect === "read" && askedWaitMs(response) !== undefined
-      ? ["It asks to wait longer than this call may take."]
-      : []),
+    ...(waitMs === undefined ? [] : [effect === "read" ? `${wait}, longer than this call may take.` : `${wait}.`]),
     ...(line === "" ? [] : [`It says: ${line}`]),
   ]);
 }

@@ -205,13 +205,20 @@ function declare(tool: Tool, form: Form, { toolDescription, propertyDescription,
   const signature = form.signature(tool, types);
   const description = toolDescription === 0 ? "" : oneLine(tool.description, toolDescription);
   const result = depth > 1 ? observedText(tool) : "";
-  const comment = [approvalText(tool), result, description].filter((part) => part !== "").join("; ");
+  const comment = [approvalText(tool), rateText(tool), result, description].filter((part) => part !== "").join("; ");
   return comment === "" ? signature : `${signature} ${form.comment} ${comment}`;
 }
 
 function approvalText({ approvable, needsApproval }: Tool): string {
   if (!approvable) return "";
   return needsApproval === needsApprovalAlways ? "needs approval" : "may need approval";
+}
+
+/** Calls beyond it wait, which takes time of their program. */
+function rateText({ rate }: Tool): string {
+  return rate === undefined
+    ? ""
+    : `at most ${rate.calls === 1 ? "1 call" : `${rate.calls} calls`} in ${rate.perMs / 1000} s`;
 }
 
 function namesOnly(tools: readonly Tool[], form: Form, budgetTokens: number): string {

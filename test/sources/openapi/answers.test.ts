@@ -354,18 +354,17 @@ describe("Retry-After", () => {
   });
 
   test.each([
-    ["that changes something", "post", 429, "0", {}],
-    ["without a time to wait", "get", 429, "soon", {}],
-    ["that may not take as long", "get", 429, "60", { timeoutMs: 5000 }],
-    ["with another status", "get", 500, "0", {}],
-    ["that its policy says changes something", "get", 429, "0", { effect: "write" }],
-  ] as const)("is a failure at once for a call %s", async (_, method, status, after, policy) => {
+    ["that changes something", "post", 429, "2", {}, "It asks to wait 2 s. It says"],
+    ["without a time to wait", "get", 429, "soon", {}, "(Too Many Requests). It says"],
+    ["that may not take as long", "get", 429, "60", { timeoutMs: 5000 }, "60 s, longer than this call may take."],
+    ["with another status", "get", 500, "0", {}, "(Internal Server Error). It says"],
+    ["that its policy says changes something", "get", 429, "0", { effect: "write" }, "It asks to wait 0 s."],
+  ] as const)("is a failure at once for a call %s", async (_, method, status, after, policy, says) => {
     await using server = await startServer(busyOnce(status, after));
     const { tools } = await sourceOf(operationOf({}, "/x", method), { baseUrl: server.baseUrl }, { ...ALL, ...policy });
-    expect(await callTool(tools, "api.call", {})).toMatchObject({
-      code: "handler_failed",
-      message: expect.stringContaining(`status ${status}`),
-    });
+    const { code, message } = (await callTool(tools, "api.call", {})) as { code: string; message: string };
+    expect([code, message]).toEqual(["handler_failed", expect.stringContaining(`status ${status} `)]);
+    expect(message).toContain(says);
     expect(server.arrived).toHaveLength(1);
   });
 

@@ -288,6 +288,22 @@ test.each<[DeclarationOptions, string]>([
   expect(() => declareTools([], options)).toThrow(expect.objectContaining({ code: "option_invalid", message }));
 });
 
+test.each([
+  [10, "at most 10 calls in 0.5 s; Sends"],
+  [1, "at most 1 call in 0.5 s; Sends"],
+])("the stub of a tool says its rate, beyond which calls wait: %s", (calls, comment) => {
+  const tool = defineTool({
+    name: "send",
+    description: "Sends",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    rate: { calls, perMs: 500 },
+    handler: () => null,
+  });
+  expect(declareTools([tool])).toBe(`tools.send(input: {}): Promise<unknown> // ${comment}`);
+});
+
 test.each<["never" | "always" | (() => boolean), string]>([
   ["never", "// Pays"],
   ["always", "// needs approval; Pays"],
