@@ -38,6 +38,16 @@ export interface LargeValue {
   readonly texts?: CutTexts | undefined;
 }
 
+/**
+ * Bytes of a stub of a value that a program can select from: its shape and a few rows say how, and more of them would be
+ * paid for in each later turn. Of a text, whose words are wanted themselves, all that may be shown.
+ */
+export function shownOfLarge(value: unknown, outputBytes: number): number {
+  return typeof value === "string" ? outputBytes : Math.min(outputBytes, SHOWN_BYTES);
+}
+
+const SHOWN_BYTES = 4 * 1024;
+
 /** A stub whose cleaned JSON has at most `allowedBytes`. If no stub is so short, the shortest, of about 200 bytes. */
 export function stubOf(large: LargeValue, allowedBytes: number, advice: string, artifact?: string): Stub {
   const { value, bytes, counts } = large;

@@ -16,7 +16,7 @@ import { INSET, insetLines, insetText } from "./foreign-text.ts";
 import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
 import type { REPORT } from "./report-shape.ts";
-import { type Stub, stubOf } from "./large-value.ts";
+import { shownOfLarge, type Stub, stubOf } from "./large-value.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 
 /** `Value` is the type that the schema `result` gives out. */
@@ -155,7 +155,7 @@ function shownValue({ value, counts, texts, text }: Completed, outputBytes: numb
   const shown = bytes <= outputBytes ? cleanText(text) : undefined;
   if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return { value, text: shown };
   const large = { value, bytes, counts: counts ?? new Map(), texts };
-  const stub: Stub = stubOf(large, outputBytes, adviceOf(kept), kept?.name);
+  const stub: Stub = stubOf(large, shownOfLarge(value, outputBytes), adviceOf(kept), kept?.name);
   return { value: stub, text: cleanText(JSON.stringify(stub)), cutBytes: bytes };
 }
 

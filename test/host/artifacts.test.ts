@@ -312,6 +312,7 @@ describe.each(Object.entries(JOURNALS))(
         { calls: [{ tool: "crm.all", input: {} }] },
         ({ results }) => {
           expect(results[0]?.text).toContain('"artifact":"result-1"');
+          expect(results[0]?.text.length).toBeLessThan(4200);
           expect(results[0]?.text).toContain(String.raw`await load(\"result-1\")`);
           return { programs: [`return (await load("result-1")).length;`] };
         },

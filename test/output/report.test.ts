@@ -146,6 +146,17 @@ test.each([
   expect(output.cut).toEqual({ valueBytes: Buffer.byteLength(JSON.stringify(value)) });
 });
 
+test("of rows that are too large a model is shown their shape and the first ones, and of a text all that it may", () => {
+  const rows = Array.from({ length: 5000 }, (_, id) => ({ id, name: `row ${id}` }));
+  const { output } = report(completed(rows));
+  expect(Buffer.byteLength(output.text)).toBeLessThanOrEqual(4096);
+  const stub = JSON.parse(output.text) as { readonly first: unknown[] };
+  expect(stub).toMatchObject({ shape: "{ id: number, name: string }[]", count: 5000 });
+  expect(stub.first.slice(0, 3)).toEqual(rows.slice(0, 3));
+  const text = report(completed("word ".repeat(10_000))).output.text;
+  expect(Buffer.byteLength(text)).toBeGreaterThan(DEFAULT_LIMITS.outputBytes - 200);
+});
+
 test("what was printed is cut in its middle where writing it out makes it far longer", () => {
   const logs = { text: `begin${"\u200b".repeat(10_000)}end`, lines: 1, bytes: 10_008, dropped: 0 };
   const { text } = report(completed(1), { logs }).output;

@@ -6,7 +6,7 @@ import { cleanText } from "../../output/clean-text.ts";
 import { INSET, insetLines, insetText } from "../../output/foreign-text.ts";
 import type { Report } from "../../output/report.ts";
 import { TOO_LARGE } from "../../output/sentences.ts";
-import { stubOf } from "../../output/large-value.ts";
+import { shownOfLarge, stubOf } from "../../output/large-value.ts";
 import type { KeptValue } from "../../programs/drive/ending/keep-value.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
@@ -82,8 +82,10 @@ async function resultOfValue(
     counts: new Map(),
   };
   const kept = await keep(call.id, answer.text);
-  const advice = kept && loads ? `All of it is kept: read it in a program by await load("${kept.name}").` : TOO_LARGE;
-  const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, advice, kept?.name);
+  const isLoaded = kept !== undefined && loads;
+  const advice = isLoaded ? `All of it is kept: read it in a program by await load("${kept.name}").` : TOO_LARGE;
+  const allowed = isLoaded ? shownOfLarge(head.value, outputBytes) : outputBytes;
+  const stub = stubOf({ ...head, bytes: answer.bytes }, allowed, advice, kept?.name);
   return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, OF_VALUE);
 }
 
