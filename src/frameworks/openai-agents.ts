@@ -31,19 +31,22 @@ interface AgentsCallDetails {
 }
 
 export function agentsTool(tool: LoopTool): AgentsTool {
-  return {
-    ...declared(tool),
-    invoke: (_, input, details) => told(() => tool.run(inputOf(input), { signal: details?.signal })),
+  return Object.assign(declared(tool), {
+    invoke: (_: unknown, input: string, details?: AgentsCallDetails) =>
+      told(() => tool.run(inputOf(input), { signal: details?.signal })),
     // Approval is asked for the calls that a program makes, while it runs.
     needsApproval: () => Promise.resolve(false),
-  };
+  });
 }
 
 function declared(tool: Pick<LoopTool, "name" | "description" | "schema" | "isStrict">) {
   return {
     type: "function",
     name: tool.name,
-    description: tool.description,
+    // It grows by what results were like.
+    get description() {
+      return tool.description;
+    },
     parameters: writableSchema(tool),
     strict: tool.isStrict,
     isEnabled: () => Promise.resolve(true),
@@ -83,12 +86,11 @@ export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rul
       if (asks !== undefined) asked.set(callId, call);
       return asks;
     };
-    return {
-      ...declared(about),
+    return Object.assign(declared(about), {
       question,
-      needsApproval: async (runContext, input, callId = "") =>
+      needsApproval: async (runContext: unknown, input: unknown, callId = "") =>
         (await question(runContext, input, callId)) !== undefined,
-      invoke: (runContext, input, details) =>
+      invoke: (runContext: unknown, input: string, details?: AgentsCallDetails) =>
         told(async () => {
           const callId = details?.toolCall?.callId ?? "";
           asked.delete(callId);
@@ -101,7 +103,7 @@ export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rul
             rethrow();
           }
         }),
-    };
+    });
   };
   return {
     run_program: toolOf(program),

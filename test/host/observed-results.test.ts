@@ -179,6 +179,17 @@ test("a model is told of types before it writes its first program of the next co
   expect(await told()).toContain(`Promise<${TYPE}> // observed in 1 result`);
 });
 
+test.each(["ai-sdk", "anthropic", "openai-agents"] as const)(
+  "a tool that was handed to the loop of %s tells of types that were learned since",
+  async (loop) => {
+    await using runtime = await run({ tools: [tickets], observeResults: true });
+    const { run_program } = runtime.asTool(loop);
+    expect(run_program.description).toContain("Promise<unknown>");
+    await runtime.execute("await tools.desk.list({}); return 1");
+    expect(run_program.description).toContain(`Promise<${TYPE}> // observed in 1 result`);
+  },
+);
+
 test("a large result is learned from as far as it is read", async () => {
   const rows = untyped("big.rows", () => ({
     rows: Array.from({ length: 20_000 }, (_, id) => ({ id, text: "SECRET" })),
