@@ -38,10 +38,10 @@ export function elicitationFor(
     requestedSchema: {
       type: "object",
       properties: {
-        allow: { type: "boolean", title: `Allow this call of ${tool}` },
+        // Not required: who accepts the form without it has not allowed the call, and has made no mistake.
+        allow: { type: "boolean", title: `Allow this call of ${tool}`, default: false },
         ...(grantsLeft > 0 && { more }),
       },
-      required: ["allow"],
     },
   };
   return { elicitation, isClear: hasAllFields };

@@ -135,7 +135,7 @@ describe.each([
       "approval_denied",
       "approval_denied",
       "approval_denied",
-      unanswered,
+      "approval_denied",
     ]);
     expect([asked, paid]).toEqual([4, []]);
   });
