@@ -28,6 +28,12 @@ const documents = [
   ...["docs", "src", "bridge", "sandbox-image", "examples", "test"].flatMap(filesIn),
 ].filter((file) => /\.md$|^llms\.txt$/.test(file));
 
+test("the page on operating names each package that a feature needs", () => {
+  const { peerDependencies } = JSON.parse(read("package.json")) as { readonly peerDependencies: object };
+  const page = read("docs/operating.md");
+  expect(Object.keys(peerDependencies).filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
 /** Text outside of blocks of code. */
 const proseOf = (document: string) => read(document).replaceAll(/^```[^]*?^```$/gm, "");
 
