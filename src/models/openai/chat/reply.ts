@@ -78,6 +78,8 @@ const NOT_APART = "Two calls of the reply cannot be told apart.";
 /** A call whose fragments are still arriving. */
 interface OpenCall {
   readonly index: number | undefined;
+  /** Whether another call had the index before. */
+  readonly isAtTaken: boolean;
   id: string;
   name: string;
   unshown: string;
@@ -124,8 +126,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
 
   get reply(): ChatReply | undefined {
     if (this.#finishReason === undefined) return undefined;
-    if (this.#calls.some(({ name }) => name === "")) throw new SyntaxError("A call of the reply has no name.");
-    const calls = this.#calls.length === 0 ? {} : { tool_calls: this.#calls.map(written) };
+    const calls = this.#calls.length === 0 ? {} : { tool_calls: withTails(this.#calls).map(written) };
     return replyOf({ ...this.#message, ...calls }, this.#finishReason, this.#id, this.#usage);
   }
 
@@ -174,7 +175,12 @@ export class ChatStream extends ReplyStream<ChatReply> {
     const [only] = known;
     const isNamedAgain = id === "" ? index !== undefined : id === only?.id;
     if (only && known.length === 1 && (name === "" || only.name === "" || isNamedAgain)) return this.#withId(only, id);
-    if (name === "") return known.length === 0 && !this.#byIndex.has(index) ? this.#begin(index, id) : undefined;
+    if (name === "") {
+      if (known.length > 0 || this.#byIndex.has(index)) return undefined;
+      // Some servers count a call anew after its beginning, and repeat its id.
+      const [same, ...others] = this.#byId.get(id) ?? [];
+      return same && others.length === 0 ? same : this.#begin(index, id);
+    }
     const isNew = this.#byIndex.has(index) ? id !== "" && !this.#byId.has(id) : index !== undefined || !first;
     if (!isNew) throw new SyntaxError(NOT_APART);
     return this.#begin(index, id);
@@ -192,7 +198,17 @@ export class ChatStream extends ReplyStream<ChatReply> {
 
   #begin(index: number | undefined, id: string): OpenCall {
     this.#checkIndexed(index);
-    const call: OpenCall = { index, id: "", name: "", unshown: "", input: "", isCustom: undefined, fields: {} };
+    const isAtTaken = this.#byIndex.has(index);
+    const call: OpenCall = {
+      index,
+      isAtTaken,
+      id: "",
+      name: "",
+      unshown: "",
+      input: "",
+      isCustom: undefined,
+      fields: {},
+    };
     this.#calls.push(call);
     appendTo(this.#byIndex, index, call);
     return this.#withId(call, id);
@@ -212,6 +228,22 @@ export class ChatStream extends ReplyStream<ChatReply> {
     this.#byBoth.set(`${call.index} ${id}`, call);
     return call;
   }
+}
+
+/**
+ * Calls with their inputs. A server may begin a call at the index of the one before, and send its input at an index of its
+ * own: such an input is that of the call which is as many-th as its index says, began at a taken one, and has no input.
+ */
+function withTails(calls: readonly OpenCall[]): readonly OpenCall[] {
+  const named = calls.filter(({ name }) => name !== "");
+  const inputs = new Map<OpenCall, string>();
+  for (const tail of calls.filter(({ name }) => name === "")) {
+    const head = tail.index === undefined ? undefined : named[tail.index];
+    if (!head?.isAtTaken || head.input !== "" || tail.id !== "" || tail.isCustom !== head.isCustom)
+      throw new SyntaxError("A call of the reply has no name.");
+    inputs.set(head, tail.input);
+  }
+  return named.map((call) => ({ ...call, input: inputs.get(call) ?? call.input }));
 }
 
 function written({ id, name, isCustom, fields, input }: OpenCall): Fields {

@@ -58,6 +58,7 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
     else if (type === "response.reasoning_summary_part.added")
       this.display.reasoning(countOf(event, "summary_index") === 0 ? "" : GAP);
     else if (INPUT_DELTAS.has(type)) this.#extendInput(event, delta);
+    else if (INPUT_ENDS.has(type)) this.#takeInput(event, textOf(event, INPUT_ENDS.get(type) ?? "") ?? "");
     else if (LAST_EVENTS.has(type)) this.#end(fieldOf(event, "response"), LAST_EVENTS.get(type));
   }
 
@@ -79,6 +80,13 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
     if ((fieldOf(event, PLACE) ?? undefined) === undefined) return;
     const place = placeIn(event, PLACE);
     this.addInput(place, this.at(place) ?? this.begin(place, {}), piece);
+  }
+
+  /** The whole input. Some servers send no pieces of it, and then an item without any. */
+  #takeInput(event: unknown, input: string): void {
+    const place = fieldOf(event, PLACE) ?? undefined;
+    const part = place === undefined ? undefined : this.at(placeIn(event, PLACE));
+    if (part && !part.isOver && part.input === undefined && input !== "") this.addInput(place, part, input);
   }
 
   /** A response that was not completed stays so, whatever later events say. */
@@ -114,12 +122,18 @@ const INPUT_DELTAS: ReadonlySet<string> = new Set([
   "response.custom_tool_call_input.delta",
 ]);
 
-/** An item that is done, with the input that came before it if it has none: the call would be made without any. */
+const INPUT_ENDS: ReadonlyMap<string, string> = new Map([
+  ["response.function_call_arguments.done", "arguments"],
+  ["response.custom_tool_call_input.done", "input"],
+]);
+
+/** An item that is done, with the input that came before it if its own says nothing: the call would be made without any. */
 function withInput(item: unknown, input = ""): unknown {
   const field = INPUT_FIELDS.get(textOf(item, "type") ?? "");
-  return isFields(item) && field !== undefined && input !== "" && (item[field] ?? "") === ""
-    ? { ...item, [field]: input }
-    : item;
+  if (!isFields(item) || field === undefined || input === "") return item;
+  const own = item[field] ?? "";
+  const saysNothing = own === "" || (field === "arguments" && own === "{}");
+  return saysNothing ? { ...item, [field]: input } : item;
 }
 
 /** The field that has the input of a call. */

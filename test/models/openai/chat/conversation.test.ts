@@ -288,6 +288,43 @@ test("lists of a vendor's own go back whole: parts of one type, index and id are
   ]);
 });
 
+test.each<[string, object[], object[] | undefined]>([
+  [
+    "begins each call at the index of the first, and goes on at its own",
+    [
+      fragment({ index: 0, id: "a" }, '{"k":1}', "f"),
+      fragment({ index: 0, id: "b" }, "", "f"),
+      fragment({ index: 0, id: "c" }, "", "f"),
+      fragment({ index: 1 }, '{"k":2}'),
+      fragment({ index: 2 }, '{"k":3}'),
+    ],
+    [{ k: 1 }, { k: 2 }, { k: 3 }],
+  ],
+  [
+    "goes on at another index, with the same id",
+    [fragment({ index: 0, id: "a" }, '{"k"', "f"), fragment({ index: 4, id: "a" }, ":1}")],
+    [{ k: 1 }],
+  ],
+  [
+    "sends an input of no name beside calls with an index each",
+    [fragment({ index: 0, id: "a" }, "", "f"), fragment({ index: 1 }, '{"k":2}')],
+    undefined,
+  ],
+  [
+    "sends an input of no name at the place of a call that has one",
+    [
+      fragment({ index: 0, id: "a" }, '{"k":1}', "f"),
+      fragment({ index: 0, id: "b" }, '{"k":2}', "f"),
+      fragment({ index: 1 }, '{"k":3}'),
+    ],
+    undefined,
+  ],
+])("a server that %s", async (_, deltas, inputs) => {
+  const f = counted("f");
+  const { ending } = await run([{ raw: { deltas } }, { text: "4" }], { tools: [f.tool] }, sloppyWire);
+  expect([ending.type, f.inputs]).toEqual(inputs ? ["answered", inputs] : ["provider_failed", []]);
+});
+
 test("whatever of indexes and ids a server leaves out or repeats, no call is read with another's input", () => {
   const call = fc.record({ name: fc.constantFrom("read", "remove_all"), pieces: fc.integer({ min: 0, max: 3 }) });
   const server = fc.record({

@@ -347,6 +347,21 @@ test("a call that is done without its input has the one that came in pieces", ()
     }
 });
 
+test("a call whose whole input came at once, before an item that says nothing, has that input", () => {
+  for (const [field, type, name, nothing] of [
+    ["arguments", "function_call", "response.function_call_arguments.done", "{}"],
+    ["input", "custom_tool_call", "response.custom_tool_call_input.done", ""],
+  ] as const) {
+    const stream = new ResponsesStream(UNSHOWN);
+    const item = { type, call_id: "c", name: "f" };
+    stream.take({ type: "response.output_item.added", output_index: 0, item: { ...item, [field]: "" } });
+    stream.take({ type: name, output_index: 0, [field]: '{"k":1}' });
+    stream.take({ type: "response.output_item.done", output_index: 0, item: { ...item, [field]: nothing } });
+    stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
+    expect(stream.reply?.items).toEqual([{ ...item, [field]: '{"k":1}' }]);
+  }
+});
+
 test("a reply with an item that is added and never done is incomplete", () => {
   const stream = new ResponsesStream(UNSHOWN);
   stream.take({ type: "response.output_item.added", output_index: 0, item: call("c_1", "f", { k: 1 }) });
