@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { JsonSchema } from "../../src/tools/json-schema/json-schema.ts";
 import { withWholeNumbers } from "../../src/tools/whole-numbers.ts";
-import { isSchema, issuesText, jsonSchema, type Schema, validate } from "../../src/tools/schema.ts";
+import { isSchema, issuesText, jsonSchema, type Schema, storedSchema, validate } from "../../src/tools/schema.ts";
 
 /** The value a schema makes of a value, or what is wrong with it in a sentence. */
 async function read(schema: Schema, value: unknown): Promise<unknown> {
@@ -341,6 +341,42 @@ test("a type that means nothing is refused with its place", () => {
   expect(() => jsonSchema(fieldOf({ type: "Money" }))).toThrow(
     '/properties/v/type is "Money", which is no type of JSON',
   );
+});
+
+const WORDS_OF_NUMBERS =
+  "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties";
+/** What a comparison would turn into a text or a number: each time anew, in any time, or not at all. */
+const NO_NUMBERS = [[[0]], Array.from({ length: 1000 }, () => 0), { toString: 1 }, "much", "1,000", { valueOf: 1 }];
+
+test.each(WORDS_OF_NUMBERS.split(" "))(
+  "%s is a number, also written as a text, and anything else is refused",
+  async (word) => {
+    const contains = word.endsWith("Contains") ? { contains: { type: "integer" } } : {};
+    const asText = jsonSchema(fieldOf({ ...contains, [word]: "2" }));
+    const asNumber = jsonSchema(fieldOf({ ...contains, [word]: 2 }));
+    for (const v of [1, 2, 3, "a", "abc", [], [1], [1, 2, 3], {}, { a: 1, b: 2, c: 3 }])
+      expect(await read(asText, { v })).toEqual(await read(asNumber, { v }));
+    for (const bound of NO_NUMBERS)
+      expect(() => jsonSchema(fieldOf({ [word]: bound }))).toThrow(`/properties/v/${word} is `);
+    // For a source and a client, as for a pattern that cannot be checked, the rest of the schema holds.
+    const unchecked: string[] = [];
+    const schema = fieldOf({ type: "string", [word]: { toString: 1, valueOf: 1 } });
+    const stored = storedSchema(schema, { onUnchecked: (why) => void unchecked.push(why) });
+    expect(unchecked).toEqual([`/properties/v/${word} is {"toString":1,"valueOf":1}, which is no number`]);
+    expect([await read(stored, { v: "abc" }), await read(stored, { v: 1 })]).toEqual([
+      { value: { v: "abc" } },
+      "v: expected string, got 1",
+    ]);
+  },
+);
+
+test.each([
+  ["required", { required: [["a"]] }, "/properties/v/required is "],
+  ["required", { required: [{ toString: 1 }] }, "/properties/v/required is "],
+  ["dependentRequired", { dependentRequired: { a: [{ toString: 1 }] } }, "/properties/v/dependentRequired/a is "],
+  ["type", { type: [{ toString: 1 }] }, "/properties/v/type is "],
+])("names in %s are texts", (_, schema, place) => {
+  expect(() => jsonSchema(fieldOf(schema as JsonSchema))).toThrow(place);
 });
 
 const LONG = "1234567890123456789";

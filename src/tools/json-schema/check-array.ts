@@ -39,11 +39,11 @@ function checkItems(checker: Checker, { lists, one }: SchemaNode, value: readonl
 function checkContains(
   checker: Checker,
   contains: SchemaNode,
-  { schema }: SchemaNode,
+  { bounds }: SchemaNode,
   value: readonly unknown[],
   found: Findings,
 ): void {
-  const { minContains, maxContains } = schema as Readonly<Record<string, number>>;
+  const { minContains, maxContains } = bounds;
   const { length } = value;
   if (length === 0 && minContains === undefined) return found.add("contains", () => NONE_CONTAINED);
   if (minContains !== undefined && length < minContains)

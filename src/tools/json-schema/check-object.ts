@@ -46,13 +46,13 @@ function checkRest(
 function checkRequired(
   checker: Checker,
   value: object,
-  required: readonly unknown[],
+  required: readonly string[],
   found: Findings,
   word: string,
   message: (key: string) => string,
 ): void {
   checker.steps.spend(required.length);
-  for (const key of required) if (!Object.hasOwn(value, key as string)) found.add(word, () => message(String(key)));
+  for (const key of required) if (!Object.hasOwn(value, key)) found.add(word, () => message(key));
 }
 
 function checkFields(

@@ -8,8 +8,8 @@ const CHARACTERS_A_STEP = 8;
 /** Steps of one `multipleOf` check, which may divide integers of hundreds of digits. */
 const MULTIPLE_STEPS = 60;
 
-export function checkNumber(checker: Checker, { schema }: SchemaNode, value: number | bigint, found: Findings): void {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema as Record<string, number>;
+export function checkNumber(checker: Checker, { bounds }: SchemaNode, value: number | bigint, found: Findings): void {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = bounds;
   if (minimum !== undefined && value < minimum) found.add("minimum", () => `expected at least ${minimum}`);
   if (maximum !== undefined && value > maximum) found.add("maximum", () => `expected at most ${maximum}`);
   if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
@@ -22,8 +22,9 @@ export function checkNumber(checker: Checker, { schema }: SchemaNode, value: num
 }
 
 export function checkString(checker: Checker, node: SchemaNode, value: string, found: Findings): void {
-  const { pattern } = node;
-  const { format, minLength, maxLength, pattern: source } = node.schema as JsonSchema;
+  const { pattern, bounds } = node;
+  const { format, pattern: source } = node.schema as JsonSchema;
+  const { minLength, maxLength } = bounds;
   if (minLength !== undefined || maxLength !== undefined) {
     checker.steps.spend(1 + value.length / CHARACTERS_A_STEP);
     found.addCount(node, ["minLength", "maxLength"], lengthOf(value), "characters");

@@ -1,7 +1,7 @@
 import { describe, PortcullisError } from "../../errors.ts";
 import { isFields } from "../../values/fields.ts";
 import { exceededBy } from "../../values/size-fault.ts";
-import { type JsonSchema, resolveReference } from "./json-schema.ts";
+import { BOUNDS, type JsonSchema, resolveReference } from "./json-schema.ts";
 import { isContainer } from "./identities.ts";
 import { LinearPattern } from "./patterns/linear-pattern.ts";
 import { PatternRefused } from "./patterns/parse-pattern.ts";
@@ -44,7 +44,9 @@ export interface SchemaNode {
   lists: Partial<Record<ListWord, readonly SchemaNode[]>>;
   one: Partial<Record<OneWord, SchemaNode>>;
   maps: Partial<Record<MapWord, ReadonlyMap<string, SchemaNode>>>;
-  required: readonly unknown[];
+  required: readonly string[];
+  /** Numbers that bound a value or a count. */
+  bounds: Partial<Record<BoundWord, number>>;
   /** Whether it has parts, or refers to one. Any other is checked again rather than that its outcomes are remembered. */
   hasParts: boolean;
   /** Whether it has parts that apply to the same value, beside `ref`. Most have none, and a check of a value asks each. */
@@ -52,7 +54,7 @@ export interface SchemaNode {
   /** Whether it says more of an object than `properties`, `required` and `additionalProperties`. */
   saysMoreOfObjects: boolean;
   /** Of `dependentRequired`: a field, and those that are required beside it. */
-  dependentNames: readonly (readonly [key: string, names: readonly unknown[]])[];
+  dependentNames: readonly (readonly [key: string, names: readonly string[]])[];
   pattern?: LinearPattern | undefined;
   /** Of `patternProperties`. Undefined for a pattern that is not checked. */
   patterns: readonly (readonly [pattern: LinearPattern | undefined, node: SchemaNode])[];
@@ -108,6 +110,10 @@ const MAPS = ["properties", "patternProperties", "dependentSchemas"] as const;
 type ListWord = (typeof LISTS)[number];
 type OneWord = (typeof ONES)[number];
 type MapWord = (typeof MAPS)[number];
+export type BoundWord = (typeof BOUNDS)[number];
+
+/** Lists whose entries are names. */
+const isNames = (list: unknown): boolean => Array.isArray(list) && list.every((name) => typeof name === "string");
 
 function isWord<Word extends string>(words: readonly Word[], word: string): word is Word {
   return (words as readonly string[]).includes(word);
@@ -194,6 +200,7 @@ class Compiler {
       one: NONE,
       maps: NONE,
       required: [],
+      bounds: NONE,
       hasParts: false,
       hasInPlace: false,
       saysMoreOfObjects: false,
@@ -217,6 +224,7 @@ class Compiler {
       else if (isWord(LISTS, word)) this.#readList(node, word, value, path);
       else if (isWord(ONES, word)) node.one = { ...node.one, [word]: this.#nodeOf(value, `${path}/${word}`) };
       else if (isWord(MAPS, word)) this.#readMap(node, word, value, path);
+      else if (isWord(BOUNDS, word)) this.#readBound(node, word, value, path);
     }
     const unread = [schema.type].flat().find((type) => type !== undefined && !TYPES.has(type));
     if (unread !== undefined) this.#leaveUnchecked(`${path}/type`, `is ${describe(unread)}, which is no type of JSON`);
@@ -226,8 +234,8 @@ class Compiler {
     });
     node.hasParts = node.ref !== undefined || node.lists !== NONE || node.one !== NONE || node.maps !== NONE;
     refuseNoLists(schema, path);
-    node.required = (schema.required ?? []) as readonly unknown[];
-    node.dependentNames = Object.entries((schema.dependentRequired ?? {}) as Readonly<Record<string, unknown[]>>);
+    node.required = (schema.required ?? []) as readonly string[];
+    node.dependentNames = Object.entries((schema.dependentRequired ?? {}) as Readonly<Record<string, string[]>>);
     if (Array.isArray(schema.enum))
       node.enumeration = {
         scalars: new Set(schema.enum.filter((value) => !isContainer(value))),
@@ -247,6 +255,12 @@ class Compiler {
       ([name, one]) => [name, this.#nodeOf(one, `${path}/${word}/${pointerPart(name)}`)] as const,
     );
     node.maps = { ...node.maps, [word]: new Map(nodes) };
+  }
+
+  /** To compare with anything else would turn it into a text or a number anew for each value, at a cost that no step counts. */
+  #readBound(node: SchemaNode, word: BoundWord, bound: unknown, path: string): void {
+    if (typeof bound === "number") node.bounds = { ...node.bounds, [word]: bound };
+    else this.#leaveUnchecked(`${path}/${word}`, `is ${describe(bound)}, which is no number`);
   }
 
   #patternOf(source: unknown, path: string): LinearPattern | undefined {
@@ -282,11 +296,12 @@ class Compiler {
 
 /** Refuses keywords that must be lists and are not: every check of a value would fail on them. */
 function refuseNoLists(schema: JsonSchema, path: string): void {
-  for (const word of ["required", "enum"])
-    if (schema[word] !== undefined && !Array.isArray(schema[word]))
-      throw refusal(`${path}/${word}`, `is ${describe(schema[word])}. Write a list`);
+  if (schema.enum !== undefined && !Array.isArray(schema.enum))
+    throw refusal(`${path}/enum`, `is ${describe(schema.enum)}. Write a list`);
+  if (schema.required !== undefined && !isNames(schema.required))
+    throw refusal(`${path}/required`, `is ${describe(schema.required)}. Write a list of names`);
   for (const [name, required] of Object.entries(schema.dependentRequired ?? {}))
-    if (!Array.isArray(required))
+    if (!isNames(required))
       throw refusal(
         `${path}/dependentRequired/${pointerPart(name)}`,
         `is ${describe(required)}. Write a list of names`,

@@ -1,5 +1,5 @@
 import { type Fields, isFields } from "../../values/fields.ts";
-import { type JsonSchema, mapSchema, SCHEMA_MAPS } from "./json-schema.ts";
+import { BOUNDS, type JsonSchema, mapSchema, SCHEMA_MAPS } from "./json-schema.ts";
 
 /** What authors call the types of JSON; undefined for any value. */
 const TYPES: ReadonlyMap<string, string | undefined> = new Map([
@@ -56,7 +56,7 @@ function rewriteType(schema: Record<string, unknown>): void {
   if (typeof type !== "string" && !Array.isArray(type)) return;
   const given: readonly unknown[] = [type].flat();
   const types = given.map((one) => {
-    const word = String(one).toLowerCase();
+    const word = typeof one === "string" ? one.toLowerCase() : "";
     return TYPES.has(word) ? TYPES.get(word) : one;
   });
   if (types.includes(undefined)) delete schema.type;
@@ -80,6 +80,11 @@ function valueOfType(type: unknown, value: unknown): unknown {
   if (typeof value !== "string" || takes("string")) return value;
   if (takes("number", "integer") && String(Number(value)) === value) return Number(value);
   return takes("boolean") && /^(?:true|false)$/.test(value) ? value === "true" : value;
+}
+
+/** Some generators write numbers as texts. */
+function rewriteNumbers(schema: Record<string, unknown>): void {
+  for (const word of BOUNDS) if (schema[word] !== undefined) schema[word] = valueOfType("number", schema[word]);
 }
 
 /** Draft 4 says by `true` that a bound is itself excluded. */
@@ -121,4 +126,12 @@ function rewriteDependencies(schema: Record<string, unknown>): void {
   }
 }
 
-const REWRITES = [rewriteMaps, rewriteType, rewriteValues, rewriteBounds, rewriteTuple, rewriteDependencies];
+const REWRITES = [
+  rewriteMaps,
+  rewriteType,
+  rewriteValues,
+  rewriteNumbers,
+  rewriteBounds,
+  rewriteTuple,
+  rewriteDependencies,
+];

@@ -1,5 +1,5 @@
 import { jsonHead } from "../../values/json/json-head.ts";
-import type { SchemaNode } from "./compile-schema.ts";
+import type { BoundWord, SchemaNode } from "./compile-schema.ts";
 import type { Identities } from "./identities.ts";
 import type { Steps } from "./steps.ts";
 
@@ -61,10 +61,10 @@ export class Findings {
     this.#join({ choice: undefined, last: { keyword, message, path: undefined } });
   }
 
-  /** Adds that there are too few or too many of something. Values of such words are not checked to be numbers. */
-  addCount({ schema }: SchemaNode, words: readonly `${"min" | "max"}${string}`[], count: number, what: string): void {
+  /** Adds that there are too few or too many of something. */
+  addCount({ bounds }: SchemaNode, words: readonly BoundWord[], count: number, what: string): void {
     for (const word of words) {
-      const { [word]: bound } = schema as Readonly<Record<string, number>>;
+      const { [word]: bound } = bounds;
       const isLeast = word.startsWith("min");
       if (bound !== undefined && (isLeast ? count < bound : count > bound))
         this.add(word, () => `expected at ${isLeast ? "least" : "most"} ${bound} ${what}`);

@@ -7,6 +7,22 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export const SCHEMA_MAPS: ReadonlySet<string> = new Set(
   "properties patternProperties dependentSchemas dependencies $defs definitions".split(" "),
 );
+/** Words whose value is a number. */
+export const BOUNDS = [
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "minContains",
+  "maxContains",
+  "minProperties",
+  "maxProperties",
+] as const;
 /** Words whose value is data, and no schema. */
 export const DATA_WORDS: ReadonlySet<string> = new Set("const enum default examples required".split(" "));
 
