@@ -346,7 +346,14 @@ test("a type that means nothing is refused with its place", () => {
 const WORDS_OF_NUMBERS =
   "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties";
 /** What a comparison would turn into a text or a number: each time anew, in any time, or not at all. */
-const NO_NUMBERS = [[[0]], Array.from({ length: 1000 }, () => 0), { toString: 1 }, "much", "1,000", { valueOf: 1 }];
+const NO_NUMBERS: readonly unknown[] = [
+  [[0]],
+  Array.from({ length: 1000 }, () => 0),
+  { toString: 1 },
+  "much",
+  "1,000",
+  { valueOf: 1 },
+];
 
 test.each(WORDS_OF_NUMBERS.split(" "))(
   "%s is a number, also written as a text, and anything else is refused",

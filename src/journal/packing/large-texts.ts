@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { nextTurn } from "../../clock.ts";
 import { journalDamaged } from "../journal-error.ts";
-import { inSteps, parseInSteps } from "./parse-in-steps.ts";
+import { addTo, inSteps, parseInSteps } from "./parse-in-steps.ts";
 
 /** A text longer than this is stored once, under the hash of its content, in UTF-16 code units. */
 const INLINE_LENGTH = 64 * 1024;
@@ -15,6 +15,10 @@ const MAX_TEXT_BYTES = 512 * 1024 * 1024;
 
 /** Length of the short texts of one list that stay in its record together; a longer list is stored in parts. */
 const LIST_LENGTH = 256 * 1024;
+/** What JSON takes for a text of a list beside its characters, and for a character at most. */
+const [BESIDE, ESCAPED] = ['"",'.length, String.raw`\u0000`.length];
+/** Maximum size of a part of a list, in bytes: half of a long list and one more short text. */
+const MAX_PART_BYTES = (LIST_LENGTH / 2 + INLINE_LENGTH + BESIDE) * ESCAPED;
 
 /** Stands in a stored record for a long text. */
 interface TextRef {
@@ -96,9 +100,12 @@ async function packList(texts: readonly string[], keep: (text: string) => string
       packed.push(refTo(text, keep));
       await nextTurn();
     } else if (!isLong) packed.push(text);
-    else {
+    else if (text.length > INLINE_LENGTH) {
+      await endPart();
+      packed.push(text);
+    } else {
       part.push(text);
-      length += text.length;
+      length += text.length + BESIDE;
       if (length > LIST_LENGTH / 2) await endPart();
     }
   }
@@ -114,7 +121,7 @@ function isLongList(value: unknown): boolean {
   if (!isTexts(value)) return false;
   let length = 0;
   for (const text of value) {
-    if (!isLongText(text)) length += text.length;
+    if (!isLongText(text)) length += text.length + BESIDE;
     if (length > LIST_LENGTH) return true;
   }
   return false;
@@ -170,11 +177,11 @@ export async function unpackRecord(text: string, store: TextStore): Promise<unkn
   leaveItemsOut(record, sizes, store);
   const places = placesIn(record, 0);
   let bytes = 0;
-  for (const { sha256 } of refsIn(record)) {
-    const size = sizes.get(sha256);
-    if (size === undefined) throw journalDamaged(`the text ${sha256} is missing`);
+  for (const ref of refsIn(record)) {
+    const size = sizes.get(ref.sha256);
+    if (size === undefined) throw journalDamaged(`the text ${ref.sha256} is missing`);
     // A text takes less than a thousandth of its size in the file, and a record can name it any number of times.
-    if (!(size >= 0 && bytes + size <= MAX_TEXT_BYTES))
+    if (!(size >= 0 && bytes + size <= MAX_TEXT_BYTES && (isTextRef(ref) || size <= MAX_PART_BYTES)))
       throw journalDamaged("a record is larger than one of a journal can be");
     bytes += size;
   }
@@ -185,7 +192,11 @@ export async function unpackRecord(text: string, store: TextStore): Promise<unkn
     return readText(sha256, stored, () => store.hold(bytes));
   };
   for (const { ref, put } of places) put(ref.head + (await read(ref.sha256)));
-  await joinParts(record, ({ sha256 }) => read(sha256));
+  await joinParts(record, async ({ sha256 }) => {
+    const part = await inSteps(parseInSteps(await read(sha256)), () => store.hold(bytes));
+    if (!isTexts(part)) throw journalDamaged(`the text ${sha256} is no list of texts`);
+    return part;
+  });
   return record;
 }
 
@@ -220,16 +231,12 @@ interface Place {
 }
 
 /** Puts the parts of long lists in their places. */
-async function joinParts(record: unknown, readPart: (ref: PartRef) => Promise<string>): Promise<void> {
+async function joinParts(record: unknown, readPart: (ref: PartRef) => Promise<readonly string[]>): Promise<void> {
   if (typeof record !== "object" || record === null) return;
   for (const [name, list] of Object.entries(record) as [string, unknown][]) {
     if (!Array.isArray(list) || !list.some(isPartRef)) continue;
     const joined: unknown[] = [];
-    for (const item of list as unknown[]) {
-      const part: unknown = isPartRef(item) ? JSON.parse(await readPart(item)) : [item];
-      if (!isTexts(part) && isPartRef(item)) throw journalDamaged(`the text ${item.sha256} is no list`);
-      for (const text of part as readonly unknown[]) joined.push(text);
-    }
+    for (const item of list as unknown[]) addTo(joined, isPartRef(item) ? await readPart(item) : [item]);
     Object.defineProperty(record, name, { value: joined, writable: true, enumerable: true, configurable: true });
   }
 }

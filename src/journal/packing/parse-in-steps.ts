@@ -5,6 +5,15 @@ import type { SlicedWork } from "../../values/slice-scheduler.ts";
 /** A text up to this length is parsed in one step, in UTF-16 code units. A longer one may have as many values. */
 const AT_ONCE = 256 * 1024;
 
+/** Elements that a list may have: V8 keeps one of some 30 million as a table, which takes ten times the memory and the time. */
+const MAX_ELEMENTS = 2 ** 24;
+
+/** Adds elements to a list of a record. Throws a `SyntaxError` if it would have more than one of a journal can have. */
+export function addTo(list: unknown[], elements: readonly unknown[]): void {
+  if (list.length + elements.length > MAX_ELEMENTS) throw new SyntaxError("A list of a record has too many elements.");
+  for (const element of elements) list.push(element);
+}
+
 /** `JSON.parse` of a row, in parts: a list in it may have a hundred thousand texts. Throws a `SyntaxError`. */
 export function* parseInSteps(text: string): SlicedWork<unknown> {
   const texts = text.length > AT_ONCE ? yield* fieldTexts(text) : undefined;
@@ -45,7 +54,7 @@ function* parseList(text: string): SlicedWork<unknown[]> {
     for (let mark = MORE; scanner.level > 0 && !(mark === COMMA && scanner.level === 1);) mark = scanner.next();
     const elements = text.slice(from, scanner.end - 1);
     if (elements === "") throw new SyntaxError("A list of a record ends with a comma.");
-    for (const element of (yield* parsePart(`[${elements}]`)) as unknown[]) list.push(element);
+    addTo(list, (yield* parsePart(`[${elements}]`)) as unknown[]);
     from = scanner.end;
   }
   if (scanner.end !== text.length || !text.endsWith("]")) throw new SyntaxError("A list of a record has no end.");

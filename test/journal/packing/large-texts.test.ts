@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
+import { zstdCompressSync } from "node:zlib";
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { packRecord, unpackRecord } from "../../../src/journal/packing/large-texts.ts";
+import { packRecord, type StoredText, type TextStore, unpackRecord } from "../../../src/journal/packing/large-texts.ts";
 import { inSteps, parseInSteps } from "../../../src/journal/packing/parse-in-steps.ts";
 import { header, turn } from "../records.ts";
 import { ALL_TESTS, runs, testOfAll } from "../../support/all-tests.ts";
@@ -8,14 +10,41 @@ import { ALL_TESTS, runs, testOfAll } from "../../support/all-tests.ts";
 /** The record as it comes back, and the length of its row. */
 async function stored(record: object): Promise<{ readonly back: unknown; readonly length: number }> {
   const { text, longTexts } = await packRecord(record);
+  return { back: await unpackRecord(text, storeOf(longTexts)), length: text.length };
+}
+
+function storeOf(longTexts: readonly StoredText[]): TextStore {
   const texts = new Map(longTexts.map((one) => [one.sha256.toString("hex"), one]));
-  const back = await unpackRecord(text, {
+  return {
     sizesOf: () => new Map(longTexts.map(({ sha256, bytes }) => [sha256.toString("hex"), bytes])),
     find: (sha256) => texts.get(sha256.toString("hex")),
     hold: () => Promise.resolve(),
-  });
-  return { back, length: text.length };
+  };
 }
+
+/** A record of a file that was altered: its list has `count` times a part with this text. */
+function unpackParts(part: string, count = 1): Promise<unknown> {
+  const sha256 = createHash("sha256").update(part).digest();
+  const ref = { part: true, sha256: sha256.toString("hex") };
+  const store = storeOf([{ sha256, bytes: part.length, data: zstdCompressSync(part) }]);
+  return unpackRecord(
+    JSON.stringify(turn("event", ...Array.from({ length: count }, () => ref as unknown as string))),
+    store,
+  );
+}
+
+test.each([
+  ["is too large", `["${"x".repeat(2_000_000)}"]`, "is larger than"],
+  ["has more values than a list has texts", `[${"1,".repeat(300_000)}1]`, "too many values"],
+  ["is nested without an end", "[".repeat(300_000), "too many values"],
+  ["has no texts", "[1]", "is no list of texts"],
+])("a part of a list that %s is refused", async (_, part, why) => {
+  await expect(unpackParts(part)).rejects.toThrow(why);
+});
+
+testOfAll("a list that names a part more often than a list may have texts is refused", async () => {
+  await expect(unpackParts(`[${'"",'.repeat(250_000)}""]`, 70)).rejects.toThrow("too many elements");
+});
 
 /** A text of some length, also with half of a surrogate pair, quotes and backslashes. */
 const text = fc
@@ -36,13 +65,14 @@ test("a turn comes back as it was, whatever its texts and however many, and its 
 test.each([
   ["many short texts", Array.from({ length: ALL_TESTS ? 100_000 : 20_000 }, (_, n) => `{"kind":"call","id":${n}}\n{}`)],
   ["a short text between long ones", ["a", "x".repeat(100_000), "b", "y".repeat(100_000), "c".repeat(300_000)]],
+  ["texts of no length", Array.from({ length: 300_000 }, () => "")],
   ["texts of 60 kB", Array.from({ length: 100 }, (_, n) => `${n}`.repeat(30_000))],
   [
     "texts that look like references",
     ['{"part":true,"sha256":"00"}', `{"head":"","sha256":"00"}${"x".repeat(300_000)}`],
   ],
 ])("%s are many rows: none of them has more than 600 kB", async (_, commands) => {
-  const record = turn("event", ...commands);
+  const record = { ...turn("event"), commands };
   const { back, length } = await stored(record);
   expect(back).toEqual(record);
   expect(length).toBeLessThan(600_000);
