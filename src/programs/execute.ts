@@ -56,12 +56,12 @@ export async function execute(
 
 /** The check runs beside the start of the engine. Loaded on demand: a host's own programs are not checked. */
 async function checkOf(
-  { checkPrograms = "off", language, signal }: Scope,
-  checked: Omit<ProgramToCheck, "signal">,
+  { checkPrograms = "off", language, signal, tenant }: Scope,
+  checked: Omit<ProgramToCheck, "signal" | "tenant">,
 ): Promise<ProgramCheck | undefined> {
   if (checkPrograms === "off" || language !== "javascript" || checked.tools.length === 0) return undefined;
   const { ProgramCheck } = await import("./check/check-program.ts");
-  return new ProgramCheck(checkPrograms, { ...checked, signal });
+  return new ProgramCheck(checkPrograms, { ...checked, signal, tenant });
 }
 
 /** Throws `tools_conflict` if programs are held for approval, and a tool has the name of these calls. */

@@ -21,6 +21,7 @@ export interface ProgramToCheck {
   readonly program: string;
   readonly map: SourceMap;
   readonly tools: readonly Tool[];
+  readonly tenant: string;
   readonly signal: AbortSignal;
   /** Another compiler, for tests. */
   readonly compiler?: Compiler;
@@ -37,13 +38,14 @@ export async function checkProgram({
   program,
   map,
   tools,
+  tenant,
   signal,
   compiler = findCompiler(),
 }: ProgramToCheck): Promise<Checked> {
   const since = monotonic();
   const ending = AbortSignal.any([signal, deadline(CHECK_MS)]);
   // Schemas of tools are asked, which may never answer.
-  const finding = untilAborted(findIn(program, tools, compiler, ending), ending);
+  const finding = untilAborted(findIn(program, tools, compiler, { tenant, signal: ending }), ending);
   const findings = await finding.catch(() => undefined);
   return {
     ms: monotonic() - since,
@@ -55,12 +57,12 @@ async function findIn(
   program: string,
   tools: readonly Tool[],
   { path }: Compiler,
-  signal: AbortSignal,
+  turn: { readonly tenant: string; readonly signal: AbortSignal },
 ): Promise<readonly Finding[] | undefined> {
   if (path === undefined) return undefined;
   const declarations = await declareTools(tools, program);
-  const printed = await compile(path, program, declarations.text, signal);
-  return printed === undefined ? undefined : readFindings(printed, program, declarations, signal);
+  const printed = await compile(path, program, declarations.text, turn);
+  return printed === undefined ? undefined : readFindings(printed, program, declarations, turn.signal);
 }
 
 /** Findings that are told, and characters of one result in which fields are looked for. */

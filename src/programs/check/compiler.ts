@@ -37,8 +37,9 @@ const SETTINGS = {
 
 /** How long a check waits for a place, in milliseconds: what others have checked may delay a program no longer. */
 const PLACE_MS = 300;
-/** Compilers at once. */
-const places = new Places({ atOnce: Math.max(2, availableParallelism()) });
+/** Compilers at once, of which one tenant leaves another a place. */
+const AT_ONCE = Math.max(2, availableParallelism());
+const places = new Places({ atOnce: AT_ONCE, perTenant: AT_ONCE - 1 });
 
 /** An environment variable: if it is empty, no program is checked in this process. */
 const TSC = "PORTCULLIS_TSC";
@@ -73,9 +74,9 @@ export async function compile(
   path: string,
   program: string,
   declarations: string,
-  signal: AbortSignal,
+  { tenant, signal }: { readonly tenant: string; readonly signal: AbortSignal },
 ): Promise<string | undefined> {
-  const leave = await places.take("", AbortSignal.any([signal, deadline(PLACE_MS)]));
+  const leave = await places.take(tenant, AbortSignal.any([signal, deadline(PLACE_MS)]));
   if (!leave) return undefined;
   const folder = await mkdtemp(join(tmpdir(), "portcullis-check-")).catch(() => undefined);
   try {

@@ -1,6 +1,6 @@
 import { chmodSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
@@ -44,10 +44,10 @@ const TOOLS = [
   }),
 ];
 
-async function check(program: string, tools: readonly Tool[] = TOOLS, compiler?: Compiler) {
+async function check(program: string, tools: readonly Tool[] = TOOLS, compiler?: Compiler, tenant = "acme") {
   const map = { source: program, toSource: (position: { readonly line: number; readonly column: number }) => position };
   const { signal } = new AbortController();
-  return checkProgram({ program, map, tools, signal, ...(compiler && { compiler }) });
+  return checkProgram({ program, map, tools, tenant, signal, ...(compiler && { compiler }) });
 }
 
 async function found(source: string, tools?: readonly Tool[]): Promise<readonly string[] | undefined> {
@@ -388,7 +388,16 @@ test("a compiler sees nothing of the host's environment, writes no file, is boun
   expect(findings?.map(({ position }) => position.line)).toEqual([1, 2, 3, 4, 5]);
 });
 
-test("checks that compute without end keep others from being checked, and no longer than they compute", async () => {
+test("a tenant whose checks do not end keeps no other tenant's programs from being checked", async () => {
+  const ending = join(mkdtempSync(join(tmpdir(), "portcullis-test-")), "ending");
+  const lasting = compilerOf(`while ! [ -e ${ending} ]; do sleep 0.05; done; exit 1`);
+  const busy = Array.from({ length: 2 * availableParallelism() + 2 }, () => check(WRONG, TOOLS, lasting));
+  expect((await check(WRONG, TOOLS, undefined, "other")).findings).toHaveLength(1);
+  writeFileSync(ending, "");
+  await Promise.all(busy);
+});
+
+test("checks that compute without end keep others of their tenant from being checked, and no longer than they compute", async () => {
   const endless = compilerOf("while :; do :; done");
   using clock = replaceClock(realClock);
   let ended = 0;
