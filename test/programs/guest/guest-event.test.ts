@@ -17,12 +17,10 @@ test("a tool's only required field is what a positional argument stands for, and
   expect(positionalFields(tools)).toEqual({ one: "id" });
 });
 
-test("schemas of other servers may hold anything in place of their required fields", () => {
+test("required fields and tools of any name, and those without a schema, are taken as they are called", () => {
   const fields = positionalFields([
     takesJson("proto", { required: ["__proto__"] }),
     takesJson("text", { properties: { id: {} } }),
-    takesJson("number", { required: [1] }),
-    takesJson("nested", { required: [["id"]] }),
     takesJson("__proto", { required: ["constructor"] }),
   ]);
   expect(Object.entries(fields)).toEqual([
