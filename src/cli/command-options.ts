@@ -127,6 +127,14 @@ const CONVERSATION = {
     "a document that the model has before it begins, like AGENTS.md (repeatable)",
     readDocument,
   ),
+  ...LIMIT,
+  ...TENANT,
+  ...JOURNAL,
+  ...APPROVE,
+  ...POLICY,
+  ...APPROVE_PROGRAM,
+  ...NO_STREAM,
+  ...ARTIFACTS,
 };
 export const ASK = {
   "--model <provider:name>": `${MODEL_TEXT} (default with --agent: the model that its file names)`,
@@ -134,15 +142,7 @@ export const ASK = {
     "Markdown file of an agent: its text as instructions, and those of the tools, and the model, that its fields name",
   ...CONVERSATION,
   "--answer <file>": reading("JSON Schema that the answer has to fit", readSchema),
-  ...LIMIT,
-  ...TENANT,
   ...EXECUTION,
-  ...JOURNAL,
-  ...APPROVE,
-  ...POLICY,
-  ...APPROVE_PROGRAM,
-  ...NO_STREAM,
-  ...ARTIFACTS,
   "--json": "print ending, answer, turns, calls and usage as one JSON document",
 };
 
@@ -151,14 +151,6 @@ export const CHAT = {
   "--conversation <id>": "take up this conversation of the journal",
   "--allow-changed-tools": "with --conversation, go on although tools are gone or changed",
   ...CONVERSATION,
-  ...LIMIT,
-  ...TENANT,
-  ...JOURNAL,
-  ...APPROVE,
-  ...POLICY,
-  ...APPROVE_PROGRAM,
-  ...NO_STREAM,
-  ...ARTIFACTS,
 };
 
 export const LIST_TOOLS = {
