@@ -12,7 +12,7 @@ import { failure } from "../src/models/provider/provider-failure.ts";
 import { cleanText } from "../src/output/clean-text.ts";
 import { hintFor } from "../src/output/hint.ts";
 import { findNamed } from "../src/redaction/named-secrets.ts";
-import { findKeys } from "../src/redaction/private-keys.ts";
+import { findKeys } from "../src/redaction/redact-secrets.ts";
 import { exactJson } from "../src/values/json/exact-json.ts";
 import { cutMiddle } from "../src/values/cut-middle.ts";
 import { stubOf } from "../src/output/large-value.ts";
@@ -26,7 +26,7 @@ import { parseAbsoluteTarget, parseAuthority } from "../src/sandboxes/docker/egr
 import { canonicalHostName } from "../src/sandboxes/docker/egress/names/host-name.ts";
 import { OutputTail } from "../src/values/output-tail.ts";
 import { countTokens } from "../src/tools/count-tokens.ts";
-import { fitsFormat } from "../src/tools/json-schema/formats.ts";
+import { fitsFormat } from "../src/tools/json-schema/check-scalar.ts";
 import type { JsonSchema } from "../src/tools/json-schema/json-schema.ts";
 import { jsonSchema, validate } from "../src/tools/schema.ts";
 import { nearest } from "../src/option-rules/nearest.ts";

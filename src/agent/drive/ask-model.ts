@@ -24,8 +24,9 @@ import { endingCancelled } from "../../programs/drive/ending/endings.ts";
 import { ownVersion } from "../../programs/from-journal/changed-since.ts";
 import { isNoticed } from "../prompt/said-message.ts";
 import type { LiveConversation } from "./live-conversation.ts";
-import { endsWithCall } from "./written-call.ts";
 import { isNearlyFull, noticeOf, whyWrapUp } from "./loop-rules.ts";
+import { fieldOf, isFields, textOf } from "../../values/fields.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
 
 /**
  * Asks the model of a conversation for turns. Before, it makes a long history shorter and tells the model that its last
@@ -255,4 +256,32 @@ function endOfTurn(reply: TurnReply): ChatEnd {
     case "aborted":
       return { code: "aborted" };
   }
+}
+
+/** Longest answer that is looked at, in UTF-16 code units. */
+const LONGEST = 64 * 1024;
+/** What models write before a call in the forms that servers read. */
+const MARK =
+  /<(?:[\w-]{1,20}:)?(?:tool_calls?|function_calls?|invoke|function)[ >=]|<\|(?:tool|python)_|\[TOOL_CALLS\]|```tool_code/;
+
+/**
+ * Whether an answer ends with a call of a tool in words: its server has not read the call, so nothing was made of it, and it is
+ * no answer either.
+ */
+function endsWithCall(answer: string, tools: Iterable<string>): boolean {
+  const text = answer.trim();
+  if (text.length > LONGEST) return false;
+  const start = text.search(MARK);
+  // With and without what stands before a dot, as in `default_api.search`.
+  const words = () => [/[\w.-]+/g, /[\w-]+/g].flatMap((word) => text.slice(start).match(word) ?? []);
+  const names = new Set(start < 0 ? bareCall(text) : /[>\]}`]$/.test(text) ? words() : []);
+  // Providers are told names without dots.
+  return [...tools].some((tool) => names.has(tool) || names.has(tool.replaceAll(".", "_")));
+}
+
+/** The name in JSON of a call and nothing else. */
+function bareCall(text: string): readonly string[] {
+  const call = parsedJson(text.replace(/^```(?:json)?\n([^]*)\n```$/, "$1"));
+  const name = textOf(call, "name");
+  return name !== undefined && isFields(fieldOf(call, "arguments") ?? fieldOf(call, "parameters")) ? [name] : [];
 }

@@ -1,4 +1,4 @@
-import { now } from "../../clock.ts";
+import { cancel, every, now, type Timer } from "../../clock.ts";
 import { isGivenBack } from "../given-back.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { errorAt, PortcullisError } from "../../errors.ts";
@@ -13,7 +13,7 @@ import {
   wholeNumberOrInfinity,
   withDefault,
 } from "../../option-rules/options.ts";
-import type { AppendListener, AppendListeners } from "../append-listeners.ts";
+import { type AppendListener, AppendListeners } from "../append-listeners.ts";
 import type { AppendOptions, ExecutionSummary, Head, Lease, ListOptions, ReadOptions } from "../journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
@@ -28,7 +28,6 @@ import {
   type StoredJournal,
 } from "../stored-journal.ts";
 import { openDatabase } from "./database.ts";
-import { listenForOthers } from "./other-appends.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -291,4 +290,40 @@ function pageOf(sizes: readonly Readonly<Record<string, unknown>>[], from: numbe
     bytes += own;
   }
   return { records: sizes.length, bytes };
+}
+
+/** How often a file is looked at for appends of other connections, in milliseconds. It takes some microseconds. */
+const LOOK_MS = 50;
+
+/**
+ * Listeners of a file that other connections write too, of this process or others. SQLite tells no one: it counts their
+ * commits, and what they appended to is not known. The file is looked at only while there are listeners.
+ */
+function listenForOthers(database: DatabaseSync): AppendListeners {
+  let looking: Timer | undefined;
+  let version: unknown;
+  const versionNow = (): unknown => {
+    try {
+      return database.prepare("PRAGMA data_version").get()?.["data_version"];
+    } catch {
+      // The file is locked: the next look tells.
+      return version;
+    }
+  };
+  const look = () => {
+    if (!database.isOpen) return cancel(looking);
+    const now = versionNow();
+    if (now === version) return;
+    version = now;
+    listeners.tell({});
+  };
+  const listeners = new AppendListeners(
+    () => {
+      version = database.isOpen ? versionNow() : undefined;
+      looking = every(LOOK_MS, look);
+      looking.unref();
+    },
+    () => cancel(looking),
+  );
+  return listeners;
 }

@@ -1,11 +1,10 @@
-import { fieldOf, type Fields, isFields } from "../../values/fields.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
-import type { Conversation, ModelCall } from "../model.ts";
+import type { Conversation, HostedNews, ModelCall } from "../model.ts";
 import type { ConversationParts, TurnAsked } from "../provider/provider-conversation.ts";
 import { searchOf } from "../hosted-tools.ts";
 import { objectSentBack } from "../turn/program-input.ts";
 import { GeminiProtocol } from "./gemini-protocol.ts";
-import { citationsIn, hostedNews } from "./hosted-parts.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadable, readBody } from "./reply.ts";
 import {
   callingMode,
@@ -16,6 +15,7 @@ import {
   settingsConfig,
   toolFields,
 } from "./request.ts";
+import { hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
 
 type Params = Parameters<GeminiClient["models"]["generateContent"]>[0];
 
@@ -94,4 +94,39 @@ function sentBack(part: Fields): Fields {
   return args === undefined || isFields(args)
     ? part
     : { ...part, functionCall: { ...(functionCall as Fields), args: objectSentBack(args) } };
+}
+
+/** What Gemini ran itself: the calls among the parts, or a search of which only the grounding tells. `turn` makes ids. */
+function hostedNews(parts: readonly Fields[], grounding: unknown, turn: number): readonly HostedNews[] {
+  let begun = "";
+  const told = parts.flatMap((part, place) => {
+    // A result without an id belongs to the call before it.
+    if (isFields(part.toolCall) || isFields(part.executableCode)) begun = `hosted_${turn}_${place}`;
+    return newsOf(part, begun);
+  });
+  const queries = listOf(grounding, "webSearchQueries");
+  if (told.length > 0 || queries.length === 0) return told;
+  const call = { call: `hosted_${turn}`, tool: "google_search", input: { queries } };
+  return [hostedStart(call), hostedEnd(call, { isError: false, sources: citationsIn(grounding) })];
+}
+
+function newsOf(part: Fields, made: string): readonly HostedNews[] {
+  const { toolCall, toolResponse, executableCode, codeExecutionResult } = part;
+  const ran = [toolCall, toolResponse, executableCode, codeExecutionResult].find(isFields);
+  if (!ran) return [];
+  const isCode = ran === executableCode || ran === codeExecutionResult;
+  const tool = isCode ? "code_execution" : (textOf(ran, "toolType") ?? "tool").toLowerCase();
+  const about = { call: textOf(ran, "id") ?? made, tool };
+  if (ran === toolCall) return [hostedStart({ ...about, input: fieldOf(ran, "args") ?? {} })];
+  if (ran === executableCode) return [hostedStart({ ...about, input: textOf(ran, "code") ?? "" })];
+  const output = isCode ? textOf(ran, "output") : textOf(fieldOf(ran, "response"), "error");
+  const isError = isCode ? textOf(ran, "outcome") !== "OUTCOME_OK" : output !== undefined;
+  return [hostedEnd(about, { isError, ...(output === undefined ? {} : { output }) })];
+}
+
+/** The addresses that the words of a reply rest on. */
+function citationsIn(grounding: unknown): readonly unknown[] {
+  return listOf(grounding, "groundingChunks").map(
+    (chunk) => fieldOf(chunk, "web") ?? fieldOf(chunk, "retrievedContext"),
+  );
 }

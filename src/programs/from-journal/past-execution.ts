@@ -1,7 +1,7 @@
 import type { ErrorBody, GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
 import type { CallLine } from "../../gate/call-line.ts";
-import { rememberedIn, type RememberedDecision } from "../../gate/approve/remembered.ts";
+import { type RememberedDecision, rememberedIn } from "../../gate/approve/remembered.ts";
 import type { StandIn } from "../../gate/reuse/earlier-calls.ts";
 import type { PastUse } from "../../gate/session.ts";
 import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts";
@@ -18,14 +18,15 @@ import {
   applySliced,
   callOfId,
   ExecutionState,
+  type OpenCall,
   PROGRAM_CALL,
   type TurnListener,
 } from "./execution-state.ts";
 import { readingSliced } from "./read-turns.ts";
 import { LogCollector } from "../drive/log-collector.ts";
 import { CallHistory } from "./call-history.ts";
-import { PastStreams } from "./past-streams.ts";
 import type { Scope } from "../scope.ts";
+import { ItemsDigest } from "../../gate/streams/past-items.ts";
 
 /** All that the journal tells of an execution, up to now. */
 export interface Past extends Required<PastUse> {
@@ -198,4 +199,43 @@ export function withoutOpenCalls(past: Past): Past {
     .filter((line) => isOpen(line) && line.items === undefined)
     .reduce((bytes, line) => bytes + line.bytes, 0);
   return { ...past, lines: past.lines.filter((line) => !isOpen(line)), resultBytes: past.resultBytes - again };
+}
+
+/** The last batch of each open stream, and a digest of its items: what the next driver needs to go on with it. */
+class PastStreams {
+  readonly #streams = new Map<number, { readonly body: string; readonly digest: ItemsDigest } | undefined>();
+
+  /** Takes a batch of an open stream. */
+  take({ id, body }: HostFrame & { readonly kind: "items" }): void {
+    const stream = this.#streams.has(id) ? this.#streams.get(id) : { body: "", digest: new ItemsDigest() };
+    // After a batch that the journal does not hold nothing can be compared.
+    if (body !== undefined) stream?.digest.add(body.slice(1, -1));
+    this.#streams.set(id, body === undefined ? undefined : stream && { body, digest: stream.digest });
+  }
+
+  /** The stream has ended, or the program reads no more of it. */
+  end(id: number): void {
+    this.#streams.delete(id);
+  }
+
+  /** Completes what is known of the streams of these calls, which are open. */
+  complete(calls: ReadonlyMap<number, OpenCall>): void {
+    for (const [id, call] of calls) {
+      const stream = this.#streams.get(id);
+      if (!stream || !call.streamed) continue;
+      call.streamed = { ...call.streamed, last: JSON.stringify(lastOf(stream.body, id)), digest: stream.digest.hex };
+    }
+  }
+}
+
+/** The last item of a batch. The journal may come from elsewhere. */
+function lastOf(body: string, id: number): unknown {
+  let items: unknown;
+  try {
+    items = JSON.parse(body);
+  } catch {
+    items = undefined;
+  }
+  if (Array.isArray(items)) return items.at(-1) ?? null;
+  throw new PortcullisError("journal_invalid", `The journal holds a batch of call ${id} that is no list of items.`);
 }

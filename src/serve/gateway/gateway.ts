@@ -6,11 +6,11 @@ import type { AgentEnding } from "../../agent/ending.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Model } from "../../models/model.ts";
-import { type Asked, RefusedAsk, refused, type ReplyWriter, type Surface } from "../../models/surface/surface.ts";
+import { type Asked, refused, RefusedAsk, type ReplyWriter, type Surface } from "../../models/surface/surface.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { TextReader } from "../../untrusted/untrusted-text.ts";
 import { untilAborted } from "../../values/until-aborted.ts";
-import { Lane } from "../../values/slice-scheduler.ts";
+import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import { refuseRevoked, takePlace } from "../api/parts.ts";
 import { countedStream } from "../http/counted-answer.ts";
 import type { Key } from "../http/keys.ts";
@@ -19,7 +19,6 @@ import { readJson } from "../http/read-json.ts";
 import { ClientIds } from "./carried/client-ids.ts";
 import { isStoredExecution, newExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
-import { countedTokens } from "./count-tokens.ts";
 import { Drive } from "./drive.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
@@ -31,6 +30,9 @@ import { readReplies } from "./from-journal/replies.ts";
 import { headOf, type Place, told } from "./from-journal/told.ts";
 import { optionsFor } from "./say-options.ts";
 import { StoredAnswers } from "./stored-answers.ts";
+import { tokensInParts } from "../../tools/count-tokens.ts";
+import { fieldOf } from "../../values/fields.ts";
+import { jsonInParts } from "../../values/json/json-parts.ts";
 
 /** One request on its way. */
 interface Exchange {
@@ -348,4 +350,14 @@ function answerable(asked: Asked, { givesSummaries = false }: Model): Asked {
   if (givesSummaries || reasoning?.summary !== true) return asked;
   const { effort } = reasoning;
   return { ...asked, settings: effort === undefined ? settings : { ...settings, reasoning: { effort } } };
+}
+
+/** About how many tokens a request has: its instructions, tools and messages, each as one text. */
+function* countedTokens(body: unknown): SlicedWork<number> {
+  let tokens = 0;
+  for (const name of ["system", "instructions", "tools", "messages", "input"]) {
+    const part = fieldOf(body, name);
+    if (part !== undefined) tokens += yield* tokensInParts(yield* jsonInParts(part));
+  }
+  return tokens;
 }

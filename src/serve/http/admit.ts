@@ -1,8 +1,8 @@
 import { allowedHosts, allowedOrigins, hostNameOf, isOwnOrigin } from "./allowed-hosts.ts";
 import { hasScope } from "../principal.ts";
-import { isExpired, type Key, type Keys, type RouteScope } from "./keys.ts";
+import { isExpired, type Key, type Keys, type Rate, type RouteScope } from "./keys.ts";
 import { RequestProblem } from "./problems.ts";
-import { Rates } from "./rates.ts";
+import { monotonic } from "../../clock.ts";
 
 /** By what requests are let in. */
 export class Admission {
@@ -87,4 +87,27 @@ function admittedKey({ keys, rates }: Admission, authorization: string | null, o
 
 function unauthorized(code: "key_unknown" | "key_expired", message: string): RequestProblem {
   return new RequestProblem(code, message, { "www-authenticate": "Bearer" });
+}
+
+interface Bucket {
+  /** Requests that may be made now. */
+  left: number;
+  at: number;
+}
+
+/** Limits the requests of keys. Unused requests add up to `calls` (a token bucket). */
+class Rates {
+  readonly #buckets = new Map<string, Bucket>();
+
+  /** Takes one request of a key; returns the seconds to wait if it may make none. */
+  take(id: string, { calls, perMs }: Rate): number | undefined {
+    const now = monotonic();
+    const bucket = this.#buckets.get(id) ?? { left: calls, at: now };
+    this.#buckets.set(id, bucket);
+    bucket.left = Math.min(calls, bucket.left + ((now - bucket.at) * calls) / perMs);
+    bucket.at = now;
+    if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * perMs) / calls / 1000);
+    bucket.left -= 1;
+    return undefined;
+  }
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { pause } from "../../clock.ts";
+import { deadline, pause } from "../../clock.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { PortcullisError } from "../../errors.ts";
 import { ifKnown } from "../../journal/find-if-known.ts";
@@ -10,9 +10,11 @@ import { Places } from "../../places/places.ts";
 import type { Waiting } from "../../programs/outcome.ts";
 import { memoryOf } from "../../values/held-bytes.ts";
 import type { TenantIds } from "../tenant-ids.ts";
-import { NotAllowed, post } from "./post.ts";
 import { signedHeaders } from "./signature.ts";
 import { readWebhooks, type Webhook, type WebhookEvent, type WebhookOptions } from "./webhook-options.ts";
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { answerTo, hostOf, isOtherAddress, publicLookup } from "../../untrusted/public-address.ts";
 
 /** Waits before each further attempt, in milliseconds: an hour and a half in all. Each is up to a fifth longer, by chance. */
 const WAITS_MS: readonly number[] = [1000, 5000, 30_000, 120_000, 600_000, 4_500_000];
@@ -206,4 +208,45 @@ function waitingOf({ approvals, calls }: Pick<Waiting, "approvals" | "calls">): 
   ];
   const mark = JSON.stringify([...approvals, ...calls].map(({ callId, since }) => [callId, since]));
   return { type: "execution_waiting", about: { calls: all }, mark };
+}
+
+const TIMEOUT_MS = 10_000;
+
+/** What stops a webhook for good: to send it again would change nothing. */
+class NotAllowed extends Error {}
+
+/**
+ * Posts a body, and resolves with the status of the answer. The address that is connected to is the one that was checked.
+ * Redirects are not followed, and of the answer nothing but its status is read.
+ */
+export async function post(
+  { url, allowPrivate }: Pick<Webhook, "url" | "allowPrivate">,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<number> {
+  const host = hostOf(url);
+  if (!allowPrivate && isOtherAddress(host)) throw notPublic(host);
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  const sent = request(url, {
+    method: "POST",
+    headers: {
+      ...headers,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+      "user-agent": "portcullis",
+    },
+    signal: AbortSignal.any([signal, deadline(TIMEOUT_MS)]),
+    agent: false,
+    ...(allowPrivate ? {} : { lookup: publicLookup(notPublic) }),
+  });
+  const answering = answerTo(sent);
+  sent.end(body);
+  const answer = await answering;
+  answer.destroy();
+  return answer.statusCode ?? 0;
+}
+
+function notPublic(host: string): NotAllowed {
+  return new NotAllowed(`${host} is not on the public internet: allowPrivate lets a webhook call it`);
 }

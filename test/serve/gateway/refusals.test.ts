@@ -1,7 +1,6 @@
 /*
  * With messages.test.ts and own-adapters.test.ts it holds
  * src/serve/gateway/carried/client-ids.ts
- * src/serve/gateway/count-tokens.ts
  * src/serve/gateway/find-reply.ts
  * src/serve/gateway/gateway-routes.ts
  * src/serve/gateway/gateway.ts

@@ -2,7 +2,7 @@ import { createServer as createHttp, type IncomingHttpHeaders, type ServerRespon
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { expect, test, vi } from "vitest";
 import { verifyWebhook } from "../../../src/serve/webhooks/signature.ts";
-import { post } from "../../../src/serve/webhooks/post.ts";
+import { post } from "../../../src/serve/webhooks/webhooks.ts";
 import { readWebhooks, type WebhookOptions } from "../../../src/serve/webhooks/webhook-options.ts";
 import { createRuntime } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { globSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { convertDocument } from "../../../src/sources/openapi/convert-document.ts";
+import { convertDocument } from "../../../src/sources/openapi/document.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
 import { someOf } from "../../support/all-tests.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SYNONYM_GROUPS } from "../../../src/tools/search/synonym-groups.ts";
-import { synonymsOf } from "../../../src/tools/search/synonyms.ts";
+import { synonymsOf } from "../../../src/tools/search/tool-index.ts";
 import { stem, wordsOf } from "../../../src/tools/search/words.ts";
 
 const lines = SYNONYM_GROUPS.trim().split("\n");

@@ -25,7 +25,6 @@ import type { Screen } from "../../terminal/screen.ts";
 import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 import { openRuntime, type OpenRuntime } from "../run/open-runtime.ts";
 import { type ChatInput, openChatInput } from "./chat-input.ts";
-import { ControlC, type Pressed } from "./control-c.ts";
 import { chatModel, type PastChat, readPastChat } from "./past-chat.ts";
 
 type ChatOptions = CommandOptions<typeof CHAT>;
@@ -247,5 +246,40 @@ class ChatLoop {
   #tellHow(execution: ExecutionId): void {
     const { options, isKept } = this.#parts;
     if (isKept) writeStderr(`Take it up again with:\n  ${chatCommand(execution, sameOr(options, undefined))}\n`);
+  }
+}
+
+/** What a Ctrl-C did. */
+type Pressed = "interrupted" | "armed" | "ended";
+
+/** Ctrl-C in a conversation: it interrupts what is under way, and the second one, before anything else was typed, ends. */
+class ControlC {
+  readonly #end = new AbortController();
+  #interrupt: (() => void) | undefined;
+  #isArmed = false;
+
+  /** Aborted when the conversation is to end. */
+  get ended(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  /** What the next Ctrl-C interrupts; nothing if it is undefined. */
+  set interrupts(interrupt: (() => void) | undefined) {
+    this.#interrupt = interrupt;
+  }
+
+  /** The person goes on: the next Ctrl-C is the first one again. */
+  disarm(): void {
+    this.#isArmed = false;
+  }
+
+  press(): Pressed {
+    if (this.#isArmed) {
+      this.#end.abort();
+      return "ended";
+    }
+    this.#isArmed = true;
+    this.#interrupt?.();
+    return this.#interrupt ? "interrupted" : "armed";
   }
 }

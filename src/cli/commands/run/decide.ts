@@ -5,13 +5,15 @@ import type { Decision } from "../../../programs/decide.ts";
 import type { CommandOptions, DECIDE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
-import { existingJournal } from "../../input/open-journal.ts";
-import { wakingJournal } from "../../input/waking-journal.ts";
+import { existingJournal, type OpenJournal } from "../../input/open-journal.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
 import { waitingLines } from "../../terminal/executions/execution-text.ts";
 import { resumeCommand, sameAs } from "../../terminal/executions/waiting-hints.ts";
 import { printJson } from "../../terminal/print.ts";
 import { writeStderr } from "../../terminal/standard-streams.ts";
+import { queueSchema } from "../../../fleet/queue/queue-schema.ts";
+import { thrownText } from "../../../output/thrown-text.ts";
+import type { Journal } from "../../../journal/journal.ts";
 
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does, or a worker of the fleet. */
 export async function decide(named: string, call: string, options: CommandOptions<typeof DECIDE>): Promise<number> {
@@ -42,4 +44,36 @@ export async function decide(named: string, call: string, options: CommandOption
     : `Take it up, with the tools it began with: ${resumeCommand(whole, same)}`;
   writeStderr(`Noted. ${still}${next}\n`);
   return EXIT.completed;
+}
+
+/** A journal by which what is noted wakes the workers of the fleet, if there is one. */
+interface WakingJournal extends AsyncDisposable {
+  readonly journal: Journal;
+  /** Whether there are workers to be woken. */
+  readonly isFleets: boolean;
+}
+
+/** Tables of the queue of a fleet: a journal that no fleet has used has none, and gets none here. */
+const HAS_QUEUE = "SELECT to_regclass($1) IS NOT NULL AS has_queue";
+
+/** What is noted counts without a wake too, and workers find it later: a queue that cannot be opened hinders no decision. */
+async function wakingJournal(store: OpenJournal): Promise<WakingJournal> {
+  const alone = { journal: store, isFleets: false, [Symbol.asyncDispose]: async () => {} };
+  if (!("query" in store)) return alone;
+  const { rows } = await store.query(HAS_QUEUE, [`${queueSchema(store.schema)}.job`]);
+  if (rows[0]?.["has_queue"] !== true) return alone;
+  const { createFleet } = await import("../../../fleet/index.ts");
+  const fleet = createFleet({ journal: store, onError: tell });
+  try {
+    await fleet.open();
+  } catch (error) {
+    tell(error);
+    await fleet[Symbol.asyncDispose]();
+    return alone;
+  }
+  return { journal: fleet.journal, isFleets: true, [Symbol.asyncDispose]: () => fleet[Symbol.asyncDispose]() };
+}
+
+function tell(error: unknown): void {
+  writeStderr(`No worker of the fleet is woken, and one goes on when it looks by itself: ${thrownText(error)}\n`);
 }

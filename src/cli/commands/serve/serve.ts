@@ -1,6 +1,6 @@
 import { pause } from "../../../clock.ts";
 import { given } from "../../../option-rules/given.ts";
-import { fleetJournalOf } from "../../input/open-journal.ts";
+import { fleetJournalOf, journalPathOf } from "../../input/open-journal.ts";
 import type { PortcullisServer } from "../../../serve/create-server.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, SERVE } from "../../command-options.ts";
@@ -10,7 +10,8 @@ import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { keepStdout } from "../../terminal/standard-streams.ts";
 import { openHttpServer, readHttpSettings, tell } from "./http-server.ts";
 import { openServed } from "./open-served.ts";
-import { secretsOf } from "./gateway-secrets.ts";
+import { POSTGRES_URL } from "../../../journal/postgres/connection/address.ts";
+import { readSecrets, secretFileOf } from "../../../serve/gateway/carried/secret-file.ts";
 
 /** Executions that run at once by default. */
 export const AT_ONCE = 256;
@@ -53,4 +54,18 @@ function greet({ token }: PortcullisServer, url: string): void {
   const page = token === undefined ? `${url}/` : `${url}/#token=${token}`;
   tell(`serving at ${url}`);
   tell(token === undefined ? `the page is at ${page}` : `the page, and the token of all requests: ${page}`);
+}
+
+/** The secrets of servers whose journal is no file, the current one first, with spaces between. */
+const VARIABLE = "PORTCULLIS_GATEWAY_SECRETS";
+
+/**
+ * The secrets that seal what clients of the gateway carry: beside the file of the journal, or in the environment. Without
+ * either, each server has its own.
+ */
+export function secretsOf(named: string | undefined): { readonly secrets?: readonly string[] } {
+  const given = process.env[VARIABLE]?.split(/\s+/).filter((secret) => secret !== "") ?? [];
+  if (given.length > 0) return { secrets: given };
+  const journal = journalPathOf(named);
+  return journal === undefined || POSTGRES_URL.test(journal) ? {} : { secrets: readSecrets(secretFileOf(journal)) };
 }

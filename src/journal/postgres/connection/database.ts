@@ -1,10 +1,9 @@
 import type { Client, Pool, PoolClient, PoolConfig, QueryResult } from "pg";
 import { monotonic, pause } from "../../../clock.ts";
-import { PortcullisError } from "../../../errors.ts";
+import { loadPackage, PortcullisError } from "../../../errors.ts";
 import type { Resolved } from "../../../option-rules/options.ts";
 import type { Places } from "../../../places/places.ts";
 import { namedDatabase } from "./address.ts";
-import { loadPg } from "./load-pg.ts";
 import { makeTables } from "../tables/tables.ts";
 import type { POSTGRES_JOURNAL_RULES } from "../postgres-options.ts";
 import { inTransaction, Undone } from "./transaction.ts";
@@ -268,4 +267,13 @@ export class RepeatedStatements {
 /** What `pg` takes for a statement. */
 export function queryOf({ name, text, values }: Statement): { name?: string; text: string; values?: unknown[] } {
   return { text, ...(name === undefined ? {} : { name }), ...(values === undefined ? {} : { values }) };
+}
+
+type Pg = (typeof import("pg"))["default"];
+
+/** The package that speaks PostgreSQL's protocol, loaded with the first use of such a journal: most programs have none. */
+async function loadPg(): Promise<Pg> {
+  const missing = "createPostgresJournal needs the package pg: npm install pg.";
+  const { default: pg } = await loadPackage("journal_unavailable", missing, () => import("pg"));
+  return pg;
 }

@@ -1,15 +1,15 @@
-import { fieldOf, type Fields, isFields, listOf } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import { searchOf } from "../../hosted-tools.ts";
-import type { Conversation, ModelCall } from "../../model.ts";
+import type { Conversation, HostedNews, ModelCall } from "../../model.ts";
 import type { ConversationParts, TurnAsked } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
 import { partsOf } from "../../provider/reply-stream.ts";
 import { contentBlocks, type MessageContent } from "../../turn/content-parts.ts";
 import { GeminiProtocol } from "../gemini-protocol.ts";
 import { type GeminiClient, openClient } from "../request.ts";
-import { hostedStepNews, isRead } from "./hosted-steps.ts";
 import { endOf, type InteractionReply, InteractionStream, readInteraction } from "./reply.ts";
 import { CONTENT, generationSettings, interactionTools, responseFormat, resultStep, toolChoiceOf } from "./request.ts";
+import { hostedEnd, hostedStart } from "../../turn/hosted-calls.ts";
 
 type Params = Parameters<GeminiClient["interactions"]["create"]>[0];
 
@@ -117,4 +117,41 @@ function isForgotten(error: unknown, interaction: string | undefined): boolean {
   const words = error.message.slice(0, WORDS_LENGTH);
   const isNamed = NAMES.test(words) || words.includes(interaction);
   return STATUSES.has((error as { readonly status?: unknown }).status) && isNamed && IS_GONE.test(words);
+}
+
+const CALL = "_call";
+const RESULT = "_result";
+
+/** Whether steps of this kind are read. */
+function isRead({ type }: Fields): boolean {
+  return type === "model_output" || type === "thought" || /_(?:call|result)$/.test(String(type));
+}
+
+/** What Gemini ran itself: a step is a call of it or the result of one, and no function of ours. */
+function hostedStepNews(step: Fields): readonly HostedNews[] {
+  const type = textOf(step, "type") ?? "";
+  if (type === "function_call" || type === "function_result") return [];
+  const call = textOf(step, "id");
+  if (type.endsWith(CALL) && call) {
+    const tool = toolOf(step, type.slice(0, -CALL.length));
+    const input = fieldOf(step, "arguments") ?? {};
+    return [hostedStart({ call, tool, input: textOf(input, "code") ?? input })];
+  }
+  const ended = textOf(step, "call_id");
+  if (!type.endsWith(RESULT) || !ended) return [];
+  const about = { call: ended, tool: toolOf(step, type.slice(0, -RESULT.length)) };
+  const texts = listOf(step, "result").flatMap((part) => textOf(part, "text") ?? []);
+  const output = textOf(step, "result") ?? texts.join("\n");
+  return [
+    hostedEnd(about, {
+      isError: step.is_error === true,
+      ...(output === "" ? {} : { output }),
+      sources: listOf(step, "result"),
+    }),
+  ];
+}
+
+function toolOf(step: Fields, kind: string): string {
+  if (kind !== "mcp_server_tool") return kind;
+  return `${textOf(step, "server_name") ?? "mcp"}.${textOf(step, "name") ?? ""}`;
 }

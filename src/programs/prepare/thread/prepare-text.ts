@@ -6,12 +6,13 @@ import { placeOf } from "./function-body.ts";
 import { parseProgram } from "./parse-program.ts";
 import { withLineBreaks } from "./line-breaks.ts";
 import { preparePython } from "./prepare-python.ts";
-import type { Read, ParsedProgram, UnparsedProgram } from "./parsed-program.ts";
+import type { ParsedProgram, Read, UnparsedProgram } from "./parsed-program.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "../refuse-text.ts";
 import { returnLastExpression } from "./return-last.ts";
 import { beginsWithFence, stripFence } from "./strip-fence.ts";
-import { wrappedProgram } from "./wrapped-program.ts";
 import { isStripperSpent } from "./types/stripper.ts";
+import { textOf } from "../../../values/fields.ts";
+import { parsedJson } from "../../../values/json/json-text.ts";
 
 /** A program to prepare, whose size has been checked. */
 export interface Request {
@@ -69,4 +70,14 @@ async function readCode(source: string): Promise<ParsedProgram | UnparsedProgram
 function startsWithTemplateOfFence({ text, body: [first] }: ParsedProgram): boolean {
   const statement = first?.type === "LabeledStatement" ? first.body : first;
   return statement !== undefined && text.startsWith("```", statement.start);
+}
+
+/**
+ * The program within a text that is the JSON of what a tool for programs takes, which models write in place of the program. Read
+ * as a program it would be an object to return, and no call of its would be made. Undefined for any other text.
+ */
+function wrappedProgram(source: string): string | undefined {
+  if (!/^\s*\{/.test(source)) return undefined;
+  const code = textOf(parsedJson(source), "code");
+  return code !== undefined && /\btools\s*[.[]/.test(code) ? code : undefined;
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
-import { secretsOf } from "../../../../src/cli/commands/serve/gateway-secrets.ts";
+import { secretsOf } from "../../../../src/cli/commands/serve/serve.ts";
 
 const URL_OF_JOURNAL = "postgres://ann:word@db.example/portcullis";
 const folder = mkdtempSync(join(tmpdir(), "portcullis-gateway-"));
