@@ -7,7 +7,7 @@ import type { Runtime } from "../runtime.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
 import { Admission } from "./http/admit.ts";
 import { isLoopback } from "./http/allowed-hosts.ts";
-import { type Keys, keysLeftBy, parseKeys, tokenKeys } from "./http/keys.ts";
+import { type Key, type Keys, keysLeftBy, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
@@ -19,9 +19,7 @@ import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
 import type { DecideCommand } from "./mcp/program-results.ts";
 import { Metrics } from "./metrics.ts";
 import { CurrentKeys } from "./current-keys.ts";
-import type { Driving } from "./driving/driving.ts";
-import { type EndingParts, endOfKey } from "./driving/end-of-key.ts";
-import { drivingOf } from "./driving/driving-of.ts";
+import { type Driving, isOthers } from "./driving/driving.ts";
 import { Readings } from "./readings.ts";
 import {
   CLOSE_RULES,
@@ -35,6 +33,12 @@ import { ServedModels } from "./served-models.ts";
 import { ServerRuns } from "./server-runs.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 import { TenantIds } from "./tenant-ids.ts";
+import { readHeader, readList } from "../journal/reading/read-records.ts";
+import type { ExecutionSummary } from "../journal/journal.ts";
+import { isDriven } from "../programs/driven.ts";
+import { silent } from "./gateway/end-conversation.ts";
+import { type DrivingParts, LocalDriving } from "./driving/local-driving.ts";
+import { FleetDriving } from "./driving/fleet-driving.ts";
 
 const LOOPBACK = "127.0.0.1";
 
@@ -272,3 +276,53 @@ const decidePath: DecideCommand = (execution, { callId, hold }, _, answer) => {
   const body = `{"decisions":{${JSON.stringify(callId)}:${decision}}}`;
   return `POST /v1/executions/${encodeURIComponent(execution)}/decisions ${body}`;
 };
+
+interface EndingParts extends Pick<DrivingParts, "runtime" | "runs" | "onEvent" | "onError"> {
+  readonly keys: Pick<CurrentKeys, "now">;
+  readonly driving: Pick<Driving, "ask">;
+}
+
+/**
+ * Ends the executions of a key that holds no more, as far as its signal does not reach them: those that other processes drive
+ * and, if no other key has its id, those that wait. A conversation that rests stays as it is: nothing of it runs, and nothing goes on with it.
+ */
+async function endOfKey(parts: EndingParts, { id, tenant }: Pick<Key, "id" | "tenant">): Promise<void> {
+  const { runtime, runs, keys, driving, onError } = parts;
+  const { journal } = runtime;
+  const isGone = keys.now({ key: id }, tenant).signal.aborted;
+  const asking: Promise<boolean>[] = [];
+  for await (const summary of readList(journal, { open: true, tenant })) {
+    const { execution } = summary;
+    const { owner, parent } = (await readHeader(journal, execution, { tenant })) ?? {};
+    if (owner?.key !== id || parent || runs.has(execution)) continue;
+    if (isDriven(journal, summary)) asking.push(driving.ask(execution, "revoke"));
+    else if (isGone)
+      await end(parts, summary).catch((error: unknown) => {
+        if (!isOthers(error)) onError(error);
+      });
+  }
+  await Promise.all(asking);
+}
+
+/** It is driven by what its key may do now, which is nothing. */
+async function end({ runtime, onEvent }: EndingParts, { execution, tenant, kind }: ExecutionSummary): Promise<void> {
+  const options = { tenant, onEvent, approve: () => "later" as const, allowChangedTools: true };
+  if (kind === "program") await runtime.resume(execution, options);
+  const { conversation } = kind === "conversation" ? await runtime.status(execution, { tenant }) : {};
+  if (conversation) await runtime.resumeAgent(execution, { ...options, model: silent(conversation.model) });
+}
+
+/** Throws `option_invalid` for workers elsewhere without a fleet. */
+function drivingOf(
+  parts: DrivingParts,
+  watch: JournalWatch,
+  { workers, concurrency }: Pick<Resolved<typeof SERVER_RULES>, "workers" | "concurrency">,
+): Driving {
+  const { fleet } = parts.runtime;
+  if (fleet) return new FleetDriving(fleet, { ...parts, watch, concurrency: workers === "here" ? concurrency : 0 });
+  if (workers === "here") return new LocalDriving(parts);
+  throw new PortcullisError(
+    "option_invalid",
+    'createServer({ workers: "elsewhere" }): the runtime belongs to no fleet, so there are no other workers: createRuntime({ fleet }).',
+  );
+}

@@ -1,11 +1,12 @@
 import { nearest } from "../../option-rules/nearest.ts";
-import { pathText } from "../../tools/schema.ts";
+import { pathText, validate } from "../../tools/schema.ts";
 import { pathOfTool } from "../../tools/tool-name.ts";
 import { Pace } from "../../values/in-slices.ts";
 import { LineStarts, type Position } from "../guest/source-lines.ts";
 import { LINES_BEFORE } from "./compiler.ts";
-import { type DeclaredType, type Declarations, type Kind, TYPE_NAME } from "./declared-tools.ts";
-import { refusesInput } from "./refuses-input.ts";
+import { type Declarations, type DeclaredType, type Kind, TYPE_NAME } from "./declared-tools.ts";
+import { inputFieldsOf } from "../../tools/tool-schemas.ts";
+import type { Tool } from "../../tools/tool.ts";
 
 /** Something that is wrong in a program, at a position in the text that was checked. */
 export interface Finding {
@@ -218,4 +219,49 @@ function namesText({ names, of }: DeclaredType, wanted: string): string {
   const more = names.length > told.length ? ` and ${names.length - told.length} more` : "";
   const hint = meant === undefined ? "" : ` Did you mean ${JSON.stringify(meant)}?`;
   return ` It ${of === "input" ? "takes" : "has"} ${told.join(", ")}${more}.${hint}`;
+}
+
+type Fault = { readonly unknown: string } | { readonly missing: string } | { readonly kind: Kind };
+
+/** Values of each kind. Schemas of libraries may take some of a kind that they do not name: `z.coerce.number()` takes `"1"`. */
+const SAMPLES: Readonly<Record<Kind, readonly unknown[]>> = {
+  string: ["", "1", "true", "text", "2026-01-31", "2026-01-31T10:00:00Z", "[]", "{}"],
+  number: [0, 1, 1.5, -1],
+  boolean: [true, false],
+  array: [[], [1], ["text"]],
+  object: [{}],
+};
+
+/**
+ * Whether the tool's own schema refuses each input with this fault, as the gate will ask it: the declarations say what its
+ * JSON Schema says, and a schema of a library may take more.
+ */
+async function refusesInput(tool: Tool, path: DeclaredType["path"], fault: Fault): Promise<boolean> {
+  try {
+    if ("unknown" in fault) {
+      const fields = inputFieldsOf(tool, inputAt(path, { [fault.unknown]: 1 }));
+      return fields?.unknown.some((one) => one.path.at(-1) === fault.unknown) ?? false;
+    }
+    const isMissing = "missing" in fault;
+    const place = pathText(isMissing ? [...path, fault.missing] : path);
+    for (const sample of isMissing ? [{}] : SAMPLES[fault.kind]) {
+      const validated = await validate(tool.input, inputAt(path, sample));
+      const isRefused = !validated.ok && validated.issues.some((issue) => isAbout(issue, place, fault));
+      if (!isRefused) return false;
+    }
+    return true;
+  } catch {
+    // The gate will say what is wrong with it.
+    return false;
+  }
+}
+
+/** A schema may tell of a missing field at the object that lacks it. */
+function isAbout(issue: { readonly path: string; readonly message: string }, place: string, fault: Fault): boolean {
+  if (issue.path === place) return true;
+  return "missing" in fault && place.startsWith(issue.path) && issue.message.includes(fault.missing);
+}
+
+function inputAt(path: DeclaredType["path"], value: unknown): unknown {
+  return path.reduceRight<unknown>((inner, key) => (typeof key === "number" ? [inner] : { [key]: inner }), value);
 }

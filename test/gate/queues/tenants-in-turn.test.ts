@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { TenantsInTurn } from "../../../src/gate/queues/tenants-in-turn.ts";
+import { TenantsInTurn } from "../../../src/gate/queues/tool-queues.ts";
 
 type Task = (() => Promise<void>) & { readonly tenant: string; readonly id: number };
 

@@ -4,12 +4,11 @@ import type { CallLine } from "../../../gate/call-line.ts";
 import { counted } from "../../../output/count-text.ts";
 import { INSET } from "../../../output/foreign-text.ts";
 import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
-import { duration } from "../../../views/words.ts";
-import { StreamCleaner } from "./stream-cleaner.ts";
-import { hostedCallText } from "../../../views/words.ts";
+import { duration, hostedCallText } from "../../../views/words.ts";
 import { insetLines, oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
 import { standardStreams, writeStderr, writeStdout } from "../standard-streams.ts";
+import { cleanText } from "../../../output/clean-text.ts";
 
 /**
  * Shows a conversation while it goes on, as lines: the model's text on standard output, calls and programs on standard error.
@@ -109,3 +108,29 @@ function looseText({ model, tools }: { readonly model: string; readonly tools: r
 
 /** Tools that a line names. */
 const NAMED_TOOLS = 10;
+
+/** What may be the first half of something that `cleanText` tells from its second half. */
+const HALVES = /(?:\r|\ufe0f|[\ud800-\udbff])$/;
+
+/**
+ * Cleans foreign text that comes in pieces: together the results are what `cleanText` makes of the whole. Each character
+ * that could begin a sequence of a terminal becomes an escape by itself, so a sequence gains nothing by being split.
+ * Holds one character.
+ */
+export class StreamCleaner {
+  #held = "";
+
+  add(piece: string): string {
+    const text = this.#held + piece;
+    const cleaned = cleanText(text);
+    this.#held = HALVES.test(text) ? text.slice(-1) : "";
+    return this.#held === "" ? cleaned : cleaned.slice(0, -cleanText(this.#held).length);
+  }
+
+  /** What was held. */
+  end(): string {
+    const rest = cleanText(this.#held);
+    this.#held = "";
+    return rest;
+  }
+}

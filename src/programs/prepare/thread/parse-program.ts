@@ -2,12 +2,14 @@ import { type AnyNode, type FunctionDeclaration, type Options, parse, type State
 import { placeAt, type Position } from "../../guest/source-lines.ts";
 import { beforeRewriting, type RewrittenPlaces } from "../../guest/source-map.ts";
 import { explainSyntax } from "./explain-syntax.ts";
-import { asFunction, OPENING, placeInBody } from "./function-body.ts";
-import { refuseModuleSyntax } from "./module-syntax.ts";
+import { asFunction, bodyOf, OPENING, placeInBody } from "./function-body.ts";
+import { moduleFault, refuseModuleSyntax } from "./module-syntax.ts";
 import { type ParsedProgram, syntaxFault, type UnparsedProgram } from "./parsed-program.ts";
 import { unwrapExports } from "./unwrap-exports.ts";
 import { findNode } from "./syntax-nodes.ts";
-import { stripTypes } from "./types/strip-types.ts";
+import { NOT_ASYNC } from "./find-misused-call.ts";
+import { readMappings, STRIPPER_LINE_ENDS } from "./types/read-mappings.ts";
+import { runStripper, type StripError } from "./types/stripper.ts";
 
 /** Maximum nesting depth of brackets. Parsers recurse. */
 const DEPTH = 200;
@@ -109,4 +111,39 @@ function parseOnce(code: string, rewritten?: RewrittenPlaces): ParsedProgram | U
       position: loc && toCode(placeInBody(code, loc)),
     };
   }
+}
+
+interface Untyped {
+  readonly code: string;
+  readonly rewritten: RewrittenPlaces | undefined;
+}
+
+async function stripTypes(code: string): Promise<Untyped | UnparsedProgram> {
+  const text = asFunction(code);
+  const stripped = await runStripper(text);
+  if ("error" in stripped) return unstripped(code, stripped.error);
+  const { map } = stripped;
+  return {
+    code: bodyOf(stripped.code.trimEnd()),
+    rewritten: map === undefined ? undefined : readMappings(map, text, stripped.code),
+  };
+}
+
+function unstripped(code: string, { code: kind, message = "", startLine, startColumn }: StripError): UnparsedProgram {
+  const position =
+    startLine === undefined || startColumn === undefined
+      ? undefined
+      : placeInBody(code, { line: startLine, column: startColumn }, STRIPPER_LINE_ENDS);
+  if (kind === "InvalidSyntax") {
+    if (message.startsWith("await isn't allowed"))
+      return { fault: syntaxFault(NOT_ASYNC, "await_not_async"), position };
+    return moduleFault(code) ?? { fault: syntaxFault(`${message}.`), position: undefined };
+  }
+  if (kind !== "UnsupportedSyntax" && kind !== "TransformFailed")
+    return { fault: syntaxFault("The program cannot be read."), position: undefined };
+  const words = message.replace(/ in (strip-only|type strip) mode/, "").replace(/\.$/, "");
+  return {
+    fault: syntaxFault(`${words}. Write this as plain JavaScript.`, "typescript_unsupported"),
+    position,
+  };
 }

@@ -1,10 +1,9 @@
-import { once } from "node:events";
+import { addAbortListener, once } from "node:events";
 import { chmodSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import type { Connection } from "../../sandbox.ts";
 import { isAllowed } from "./names/allow-list.ts";
-import { connectUpstream } from "./connect-upstream.ts";
 import { EgressConnection } from "./egress-connection.ts";
 import type { EgressPlan } from "./egress-plan.ts";
 import { EgressRefusal } from "./egress-refusal.ts";
@@ -12,6 +11,7 @@ import { forwardRequest } from "./forward-request.ts";
 import { parseAbsoluteTarget, parseAuthority, parsePath, type Target } from "./request-target.ts";
 import { Resolver } from "./names/resolver.ts";
 import { carriedBy, joinTunnel } from "./tls/tunnel.ts";
+import { after, cancel } from "../../../clock.ts";
 
 const ESTABLISHED = "HTTP/1.1 200 Connection Established\r\n\r\n";
 /** Connections that wait to be accepted. */
@@ -246,4 +246,37 @@ function badTarget(): EgressRefusal {
 function refusalOf(error: unknown): EgressRefusal {
   if (error instanceof EgressRefusal) return error;
   return new EgressRefusal(502, "No Connection", (error as Error).message, "failed");
+}
+
+/** Connects to the first address that answers, within `connectMs` for all of them together. Looks up no names. */
+async function connectUpstream(
+  { host, port }: Target,
+  addresses: readonly string[],
+  { connectMs, signal }: { readonly connectMs: number; readonly signal: AbortSignal },
+): Promise<Socket> {
+  let reason = "";
+  for (const address of addresses) {
+    try {
+      return await connectTo(address, port, connectMs / addresses.length, signal);
+    } catch (error) {
+      reason = (error as { readonly code?: string }).code ?? (error as Error).message;
+    }
+    signal.throwIfAborted();
+  }
+  throw new EgressRefusal(504, "Host Not Reachable", `${host} cannot be reached at port ${port}: ${reason}.`, "failed");
+}
+
+async function connectTo(address: string, port: number, connectMs: number, signal: AbortSignal): Promise<Socket> {
+  const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
+  const giveUp = () => socket.destroy(new Error("no answer in time"));
+  const timer = after(connectMs, giveUp);
+  using _ = addAbortListener(signal, giveUp);
+  try {
+    await once(socket, "connect");
+    return socket;
+  } finally {
+    cancel(timer);
+    // A later error closes the socket, and its owner listens for that.
+    socket.on("error", () => {});
+  }
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { StreamCleaner } from "../../../../src/cli/terminal/executions/stream-cleaner.ts";
+import { StreamCleaner } from "../../../../src/cli/terminal/executions/conversation-lines.ts";
 import { cleanText } from "../../../../src/output/clean-text.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { AttachedStream } from "../../../../src/sandboxes/docker/container/attached-stream.ts";
+import { AttachedStream } from "../../../../src/sandboxes/docker/container/container-guest.ts";
 
 function part(output: 1 | 2, text: string): Buffer {
   const bytes = Buffer.from(text);

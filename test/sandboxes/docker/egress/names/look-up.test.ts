@@ -3,7 +3,7 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { isIPv6 } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { lookUp } from "../../../../../src/sandboxes/docker/egress/names/look-up.ts";
+import { lookUp } from "../../../../../src/sandboxes/docker/egress/egress-plan.ts";
 
 const IPV6 = 28;
 

@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import { readServerReply } from "../../../../../src/sandboxes/docker/egress/tls/server-hello.ts";
+import { readServerReply } from "../../../../../src/sandboxes/docker/egress/tls/tunnel.ts";
 import { AUTHORITY, rawServer, tlsServer } from "../../../../docker-support/egress-servers.ts";
 import { openProxy, type OpenProxy } from "../open-proxy.ts";
 
