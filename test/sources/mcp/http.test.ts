@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { describe, expect, test, vi } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
@@ -204,6 +205,37 @@ test("a call whose stream broke off is sent again if it only reads, and never if
   });
   expect(calls).toBe(1);
 });
+
+test.each([
+  [900, true, "called"],
+  [2000, false, { code: "source_unavailable" }],
+])(
+  "answers to what a server asks are sent one after the other, and a server that takes none is left: %i",
+  async (count, takes, told) => {
+    let [open, most, answered] = [0, 0, 0];
+    let finish = () => {};
+    await using asking = await serveByHand(({ id: call, response }) => {
+      const write = (message: object) => response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`);
+      response.writeHead(200, EVENTS);
+      for (let id = 0; id < count; id += 1) write({ id, method: "ping" });
+      finish = () => write({ id: call, result: text("called") });
+    });
+    await using server = await serveFetch(async (request) => {
+      const body = await request.text();
+      const { method, headers } = request;
+      if (!body.includes('"result"')) return fetch(asking.url, { method, headers, ...(body === "" ? {} : { body }) });
+      most = Math.max(most, (open += 1));
+      await (takes ? nextTurn() : new Promise(() => {}));
+      open -= 1;
+      if ((answered += 1) === count) finish();
+      return new Response(null, { status: 202 });
+    });
+    await using source = await fromMcp({ name: "web", url: server.url }, WRITE);
+    const got = await call(source.tools, "web.echo({})");
+    expect(got).toEqual(typeof told === "string" ? told : expect.objectContaining(told));
+    expect(most).toBeLessThanOrEqual(1);
+  },
+);
 
 const FORMS = [
   ["in an event", (body: string) => [EVENTS, `data: ${body}\n\n`] as const],

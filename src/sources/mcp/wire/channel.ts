@@ -19,6 +19,9 @@ const LEAST: MessageLimits = { bytes: 4 * 1024 * 1024, values: PARSED_VALUES, la
 /** Levels of a message on which null is nothing: below its result, it may be data. The package reads all that it takes by schemas. */
 const LEVELS = { own: 2, package: 50 } as const;
 
+/** What answers to requests of the server may hold until they are sent, one after the other, and one beside its id. A server that asks for more is left. */
+const [UNSENT_BYTES, ANSWER_BYTES] = [16 * 1024 * 1024, 16 * 1024];
+
 /** JSON-RPC's code of an error inside of a peer. */
 const INTERNAL_ERROR = -32603;
 
@@ -63,6 +66,8 @@ export class Channel implements Transport {
   /** The package's own requests, each with the function that is called when the reply has ended. */
   readonly #packageRequests = new Map<MessageId, (() => void) | undefined>();
   #requests = 0;
+  #unsentBytes = 0;
+  #lastAnswer: Promise<unknown> = Promise.resolve();
   #closed: string | undefined;
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -129,7 +134,24 @@ export class Channel implements Transport {
   ): Promise<void> {
     const { id, method } = message as Message;
     if (method !== undefined && id !== undefined) this.#packageRequests.set(id as MessageId, onRequestStreamEnd);
-    await this.#wire.send(message as Message, { signal: requestSignal, headers });
+    const send = () => this.#wire.send(message as Message, { signal: requestSignal, headers });
+    await (method === undefined ? this.#answer(id, send) : send());
+  }
+
+  /** The server decides how many answers it asks for, and how long it takes each. */
+  async #answer(id: unknown, send: () => Promise<void>): Promise<void> {
+    const bytes = ANSWER_BYTES + 2 * String(id).length;
+    if (this.isOpen && this.#unsentBytes + bytes > UNSENT_BYTES) {
+      const why = "it asks for more than it takes answers to";
+      this.onLost(why);
+      this.#end(why);
+      void this.close();
+    }
+    if (this.#closed !== undefined) throw new ConnectionLost(this.#closed);
+    this.#unsentBytes += bytes;
+    const sent = this.#lastAnswer.then(send);
+    this.#lastAnswer = sent.catch(() => {}).then(() => (this.#unsentBytes -= bytes));
+    await sent;
   }
 
   setProtocolVersion(version: string): void {

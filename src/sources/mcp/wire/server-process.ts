@@ -33,8 +33,6 @@ export class ServerProcess {
   /** Resolves with how the process has ended, like `exit code 1`. */
   readonly ended: Promise<string>;
   #isOver = false;
-  /** Set while more was written than the pipe takes. */
-  #drained: Promise<void> | undefined;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
@@ -85,7 +83,7 @@ export class ServerProcess {
     return new ServerProcess(child);
   }
 
-  /** Resolves when there is room for more. */
+  /** Resolves when the pipe has taken it. */
   async write(text: string): Promise<void> {
     const { stdin } = this.#child;
     if (this.#isOver || !stdin?.writable) throw new Error("The server's standard input is closed.");
@@ -93,13 +91,8 @@ export class ServerProcess {
       this.#signal("SIGKILL");
       throw new Error("The server does not read its standard input.");
     }
-    if (stdin.write(text)) return;
-    this.#drained ??= once(stdin, "drain").then(
-      () => {},
-      () => {},
-    );
-    await Promise.race([this.#drained, this.ended]);
-    this.#drained = undefined;
+    // What cannot be written any more is learnt by `exit`.
+    await new Promise<unknown>((resolve) => void stdin.write(text, resolve));
   }
 
   /** Reads no more of its output until `resume`. */
