@@ -445,6 +445,26 @@ describe("OAuth", () => {
     },
   );
 
+  test.each<[string, Authorizing]>([
+    ["a registration", { client: { client_id: "c".repeat(200_000) } }],
+    ["a token", { token: { access_token: "a".repeat(200_000) } }],
+  ])(
+    "%s that would fill the file of credentials is not kept: other servers have theirs there",
+    async (_what, hostile) => {
+      const { server } = await authorized(hostile);
+      await using _ = server;
+      const store = newStore();
+      await expect(sourceOf(server, { store, onAddress: person().onAddress })).rejects.toHaveProperty(
+        "code",
+        "source_unavailable",
+      );
+      const other = new TokenStore(store, "https://other.example/mcp");
+      other.write({ tokens: { access_token: "o".repeat(20_000) } });
+      expect(other.read()).toHaveProperty("tokens");
+      expect(statSync(store).size).toBeLessThan(64 * 1024);
+    },
+  );
+
   test.each(["/token", "/.well-known/oauth-authorization-server"])(
     "a redirect of %s to another origin is not followed",
     async (path) => {
@@ -549,6 +569,15 @@ describe("a store", () => {
       expect(new TokenStore(file, other).read()).toEqual({ b: 1 });
     },
   );
+
+  test("takes no server beyond what can be read again, and says what to do", () => {
+    const file = newStore();
+    const fill = () => {
+      for (let n = 0; n < 20; n += 1) new TokenStore(file, `https://${n}.example/`).write({ a: "a".repeat(30_000) });
+    };
+    expect(fill).toThrow("Name another file");
+    expect(new TokenStore(file, "https://0.example/").read()).toHaveProperty("a");
+  });
 
   test.each<[string, (file: string) => void, string]>([
     ["that others may read", (file) => chmodSync(file, 0o644), "others may read or write it"],

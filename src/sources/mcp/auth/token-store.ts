@@ -4,9 +4,10 @@ import { hash, randomUUID } from "node:crypto";
 import { now, pause } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { type Fields, isFields } from "../../../values/fields.ts";
+import { MessageTooLarge } from "../wire/wire.ts";
 
-/** Bytes of the file that are read. */
-const MOST_BYTES = 256 * 1024;
+/** Bytes of the file that are read, and of what one server gives: its answers take no room from other servers. */
+const MOST_BYTES = { file: 256 * 1024, server: 32 * 1024 };
 
 /** How long one process may have the credentials of a server for itself, in milliseconds. */
 export const ALONE_MS = 20_000;
@@ -37,7 +38,7 @@ export class TokenStore {
   #readAll(): Fields {
     const about = statSync(this.#file, { throwIfNoEntry: false });
     if (!about) return {};
-    if (!about.isFile() || about.size > MOST_BYTES) throw this.#refused("it is not a file of credentials");
+    if (!about.isFile() || about.size > MOST_BYTES.file) throw this.#refused("it is not a file of credentials");
     if (process.platform !== "win32" && (about.mode & 0o077) !== 0)
       throw this.#refused(`others may read or write it. Run chmod 600, or remove it`);
     let kept: unknown;
@@ -50,12 +51,15 @@ export class TokenStore {
     return kept.servers;
   }
 
-  /** Replaces the file as a whole: another process reads the old or the new one. */
+  /** Replaces the file as a whole: another process reads the old or the new one. Throws `MessageTooLarge`, and `option_invalid` for a full file. */
   write(kept: Fields): void {
-    const servers = { ...this.#readAll(), [this.#server]: kept };
+    if (Buffer.byteLength(JSON.stringify(kept)) > MOST_BYTES.server)
+      throw new MessageTooLarge(MOST_BYTES.server, "bytes");
+    const text = `${JSON.stringify({ servers: { ...this.#readAll(), [this.#server]: kept } })}\n`;
+    if (Buffer.byteLength(text) > MOST_BYTES.file) throw this.#refused("it is full. Name another file");
     mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
     const beside = `${this.#file}.${randomUUID()}`;
-    writeFileSync(beside, `${JSON.stringify({ servers })}\n`, { mode: 0o600, flag: "wx" });
+    writeFileSync(beside, text, { mode: 0o600, flag: "wx" });
     chmodSync(beside, 0o600);
     renameSync(beside, this.#file);
   }
