@@ -125,6 +125,27 @@ test("however often an MCP client asks what it has begun, the journal is read by
   expect(most).toBeLessThanOrEqual(4);
 });
 
+test("however often an MCP client searches, few searches go on at once", async () => {
+  let [searching, most] = [0, 0];
+  const embed = async (texts: readonly string[]) => {
+    most = Math.max(most, (searching += 1));
+    await setImmediate();
+    searching -= 1;
+    return texts.map(() => [1]);
+  };
+  await using door = await openServer({ keys: KEYS }, { search: { embed } });
+  const search = (n: number) =>
+    door.ask(
+      "POST",
+      "/mcp",
+      message("tools/call", { name: "search_tools", arguments: { query: `q${n}` } }, "search_tools"),
+    );
+  const answers = await Promise.all(Array.from({ length: 15 }, (_, n) => search(n)));
+  expect(answers.map(({ json }) => json.result.isError)).toEqual(answers.map(() => undefined));
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThanOrEqual(4);
+});
+
 test("however often an MCP client asks for the tools, each list has a turn of the event loop", async () => {
   const { work } = workingClock();
   const slow = defineTool({

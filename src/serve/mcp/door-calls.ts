@@ -287,14 +287,11 @@ export class DoorCalls {
   // ---- calls ---------------------------------------------------------------------------------------------------
 
   async #search(input: Fields, { signal }: McpRequest): Promise<LinkedResult> {
-    const { runtime, principal } = this.#parts;
-    const answer = await runtime.call({
-      tool: SEARCH_TOOLS,
-      caller: "programmatic",
-      input,
-      tenant: principal.tenant,
-      ...(signal ? { signal } : {}),
-    });
+    const { runtime, principal, readings } = this.#parts;
+    const { id, tenant } = principal;
+    const asked = { tool: SEARCH_TOOLS, caller: "programmatic", input, tenant, ...(signal ? { signal } : {}) } as const;
+    // Searches that all begin at once end at once, after the last.
+    const answer = await readings.run(id, signal, () => runtime.call(asked));
     return answer.ok ? textResult(cleanJson(JSON.stringify(answer.value))) : errorResult(answer.message);
   }
 
