@@ -82,6 +82,8 @@ class DatabaseJournal implements PostgresJournal {
   readonly #queue: ChangeQueue;
   readonly #notices: Notices;
   readonly #listeners: AppendListeners;
+  /** One for all who ask meanwhile: each takes a connection beside the pool. */
+  #diagnosing: Promise<readonly JournalFinding[]> | undefined;
 
   constructor(options: DatabaseOptions) {
     this.schema = options.schema;
@@ -219,7 +221,10 @@ class DatabaseJournal implements PostgresJournal {
   }
 
   diagnose(): Promise<readonly JournalFinding[]> {
-    return diagnoseDatabase(this.#database);
+    this.#diagnosing ??= diagnoseDatabase(this.#database).finally(() => {
+      this.#diagnosing = undefined;
+    });
+    return this.#diagnosing;
   }
 
   check(): AsyncGenerator<JournalProblem> {

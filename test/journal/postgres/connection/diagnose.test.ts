@@ -54,6 +54,16 @@ describe.skipIf(noPostgres)("what is found out about a database", () => {
     expect(found.at(-1)?.detail).toContain("this process has 1 of at most 8, and 0 statements wait for one");
   });
 
+  test("however many ask at once, they take one connection together", async () => {
+    const journal = journalOf({ schema: "asked" });
+    await journal.create(header("one"));
+    const asked = await Promise.all(Array.from({ length: 50 }, () => journal.diagnose?.()));
+    expect(new Set(asked.map((found) => found?.at(-1)?.detail)).size).toBe(1);
+    const used = /^the server has (\d+) of/.exec(asked[0]?.at(-1)?.detail ?? "")?.[1];
+    expect(Number(used)).toBeLessThan(20);
+    expect((await journal.diagnose?.()) ?? []).not.toBe(asked[0]);
+  });
+
   test.each([
     [
       "a wrong password",
