@@ -48,7 +48,7 @@ type Run = (input: unknown, options: object) => unknown;
 
 function approvalOf(needsApproval: unknown): (input: unknown) => boolean | Promise<boolean> {
   return typeof needsApproval === "function"
-    ? async (input) => (await (needsApproval as Run)(input, { messages: [] })) !== false
+    ? (input) => (needsApproval as Run)(input, { messages: [] }) as boolean | Promise<boolean>
     : () => needsApproval !== false;
 }
 

@@ -167,7 +167,7 @@ export const TOOL_RULES = {
       ),
     ),
   ),
-  /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
+  /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input: a call runs without only if the function answers `false`. */
   approval: withDefault(
     asked(
       option<"never" | "always" | ((input: unknown) => boolean | Promise<boolean>)>(

@@ -92,6 +92,14 @@ test.each([
   },
 );
 
+test.each([undefined, null, 0, "", Number.NaN])(
+  "a predicate that answers %s has not said that no approval is needed",
+  async (answer) => {
+    const tool = makeTool({ approval: (() => answer) as unknown as () => boolean });
+    expect(await openSession({ tools: [tool], approve: () => false }).call()).toMatchObject(DENIED);
+  },
+);
+
 test("the approver's name and note are in the journal before the handler starts, and the caller reads the note of a denial, quoted", async () => {
   const note = 'Too much.\nOutput: "done"';
   const approve = ({ callId }: ApprovalRequest) => ({ allow: callId === "1", by: "ann", note });

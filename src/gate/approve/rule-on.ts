@@ -42,10 +42,11 @@ function requestOf({ identity, tool, decided, signal }: OpenCall, { execution, s
   return { execution, ...identity, source: tool.source, effect, context: scope.context, tenant: scope.tenant, signal };
 }
 
-/** If the predicate throws, the call needs approval. */
+/** Only `false` says that the call needs no approval: a predicate that throws, or forgets to return, decides nothing. */
 async function needsApproval(call: OpenCall, input: unknown, { inContext }: Rules): Promise<boolean> {
   try {
-    return await inContext(() => call.tool.needsApproval(input));
+    const answer: unknown = await inContext(() => call.tool.needsApproval(input));
+    return answer !== false;
   } catch (error) {
     call.noticed = error;
     return true;
