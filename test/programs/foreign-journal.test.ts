@@ -250,3 +250,22 @@ test.each(["02", "2.0", " 2", "0x2", "2e0"])("a decision about the call %j decid
   const { outcome } = await runtime.resume("decided", {});
   expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "2" }] });
 });
+
+test("what follows from records that name another execution is not written to that one", async () => {
+  const stored = createMemoryJournal();
+  const program = "return await tools.pay({ n: 1 });";
+  for (const tenant of ["ann", "bob"]) {
+    await using runtime = await createRuntime({ tools, journal: stored, sandbox, tenant, approve: () => "later" });
+    await runtime.execute(program, { execution: tenant });
+  }
+  const before = await Array.fromAsync(stored.read("bob"));
+  const altered = async function* (...given: Parameters<typeof stored.read>) {
+    for await (const record of stored.read(...given))
+      yield record.type === "header" && record.execution === "ann" ? { ...record, execution: "bob" } : record;
+  };
+  const journal = { ...stored, read: altered };
+  await using runtime = await createRuntime({ tools, journal, sandbox, tenant: "ann" });
+  const resuming = runtime.resume("ann", { decisions: { "1": { allow: true } } });
+  await expect(resuming).rejects.toMatchObject({ code: "journal_corrupt" });
+  expect(await Array.fromAsync(stored.read("bob"))).toEqual(before);
+});

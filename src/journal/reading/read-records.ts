@@ -3,6 +3,7 @@ import { memoryOf } from "../../values/held-bytes.ts";
 import { inSlices, Pace } from "../../values/in-slices.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import type { ExecutionId } from "../execution-id.ts";
+import { journalDamaged } from "../journal-error.ts";
 import type { ExecutionSummary, Head, Journal, ListOptions } from "../journal.ts";
 import { type Reading, quotaOf } from "./reading-quota.ts";
 import type { Header, JournalRecord } from "../record.ts";
@@ -109,6 +110,9 @@ export class Records implements AsyncIterable<JournalRecord> {
       if (!mayWait) await reading.begin();
       const limited = { ...(Number.isFinite(count) ? { count } : {}), ...given({ itemBytes }) };
       for await (const record of this.#journal.read(this.#execution, { from, hold, ...limited })) {
+        // What follows from such records would be written to the other execution, which another tenant may have.
+        if (record.type === "header" && record.execution !== this.#execution)
+          throw journalDamaged(`the records of execution ${JSON.stringify(this.#execution)} are those of another one`);
         if (!countsItself) reading.count(sumOfTexts(record, (text) => memoryOf(text)));
         const length = sumOfTexts(record, (text) => text.length);
         onLength?.(length);
