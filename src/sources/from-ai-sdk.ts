@@ -28,6 +28,7 @@ export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: 
         name,
         "only the AI SDK can pass the context it declares; close over that value instead",
       );
+    const asks = (typeof needsApproval === "function" ? needsApproval : () => needsApproval) as Run<boolean>;
     return adopt(
       {
         source: "ai-sdk",
@@ -35,7 +36,7 @@ export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: 
         description,
         input: schemaOf(name, inputSchema),
         ...(outputSchema === undefined ? {} : { output: schemaOf(name, outputSchema) }),
-        ...(needsApproval === undefined ? {} : { needsApproval: approvalOf(needsApproval) }),
+        ...(needsApproval === undefined ? {} : { needsApproval: (input) => asks(input, { messages: [] }) }),
         run: (input, { signal, callId }) =>
           lastOf((execute as Run)(input, { toolCallId: callId, messages: [], abortSignal: signal })),
       },
@@ -44,13 +45,7 @@ export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: 
   });
 }
 
-type Run = (input: unknown, options: object) => unknown;
-
-function approvalOf(needsApproval: unknown): (input: unknown) => boolean | Promise<boolean> {
-  return typeof needsApproval === "function"
-    ? (input) => (needsApproval as Run)(input, { messages: [] }) as boolean | Promise<boolean>
-    : () => needsApproval !== false;
-}
+type Run<Result = unknown> = (input: unknown, options: object) => Result;
 
 function schemaOf(name: string, schema: unknown): Schema {
   // The AI SDK also accepts a function that returns the schema.
