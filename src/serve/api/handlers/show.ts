@@ -17,11 +17,12 @@ type ShowRequest = ApiRequest<unknown, z.output<typeof STATUS_QUERY>>;
 
 /** `GET /v1/executions/:id`. With `?wait=SECONDS` it is answered once the execution has ended or waits, or the time is over. */
 export async function show(parts: ApiParts, { key, id, query: { wait }, signal }: ShowRequest): Promise<Response> {
-  const own = await parts.readings.run(key.id, signal, () => ownReadable(parts, key, id));
-  if (wait > 0) await untilAtRest(parts, key, own, now() + wait * 1000, signal);
-  return parts.readings.run(key.id, signal, async () => {
+  const inTurn = <Value>(read: () => Promise<Value>) => parts.readings.run(key.id, signal, read);
+  const readable = () => ownReadable(parts, key, id);
+  if (wait > 0) await untilAtRest(parts, key, await inTurn(readable), now() + wait * 1000, signal);
+  return inTurn(async () => {
     refuseRevoked(parts, key);
-    return jsonAnswer(key, await statusAnswer(parts, key, own));
+    return jsonAnswer(key, await statusAnswer(parts, key, await readable()));
   });
 }
 
