@@ -1,4 +1,5 @@
 import type { Language } from "../../bridge/frames.ts";
+import { isTexts } from "../values/fields.ts";
 import type { Approve } from "../gate/approve/approval.ts";
 import { type Policy, POLICY_NAMES, type PolicyName } from "../gate/approve/policy.ts";
 import {
@@ -94,10 +95,7 @@ export const EXECUTE_RULES = {
   /** Changes to the limits of the runtime. */
   limits: LIMITS_OPTION,
   /** The tools that the program may use, by name: `"crm.find"`, or `"crm.*"` for all below. All of the runtime's by default. */
-  tools: option<readonly string[]>(
-    'an array of names of tools, like "crm.find" or "crm.*"',
-    (given) => Array.isArray(given) && given.every((one) => typeof one === "string"),
-  ),
+  tools: option<readonly string[]>('an array of names of tools, like "crm.find" or "crm.*"', isTexts),
   /** The tenant that the program runs for; the runtime's by default. */
   tenant: TENANT,
   /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */

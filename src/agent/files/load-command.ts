@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { PortcullisError } from "../../errors.ts";
 import type { ModelName } from "../../models/model-name.ts";
+import { isTexts } from "../../values/fields.ts";
 import { INHERIT } from "../as-tools/agent-as-tool.ts";
 import { type AgentFile, COMMAND_FIELDS, readAgentFile } from "./agent-file.ts";
 
@@ -96,7 +97,7 @@ function filled(file: AgentFile, list: readonly string[], text: string): string 
 }
 
 function argumentsOf(args: unknown): { readonly list: readonly string[]; readonly text: string } {
-  const isList = Array.isArray(args) && args.every((one) => typeof one === "string");
+  const isList = isTexts(args);
   const text = isList ? args.join(" ") : args;
   if (typeof text !== "string" || text.length > ARGUMENTS_LENGTH)
     throw new PortcullisError(

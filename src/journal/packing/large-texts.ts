@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 // Not by names: an older node lacks some, and could not even link the package to say which node it needs.
 import zlib from "node:zlib";
 import { nextTurn } from "../../clock.ts";
+import { isTexts } from "../../values/fields.ts";
 import { journalDamaged } from "../journal-error.ts";
 import { addTo, inSteps, parseInSteps } from "./parse-in-steps.ts";
 
@@ -111,10 +112,6 @@ async function packList(texts: readonly string[], keep: (text: string) => string
   }
   await endPart();
   return packed;
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((text) => typeof text === "string");
 }
 
 function isLongList(value: unknown): boolean {

@@ -1,5 +1,5 @@
 import { describe, PortcullisError } from "../../errors.ts";
-import { isFields } from "../../values/fields.ts";
+import { isFields, isTexts } from "../../values/fields.ts";
 import { exceededBy } from "../../values/size-fault.ts";
 import { BOUNDS, type JsonSchema, resolveReference } from "./json-schema.ts";
 import { isContainer } from "./identities.ts";
@@ -111,9 +111,6 @@ type ListWord = (typeof LISTS)[number];
 type OneWord = (typeof ONES)[number];
 type MapWord = (typeof MAPS)[number];
 export type BoundWord = (typeof BOUNDS)[number];
-
-/** Lists whose entries are names. */
-const isNames = (list: unknown): boolean => Array.isArray(list) && list.every((name) => typeof name === "string");
 
 function isWord<Word extends string>(words: readonly Word[], word: string): word is Word {
   return (words as readonly string[]).includes(word);
@@ -298,10 +295,10 @@ class Compiler {
 function refuseNoLists(schema: JsonSchema, path: string): void {
   if (schema.enum !== undefined && !Array.isArray(schema.enum))
     throw refusal(`${path}/enum`, `is ${describe(schema.enum)}. Write a list`);
-  if (schema.required !== undefined && !isNames(schema.required))
+  if (schema.required !== undefined && !isTexts(schema.required))
     throw refusal(`${path}/required`, `is ${describe(schema.required)}. Write a list of names`);
   for (const [name, required] of Object.entries(schema.dependentRequired ?? {}))
-    if (!isNames(required))
+    if (!isTexts(required))
       throw refusal(
         `${path}/dependentRequired/${pointerPart(name)}`,
         `is ${describe(required)}. Write a list of names`,
