@@ -27,6 +27,21 @@ function held() {
   return { readings, begun, read, end };
 }
 
+/** How often something goes on at once, at most. */
+function gauge() {
+  let going = 0;
+  return {
+    most: 0,
+    begin() {
+      going += 1;
+      this.most = Math.max(this.most, going);
+    },
+    end() {
+      going -= 1;
+    },
+  };
+}
+
 test("a key reads two things at once, all keys eight, and of keys that wait the one that reads the fewest is next", async () => {
   const { begun, read, end } = held();
   const all = Array.from("aaaaaabbbcccdddee", (key) => read(key));
@@ -60,30 +75,28 @@ test.each(["/view", "", "/calls/1", "/cancel"])(
   "however often one key asks for %j of an execution, its journal is read by few at once",
   async (path) => {
     const memory = createMemoryJournal();
-    let reading = 0;
-    let most = 0;
+    const readings = gauge();
     const journal = {
       ...memory,
       async *read(...args: Parameters<typeof memory.read>) {
-        reading += 1;
-        most = Math.max(most, reading);
+        readings.begin();
         try {
           yield* memory.read(...args);
         } finally {
-          reading -= 1;
+          readings.end();
         }
       },
     };
     await using door = await openServer({ keys: KEYS }, { journal });
     const program = "await Promise.all(Array.from({ length: 50 }, () => tools.crm.find({}))); return 1";
     await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
-    most = 0;
+    readings.most = 0;
     const [method, body] = path === "/cancel" ? ["POST", {}] : ["GET", undefined];
     const answers = await Promise.all(
       Array.from({ length: 15 }, () => door.ask(method, `/v1/executions/e${path}`, { key: keyOf("ann"), body })),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(most).toBeLessThanOrEqual(4);
+    expect(readings.most).toBeLessThanOrEqual(4);
   },
 );
 
@@ -103,18 +116,16 @@ function message(method: string, params: object = {}, name?: string) {
 
 test("however often an MCP client asks what it has begun, the journal is read by few at once", async () => {
   const memory = createMemoryJournal();
-  let reading = 0;
-  let most = 0;
+  const readings = gauge();
   const journal: Journal = {
     ...memory,
     async *list(options) {
-      reading += 1;
-      most = Math.max(most, reading);
+      readings.begin();
       try {
         await setImmediate();
         yield* memory.list(options);
       } finally {
-        reading -= 1;
+        readings.end();
       }
     },
   };
@@ -122,15 +133,15 @@ test("however often an MCP client asks what it has begun, the journal is read by
   const asked = message("tools/call", { name: "result", arguments: {} }, "result");
   const answers = await Promise.all(Array.from({ length: 15 }, () => door.ask("POST", "/mcp", asked)));
   expect(answers.map(({ json }) => json.result.content[0].text)).toEqual(answers.map(() => "[]"));
-  expect(most).toBeLessThanOrEqual(4);
+  expect(readings.most).toBeLessThanOrEqual(4);
 });
 
 test("however often an MCP client searches, few searches go on at once", async () => {
-  let [searching, most] = [0, 0];
+  const searches = gauge();
   const embed = async (texts: readonly string[]) => {
-    most = Math.max(most, (searching += 1));
+    searches.begin();
     await setImmediate();
-    searching -= 1;
+    searches.end();
     return texts.map(() => [1]);
   };
   await using door = await openServer({ keys: KEYS }, { search: { embed } });
@@ -142,8 +153,8 @@ test("however often an MCP client searches, few searches go on at once", async (
     );
   const answers = await Promise.all(Array.from({ length: 15 }, (_, n) => search(n)));
   expect(answers.map(({ json }) => json.result.isError)).toEqual(answers.map(() => undefined));
-  expect(most).toBeGreaterThan(0);
-  expect(most).toBeLessThanOrEqual(4);
+  expect(searches.most).toBeGreaterThan(0);
+  expect(searches.most).toBeLessThanOrEqual(4);
 });
 
 test("however often an MCP client asks for the tools, each list has a turn of the event loop", async () => {
@@ -172,8 +183,7 @@ test("however often an MCP client asks for the tools, each list has a turn of th
 
 test("an execution that is asked for again and again by its id is read by few at once, whether it has ended or waits", async () => {
   const memory = createMemoryJournal();
-  let reading = 0;
-  let most = 0;
+  const readings = gauge();
   const journal: Journal = {
     ...memory,
     async *read(execution, options) {
@@ -183,14 +193,13 @@ test("an execution that is asked for again and again by its id is read by few at
           // The first is looked at to know whether it is the same program.
           if (record.type !== "header" && !isWhole) {
             isWhole = true;
-            reading += 1;
-            most = Math.max(most, reading);
+            readings.begin();
           }
           if (isWhole) await setImmediate();
           yield record;
         }
       } finally {
-        if (isWhole) reading -= 1;
+        if (isWhole) readings.end();
       }
     },
   };
@@ -199,11 +208,11 @@ test("an execution that is asked for again and again by its id is read by few at
     const body = { program, execution: program.slice(0, 10) };
     const run = (more: object) => door.ask("POST", "/v1/executions", { body: { ...body, ...more } });
     const { json } = await run({});
-    most = 0;
+    readings.most = 0;
     const answers = await Promise.all(Array.from({ length: 15 }, (_, n) => run({ wait: n > 5 })));
     for (const answer of answers.slice(6)) expect(answer.json.outcome).toEqual(json.outcome);
     expect(answers.slice(0, 6).map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 202));
-    expect(most).toBeLessThanOrEqual(4);
+    expect(readings.most).toBeLessThanOrEqual(4);
   }
   expect(door.errors).toEqual([]);
 });

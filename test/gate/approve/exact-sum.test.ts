@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ExactSum } from "../../src/gate/approve/grants.ts";
+import { ExactSum } from "../../../src/gate/approve/grants.ts";
 
 test("sums of decimal numbers are not rounded", () => {
   const sum = new ExactSum().add(0.1).add(0.1);
