@@ -35,6 +35,8 @@ export class EgressProxy {
     this.#server = createServer({
       maxHeaderSize: plan.limits.headerBytes,
       insecureHTTPParser: false,
+      // The server would answer a request without `Host` by itself, and read the next one.
+      requireHostHeader: false,
       // `EgressConnection` enforces deadlines: the server's own timeouts restart with each piece of a request.
       headersTimeout: 0,
       requestTimeout: 0,

@@ -88,6 +88,16 @@ test("plain HTTP in a tunnel is parsed, and its host set by the proxy", async ()
   expect(await proxy.toldOf(1)).toMatchObject([{ host: "allowed.test", outcome: "done" }]);
 });
 
+test("a request without Host is the one request of its connection, within a tunnel too", async () => {
+  const { port, asked } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const [first, second] = [get(`http://allowed.test:${port}/first`, ""), get("/second", "Host: x\r\n")];
+  expect(await proxy.say(first)).toContain("GET /first");
+  expect(await proxy.say(first + second)).not.toContain("/second");
+  expect(await proxy.say(tunnelTo(`allowed.test:${port}`) + first + second)).not.toContain("/second");
+  expect(asked).not.toContain(`GET /second allowed.test:${port}`);
+});
+
 test("bytes that are sent together with CONNECT go into the tunnel", async () => {
   const { port } = await httpServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
