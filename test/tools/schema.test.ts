@@ -313,6 +313,24 @@ test.each<[string, object, readonly unknown[], readonly unknown[]]>([
     [{ v: 1 }, { v: "1" }],
     [{ v: 2 }],
   ],
+  [
+    "dependencies in the words of two drafts",
+    {
+      dependencies: { a: { required: ["b"] }, c: ["d"] },
+      dependentSchemas: { a: { required: ["e"] } },
+      dependentRequired: { c: ["f"] },
+    },
+    [
+      { a: 1, b: 1, e: 1 },
+      { c: 1, d: 1, f: 1 },
+    ],
+    [
+      { a: 1, b: 1 },
+      { a: 1, e: 1 },
+      { c: 1, d: 1 },
+      { c: 1, f: 1 },
+    ],
+  ],
   ["an empty list for no fields", { type: "object", properties: [] }, [{ v: 1 }], []],
   ["any type", fieldOf({ type: "any" }), [{ v: "a" }, { v: [1] }], []],
   ["any type among others", fieldOf({ type: ["string", "any"] }), [{ v: 1 }], []],

@@ -117,12 +117,15 @@ function rewriteDependencies(schema: Record<string, unknown>): void {
   const { dependencies } = schema;
   if (!isFields(dependencies)) return;
   delete schema.dependencies;
-  for (const [word, ofLists] of [
-    ["dependentRequired", true],
-    ["dependentSchemas", false],
+  for (const [word, ofLists, both] of [
+    ["dependentRequired", true, (one: unknown, other: unknown) => [one, other].flat()],
+    ["dependentSchemas", false, (one: unknown, other: unknown) => ({ allOf: [one, other] })],
   ] as const) {
-    const own = Object.entries(dependencies).filter(([, one]) => Array.isArray(one) === ofLists);
-    if (own.length > 0) schema[word] = { ...Object.fromEntries(own), ...(schema[word] as object | undefined) };
+    const added = Object.entries(dependencies).filter(([, one]) => Array.isArray(one) === ofLists);
+    if (added.length === 0) continue;
+    const current = new Map(Object.entries(isFields(schema[word]) ? schema[word] : {}));
+    for (const [name, one] of added) current.set(name, current.has(name) ? both(current.get(name), one) : one);
+    schema[word] = Object.fromEntries(current);
   }
 }
 
