@@ -1,4 +1,4 @@
-import PQueue, { type Queue, type QueueAddOptions } from "p-queue";
+import PQueue from "p-queue";
 import type { SharedLimits } from "../../places/shared-limits.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { Starts } from "./starts.ts";
@@ -91,8 +91,11 @@ function keyOf({ name, concurrency, rate }: Tool): string {
 
 type Run = () => Promise<unknown>;
 
-interface TurnOptions extends QueueAddOptions {
+/** Of `p-queue`'s options those that are used: its declarations do not compile under a user's `exactOptionalPropertyTypes`. */
+interface TurnOptions {
   readonly tenant: string;
+  readonly id?: string;
+  readonly signal?: AbortSignal;
 }
 
 interface Task extends InLine {
@@ -101,7 +104,7 @@ interface Task extends InLine {
 }
 
 /** A waiting line as a queue of `p-queue`, which gives each task an id: tenants are served in turn, whatever they hold. */
-export class TenantsInTurn implements Queue<Run, TurnOptions> {
+export class TenantsInTurn {
   readonly #line = new WaitingLine<Task>();
   readonly #byId = new Map<string, Task>();
 
