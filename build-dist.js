@@ -16,8 +16,8 @@ const entries = Object.values(manifest.exports).filter((entry) => typeof entry =
 /** Modules that are loaded together with these are one file. A later file has what no earlier one has. */
 const TOGETHER = {
   main: ["src/index.ts"],
-  run: ["src/host/runtime.ts", "src/programs/resume.ts"],
-  converse: ["src/agent/resume-agent.ts"],
+  run: ["src/runtime/runtime.ts", "src/executions/resume.ts"],
+  converse: ["src/conversations/resume-agent.ts"],
   cli: ["src/cli/run-process.ts"],
   serve: ["src/serve/index.ts"],
 };
@@ -113,8 +113,8 @@ await build({
   },
 });
 for (const input of [
-  "programs/prepare/thread/thread.js",
-  "untrusted/thread/thread.js",
+  "executions/prepare/thread/thread.js",
+  "base/untrusted/thread/thread.js",
   "sources/openapi/conversion-thread.js",
 ])
   await build({

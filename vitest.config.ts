@@ -21,12 +21,12 @@ const matching = (paths: string, pattern: RegExp) =>
  * in one process, which loads once what they share.
  */
 const OWN_PROCESS = [
-  "test/{package,packagers,durability,telemetry}/**/*.test.ts",
+  "test/{package,packagers,durability,gate/telemetry}/**/*.test.ts",
   "test/gate/session.test.ts",
   // It draws pictures by vega-lite, which gives sets a form in JSON.
   "test/readme.test.ts",
   // Its programs crash the type stripper, of which a process has one.
-  "test/programs/prepare/thread/parse-program.test.ts",
+  "test/executions/prepare/thread/parse-program.test.ts",
   // Tests that share the Docker daemon, each with containers of its own.
   "test/cli/docker.test.ts",
   ...matching("test/{bridge,sandboxes,serve}/**/*.test.ts", /docker-engine\.ts"/),
@@ -52,7 +52,7 @@ process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/node
 
 /** Files that take longest begin first, so that none runs alone at the end. */
 const LONG =
-  /\.all\.test\.ts$|\/(?:page\/page|package\/package|gateway\/(?:deaths|mutated-requests)|programs\/(?:execute(?:-python)?|corrected\.property|evictions|streams-kept)|durability\/every-cut|serve\/load|fleet\/fleet|clients\.integration)\.test\.ts$/;
+  /\.all\.test\.ts$|\/(?:page\/page|package\/package|gateway\/(?:deaths|mutated-requests)|executions\/(?:execute(?:-python)?|corrected\.property|evictions|streams-kept)|durability\/every-cut|serve\/load|fleet\/fleet|clients\.integration)\.test\.ts$/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,7 +1,7 @@
-import { byteText as bytes } from "../src/output/byte-text.ts";
-import { count, counted } from "../src/output/count-text.ts";
-import type { Took } from "../src/views/timeline.ts";
-import { duration } from "../src/views/words.ts";
+import { byteText as bytes } from "../src/executions/output/byte-text.ts";
+import { count, counted } from "../src/executions/output/count-text.ts";
+import type { Took } from "../src/serve/views/timeline.ts";
+import { duration } from "../src/serve/views/words.ts";
 
 export { bytes, count, counted, duration };
 

@@ -1,4 +1,4 @@
-import { COLON, COMMA, END, isClosing, isOpening, JsonScanner } from "../src/values/json/json-scanner.ts";
+import { COLON, COMMA, END, isClosing, isOpening, JsonScanner } from "../src/base/values/json/json-scanner.ts";
 
 const INDENT = "  ";
 /** Deeper levels are not indented further: the text would grow with the square of its depth. */

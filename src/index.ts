@@ -1,4 +1,4 @@
-export { createRuntime } from "./runtime.ts";
+export { createRuntime } from "./runtime/create-runtime.ts";
 export type {
   CallOptions,
   DeriveOptions,
@@ -7,30 +7,34 @@ export type {
   RuntimeOptions,
   SearchOptions,
   SearchToolsOptions,
-} from "./runtime.ts";
+} from "./runtime/create-runtime.ts";
 
-export type { ExecutionEvent } from "./programs/event.ts";
-export type { ExecuteOptions } from "./programs/execute-options.ts";
-export type { Unrecovered } from "./executions/recover.ts";
-export type { RecoveredConversation, RecoveredExecution, RecoverOptions } from "./executions/recover-options.ts";
-export type { ClientResult, Decision } from "./programs/decide.ts";
-export type { ResumeOptions } from "./programs/resume-options.ts";
-export type { Limits } from "./programs/limits.ts";
-export type { Outcome } from "./programs/outcome.ts";
-export type { Report } from "./output/report.ts";
+export type { ExecutionEvent } from "./executions/event.ts";
+export type { ExecuteOptions } from "./executions/execute-options.ts";
+export type { Unrecovered } from "./runtime/executions/recover.ts";
+export type {
+  RecoveredConversation,
+  RecoveredExecution,
+  RecoverOptions,
+} from "./runtime/executions/recover-options.ts";
+export type { ClientResult, Decision } from "./executions/decide.ts";
+export type { ResumeOptions } from "./executions/resume-options.ts";
+export type { Limits } from "./executions/limits.ts";
+export type { Outcome } from "./executions/outcome.ts";
+export type { Report } from "./executions/output/report.ts";
 export { createSqliteJournal } from "./journal/sqlite/sqlite-journal.ts";
 export type { SqliteJournal, SqliteJournalOptions } from "./journal/sqlite/sqlite-journal.ts";
-export type { ExecutionId } from "./journal/execution-id.ts";
+export type { ExecutionId } from "./base/index.ts";
 
-export { agentAsTool } from "./agent/as-tools/agent-as-tool.ts";
-export type { ResumeAgentOptions } from "./agent/agent-options.ts";
-export type { AgentReport } from "./agent/agent-report.ts";
-export type { AgentToolOptions } from "./agent/as-tools/agent-as-tool.ts";
-export type { AgentOptions } from "./agent/agent-options.ts";
-export type { AgentEnding } from "./agent/ending.ts";
-export type { AgentEvent } from "./agent/event.ts";
-export type { ConverseOptions } from "./agent/agent-options.ts";
-export type { Talk } from "./agent/converse.ts";
+export { agentAsTool } from "./conversations/as-tools/agent-as-tool.ts";
+export type { ResumeAgentOptions } from "./conversations/agent-options.ts";
+export type { AgentReport } from "./conversations/agent-report.ts";
+export type { AgentToolOptions } from "./conversations/as-tools/agent-as-tool.ts";
+export type { AgentOptions } from "./conversations/agent-options.ts";
+export type { AgentEnding } from "./conversations/ending.ts";
+export type { AgentEvent } from "./conversations/event.ts";
+export type { ConverseOptions } from "./conversations/agent-options.ts";
+export type { Talk } from "./conversations/converse.ts";
 
 export type { AsToolOptions, LoopTools } from "./frameworks/loops.ts";
 
@@ -39,12 +43,12 @@ export { anthropic, gemini, openai, openaiChat } from "./models/provider/provide
 
 export { content } from "./tools/content.ts";
 export type { Content, PartHandle, PartInput } from "./tools/content.ts";
-export { redactSecrets } from "./redaction/redact-secrets.ts";
+export { redactSecrets } from "./journal/redaction/redact-secrets.ts";
 export { defineTextTool } from "./tools/define-text-tool.ts";
 export { defineTool } from "./tools/define-tool.ts";
 export { jsonSchema } from "./tools/schema.ts";
 export type { DeclarationOptions } from "./tools/declarations/declarations.ts";
-export type { Redact, RedactFinding, RedactRequest } from "./redaction/redact-option.ts";
+export type { Redact, RedactFinding, RedactRequest } from "./journal/redaction/redact-option.ts";
 export type { TextToolOptions } from "./tools/define-text-tool.ts";
 export type { ToolOptions } from "./tools/define-tool.ts";
 export type { JsonSchema } from "./tools/json-schema/json-schema.ts";
@@ -66,5 +70,5 @@ export type { ApprovalRequest, Approve } from "./gate/approve/approval.ts";
 export type { CallAnswer } from "./gate/call-tool.ts";
 export type { Logger } from "./gate/run/failure-log.ts";
 
-export { PortcullisError } from "./errors.ts";
-export type { ErrorCode } from "./errors.ts";
+export { PortcullisError } from "./base/index.ts";
+export type { ErrorCode } from "./base/index.ts";

@@ -79,9 +79,9 @@ describe("every file that the README of a room names is there", () => {
 
 /** Fields of records of the journal, of turns of scripts and of results. */
 const UNSHOWN = [
-  "agent/conversation-settings KEPT_RULES",
+  "conversations/conversation-settings KEPT_RULES",
+  "executions/decide RESULT_FIELDS",
   "models/scripted TURN_FIELDS",
-  "programs/decide RESULT_FIELDS",
 ];
 
 describe("docs/options.md", () => {

@@ -62,6 +62,8 @@ interface Import {
   readonly typesOnly: boolean;
   /** Whether it is loaded only when the importing code asks for it, by an expression. */
   readonly onDemand: boolean;
+  /** What it takes, by a statement. */
+  readonly names: readonly string[];
 }
 
 const STATEMENT = /^(?:import|export)\s+(?<types>type\s)?(?:[^"';]*?\sfrom\s*)?["'](?<target>[^"']+)["']/gm;
@@ -75,12 +77,15 @@ function importsOf(file: string): Import[] {
   const text = read(file).replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
   return [STATEMENT, EXPRESSION, FILE_URL]
     .flatMap((pattern) =>
-      [...text.matchAll(pattern)].map((match) => ({ groups: match.groups, onDemand: pattern !== STATEMENT })),
+      [...text.matchAll(pattern)].map((match) => ({ ...match, groups: match.groups, onDemand: pattern !== STATEMENT })),
     )
-    .map(({ groups, onDemand }) => {
-      const { target = "", types }: { readonly target?: string; readonly types?: string } = groups ?? {};
-      const path = target.startsWith(".") ? posix.join(posix.dirname(file), target) : target;
-      return { file, target: path.replace(/^#guest\//, "bridge/guest/"), typesOnly: types !== undefined, onDemand };
+    .map(({ 0: statement, groups, onDemand }) => {
+      const { target: named = "", types }: { readonly target?: string; readonly types?: string } = groups ?? {};
+      const path = named.startsWith(".") ? posix.join(posix.dirname(file), named) : named;
+      const listed = /\{([^}]*)\}/.exec(statement)?.[1]?.split(",") ?? [];
+      const names = listed.map((name) => name.trim().replace(/^type | as .*/g, "")).filter((name) => name !== "");
+      const target = path.replace(/^#guest\//, "bridge/guest/");
+      return { file, target, typesOnly: types !== undefined, onDemand, names };
     })
     .filter(({ target }) => !NO_FILE.test(target) && !target.endsWith("/package.json"));
 }
@@ -97,18 +102,19 @@ const isOwn = ({ target }: Pick<Import, "target">) => /^(?:src|bridge|page)\//.t
 const packageOf = (target: string) => target.split("/", target.startsWith("@") ? 2 : 1).join("/");
 const found = ({ file, target }: Import) => `${file} imports ${target}`;
 
+const { exports } = JSON.parse(read("package.json")) as { exports: Record<string, string | Record<string, string>> };
+const exportedFiles = Object.values(exports).flatMap((entry) =>
+  typeof entry === "string" ? [] : [posix.normalize(entry["portcullis-source"] ?? "")],
+);
+
 // ---- the table and the files -----------------------------------------------------------------------------------
 
 test("every room in the file system stands in the table, and every room of the table is in the file system", () => {
   const places = readdirSync(posix.join(root, "src"), { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory() ? [`src/${entry.name}/`] : /\.[jt]s$/.test(entry.name) ? [`src/${entry.name}`] : [],
   );
-  // A folder of a room that has a row of its own.
-  const inner = ["src/tools/search/"];
   const bridgeFolders = listFiles("bridge").map((file) => `${posix.dirname(file)}/`);
-  expect(new Set(rooms.flatMap(({ paths }) => paths))).toEqual(
-    new Set([...places, ...inner, ...bridgeFolders, "page/"]),
-  );
+  expect(new Set(rooms.flatMap(({ paths }) => paths))).toEqual(new Set([...places, ...bridgeFolders, "page/"]));
 });
 
 test("the table names rooms by their own names, and each only once", () => {
@@ -125,6 +131,18 @@ test.each(rooms)("$name imports only from the rooms of its row, and only types w
     const allowed = room.mayImport.get(to?.name ?? "") ?? room.mayImport.get(to?.name.split("/")[0] ?? "");
     return allowed === undefined || (allowed === "types" && !one.typesOnly);
   });
+  expect(wrong.map(found)).toEqual([]);
+});
+
+const BASE_FACE = "src/base/index.ts";
+/** Loads zod, which the main entry does not. */
+const BASE_SCHEMAS = "src/base/values/object-schema.ts";
+
+test("all rooms import base by its one face, but for its schemas", () => {
+  const wrong = imports.filter(
+    ({ file, target }) =>
+      /^src\/(?!base\/)/.test(file) && target.startsWith("src/base/") && ![BASE_FACE, BASE_SCHEMAS].includes(target),
+  );
   expect(wrong.map(found)).toEqual([]);
 });
 
@@ -172,45 +190,45 @@ test("the main entry loads what defines tools and starts an engine, and the rest
     "src/frameworks/",
   ];
   expect(loaded.filter((one) => later.some((folder) => one.startsWith(folder)))).toEqual([]);
-  for (const one of ["src/programs/drive/drive.ts", "src/gate/gate.ts", "src/agent/agent.ts"])
+  for (const one of ["src/executions/drive/drive.ts", "src/gate/gate.ts", "src/conversations/agent.ts"])
     expect(loaded).not.toContain(one);
 });
 
 test("what a runtime loads to run programs leaves out the conversation, the sources and the containers", () => {
-  const loaded = loadedWith("src/host/runtime.ts");
-  for (const one of ["src/agent/agent.ts", "src/programs/resume.ts", "src/executions/recover.ts"])
+  const loaded = loadedWith("src/runtime/runtime.ts");
+  for (const one of ["src/conversations/agent.ts", "src/executions/resume.ts", "src/runtime/executions/recover.ts"])
     expect(loaded).not.toContain(one);
   expect([...loaded].filter((one) => /^src\/(?:sources|sandboxes\/docker)\//.test(one))).toEqual([]);
 });
 
 test("what parses programs is loaded by its thread alone", () => {
-  const folder = "src/programs/prepare/thread/";
-  const entry = "src/programs/prepare/thread/thread.js";
+  const folder = "src/executions/prepare/thread/";
+  const entry = "src/executions/prepare/thread/thread.js";
   const loading = imports.filter(
     ({ file, target, typesOnly }) => !typesOnly && !file.startsWith(folder) && target.startsWith(folder),
   );
-  expect(loading.map(found)).toEqual([`src/programs/prepare/preparing-thread.ts imports ${entry}`]);
-  expect(loadedWith("src/programs/prepare/preparing-thread.ts")).not.toContain(entry);
+  expect(loading.map(found)).toEqual([`src/executions/prepare/preparing-thread.ts imports ${entry}`]);
+  expect(loadedWith("src/executions/prepare/preparing-thread.ts")).not.toContain(entry);
   const parsers = [...loadedWith(entry)].filter((one) => !isOwn({ target: one }));
-  expect(parsers).toEqual(["acorn"]);
-  expect([...loadedWith("src/host/runtime.ts")]).not.toContain("acorn");
+  expect(parsers.toSorted()).toEqual(["acorn", "leven"]);
+  expect([...loadedWith("src/runtime/runtime.ts")]).not.toContain("acorn");
 });
 
 test("one file tells the observers of a program, and the loop only what no record says", () => {
-  const programs = listFiles("src/programs/").map((file) => [file, read(file)] as const);
+  const programs = listFiles("src/executions/").map((file) => [file, read(file)] as const);
   const calling = (pattern: RegExp) => programs.filter(([, text]) => pattern.test(text)).map(([file]) => file);
-  const [observers, loop] = ["src/programs/observers.ts", "src/programs/drive/drive.ts"];
+  const [observers, loop] = ["src/executions/observers.ts", "src/executions/drive/drive.ts"];
   expect(calling(/\.beginProgram\(|\bspan\??\.(?:run|end)\(/)).toEqual([observers]);
   expect(calling(/\bonEvent\(/).toSorted()).toEqual([loop, observers]);
   expect(calling(/(?<!function )\bshownExecution\(/).toSorted()).toEqual([
-    "src/programs/from-journal/recorded-execution.ts",
+    "src/executions/from-journal/recorded-execution.ts",
     observers,
   ]);
 });
 
-test("sources read the time by `src/clock.ts`, and tests replace that alone: what lint cannot find", () => {
+test("sources read the time by `src/base/clock.ts`, and tests replace that alone: what lint cannot find", () => {
   const using = (names: readonly string[], pattern: RegExp) => names.filter((file) => pattern.test(read(file)));
-  const sources = listFiles("src").filter((file) => file !== "src/clock.ts");
+  const sources = listFiles("src").filter((file) => file !== "src/base/clock.ts");
   expect(using(sources, /\bnew Date\(\)|\bprocess\.(?:hrtime|uptime)\b/)).toEqual([]);
   const tests = listFiles("test").filter((file) => file.endsWith(".test.ts"));
   expect(using(tests, /\bspyOn\((?:Date|performance|globalThis, "set(?:Timeout|Interval)")/)).toEqual([]);
@@ -221,8 +239,8 @@ test("sources read the time by `src/clock.ts`, and tests replace that alone: wha
  * and has time pass by `support/clock.ts`.
  */
 const TIMED = [
+  "test/executions/streams-taken-up.suite.ts",
   "test/fleet/documented/compose.test.ts",
-  "test/programs/streams-taken-up.suite.ts",
   "test/sandboxes/docker/egress/egress-containers.test.ts",
   "test/sandboxes/docker/egress/egress-proxy.test.ts",
   "test/serve/live/event-stream.test.ts",
@@ -243,10 +261,12 @@ test("the reader of imports finds every form of them", () => {
   const has = (file: string, target: string, typesOnly: boolean) =>
     imports.some((one) => one.file === file && one.target === target && one.typesOnly === typesOnly);
   expect(has("src/gate/queues/tool-queues.ts", "p-queue", false)).toBe(true);
-  expect(has("src/output/report.ts", "src/programs/execution.ts", true)).toBe(true);
-  expect(has("src/index.ts", "src/errors.ts", false)).toBe(true);
-  expect(has("src/programs/prepare/preparing-thread.ts", "src/programs/prepare/thread/thread.js", false)).toBe(true);
-  expect(has("src/programs/prepare/thread/types/stripper.ts", "amaro", false)).toBe(true);
+  expect(has("src/executions/output/report.ts", "src/executions/execution.ts", true)).toBe(true);
+  expect(has("src/index.ts", "src/base/index.ts", false)).toBe(true);
+  expect(has("src/executions/prepare/preparing-thread.ts", "src/executions/prepare/thread/thread.js", false)).toBe(
+    true,
+  );
+  expect(has("src/executions/prepare/thread/types/stripper.ts", "amaro", false)).toBe(true);
   expect(has("src/sandboxes/memory-sandbox.ts", "bridge/guest/guest.js", false)).toBe(true);
   expect(has("src/sandboxes/isolate/engine-command.ts", "src/sandboxes/isolate/engine.cjs", false)).toBe(true);
   expect(has("src/sandboxes/isolate/platform.ts", "isolated-vm", false)).toBe(true);
@@ -254,14 +274,44 @@ test("the reader of imports finds every form of them", () => {
   expect(has("src/sandboxes/docker/daemon.ts", "dockerode", false)).toBe(true);
 });
 
+// ---- the wall --------------------------------------------------------------------------------------------------
+
+/** The rooms of the core, by `src/README.md`, are all others. */
+const DOORS = ["sources", "frameworks", "fleet", "serve", "cli", "comparison"];
+const isDoor = (file: string) => DOORS.includes(roomOf(file)?.name ?? "");
+/** They may name doors: the main entry, and what `asTool` loads on demand. */
+const isRoot = ({ file, onDemand }: Import) =>
+  file === "src/index.ts" || (file === "src/runtime/runtime.ts" && onDemand);
+
+test("the core imports no door, and no door another, but the command line", () => {
+  const ofSources = imports.filter(({ file, target }) => file.startsWith("src/") && isDoor(target));
+  const fromCore = ofSources.filter((one) => !isDoor(one.file) && !isRoot(one));
+  const betweenDoors = ofSources.filter(
+    ({ file, target }) => isDoor(file) && roomOf(file) !== roomOf(target) && roomOf(file)?.name !== "cli",
+  );
+  expect([...fromCore, ...betweenDoors].map(found)).toEqual([]);
+});
+
+test("doors import no more files of the core than src/README.md says that no entry shows", () => {
+  const entries = new Set(exportedFiles);
+  const shown = new Set([...entries, ...imports.filter(({ file }) => entries.has(file)).map(({ target }) => target)]);
+  const behind = imports.filter(
+    ({ file, target, onDemand }) =>
+      isDoor(file) && target.startsWith("src/") && !isDoor(target) && !shown.has(target) && !onDemand,
+  );
+  const figures = [
+    new Set(behind.map(({ target }) => target)).size,
+    new Set(behind.flatMap(({ target, names }) => names.map((name) => `${target} ${name}`))).size,
+  ];
+  const most = /import (\d+) files of the core that no entry shows, with (\d+) names/.exec(read("src/README.md"));
+  expect(figures).toEqual(most?.slice(1).map(Number));
+});
+
 // ---- the tests -------------------------------------------------------------------------------------------------
 
 /** Public entries, and the one file of a room that `src/README.md` names as its face. */
-const { exports } = JSON.parse(read("package.json")) as { exports: Record<string, string | Record<string, string>> };
 const faces = new Set([
-  ...Object.values(exports).flatMap((entry) =>
-    typeof entry === "string" ? [] : [posix.normalize(entry["portcullis-source"] ?? "")],
-  ),
+  ...exportedFiles,
   ...(/\nFaces of rooms: ([^]*?)\.\n/.exec(read("src/README.md"))?.[1]?.match(/src\/[\w/-]+\.ts/g) ?? []),
 ]);
 

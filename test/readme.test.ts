@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { AgentEnding } from "../src/agent/ending.ts";
+import type { AgentEnding } from "../src/conversations/ending.ts";
 import { EXIT } from "../src/cli/exit-code.ts";
 import type { Mode } from "../src/comparison/index.ts";
 import { type BenchReport, leading } from "../src/comparison/report.ts";
-import { ERROR_CODES } from "../src/errors.ts";
-import type { Limits } from "../src/programs/limits.ts";
-import type { Outcome, StoppedBy } from "../src/programs/outcome.ts";
+import { ERROR_CODES } from "../src/base/errors.ts";
+import type { Limits } from "../src/executions/limits.ts";
+import type { Outcome, StoppedBy } from "../src/executions/outcome.ts";
 import { portcullis } from "./cli/command.ts";
 import { INTEGRATIONS } from "./support/integrations.ts";
 import { type Block, blocks, root, snippets } from "./support/snippets.ts";
@@ -22,7 +22,7 @@ test("each of the four uses has code in the README, and the first a model", () =
 });
 
 /**
- * Languages of blocks that other tests check: test/serve/serving-document.test.ts, test/programs/python-table.suite.ts,
+ * Languages of blocks that other tests check: test/serve/serving-document.test.ts, test/executions/python-table.suite.ts,
  * test/documents/start-here.all.test.ts.
  */
 const CHECKED_ELSEWHERE = ["caddyfile", "ini", "js", "nginx", "python", "shell", "yaml"];

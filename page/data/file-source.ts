@@ -1,4 +1,4 @@
-import type { ExecutionView } from "../../src/views/view.ts";
+import type { ExecutionView } from "../../src/serve/views/view.ts";
 import { type AskedList, Refused, type Row, type Source } from "./source.ts";
 
 /** What a file of `portcullis show --html` holds. It shows the first execution. */

@@ -1,5 +1,5 @@
-import type { ExecutionView, ViewPatch } from "../../src/views/view.ts";
-import { patched } from "../../src/views/patched-view.ts";
+import type { ExecutionView, ViewPatch } from "../../src/serve/views/view.ts";
+import { patched } from "../../src/serve/views/patched-view.ts";
 import { type Asked, Refused } from "./source.ts";
 
 /** Wait before a stream that broke off is opened again, in milliseconds; it doubles up to the longest. */

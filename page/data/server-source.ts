@@ -1,4 +1,4 @@
-import type { CallTexts, ExecutionView } from "../../src/views/view.ts";
+import type { CallTexts, ExecutionView } from "../../src/serve/views/view.ts";
 import { followView } from "./follow-view.ts";
 import { Kept } from "./kept.ts";
 import { type AskedList, Refused, type Row, type Source } from "./source.ts";

@@ -1,6 +1,6 @@
-import type { ListFilter, ListRow } from "../../src/views/list/list.ts";
-import type { CallTexts, ExecutionView } from "../../src/views/view.ts";
-import type { AnswerWords } from "../../src/views/words.ts";
+import type { ListFilter, ListRow } from "../../src/serve/views/list/list.ts";
+import type { CallTexts, ExecutionView } from "../../src/serve/views/view.ts";
+import type { AnswerWords } from "../../src/serve/views/words.ts";
 
 /** Where the page has executions from: a server, or the file that it stands in. */
 export interface Source {

@@ -1,6 +1,6 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { ExecutionView } from "../../src/views/view.ts";
+import type { ExecutionView } from "../../src/serve/views/view.ts";
 import { FollowedList, type ListState } from "./followed-list.ts";
 import { pause } from "./follow-view.ts";
 import type { Asked, AskedList, Source } from "./source.ts";

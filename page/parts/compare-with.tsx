@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ProgramView } from "../../src/views/view.ts";
+import type { ProgramView } from "../../src/serve/views/view.ts";
 import type { Row } from "../data/source.ts";
 import { useSource } from "../data/use-source.ts";
 import { duration, time } from "../format.ts";

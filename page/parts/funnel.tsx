@@ -1,5 +1,5 @@
-import type { FunnelPart, FunnelView } from "../../src/views/view.ts";
-import { FUNNEL, funnelText } from "../../src/views/words.ts";
+import type { FunnelPart, FunnelView } from "../../src/serve/views/view.ts";
+import { FUNNEL, funnelText } from "../../src/serve/views/words.ts";
 import { bytes, counted } from "../format.ts";
 import { Section } from "./section.tsx";
 

@@ -1,5 +1,5 @@
-import type { ExecutionView } from "../../src/views/view.ts";
-import { limitOf, limitText, nearLimits } from "../../src/views/words.ts";
+import type { ExecutionView } from "../../src/serve/views/view.ts";
+import { limitOf, limitText, nearLimits } from "../../src/serve/views/words.ts";
 import { amount } from "../format.ts";
 import { Section } from "./section.tsx";
 

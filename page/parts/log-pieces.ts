@@ -1,4 +1,4 @@
-import type { LogView } from "../../src/views/view.ts";
+import type { LogView } from "../../src/serve/views/view.ts";
 import { counted } from "../format.ts";
 
 /** Pieces that are told apart. The rest is one piece: a browser stands still for a million elements. */

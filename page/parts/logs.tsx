@@ -1,4 +1,4 @@
-import type { LogView } from "../../src/views/view.ts";
+import type { LogView } from "../../src/serve/views/view.ts";
 import { Text } from "../text.tsx";
 import { droppedText, logPieces } from "./log-pieces.ts";
 import { Section } from "./section.tsx";

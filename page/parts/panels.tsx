@@ -1,4 +1,4 @@
-import type { ExecutionView, TextHead } from "../../src/views/view.ts";
+import type { ExecutionView, TextHead } from "../../src/serve/views/view.ts";
 import { bytes, time } from "../format.ts";
 import { prettyJson } from "../pretty-json.ts";
 import { Text } from "../text.tsx";

@@ -1,8 +1,8 @@
 import { useMemo } from "preact/hooks";
-import type { CallState, CallView, ProgramView } from "../../src/views/view.ts";
+import type { CallState, CallView, ProgramView } from "../../src/serve/views/view.ts";
 import { bytes, count, counted, duration, tookText } from "../format.ts";
-import { type Took, tookOf } from "../../src/views/timeline.ts";
-import { callText } from "../../src/views/words.ts";
+import { type Took, tookOf } from "../../src/serve/views/timeline.ts";
+import { callText } from "../../src/serve/views/words.ts";
 import { Text } from "../text.tsx";
 import { Rows } from "./rows.tsx";
 import { Section } from "./section.tsx";

@@ -1,5 +1,5 @@
-import type { ExecutionView } from "../../src/views/view.ts";
-import { stateText } from "../../src/views/words.ts";
+import type { ExecutionView } from "../../src/serve/views/view.ts";
+import { stateText } from "../../src/serve/views/words.ts";
 import { Text } from "../text.tsx";
 
 export interface StateProps {

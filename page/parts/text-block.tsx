@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { TextHead } from "../../src/views/view.ts";
+import type { TextHead } from "../../src/serve/views/view.ts";
 import { bytes } from "../format.ts";
 import { prettyJson } from "../pretty-json.ts";
 import { Text } from "../text.tsx";

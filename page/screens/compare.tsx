@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import type { CallView, ExecutionView, ProgramView } from "../../src/views/view.ts";
-import { callText } from "../../src/views/words.ts";
+import type { CallView, ExecutionView, ProgramView } from "../../src/serve/views/view.ts";
+import { callText } from "../../src/serve/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
 import { count, counted, duration, time } from "../format.ts";
 import { Main } from "../parts/main.tsx";

@@ -6,8 +6,8 @@ import type {
   ProgramCallView,
   SaidView,
   TextHead,
-} from "../../src/views/view.ts";
-import { callText, hostedCallText, programText, RESTS, tokensText } from "../../src/views/words.ts";
+} from "../../src/serve/views/view.ts";
+import { callText, hostedCallText, programText, RESTS, tokensText } from "../../src/serve/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
 import { bytes, counted, duration } from "../format.ts";
 import { Funnel } from "../parts/funnel.tsx";

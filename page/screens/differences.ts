@@ -1,6 +1,6 @@
-import type { CallView, ProgramView } from "../../src/views/view.ts";
-import { tookOf } from "../../src/views/timeline.ts";
-import { limitText, outcomeText } from "../../src/views/words.ts";
+import type { CallView, ProgramView } from "../../src/serve/views/view.ts";
+import { tookOf } from "../../src/serve/views/timeline.ts";
+import { limitText, outcomeText } from "../../src/serve/views/words.ts";
 import { amount, bytes, count, duration } from "../format.ts";
 
 /** Where two executions part. */

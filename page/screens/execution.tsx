@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ExecutionView } from "../../src/views/view.ts";
-import { byText, leadText, stateText } from "../../src/views/words.ts";
-import { timeOf } from "../../src/views/timeline.ts";
+import type { ExecutionView } from "../../src/serve/views/view.ts";
+import { byText, leadText, stateText } from "../../src/serve/views/words.ts";
+import { timeOf } from "../../src/serve/views/timeline.ts";
 import { useExecution, useSource } from "../data/use-source.ts";
 import { duration, time } from "../format.ts";
 import { Approvals } from "../parts/approvals/approvals.tsx";

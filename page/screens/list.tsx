@@ -2,7 +2,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { AskedList, Row } from "../data/source.ts";
 import { useList } from "../data/use-source.ts";
 import { counted, duration, timeToday } from "../format.ts";
-import { needsText } from "../../src/views/words.ts";
+import { needsText } from "../../src/serve/views/words.ts";
 import { linkTo } from "../route.ts";
 import { useNarrow } from "../parts/narrow.ts";
 import { Main } from "../parts/main.tsx";

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
-import { timeOf } from "../../src/views/timeline.ts";
-import type { HostCallView, ProgramView } from "../../src/views/view.ts";
+import { timeOf } from "../../src/serve/views/timeline.ts";
+import type { HostCallView, ProgramView } from "../../src/serve/views/view.ts";
 import { useSource } from "../data/use-source.ts";
 import { Funnel } from "../parts/funnel.tsx";
 import { useHasRun } from "../parts/has-run.ts";

@@ -1,4 +1,4 @@
-import type { Tick } from "../../src/views/timeline.ts";
+import type { Tick } from "../../src/serve/views/timeline.ts";
 
 /** Pixels that a character takes at most, and that are between two texts. */
 const LETTER = 8;

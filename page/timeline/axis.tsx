@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Tick } from "../../src/views/timeline.ts";
+import type { Tick } from "../../src/serve/views/timeline.ts";
 import { axisTexts } from "./axis-texts.ts";
 
 export interface AxisProps {

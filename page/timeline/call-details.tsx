@@ -1,9 +1,9 @@
-import type { CallState, CallView, DecisionView, StreamView } from "../../src/views/view.ts";
-import { callText, decisionText, streamText } from "../../src/views/words.ts";
+import type { CallState, CallView, DecisionView, StreamView } from "../../src/serve/views/view.ts";
+import { callText, decisionText, streamText } from "../../src/serve/views/words.ts";
 import { useSource } from "../data/use-source.ts";
 import { bytes, duration, time } from "../format.ts";
 import { Text } from "../text.tsx";
-import { streamScale } from "../../src/views/call-groups.ts";
+import { streamScale } from "../../src/serve/views/call-groups.ts";
 import { TextBlock } from "../parts/text-block.tsx";
 
 export interface CallDetailsProps {

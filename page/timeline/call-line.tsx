@@ -1,9 +1,9 @@
-import type { CallView } from "../../src/views/view.ts";
-import { callText, codeText, streamText } from "../../src/views/words.ts";
+import type { CallView } from "../../src/serve/views/view.ts";
+import { callText, codeText, streamText } from "../../src/serve/views/words.ts";
 import { bytes, count, duration, tookText } from "../format.ts";
 import { Text } from "../text.tsx";
 import { visibleText } from "../visible-text.ts";
-import type { CallRow } from "../../src/views/call-groups.ts";
+import type { CallRow } from "../../src/serve/views/call-groups.ts";
 import { Strip, type StripScale } from "./strip.tsx";
 
 export interface CallLineProps {

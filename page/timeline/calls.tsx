@@ -1,14 +1,14 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { CallView } from "../../src/views/view.ts";
+import type { CallView } from "../../src/serve/views/view.ts";
 import { count } from "../format.ts";
 import { useNarrow } from "../parts/narrow.ts";
 import { Rows } from "../parts/rows.tsx";
 import { Section } from "../parts/section.tsx";
 import { Axis } from "./axis.tsx";
 import { CallDetails } from "./call-details.tsx";
-import { type CallRow, callRows, streamScale } from "../../src/views/call-groups.ts";
+import { type CallRow, callRows, streamScale } from "../../src/serve/views/call-groups.ts";
 import { CallLine } from "./call-line.tsx";
-import { ticksOf } from "../../src/views/timeline.ts";
+import { ticksOf } from "../../src/serve/views/timeline.ts";
 
 export interface CallsProps {
   readonly execution: string;

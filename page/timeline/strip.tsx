@@ -1,7 +1,7 @@
-import type { CallView } from "../../src/views/view.ts";
+import type { CallView } from "../../src/serve/views/view.ts";
 import { percent } from "./axis.tsx";
-import type { CallRow } from "../../src/views/call-groups.ts";
-import { placeIn, spansOf, type Tick, type Time } from "../../src/views/timeline.ts";
+import type { CallRow } from "../../src/serve/views/call-groups.ts";
+import { placeIn, spansOf, type Tick, type Time } from "../../src/serve/views/timeline.ts";
 
 export interface StripScale extends Time {
   readonly ticks: readonly Tick[];

@@ -3,14 +3,14 @@ import { APPROVE_MODES, callResult, duration, parseJson, whole, word } from "./i
 import { fileName, readPriceFile, readWebhookFile, readDocument, readSchema, readText } from "./input/option-files.ts";
 import { settings } from "./input/units.ts";
 import type { Language } from "../../bridge/frames.ts";
-import { AGENT_RULES } from "../agent/agent-options.ts";
-import { WORK_RULES } from "../fleet/fleet-options.ts";
+import { AGENT_RULES } from "../conversations/agent-options.ts";
+import { WORK_RULES } from "../runtime/fleet.ts";
 import { POLICY_NAMES } from "../gate/approve/policy.ts";
 import { PROTOCOLS } from "../models/provider/providers.ts";
-import { pick, wholeNumber } from "../option-rules/options.ts";
-import { HOLD } from "../programs/decide.ts";
-import { LIMIT_RULES } from "../programs/limits.ts";
-import { LEASE_MS, PLACES_RULES } from "../runtime.ts";
+import { pick, wholeNumber } from "../base/index.ts";
+import { HOLD } from "../executions/decide.ts";
+import { LIMIT_RULES } from "../executions/limits.ts";
+import { LEASE_MS, PLACES_RULES } from "../runtime/create-runtime.ts";
 import { LISTEN_RULES, SERVER_RULES } from "../serve/server-options.ts";
 
 /*

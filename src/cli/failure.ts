@@ -1,4 +1,4 @@
-import { describe, type ErrorCode, PortcullisError } from "../errors.ts";
+import { describe, type ErrorCode, PortcullisError } from "../base/index.ts";
 import { EXIT } from "./exit-code.ts";
 import { oneLine } from "./terminal/one-line.ts";
 

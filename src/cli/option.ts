@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { optionError } from "../errors.ts";
+import { optionError } from "../base/index.ts";
 
 /** The options of a command: the flags of each, with its description, or with all that is declared of it. */
 export type OptionTable = Readonly<Record<string, string | Declared<unknown>>>;

@@ -1,5 +1,5 @@
 import { Command, Help, type Option, type ParseOptionsResult } from "commander";
-import { didYouMean } from "../option-rules/nearest.ts";
+import { didYouMean } from "../base/index.ts";
 import { EXIT } from "./exit-code.ts";
 import { oneLine } from "./terminal/one-line.ts";
 import { type CommandOptions, optionsOf, type OptionTable } from "./option.ts";

@@ -7,9 +7,9 @@ import {
   type OptionsOf,
   readOptions,
   wholeNumber,
-} from "../option-rules/options.ts";
-import { count, counted } from "../output/count-text.ts";
-import type { Runtime } from "../runtime.ts";
+} from "../base/index.ts";
+import { count, counted } from "../executions/output/count-text.ts";
+import type { Runtime } from "../runtime/create-runtime.ts";
 import { type Mode, runTask, type TaskRun, TOKEN_LENGTH } from "./conversations.ts";
 import { EXACT, installedProviders, lastRequest } from "./requests.ts";
 import { type ComparisonTask, TASK_RULES } from "./task.ts";

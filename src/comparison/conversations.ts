@@ -1,12 +1,12 @@
-import type { TranscriptTurn } from "../agent/from-journal/transcript.ts";
+import type { TranscriptTurn } from "../conversations/from-journal/transcript.ts";
 import { createMemoryJournal } from "../journal/memory-journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { CallResult, Opening } from "../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../models/scripted.ts";
-import { pastTurns } from "../programs/from-journal/read-turns.ts";
-import { LIMIT_RULES } from "../programs/limits.ts";
-import type { Outcome } from "../programs/outcome.ts";
-import type { Runtime } from "../runtime.ts";
+import { pastTurns } from "../executions/from-journal/read-turns.ts";
+import { LIMIT_RULES } from "../executions/limits.ts";
+import type { Outcome } from "../executions/outcome.ts";
+import type { Runtime } from "../runtime/create-runtime.ts";
 import type { Tool } from "../tools/tool.ts";
 import { oneLine } from "../tools/declarations/one-line.ts";
 import { isVisible } from "../tools/tool-set.ts";

@@ -1,4 +1,4 @@
-import { count } from "../output/count-text.ts";
+import { count } from "../executions/output/count-text.ts";
 import { BASELINE, type Comparison, HEADLINE, measureOf, type ProviderMeasure } from "./compare.ts";
 import type { Mode } from "./conversations.ts";
 

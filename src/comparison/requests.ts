@@ -1,9 +1,8 @@
-import { describe, PortcullisError } from "../errors.ts";
+import { describe, fieldOf, type Fields, isFields, listOf, PortcullisError, textOf, without } from "../base/index.ts";
 import type { Opening } from "../models/model.ts";
 import { toolNamesOf } from "../models/turn/tool-names.ts";
 import { makeModel, type ProviderName, PROVIDERS } from "../models/provider/providers.ts";
-import type { TranscriptTurn } from "../agent/from-journal/transcript.ts";
-import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../values/fields.ts";
+import type { TranscriptTurn } from "../conversations/from-journal/transcript.ts";
 
 /** A conversation as a model had it. The last turn answers, and calls nothing. */
 export interface PastConversation {

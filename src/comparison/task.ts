@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { isAgentTool } from "../agent/as-tools/agent-as-tool.ts";
-import { PortcullisError } from "../errors.ts";
-import { option, type OptionsOf, required, words } from "../option-rules/options.ts";
+import { isAgentTool } from "../conversations/as-tools/agent-as-tool.ts";
+import { option, type OptionsOf, PortcullisError, required, words } from "../base/index.ts";
 import { oneLine } from "../tools/declarations/one-line.ts";
 import type { Tool } from "../tools/tool.ts";
 

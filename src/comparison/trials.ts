@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import type { AgentReport, StopState } from "../agent/agent-report.ts";
-import { monotonic } from "../clock.ts";
+import type { AgentReport, StopState } from "../conversations/agent-report.ts";
+import { monotonic } from "../base/index.ts";
 import type { Model } from "../models/model.ts";
 import { dollarsOf, type Price } from "../models/prices.ts";
-import { createRuntime, type Runtime, type RuntimeOptions } from "../runtime.ts";
+import { createRuntime, type Runtime, type RuntimeOptions } from "../runtime/create-runtime.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type ComparisonTask, withoutSideEffects } from "./task.ts";
 import { sum } from "./tokens.ts";

@@ -1,93 +1,311 @@
-import { childExecution } from "../agent/calls/child-execution.ts";
-import { decideConversation, refuseWrongResultsOf } from "../agent/decide-conversation.ts";
-import { readOwnConversation } from "../agent/from-journal/past-conversation.ts";
-import { PortcullisError } from "../errors.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
-import { findIfKnown } from "../journal/find-if-known.ts";
-import type { Journal } from "../journal/journal.ts";
-import { NO_ITEMS, readRecords } from "../journal/reading/read-records.ts";
-import { RUN_PROGRAM } from "../tools/tool-name.ts";
-import type { ToolSet } from "../tools/tool-set.ts";
-import { findOwn, readOwn } from "../programs/from-journal/past-execution.ts";
 import {
-  type ClientResult,
-  decide as decideProgram,
-  decisionExists,
-  decidableOf,
-  type DecideScope,
-  recordsOf,
-  refuseWrongResults,
-  type Said,
-} from "../programs/decide.ts";
+  checkOptions,
+  cutMiddle,
+  type ExecutionId,
+  fieldsOf,
+  flag,
+  jsonTextOf,
+  Lane,
+  now,
+  object,
+  oneOf,
+  option,
+  optionError,
+  parsedJson,
+  PortcullisError,
+  type SlicedWork,
+  text,
+  wholeNumber,
+} from "../base/index.ts";
+import { isHeadMoved } from "../journal/execution-log.ts";
+import { NO_ITEMS } from "../journal/reading/read-records.ts";
+import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts";
+import { BY_LENGTH, detailsOf, NOTE_LENGTH } from "../gate/approve/approval.ts";
+import { type Grant, MAX_GRANTS, readGrant, tooManyGrants } from "../gate/approve/grant-terms.ts";
+import { grantsIn } from "../gate/approve/remembered.ts";
+import type { OutsideRecord } from "../gate/approve/call-waits.ts";
+import { issuesText, type Schema, validate } from "../tools/schema.ts";
+import { RUN_PROGRAM } from "../tools/tool-name.ts";
+import type { Tool } from "../tools/tool.ts";
+import { drivenHere } from "./driven.ts";
+import { callOfId, type ExecutionState, shownText, type UnansweredCall } from "./from-journal/execution-state.ts";
+import { type Past, readOwn } from "./from-journal/past-execution.ts";
+import type { Scope } from "./scope.ts";
+import { holdOf, isExpired, isWaiting } from "./from-journal/call-history.ts";
+import { waitingFor } from "./from-journal/standing.ts";
+import type { WaitingApproval } from "./outcome.ts";
+import { shownWaiting } from "./redact-execution.ts";
 
-/** Notes decisions and results for calls of an execution or a conversation that wait, without driving it. Rejects as `resume` does. */
+/** A decision about a call that waits. */
+export interface Decision {
+  /** Whether the call may run, or run again. */
+  readonly allow?: boolean;
+  /**
+   * `hold` of the waiting call; 1 by default. A call whose host has died waits again, and a decision that is sent twice then
+   * decides nothing: it is about the time before.
+   */
+  readonly hold?: number;
+  /** The call was done elsewhere, with this result; of a stream, the list of all its items. Only for a call whose outcome is unknown. */
+  readonly done?: { readonly value: unknown };
+  /** Who decided; for the journal. */
+  readonly by?: string;
+  /** For the journal; the program reads the note of a denial. */
+  readonly note?: string;
+  /** Decides later calls of the execution with the same tool and the same input alike. Not for a call whose outcome is unknown. */
+  readonly remember?: "execution";
+  /** Allows further calls of the same tool in the execution, beside this one. Not for a call whose outcome is unknown. */
+  readonly grant?: Grant;
+}
+
+/** The result of a call that a client answers. */
+export type ClientResult = { readonly value: unknown } | { readonly error: string };
+
+/** Decisions and results for the waiting calls of an execution, by call id. */
+export interface Said {
+  readonly decisions?: Readonly<Record<string, Decision>> | undefined;
+  readonly results?: Readonly<Record<string, ClientResult>> | undefined;
+}
+
+/** Whose executions the outside may decide about, and until when. */
+export interface DecideScope extends Pick<Scope, "journal" | "tenant"> {
+  /** Nothing is noted once it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Notes decisions about calls that wait, without driving the execution. Rejects as `resume` does. */
 export async function decide(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
-  const { journal } = scope;
-  const { kind } = await findOwn(scope, execution);
-  const note = kind === "conversation" ? decideConversation : decideProgram;
-  try {
-    await note(scope, execution, said);
-  } catch (error) {
-    if (!PortcullisError.is(error) || error.code !== "call_unknown") throw error;
-    throw (await decidedBefore(journal, execution, Object.keys(said.decisions ?? {}))) ?? error;
+  for (;;) {
+    const past = await readOwn(scope, execution, NO_ITEMS);
+    const records = await recordsOf(decidableOf(past, past.header), said);
+    scope.signal?.throwIfAborted();
+    try {
+      await scope.journal.append(execution, past.state.records, records, { safe: true });
+      // A driver in another process reads them when it renews its lease.
+      return await drivenHere(scope.journal, execution)?.log.catchUp();
+    } catch (error) {
+      // Its driver, or another person, has appended in the meantime.
+      if (!isHeadMoved(error)) throw error;
+    }
   }
+}
+
+/** A call that waits for a person, also one that a report has no room to list; undefined if it does not wait. */
+export async function waitingApproval(
+  scope: Pick<Scope, "journal" | "tenant" | "redactor">,
+  execution: ExecutionId,
+  id: string,
+): Promise<WaitingApproval | undefined> {
+  const { state } = await readOwn(scope, execution, NO_ITEMS);
+  const call = openCallsOf(state)(id);
+  if (!call || !isWaiting(call)) return undefined;
+  return (await shownWaiting(waitingFor([call], execution), scope.redactor)).approvals[0];
+}
+
+export type FindCall = (id: string) => UnansweredCall | undefined;
+
+function openCallsOf(state: ExecutionState): FindCall {
+  const { end, own, turns } = state;
+  return (id) => {
+    if (end.outcome !== undefined) return undefined;
+    if (own && own.id === id) return turns === 0 ? own : undefined;
+    return callOfId(state, id);
+  };
+}
+
+/** An execution whose calls are decided. */
+interface Decidable {
+  readonly header: Pick<Header, "execution" | "limits" | "tenant">;
+  readonly find: FindCall;
+  /** Grants that it has. */
+  readonly grants: number;
+}
+
+/** A program, as it was read from its journal. */
+export function decidableOf({ state, remembered }: Pick<Past, "state" | "remembered">, header: Decidable["header"]) {
+  return { header, find: openCallsOf(state), grants: grantsIn(remembered) };
 }
 
 /**
- * Notes results of calls that a client answers, without driving their execution. Rejects as `decide` does, and with
- * `option_invalid` for a result that does not fit the output of its tool.
+ * The records of decisions and results. Rejects with `call_unknown`, `decision_exists`, or `approval_expired` for a call that has
+ * waited too long.
  */
-export async function answer(
-  scope: DecideScope & { readonly tools: ToolSet },
-  execution: ExecutionId,
-  results: Readonly<Record<string, ClientResult>>,
+export async function recordsOf(about: Decidable, said: Said): Promise<readonly OutsideRecord[]> {
+  return new Lane(about.header.tenant).work(recordsSliced(about, said));
+}
+
+function* recordsSliced(
+  { header, find: findCall, grants }: Decidable,
+  { decisions = {}, results = {} }: Said,
+): SlicedWork<readonly OutsideRecord[]> {
+  const at = now();
+  const { execution, limits } = header;
+  const records: OutsideRecord[] = [];
+  const find = (id: string): UnansweredCall => {
+    const call = findCall(id);
+    if (!call)
+      throw new PortcullisError(
+        "call_unknown",
+        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}: it has been answered, or there was none. Look at what the execution waits for: runtime.status(${JSON.stringify(execution)})`,
+      );
+    if (!isExpired(header, call)) return call;
+    throw new PortcullisError(
+      "approval_expired",
+      `Call ${id} of ${call.tool} has waited for longer than its execution allows (limit waitMs: ${limits.waitMs} ms). Nothing was noted. Take the execution up without an answer for it: the program is told, and goes on.`,
+    );
+  };
+  let left = MAX_GRANTS - grants;
+  for (const [id, decision] of Object.entries(decisions)) {
+    const record = decisionRecord(find(id), decision, at);
+    if (record.grant && (left -= 1) < 0) throw tooManyGrants(`${placeOf(id)}.grant`);
+    records.push(record);
+    yield;
+  }
+  for (const [id, result] of Object.entries(results)) {
+    records.push(resultRecord(find(id), result, at));
+    yield;
+  }
+  return records;
+}
+
+function placeOf(call: string): string {
+  return `decisions[${JSON.stringify(call)}]`;
+}
+
+export const HOLD = wholeNumber({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 });
+
+/** The fields of a decision. Others are refused: the first decision holds, so a misspelt field could not be corrected later. */
+export const DECISION_FIELDS = {
+  allow: flag(),
+  hold: HOLD,
+  done: object<NonNullable<Decision["done"]>>("{ value }"),
+  by: text({ minLength: 0, maxLength: BY_LENGTH, expected: `a string of at most ${BY_LENGTH} characters` }),
+  note: text({ minLength: 0, maxLength: NOTE_LENGTH, expected: `a string of at most ${NOTE_LENGTH} characters` }),
+  remember: oneOf(["execution"]),
+  grant: object<Grant>('an object like { calls: 20, sums: { "/amount": 500 } }'),
+};
+
+const RESULT_FIELDS = {
+  value: option<unknown>("a value that JSON can hold", () => true),
+  error: text({ expected: "a sentence for the program" }),
+};
+
+function decisionRecord(call: UnansweredCall, given: Decision, at: number): DecisionRecord {
+  const { id, tool, decided, decision } = call;
+  const waitsIn = holdOf(call);
+  const place = placeOf(String(id));
+  if (typeof given !== "object" || given === null) throw optionError(place, "an object like { allow: true }", given);
+  const { allow, hold = 1, done, remember, grant } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
+  if (decision) throw decisionExists(String(id), tool, decision);
+  if (decided?.decision !== "held")
+    throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a decision.`);
+  if (hold !== waitsIn)
+    throw new PortcullisError(
+      "decision_exists",
+      `The decision is about hold ${hold} of call ${id} of ${tool}, which waits in hold ${waitsIn}. Look at what it waits for now, and give hold ${waitsIn} with a decision about that.`,
+    );
+  if (done !== undefined && decided.code !== "outcome_unknown")
+    throw new PortcullisError(
+      "call_unknown",
+      `Call ${id} of ${tool} was not begun: allow or deny it, without \`done\`.`,
+    );
+  if (remember !== undefined && decided.code === "outcome_unknown")
+    throw optionError(`${place}.remember`, '"execution", for a call that was not begun', remember);
+  if (grant !== undefined && (allow !== true || decided.code === "outcome_unknown" || tool === RUN_PROGRAM))
+    throw optionError(
+      `${place}.grant`,
+      "to be left out, but for a call of a tool that is allowed and was not begun",
+      grant,
+    );
+  if (done === undefined && allow === undefined) throw optionError(`${place}.allow`, "true or false", allow);
+  if (done !== undefined && allow === false) throw optionError(`${place}.allow`, "true, or none, beside done", allow);
+  return {
+    type: "decision",
+    call: String(id),
+    allow: done !== undefined || allow === true,
+    ...detailsOf(given),
+    ...(grant === undefined ? {} : { grant: readGrant(`${place}.grant`, grant, parsedJson(shownText(call))) }),
+    ...(done === undefined ? {} : { done: requiredText(done.value, `${place}.done.value`) }),
+    at,
+  };
+}
+
+export function decisionExists(
+  id: string,
+  tool: string,
+  { allow, by, done }: Pick<DecisionRecord, "allow" | "by" | "done">,
+): PortcullisError {
+  const how = done === undefined ? (allow ? "allowed" : "denied") : "said to be done";
+  return new PortcullisError(
+    "decision_exists",
+    `Call ${id} of ${tool} was decided already${by === undefined ? "" : `, by ${by}`}: ${how}. The first decision holds.`,
+  );
+}
+
+function resultRecord(call: UnansweredCall, given: ClientResult, at: number): ResultRecord {
+  const { id, tool, decided, result } = call;
+  const place = `results[${JSON.stringify(String(id))}]`;
+  const expected = "{ value } or { error }";
+  if (typeof given !== "object" || given === null) throw optionError(place, expected, given);
+  const { value, error } = checkOptions<typeof RESULT_FIELDS>(fieldsOf(place), given, RESULT_FIELDS);
+  if (value !== undefined && error !== undefined) throw optionError(place, expected, given);
+  if (decided?.decision !== "client")
+    throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a client's result.`);
+  if (result)
+    throw new PortcullisError("decision_exists", `Call ${id} of ${tool} has its result already. The first one holds.`);
+  const base = { type: "result", call: String(id), at } as const;
+  return error === undefined ? { ...base, value: requiredText(value, `${place}.value`) } : { ...base, error };
+}
+
+function requiredText(value: unknown, option: string): string {
+  const text = jsonTextOf(value);
+  if (text === undefined) throw optionError(option, "a value that JSON can hold", value);
+  return text;
+}
+
+const FAULTS_BYTES = 2048;
+
+/**
+ * Rejects with `option_invalid` if a client's result does not fit the output schema of its tool, or what is said of a
+ * stream that was done is no list of its items. Nothing is journalled then: the call waits on, and another value can be sent.
+ */
+export async function refuseWrongResults(
+  records: readonly OutsideRecord[],
+  findCall: FindCall,
+  tools: readonly Tool[],
 ): Promise<void> {
-  const { tools } = scope;
-  const { kind } = await findOwn(scope, execution);
-  if (kind === "conversation") {
-    const past = await readOwnConversation(scope, execution);
-    // Of a surface's client: the tools are the client's own.
-    if (!past.header.owner?.surface) await refuseWrongResultsOf(past, { results }, tools);
-  } else {
-    const past = await readOwn(scope, execution, NO_ITEMS);
-    const about = decidableOf(past, past.header);
-    const records = await recordsOf(about, { results });
-    await refuseWrongResults(records, about.find, tools.visibleTo(["programmatic"]));
+  const known = new Map(tools.map((tool) => [tool.name, tool]));
+  for (const record of records) {
+    const name = findCall(record.call)?.tool ?? "";
+    const tool = known.get(name);
+    const isResult = record.type === "result";
+    const text = isResult ? record.value : tool?.stream ? record.done : undefined;
+    if (!tool || text === undefined) continue;
+    const faults = await faultsOf(tool, JSON.parse(text));
+    if (faults === undefined) continue;
+    const place = `${isResult ? "results" : "decisions"}[${JSON.stringify(record.call)}]${isResult ? "" : ".done"}`;
+    throw new PortcullisError(
+      "option_invalid",
+      `${place}.value does not match the output of ${name}: ${cutMiddle(faults, FAULTS_BYTES)}. Nothing was noted: the call still waits.`,
+    );
   }
-  await decide(scope, execution, { results });
 }
 
-/** The error about the first of these calls that was decided before and has gone on since; undefined if none was. */
-async function decidedBefore(
-  journal: Journal,
-  execution: ExecutionId,
-  ids: readonly string[],
-): Promise<PortcullisError | undefined> {
-  // Each journal is read once, however many calls are asked about.
-  const owners = Map.groupBy(ids, (id) => id.slice(0, Math.max(0, id.indexOf("/"))));
-  for (const [parent, own] of owners) {
-    const owner = parent === "" ? execution : childExecution(execution, parent);
-    if (parent !== "" && !(await findIfKnown(journal, owner))) continue;
-    const decided = await firstDecided(journal, owner, new Map(own.map((id) => [id.slice(id.indexOf("/") + 1), id])));
-    if (decided) return decided;
+async function faultsOf({ output, stream }: Tool, value: unknown): Promise<string | undefined> {
+  if (!stream) return output && schemaFaults(output, value);
+  if (!Array.isArray(value)) return "the tool gives a stream, so the value is the list of all its items";
+  if (!output) return undefined;
+  for (const [index, item] of value.entries()) {
+    const faults = await schemaFaults(output, item);
+    if (faults !== undefined) return `item ${index}: ${faults}`;
   }
   return undefined;
 }
 
-/** `ids` are the ids that the caller gave, by call. */
-async function firstDecided(
-  journal: Journal,
-  owner: ExecutionId,
-  ids: ReadonlyMap<string, string>,
-): Promise<PortcullisError | undefined> {
-  const tools = new Map<string, string>();
-  const { tenant } = await journal.find(owner);
-  for await (const record of readRecords(journal, owner, { tenant })) {
-    const call = "call" in record ? record.call : undefined;
-    const id = call === undefined ? undefined : ids.get(call);
-    if (call === undefined || id === undefined) continue;
-    if (record.type === "call") tools.set(call, record.tool);
-    if (record.type === "decision") return decisionExists(id, tools.get(call) ?? RUN_PROGRAM, record);
+async function schemaFaults(output: Schema, value: unknown): Promise<string | undefined> {
+  try {
+    const validated = await validate(output, value);
+    return validated.ok ? undefined : issuesText(validated.issues);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
   }
-  return undefined;
 }

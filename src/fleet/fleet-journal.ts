@@ -1,6 +1,5 @@
 import { isGivenBack } from "../journal/given-back.ts";
-import { PortcullisError } from "../errors.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
+import { type ExecutionId, PortcullisError } from "../base/index.ts";
 import type {
   Appended,
   AppendOptions,
@@ -12,8 +11,8 @@ import type {
   ReadOptions,
 } from "../journal/journal.ts";
 import type { Header, JournalRecord } from "../journal/record.ts";
-import { drivenHere } from "../programs/driven.ts";
-import type { ChangeOptions, PostgresJournal } from "../journal/postgres/postgres-journal.ts";
+import { drivenHere } from "../executions/driven.ts";
+import type { ChangeOptions, PostgresJournal } from "./postgres/postgres-journal.ts";
 import { FleetStore } from "./fleet-store.ts";
 import type { PgBossQueue } from "./queue/pg-boss-queue.ts";
 import type { Wake } from "./queue/wake.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { every, monotonic, pause } from "../clock.ts";
-import type { Rate, SharedLimits } from "../places/shared-limits.ts";
+import { every, monotonic, pause, type Rate } from "../base/index.ts";
+import type { FleetLimits } from "../runtime/fleet.ts";
 import type { FleetDatabase } from "./fleet-store.ts";
 import { queueSchema } from "./queue/queue-schema.ts";
 
@@ -16,7 +16,7 @@ const NOW_MS = "extract(epoch FROM clock_timestamp()) * 1000";
  * row of a concurrency is a line of entries, `[id, until]`, of which the first ones have the places; that of a rate has
  * the number of starts by slices of time.
  */
-export class FleetLimits implements SharedLimits {
+export class PostgresLimits implements FleetLimits {
   readonly #database: FleetDatabase;
   readonly #table: string;
   readonly #channel: string;

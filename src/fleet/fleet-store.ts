@@ -1,10 +1,9 @@
-import { now } from "../clock.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
+import { type ExecutionId, now } from "../base/index.ts";
 import type { Head, WorkerNeeds } from "../journal/journal.ts";
-import type { PostgresJournal } from "../journal/postgres/postgres-journal.ts";
-import { nameOf, storedName } from "../journal/postgres/tables/names.ts";
-import { isNeed, needsText } from "../journal/postgres/tables/needs-text.ts";
-import { quoted } from "../journal/postgres/tables/tables.ts";
+import type { PostgresJournal } from "./postgres/postgres-journal.ts";
+import { nameOf, storedName } from "./postgres/tables/names.ts";
+import { isNeed, needsText } from "./postgres/tables/needs-text.ts";
+import { quoted } from "./postgres/tables/tables.ts";
 import { QUEUE, queueSchema } from "./queue/queue-schema.ts";
 import type { Wake } from "./queue/wake.ts";
 

@@ -11,17 +11,16 @@
  *   a client cancels    requests.ts             asks the driver, wherever it is
  *   runtime.wait        executions/wait-for-rest.ts   reads what is new of it after appends, until it ends or waits
  */
-import { monotonic } from "../clock.ts";
-import { PortcullisError } from "../errors.ts";
-import type { Appended, Journal, WorkerNeeds } from "../journal/journal.ts";
-import type { PostgresJournal } from "../journal/postgres/postgres-journal.ts";
-import { listener, option, type OptionsOf, readOptions, required } from "../option-rules/options.ts";
-import { drivenHere } from "../programs/driven.ts";
+import { listener, monotonic, option, type OptionsOf, PortcullisError, readOptions, required } from "../base/index.ts";
+import type { Appended, Journal } from "../journal/journal.ts";
+import type { PostgresJournal } from "./postgres/postgres-journal.ts";
+import { drivenHere } from "../executions/driven.ts";
 import { FleetJournal } from "./fleet-journal.ts";
-import { FleetLimits } from "./fleet-limits.ts";
-import { PgBossQueue, type QueuedWakes } from "./queue/pg-boss-queue.ts";
+import { PostgresLimits } from "./fleet-limits.ts";
+import { PgBossQueue } from "./queue/pg-boss-queue.ts";
 import { DriverRequests } from "./requests.ts";
-import type { WorkerParts } from "./worker.ts";
+import { startWorker } from "./worker.ts";
+import type { Fleet, FleetFigures, Worker, WorkerHost } from "../runtime/fleet.ts";
 
 export const FLEET_RULES = {
   /** The journal of all processes of the fleet, in PostgreSQL (`createPostgresJournal`). The caller disposes of it. */
@@ -32,45 +31,33 @@ export const FLEET_RULES = {
 
 export type FleetOptions = OptionsOf<typeof FLEET_RULES>;
 
-/** What a fleet does now, for those who scale it. */
-export interface FleetFigures {
-  readonly queued: readonly QueuedWakes[];
-  /** Executions that drivers hold. */
-  readonly driven: number;
-  /** Executions that wait for a worker with what they need, by what that is. */
-  readonly lacking: ReadonlyMap<WorkerNeeds["what"], number>;
-}
-
 /** How long figures hold, in milliseconds: several may ask at once. */
 const FIGURES_MS = 1000;
 
-/** Processes that share a journal and a queue. Made by `createFleet`. */
-export class Fleet implements AsyncDisposable {
-  /** The journal of the fleet: what is written to it wakes workers. */
-  readonly journal: Journal;
-  /** What a worker of this process works with. */
-  readonly parts: Pick<WorkerParts, "journal" | "queue" | "requests"> & {
-    /** Where its processes count together what tools' `concurrency` and `rate` bound. */
-    readonly limits: FleetLimits;
-  };
+export class PostgresFleet implements Fleet {
+  readonly journal: FleetJournal;
+  readonly limits: PostgresLimits;
+  readonly requests: DriverRequests;
+  readonly #queue: PgBossQueue;
   #known: { readonly at: number; readonly figures: Promise<FleetFigures> } | undefined;
   #listening: Disposable | undefined;
 
   constructor(store: PostgresJournal, onError: (error: unknown) => void) {
-    const queue = new PgBossQueue(store, onError);
-    const journal = new FleetJournal(store, queue);
-    this.journal = journal;
-    this.parts = { journal, queue, requests: new DriverRequests(store), limits: new FleetLimits(store) };
+    this.#queue = new PgBossQueue(store, onError);
+    this.journal = new FleetJournal(store, this.#queue);
+    this.limits = new PostgresLimits(store);
+    this.requests = new DriverRequests(store);
   }
 
-  /** Opens the queue. Rejects with `queue_unavailable`, and as the journal does. */
   async open(): Promise<void> {
-    const { journal, queue } = this.parts;
-    await queue.open();
-    this.#listening ??= journal.onAppend?.((appended) => tellDriver(journal, appended));
+    await this.#queue.open();
+    this.#listening ??= this.journal.onAppend?.((appended) => tellDriver(this.journal, appended));
   }
 
-  /** What all its processes do now, for the metrics; read once a second at most. Rejects as the journal does. */
+  startWorker(host: WorkerHost): Promise<Worker> {
+    return startWorker({ ...host, journal: this.journal, queue: this.#queue, requests: this.requests });
+  }
+
   figures(): Promise<FleetFigures> {
     if (!this.#known || monotonic() - this.#known.at >= FIGURES_MS)
       this.#known = { at: monotonic(), figures: this.#readFigures() };
@@ -78,16 +65,16 @@ export class Fleet implements AsyncDisposable {
   }
 
   async #readFigures(): Promise<FleetFigures> {
-    const { queue, journal } = this.parts;
-    const [queued, lacking, held] = await Promise.all([queue.queued(), journal.rows.lacking(), journal.rows.held()]);
+    const { rows } = this.journal;
+    const [queued, lacking, held] = await Promise.all([this.#queue.queued(), rows.lacking(), rows.held()]);
     return { queued, lacking, driven: held.values().reduce((sum, count) => sum + count, 0) };
   }
 
   /** Closes the queue. The journal stays open. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listening?.[Symbol.dispose]();
-    await this.parts.limits[Symbol.asyncDispose]();
-    await this.parts.queue[Symbol.asyncDispose]();
+    await this.limits[Symbol.asyncDispose]();
+    await this.#queue[Symbol.asyncDispose]();
   }
 }
 
@@ -109,7 +96,7 @@ export function createFleet(options: FleetOptions): Fleet {
       "option_invalid",
       "createFleet({ journal }): a fleet needs a journal in PostgreSQL, which all its machines reach: createPostgresJournal({ url }).",
     );
-  return new Fleet(journal, onError);
+  return new PostgresFleet(journal, onError);
 }
 
 function isJournal(value: unknown): boolean {

@@ -1,5 +1,14 @@
 export { createFleet } from "./fleet.ts";
-export type { Fleet, FleetFigures, FleetOptions } from "./fleet.ts";
-export type { QueuedWakes } from "./queue/pg-boss-queue.ts";
-export type { Worker } from "./worker.ts";
-export type { SubmitOptions, WaitOptions, WorkOptions } from "./fleet-options.ts";
+export type { FleetOptions } from "./fleet.ts";
+export { createPostgresJournal } from "./postgres/postgres-journal.ts";
+export type { PostgresJournal, StatementOptions } from "./postgres/postgres-journal.ts";
+export type { PostgresJournalOptions } from "./postgres/postgres-options.ts";
+export type {
+  Fleet,
+  FleetFigures,
+  QueuedWakes,
+  SubmitOptions,
+  WaitOptions,
+  Worker,
+  WorkOptions,
+} from "../runtime/fleet.ts";

@@ -1,10 +1,8 @@
-import { monotonic } from "../clock.ts";
-import { PortcullisError } from "../errors.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
+import { type ExecutionId, monotonic, PortcullisError } from "../base/index.ts";
 import type { ExecutionSummary, WorkerNeeds } from "../journal/journal.ts";
 import { readHeader } from "../journal/reading/read-records.ts";
 import type { Header } from "../journal/record.ts";
-import { changedTools } from "../programs/from-journal/changed-since.ts";
+import { changedTools } from "../executions/from-journal/changed-since.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { FleetJournal } from "./fleet-journal.ts";
 

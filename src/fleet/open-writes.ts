@@ -1,4 +1,4 @@
-import type { ExecutionId } from "../journal/execution-id.ts";
+import type { ExecutionId } from "../base/index.ts";
 import type { CallRecord, JournalRecord } from "../journal/record.ts";
 
 /**

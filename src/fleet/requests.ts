@@ -1,14 +1,8 @@
-import type { ExecutionId } from "../journal/execution-id.ts";
-import { nameOf, storedName } from "../journal/postgres/tables/names.ts";
-import { quoted } from "../journal/postgres/tables/tables.ts";
+import type { ExecutionId } from "../base/index.ts";
+import { nameOf, storedName } from "./postgres/tables/names.ts";
+import { quoted } from "./postgres/tables/tables.ts";
 import type { FleetDatabase } from "./fleet-store.ts";
-
-/** What a process asks the driver of an execution for, which may be in another process. */
-export type DriverRequest = (typeof REQUESTS)[number];
-
-const REQUESTS = ["cancel", "interrupt", "revoke"] as const;
-
-export type RequestListener = (execution: ExecutionId, request: DriverRequest) => void;
+import { type DriverRequest, type FleetRequests, type RequestListener, REQUESTS } from "../runtime/fleet.ts";
 
 /** How long a request is kept, in seconds: its notice comes at once, or not at all. */
 const KEPT_S = 60;
@@ -16,11 +10,10 @@ const KEPT_S = 60;
 const REMEMBERED = 10_000;
 
 /**
- * Requests to the drivers of a fleet, in whatever process. A request may be lost: its sender looks in the journal whether it was
- * met. They are rows; the notice says only which row to read, so that a notice of a client of the database without rights to the
+ * Requests to the drivers of a fleet, in whatever process. They are rows; the notice says only which row to read, so that a notice of a client of the database without rights to the
  * tables asks for nothing.
  */
-export class DriverRequests {
+export class DriverRequests implements FleetRequests {
   readonly #database: FleetDatabase;
   readonly #channel: string;
   readonly #listeners = new Set<RequestListener>();
@@ -34,7 +27,6 @@ export class DriverRequests {
     this.#channel = `${database.schema}_requests`;
   }
 
-  /** Asks the driver of an execution, if there is one. */
   async send(execution: ExecutionId, request: DriverRequest): Promise<void> {
     const schema = quoted(this.#database.schema);
     await this.#database.query(

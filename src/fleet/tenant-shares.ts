@@ -1,4 +1,4 @@
-import { Counts } from "../places/counts.ts";
+import { Counts } from "../base/index.ts";
 
 /**
  * How many executions of one tenant the workers of a fleet drive at once: what drivers hold by the journal, and what this

@@ -2,21 +2,18 @@
  * A worker: takes wakes of the queue, and drives their executions with a runtime. A wake comes in; the execution is
  * claimed, which ends the wake, and driven until it ends, waits or is another driver's.
  */
-import { after, cancel, every, now, type Timer } from "../clock.ts";
-import { PortcullisError } from "../errors.ts";
-import type { Left } from "../executions/left-open.ts";
-import type { Recovered, TakenUp } from "../executions/recover.ts";
-import type { RecoveredExecution } from "../executions/recover-options.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
+import { after, cancel, every, type ExecutionId, now, PortcullisError, type Timer } from "../base/index.ts";
+import type { Left } from "../runtime/executions/left-open.ts";
+import type { Recovered, TakenUp } from "../runtime/executions/recover.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
-import type { ToolSet } from "../tools/tool-set.ts";
 import { type DriverWatch, type FleetJournal, leftByWorker } from "./fleet-journal.ts";
 import { type Lack, lackOf, Misfits } from "./misfits.ts";
 import { OpenWrites } from "./open-writes.ts";
 import { TenantShares } from "./tenant-shares.ts";
-import type { DriverRequest, DriverRequests } from "./requests.ts";
+import type { DriverRequests } from "./requests.ts";
+import type { Worker, WorkerHost } from "../runtime/fleet.ts";
 import type { PgBossQueue, Taking } from "./queue/pg-boss-queue.ts";
 import type { Wake } from "./queue/wake.ts";
 
@@ -27,45 +24,10 @@ const MOST_RETRY_MS = 5 * 60_000;
 /** How long a program rests that is taken up with its caller, in milliseconds. Its caller ends it, unless its host dies. */
 const CALLER_MS = 10 * 60_000;
 
-export interface WorkerParts {
+export interface WorkerParts extends WorkerHost {
   readonly journal: FleetJournal;
   readonly queue: PgBossQueue;
   readonly requests: DriverRequests;
-  /** The reason with which an execution is ended on request. */
-  readonly reasonOf: (request: DriverRequest) => Error;
-  /** Executions that are driven at once. */
-  readonly concurrency: number;
-  /** Executions of one tenant that the fleet drives at once; undefined for any number. */
-  readonly perTenant: number | undefined;
-  /** How often it is looked for executions that no wake names, and after what time a wake that was taken names none. */
-  readonly reconcileMs: number;
-  readonly leaseMs: number;
-  /** Whether this worker takes the execution up. */
-  readonly only: (execution: RecoveredExecution) => boolean;
-  /** The tools that it has now. */
-  readonly tools: () => ToolSet;
-  /** Whether a call of the tool changes something. */
-  readonly isWrite: (tool: string) => boolean;
-  /** Takes an execution up and drives it, until the signal is aborted. Never rejects. */
-  readonly takeUp: (summary: ExecutionSummary, takesSuspects: boolean, signal: AbortSignal) => Promise<TakenUp>;
-  /** Lets the closing of the runtime wait for work. */
-  readonly untilEnded: (work: Promise<void>) => Promise<void>;
-  /** Aborted when the runtime closes. */
-  readonly closing: AbortSignal;
-  /** Told of what failed on the host's side. */
-  readonly onError: (error: unknown) => void;
-}
-
-/** Takes up executions of a fleet, until it is disposed of: it then leaves what it drives to other workers at once. */
-export interface Worker extends AsyncDisposable {
-  /** Number of executions that it drives now. */
-  readonly driven: number;
-  /**
-   * Takes up no more, and leaves what it drives to other workers at once; an execution with calls under way that change
-   * something once their results are in the journal, or after `afterMs`. Resolves with the number of executions that it
-   * has left.
-   */
-  readonly drain: (afterMs: number) => Promise<number>;
 }
 
 export async function startWorker(parts: WorkerParts): Promise<Worker> {

@@ -1,4 +1,4 @@
-import { fieldOf, textOf } from "../values/fields.ts";
+import { fieldOf, textOf } from "../base/index.ts";
 import { type Interrupt, runInterrupted } from "./approval/langchain-approval.ts";
 import type { WaitingPrograms } from "./approval/waiting-programs.ts";
 import { codeOf, type LoopTool, runWithProgress, type WritableSchema, writableSchema } from "./program-tool.ts";

@@ -1,13 +1,10 @@
-import { counted } from "../output/count-text.ts";
+import { counted } from "../executions/output/count-text.ts";
 import { randomUUID } from "node:crypto";
-import { pause } from "../clock.ts";
-import { PortcullisError } from "../errors.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
-import type { Report } from "../output/report.ts";
-import type { WAITING } from "../programs/outcome.ts";
-import type { ResumeOptions } from "../programs/resume-options.ts";
+import { type ExecutionId, pause, PortcullisError, type SchemaType } from "../base/index.ts";
+import type { Report } from "../executions/output/report.ts";
+import type { WAITING } from "../executions/outcome.ts";
+import type { ResumeOptions } from "../executions/resume-options.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
-import type { SchemaType } from "../values/schema-type.ts";
 
 /** How often a program is looked at that another driver has, in milliseconds. */
 const ELSEWHERE_MS = 100;

@@ -1,17 +1,17 @@
-import { optionError } from "../errors.ts";
 import {
   array,
   bareFunction,
   checkValue,
+  isFields,
   oneOf,
   option,
+  optionError,
   type OptionsOf,
   readOptions,
   type Resolved,
-} from "../option-rules/options.ts";
+} from "../base/index.ts";
 import type { SearchInput } from "../tools/search/search-tool.ts";
-import { APPROVE, CONTEXT, idText, type WithContext } from "../programs/execute-options.ts";
-import { isFields } from "../values/fields.ts";
+import { APPROVE, CONTEXT, idText, type WithContext } from "../executions/execute-options.ts";
 import { aiSdkPausingTools, type AiSdkTool, aiSdkTool } from "./ai-sdk.ts";
 import type { ToolApproval } from "./approval/ai-sdk-approval.ts";
 import type { Interrupt } from "./approval/langchain-approval.ts";

@@ -1,11 +1,11 @@
 import { createRequire } from "node:module";
 import type { z } from "zod";
 import { PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
-import { errorResult, type McpResult, textResult } from "../mcp-runs/result.ts";
-import { McpRuns } from "../mcp-runs/runs.ts";
-import { digestOf } from "../mcp-runs/seal.ts";
+import { errorResult, type McpResult, textResult } from "../executions/mcp-runs/result.ts";
+import { McpRuns } from "../executions/mcp-runs/runs.ts";
+import { digestOf } from "../executions/mcp-runs/seal.ts";
 import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
-import { principalOf, readRequest } from "../mcp-runs/request.ts";
+import { principalOf, readRequest } from "../executions/mcp-runs/request.ts";
 import { isFailure, type LoopTool, type ProgramTool } from "./program-tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 

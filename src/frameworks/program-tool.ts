@@ -1,22 +1,20 @@
-import { RESULTS } from "../agent/prompt/instructions.ts";
-import { NO_SOURCE, type ProgramDeclarations } from "../agent/calls/run-program.ts";
+import { RESULTS } from "../conversations/prompt/instructions.ts";
+import { NO_SOURCE, type ProgramDeclarations } from "../conversations/calls/run-program.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
-import { PortcullisError } from "../errors.ts";
+import { type ExecutionId, PortcullisError, textOf } from "../base/index.ts";
 import { PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
 import type { CallAnswer } from "../gate/call-tool.ts";
 import type { Approve } from "../gate/approve/approval.ts";
 import type { ToolDeclaration } from "../models/model.ts";
-import { cleanJson } from "../output/clean-json.ts";
+import { cleanJson } from "../executions/output/clean-json.ts";
 import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
-import type { Progress } from "../mcp-runs/run.ts";
-import type { Report } from "../output/report.ts";
-import type { ExecuteOptions } from "../programs/execute-options.ts";
-import type { WaitingApproval } from "../programs/outcome.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Progress } from "../executions/mcp-runs/run.ts";
+import type { Report } from "../executions/output/report.ts";
+import type { ExecuteOptions } from "../executions/execute-options.ts";
+import type { WaitingApproval } from "../executions/outcome.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { textOf } from "../values/fields.ts";
-import { LatestValue } from "../values/latest-value.ts";
+import { LatestValue } from "../executions/mcp-runs/latest-value.ts";
 import { type LeftHost, LeftPrograms, leftText } from "./left-programs.ts";
 
 /** The part of a runtime that runs programs for another package's loop. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { SchemaType } from "../values/schema-type.ts";
-import { objectSchema } from "../values/object-schema.ts";
+import type { SchemaType } from "../base/index.ts";
+import { objectSchema } from "../base/values/object-schema.ts";
 import { CALL_LINE } from "./call-line.ts";
 
 const count = z.number().nonnegative();

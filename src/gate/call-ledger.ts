@@ -1,4 +1,4 @@
-import { monotonic, now } from "../clock.ts";
+import { monotonic, now } from "../base/index.ts";
 import { elsewhere } from "../tools/tool-facts.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "../journal/record.ts";
@@ -12,7 +12,7 @@ import type { EarlierCall } from "./reuse/earlier-calls.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
 import type { CallIdentity, ToldCall } from "./open-call.ts";
 import type { Streamed } from "./streams/stream-news.ts";
-import type { CallSpans } from "../telemetry/telemetry.ts";
+import type { CallSpans } from "./telemetry/telemetry.ts";
 
 /** Stands for the name of an unknown tool if texts are redacted. */
 const UNKNOWN_TOOL = "(unknown)";

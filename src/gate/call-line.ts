@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { CALLERS, EFFECTS } from "../tools/tool.ts";
-import type { SchemaType } from "../values/schema-type.ts";
+import type { SchemaType } from "../base/index.ts";
 import { FAILURE_CODES, REFUSAL_CODES } from "./answer.ts";
-import { objectSchema } from "../values/object-schema.ts";
+import { objectSchema } from "../base/values/object-schema.ts";
 
 const count = z.number().nonnegative();
 

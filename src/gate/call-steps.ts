@@ -2,7 +2,7 @@
  * What happens to a call that may be made, until its handler runs: approval, or the result of a client. An open call
  * comes in, with the records of it if another driver has left it open; its answer goes out.
  */
-import { PortcullisError } from "../errors.ts";
+import { PortcullisError, type SlicedWork } from "../base/index.ts";
 import type { DecisionRecord } from "../journal/record.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
@@ -20,7 +20,6 @@ import type { OpenCall, PastCall } from "./open-call.ts";
 import type { RememberedDecisions } from "./approve/remembered.ts";
 import * as sentences from "./sentences.ts";
 import { streamEnded } from "./streams/stream-reader.ts";
-import type { SlicedWork } from "../values/slice-scheduler.ts";
 
 /** The decision about a call comes from outside, later. */
 const LATER = Symbol("later");

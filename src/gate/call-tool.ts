@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { now } from "../clock.ts";
+import { now } from "../base/index.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ContentPart } from "../tools/content.ts";

@@ -1,7 +1,7 @@
 import { type SearchSettings, ToolSearch } from "../tools/search/tool-search.ts";
 import type { ToolAudience } from "../tools/tool.ts";
 import type { SwitchFailure, ToolSet } from "../tools/tool-set.ts";
-import { HeldBytes } from "../values/held-bytes.ts";
+import { HeldBytes } from "../base/index.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
 import { ToolQueues } from "./queues/tool-queues.ts";
 

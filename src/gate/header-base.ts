@@ -1,8 +1,9 @@
-import { now } from "../clock.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
-import { type HeaderBase, JOURNAL_FORMAT, type Owner } from "../journal/record.ts";
-import type { Tool } from "../tools/tool.ts";
-import { recordedTool } from "../tools/tool-digest.ts";
+import { isDeepStrictEqual } from "node:util";
+import { type ExecutionId, now } from "../base/index.ts";
+import { type HeaderBase, JOURNAL_FORMAT, type Owner, type ToolDigest } from "../journal/record.ts";
+import { CALLERS, type Tool } from "../tools/tool.ts";
+import { toolDigest } from "../tools/tool-digest.ts";
+import { elsewhere } from "../tools/tool-facts.ts";
 import type { ParentCall } from "./work-scope.ts";
 
 export interface HeaderScope {
@@ -35,5 +36,22 @@ export function headerBase(
     versions: { node: process.versions.node, ...versions },
     ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
     ...(trace === undefined ? {} : { trace }),
+  };
+}
+
+/** Whether tools are recorded as these are, in the same order. */
+export function areRecorded(tools: readonly Tool[], recorded: readonly ToolDigest[]): boolean {
+  return isDeepStrictEqual(tools.map(recordedTool), [...recorded]);
+}
+
+export function recordedTool(tool: Tool): ToolDigest {
+  const { name, effect, allowedCallers } = tool;
+  const callers = CALLERS.filter((caller) => allowedCallers.includes(caller));
+  return {
+    name,
+    digest: toolDigest(tool),
+    ...(effect === "read" ? {} : { effect }),
+    ...elsewhere(tool),
+    ...(callers.length === CALLERS.length ? {} : { callers }),
   };
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { monotonic } from "../clock.ts";
+import { monotonic, WaitedTime } from "../base/index.ts";
 import type {
   AnsweredRecord,
   CallRecord,
@@ -8,12 +8,11 @@ import type {
   RetryRecord,
   ShownDefinition,
 } from "../journal/record.ts";
-import type { CallSpan } from "../telemetry/telemetry.ts";
+import type { CallSpan } from "./telemetry/telemetry.ts";
 import type { ContentPart } from "../tools/content.ts";
 import { effectOfCall, graverEffect } from "../tools/effect.ts";
 import type { Caller, Effect, Tool } from "../tools/tool.ts";
 import type { Approval } from "./approve/approval.ts";
-import { WaitedTime } from "../values/waited-time.ts";
 import { CallEnd } from "./call-end.ts";
 import type { ShownInput } from "./admit/read-input.ts";
 import type { EarlierCall } from "./reuse/earlier-calls.ts";

@@ -1,6 +1,5 @@
-import { monotonic } from "../clock.ts";
+import { memoryOf, monotonic, type Share } from "../base/index.ts";
 import type { TenantResults } from "../tools/observed/tenant-results.ts";
-import { memoryOf, type Share } from "../values/held-bytes.ts";
 import { type Admission, heldOfFailure } from "./admit/admission.ts";
 import type { Answer, Failure, Refusal } from "./answer.ts";
 import type { CallLedger } from "./call-ledger.ts";

@@ -1,10 +1,9 @@
 import { isUint8Array } from "node:util/types";
-import { describe, PortcullisError } from "../errors.ts";
+import { cutMiddle, describe, PortcullisError } from "../base/index.ts";
 import { Content } from "../tools/content.ts";
 import type { Effect, Tool } from "../tools/tool.ts";
 import { jsonSchemaOf } from "../tools/tool-schemas.ts";
 import { shortTypeText } from "../tools/declarations/type-text.ts";
-import { cutMiddle } from "../values/cut-middle.ts";
 import type { Failure, FailureCode, Refusal, RefusalCode } from "./answer.ts";
 import type { Overdraft } from "./admit/budget.ts";
 

@@ -1,12 +1,10 @@
-import { PortcullisError } from "../errors.ts";
+import { PortcullisError, type Share, type SlicedWork } from "../base/index.ts";
 import type { ProgramLanguage } from "../tools/declarations/declarations.ts";
 import type { SearchInput } from "../tools/search/search-tool.ts";
 import type { FoundTool, ToolSearch } from "../tools/search/tool-search.ts";
 import { shownDigest } from "../tools/tool-digest.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import type { Share } from "../values/held-bytes.ts";
-import type { SlicedWork } from "../values/slice-scheduler.ts";
 import type { OpenCalls } from "./open-calls.ts";
 
 export interface SearchParts {

@@ -1,9 +1,9 @@
 import type { Owner } from "../journal/record.ts";
-import type { Redactor } from "../redaction/redactor.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { Redactor } from "../journal/redaction/redactor.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { TenantResults } from "../tools/observed/tenant-results.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
-import type { ResultLimits } from "../values/json/serialise-result.ts";
+import type { ResultLimits } from "../base/index.ts";
 import type { Approve } from "./approve/approval.ts";
 import type { Policy, PolicyName } from "./approve/policy.ts";
 import type { Budget } from "./admit/budget.ts";

@@ -1,6 +1,4 @@
-import { now } from "../clock.ts";
-import { PortcullisError } from "../errors.ts";
-import type { ExecutionId } from "./execution-id.ts";
+import { type ExecutionId, now, PortcullisError } from "../base/index.ts";
 import type { Head, Journal } from "./journal.ts";
 import { readRecords } from "./reading/read-records.ts";
 import type { ArtifactRecord } from "./record.ts";

@@ -1,5 +1,4 @@
-import { cancel, every, now, type Timer } from "../clock.ts";
-import { PortcullisError } from "../errors.ts";
+import { cancel, every, now, PortcullisError, type Timer } from "../base/index.ts";
 import type { Head, Journal } from "./journal.ts";
 import { readRecords } from "./reading/read-records.ts";
 import type { AliveRecord, DecisionRecord, Header, JournalRecord, ResultRecord } from "./record.ts";

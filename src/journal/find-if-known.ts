@@ -1,5 +1,4 @@
-import { PortcullisError } from "../errors.ts";
-import type { ExecutionId } from "./execution-id.ts";
+import { type ExecutionId, PortcullisError } from "../base/index.ts";
 import type { ExecutionSummary, Journal } from "./journal.ts";
 
 /** Like `find`, but undefined for an execution that the journal does not hold. */

@@ -1,7 +1,4 @@
 export { createMemoryJournal } from "./memory-journal.ts";
-export { createPostgresJournal } from "./postgres/postgres-journal.ts";
-export type { PostgresJournal, StatementOptions } from "./postgres/postgres-journal.ts";
-export type { PostgresJournalOptions } from "./postgres/postgres-options.ts";
 export { exportLines, importLines } from "./lines.ts";
 export { readLines } from "./reading/read-lines.ts";
 export type {

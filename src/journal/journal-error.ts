@@ -1,4 +1,4 @@
-import { PortcullisError } from "../errors.ts";
+import { PortcullisError } from "../base/index.ts";
 import type { Head, Lease } from "./journal.ts";
 
 /** The errors that every store rejects with. */

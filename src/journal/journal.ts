@@ -1,5 +1,4 @@
-import type { ErrorCode, PortcullisError } from "../errors.ts";
-import type { ExecutionId } from "./execution-id.ts";
+import type { ErrorCode, ExecutionId, PortcullisError } from "../base/index.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
 /** Number of records appended so far, which is the index of the next one. */

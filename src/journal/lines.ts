@@ -1,4 +1,4 @@
-import { errorAt, PortcullisError } from "../errors.ts";
+import { errorAt, PortcullisError } from "../base/index.ts";
 import type { Journal } from "./journal.ts";
 import { lineInvalid } from "./reading/read-lines.ts";
 import { HOST, readRecords } from "./reading/read-records.ts";

@@ -1,10 +1,15 @@
-import { PortcullisError } from "../errors.ts";
-import { Counts } from "../places/counts.ts";
-import { defaultHeldBytes, UNIT_BYTES } from "../values/held-bytes.ts";
+import {
+  Counts,
+  defaultHeldBytes,
+  given,
+  type OptionsOf,
+  PortcullisError,
+  readOptions,
+  UNIT_BYTES,
+  wholeNumberOrInfinity,
+} from "../base/index.ts";
 import { isGivenBack } from "./given-back.ts";
 import { AppendListeners } from "./append-listeners.ts";
-import { given } from "../option-rules/given.ts";
-import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../option-rules/options.ts";
 import type { ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved } from "./journal-error.ts";
 import type { Header, JournalRecord } from "./record.ts";

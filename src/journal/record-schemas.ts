@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { strictObjectSchema } from "../values/object-schema.ts";
+import { strictObjectSchema } from "../base/values/object-schema.ts";
 
 const text = z.string();
 /** A store finds an execution by its id. Stores keep lone surrogates as another character. */

@@ -1,4 +1,4 @@
-import type { SchemaType } from "../values/schema-type.ts";
+import type { SchemaType } from "../base/index.ts";
 import type {
   CONTINUED_REF,
   HEADER_BASE,

@@ -1,4 +1,4 @@
-import type { ExecutionId } from "./execution-id.ts";
+import type { ExecutionId } from "../base/index.ts";
 import type { ExecutionLog, ForeignRecord } from "./execution-log.ts";
 import type { Head } from "./journal.ts";
 import type { JournalRecord, TurnRecord } from "./record.ts";

@@ -1,5 +1,4 @@
-import { PortcullisError } from "../errors.ts";
-import { flag, type OptionsOf, required, wholeNumber, withDefault } from "../option-rules/options.ts";
+import { flag, type OptionsOf, PortcullisError, required, wholeNumber, withDefault } from "../base/index.ts";
 import type { ExecutionSummary, Journal, JournalFinding } from "./journal.ts";
 
 export const PRUNE_RULES = {

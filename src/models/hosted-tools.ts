@@ -1,5 +1,4 @@
-import { advised, option, type OptionRule, type OptionsOf, readOptions, wholeNumber } from "../option-rules/options.ts";
-import { isFields } from "../values/fields.ts";
+import { advised, isFields, option, type OptionRule, type OptionsOf, readOptions, wholeNumber } from "../base/index.ts";
 
 /** A tool that the provider itself runs. */
 export interface HostedTool extends OptionsOf<typeof WEB_SEARCH_RULES> {

@@ -1,9 +1,8 @@
-import type { TokenUsage } from "../gate/admit/token-usage.ts";
+import type { TokenUsage } from "../tools/token-usage.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import type { TextFormat } from "../tools/text-format.ts";
 import type { Caller } from "../tools/tool.ts";
-import type { TextReader } from "../untrusted/untrusted-text.ts";
-import type { SchemaType } from "../values/schema-type.ts";
+import type { SchemaType, TextReader } from "../base/index.ts";
 import type { HostedTool } from "./hosted-tools.ts";
 import type {
   CALL_RESULT,

@@ -1,4 +1,4 @@
-import { optionError, PortcullisError } from "../errors.ts";
+import { optionError, PortcullisError } from "../base/index.ts";
 import type { ModelUsage } from "./model.ts";
 import table from "./prices.json" with { type: "json" };
 

@@ -1,6 +1,4 @@
-import { PortcullisError } from "../errors.ts";
-import { flag, option, wholeNumber } from "../option-rules/options.ts";
-import { isFields } from "../values/fields.ts";
+import { flag, isFields, option, PortcullisError, wholeNumber } from "../base/index.ts";
 import { HOSTED_TOOLS, hostedRefusal, type SearchBounds } from "./hosted-tools.ts";
 import type { ModelSettings, Opening, Reasoning, ToolChoice } from "./model.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";

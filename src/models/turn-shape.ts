@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { TOKEN_USAGE, type TokenUsage } from "../gate/admit/token-usage.ts";
+import { TOKEN_USAGE, type TokenUsage } from "../tools/token-usage.ts";
 import { CALLERS } from "../tools/tool.ts";
-import { objectSchema } from "../values/object-schema.ts";
+import { objectSchema } from "../base/values/object-schema.ts";
 
 const text = z.string();
 const count = z.number().nonnegative();

@@ -1,4 +1,4 @@
-import { after, cancel, monotonic, type Timer } from "../clock.ts";
+import { after, cancel, monotonic, type Timer } from "../base/index.ts";
 import type { Offer } from "./sandbox.ts";
 
 /** How often free memory is looked at while programs wait in their places, in milliseconds. */

@@ -1,4 +1,4 @@
-import { monotonic, setImmediate } from "../clock.ts";
+import { monotonic, setImmediate } from "../base/index.ts";
 
 /** How long the event loop is kept awake for a guest's reply, in milliseconds. */
 const SPIN_MS = 0.1;

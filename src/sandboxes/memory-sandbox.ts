@@ -1,11 +1,9 @@
 import { readFileSync } from "node:fs";
 import { promiseHooks } from "node:v8";
 import { constants, createContext, Script } from "node:vm";
-import { setImmediate } from "../clock.ts";
-import { bareFunction, type OptionsOf, readOptions } from "../option-rules/options.ts";
+import { bareFunction, type OptionsOf, packageFile, readOptions, setImmediate } from "../base/index.ts";
 import { InProcessGuest } from "./in-process-guest.ts";
 import { checkLanguage, endOfRefused, type Guest, type OpenOptions, type Sandbox } from "./sandbox.ts";
-import { packageFile } from "./package-files.ts";
 
 /** The functions of a guest script that its host calls during an execution; see `bridge/guest/guest.js`. */
 export interface GuestFace {

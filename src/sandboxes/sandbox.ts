@@ -1,7 +1,7 @@
 import type { Language } from "../../bridge/frames.ts";
 import type { EgressRecord } from "../journal/record.ts";
 import type { RefusedFrame } from "../../bridge/wire.ts";
-import { PortcullisError } from "../errors.ts";
+import { PortcullisError } from "../base/index.ts";
 import type { Closing } from "./closing.ts";
 
 /**

@@ -1,6 +1,11 @@
-import { PLAIN_DEPTH } from "../values/json/plain-data.ts";
-import type { JsonBounds } from "../untrusted/readers.ts";
-import { readJson, type ReadJson, type TextReader, type UntrustedText } from "../untrusted/untrusted-text.ts";
+import {
+  type JsonBounds,
+  PLAIN_DEPTH,
+  readJson,
+  type ReadJson,
+  type TextReader,
+  type UntrustedText,
+} from "../base/index.ts";
 
 /** Levels of a body or a message around the values that it carries. */
 const FRAME_DEPTH = 8;

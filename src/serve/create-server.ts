@@ -1,10 +1,16 @@
 import { randomBytes } from "node:crypto";
 import type { RequestListener } from "node:http";
-import { loadPackage, optionError, PortcullisError } from "../errors.ts";
-import type { AgentEvent } from "../agent/event.ts";
-import { readOptions, type Resolved } from "../option-rules/options.ts";
-import type { Runtime } from "../runtime.ts";
-import { packageVersion } from "../sandboxes/package-files.ts";
+import {
+  Counts,
+  loadPackage,
+  optionError,
+  packageVersion,
+  PortcullisError,
+  readOptions,
+  type Resolved,
+} from "../base/index.ts";
+import type { AgentEvent } from "../conversations/event.ts";
+import type { Runtime } from "../runtime/create-runtime.ts";
 import { Admission } from "./http/admit.ts";
 import { isLoopback } from "./http/allowed-hosts.ts";
 import { type Key, type Keys, keysLeftBy, parseKeys, tokenKeys } from "./http/keys.ts";
@@ -13,7 +19,6 @@ import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
 import { Expiry } from "./gateway/expiry.ts";
 import { newSecret, Seals } from "./gateway/carried/seals.ts";
-import { Counts } from "../places/counts.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
 import type { DecideCommand } from "./mcp/program-results.ts";
@@ -35,7 +40,7 @@ import { Webhooks } from "./webhooks/webhooks.ts";
 import { TenantIds } from "./tenant-ids.ts";
 import { readHeader, readList } from "../journal/reading/read-records.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
-import { isDriven } from "../programs/driven.ts";
+import { isDriven } from "../executions/driven.ts";
 import { silent } from "./gateway/end-conversation.ts";
 import { type DrivingParts, LocalDriving } from "./driving/local-driving.ts";
 import { FleetDriving } from "./driving/fleet-driving.ts";

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { after, cancel, countable, now, type Timer } from "../clock.ts";
-import { PortcullisError } from "../errors.ts";
-import { keyRevoked } from "../agent/drive/interruption.ts";
+import { after, cancel, countable, now, PortcullisError, type Timer } from "../base/index.ts";
+import { keyRevoked } from "../conversations/drive/interruption.ts";
 import type { Owner } from "../journal/record.ts";
-import type { OwnerNow, Owners } from "../programs/owners.ts";
-import type { Runtime } from "../runtime.ts";
+import type { OwnerNow, Owners } from "../executions/owners.ts";
+import type { Runtime } from "../runtime/create-runtime.ts";
 import { isExpired, type Key, Keys } from "./http/keys.ts";
 import { OWN_IDS, TOKEN_ID } from "./principal.ts";
 import { runtimeFor } from "./runtime-for.ts";

@@ -1,6 +1,6 @@
-import { now } from "../clock.ts";
-import type { Runtime } from "../runtime.ts";
-import { type Gauge, gauge } from "../telemetry/metric-table.ts";
+import { now } from "../base/index.ts";
+import type { Runtime } from "../runtime/create-runtime.ts";
+import { type Gauge, gauge } from "../gate/telemetry/metric-table.ts";
 
 type FleetFigures = Awaited<ReturnType<NonNullable<Runtime["fleet"]>["figures"]>>;
 

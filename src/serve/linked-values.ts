@@ -3,7 +3,7 @@
  * the client that the value belongs to reads it by the link.
  */
 import { randomUUID } from "node:crypto";
-import { now } from "../clock.ts";
+import { now } from "../base/index.ts";
 
 export interface LinkedValue {
   readonly uri: string;

@@ -1,7 +1,7 @@
 import type { ModelUsage } from "../models/model.ts";
-import { eventStreams, type Gauge, LOADS, PROCESS } from "../telemetry/metric-table.ts";
-import { addSink } from "../telemetry/sdk-switch.ts";
-import { PrometheusFigures } from "../telemetry/prometheus.ts";
+import { eventStreams, type Gauge, LOADS, PROCESS } from "../gate/telemetry/metric-table.ts";
+import { addSink } from "../gate/telemetry/sdk-switch.ts";
+import { PrometheusFigures } from "../gate/telemetry/prometheus.ts";
 
 /** Methods that have a series of their own: a server of the host's may let through what a client calls a method. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

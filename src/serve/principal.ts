@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Limits } from "../programs/limits.ts";
+import type { Limits } from "../executions/limits.ts";
 import type { Caller } from "../tools/tool.ts";
 
 /** Who comes through a door, as a key or the transport says. What is not said is not limited. */

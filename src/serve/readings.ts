@@ -1,6 +1,5 @@
 import { readingsAtOnce } from "../journal/reading/reading-quota.ts";
-import { Places } from "../places/places.ts";
-import { defaultHeldBytes } from "../values/held-bytes.ts";
+import { defaultHeldBytes, Places } from "../base/index.ts";
 import { RequestProblem } from "./http/problems.ts";
 
 /** Readings at once of one key. */

@@ -1,8 +1,8 @@
-import { PortcullisError } from "../errors.ts";
+import { PortcullisError } from "../base/index.ts";
 import type { Owner } from "../journal/record.ts";
-import { allowedTools } from "../programs/authority.ts";
-import type { LimitChanges } from "../programs/limits.ts";
-import type { Runtime } from "../runtime.ts";
+import { allowedTools } from "../executions/authority.ts";
+import type { LimitChanges } from "../executions/limits.ts";
+import type { Runtime } from "../runtime/create-runtime.ts";
 import { CALLERS, type Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { Principal } from "./principal.ts";

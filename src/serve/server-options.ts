@@ -1,6 +1,6 @@
-import type { RecoveredConversation } from "../executions/recover-options.ts";
+import type { RecoveredConversation } from "../runtime/executions/recover-options.ts";
 import type { Approve } from "../gate/approve/approval.ts";
-import { isModel, MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
+import { isModel, MAX_TOKENS, MAX_TURNS } from "../conversations/agent-options.ts";
 import type { Model } from "../models/model.ts";
 import type { DecideCommand } from "./mcp/program-results.ts";
 import type { WebhookOptions } from "./webhooks/webhook-options.ts";
@@ -16,7 +16,7 @@ import {
   text,
   wholeNumber,
   withDefault,
-} from "../option-rules/options.ts";
+} from "../base/index.ts";
 
 /** The facts of an answered request, without contents of the request or its answer. */
 export interface AnsweredRequest {

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { CallLine } from "../gate/call-line.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
+import type { ExecutionId } from "../base/index.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Journal } from "../journal/journal.ts";
 

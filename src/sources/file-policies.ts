@@ -1,16 +1,17 @@
-import { optionError, PortcullisError } from "../errors.ts";
-import { nearest } from "../option-rules/nearest.ts";
 import {
   checkOptions,
   fieldsOf,
+  nearest,
   object,
   oneOf,
   option,
+  optionError,
   type OptionPlace,
   type OptionRules,
   type OptionsOf,
   pick,
-} from "../option-rules/options.ts";
+  PortcullisError,
+} from "../base/index.ts";
 import { ALLOWED_CALLERS, type Caller, EFFECTS, RETRY_RULES, TOOL_RULES } from "../tools/tool.ts";
 import { checkNested } from "./tool-policy.ts";
 

@@ -1,4 +1,4 @@
-import { optionError } from "../errors.ts";
+import { optionError } from "../base/index.ts";
 import { jsonSchema, type Schema } from "../tools/schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";

@@ -1,4 +1,4 @@
-import { optionError, PortcullisError } from "../errors.ts";
+import { optionError, PortcullisError } from "../base/index.ts";
 import type { Tool } from "../tools/tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
 

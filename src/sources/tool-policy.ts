@@ -1,14 +1,15 @@
-import { describe, PortcullisError } from "../errors.ts";
 import {
   callback,
   checkOptions,
+  describe,
   type OptionPlace,
   type OptionRules,
   optionsIn,
   type OptionsOf,
   pick,
+  PortcullisError,
   words,
-} from "../option-rules/options.ts";
+} from "../base/index.ts";
 import { Content, withValue } from "../tools/content.ts";
 import { defineTool } from "../tools/define-tool.ts";
 import { type CallContext, RATE_RULES, RETRY_RULES, type Tool, TOOL_RULES } from "../tools/tool.ts";

@@ -1,5 +1,4 @@
-import { optionError, PortcullisError } from "../errors.ts";
-import { array, flag, option, type OptionsOf, readOptions } from "../option-rules/options.ts";
+import { array, flag, option, optionError, type OptionsOf, PortcullisError, readOptions } from "../base/index.ts";
 
 type PartWith<Data> =
   | {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
-import type { SlicedWork } from "../values/slice-scheduler.ts";
+import type { SlicedWork } from "../base/index.ts";
 
 /** Rank of each token by its bytes, one character of U+0000 to U+00FF each. The pair of lowest rank is joined first. */
 type Ranks = ReadonlyMap<string, number>;

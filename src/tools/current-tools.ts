@@ -1,4 +1,4 @@
-import { asked, option } from "../option-rules/options.ts";
+import { asked, option } from "../base/index.ts";
 import type { Tool } from "./tool.ts";
 import { areSame, TOOLS, ToolSet } from "./tool-set.ts";
 

@@ -1,7 +1,5 @@
 import { MAX_STEPS } from "./json-schema/evaluate.ts";
-import { PortcullisError } from "../errors.ts";
-import { type OptionsOf, readOptions } from "../option-rules/options.ts";
-import { isFields } from "../values/fields.ts";
+import { isFields, type OptionsOf, PortcullisError, readOptions } from "../base/index.ts";
 import { type Given, invalid, makeTool, placeOf, type ToolOptions } from "./define-tool.ts";
 import type { Schema } from "./schema.ts";
 import { FORMAT_RULES, textSchema } from "./text-format.ts";

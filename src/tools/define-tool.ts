@@ -1,7 +1,14 @@
 import type { Content } from "./content.ts";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { optionError, PortcullisError } from "../errors.ts";
-import { type OptionPlace, optionsIn, type OptionsOf, readOptions, type Resolved } from "../option-rules/options.ts";
+import {
+  optionError,
+  type OptionPlace,
+  optionsIn,
+  type OptionsOf,
+  PortcullisError,
+  readOptions,
+  type Resolved,
+} from "../base/index.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { isLazy, isSchema, type Schema, schemaFault } from "./schema.ts";
 import {

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../errors.ts";
+import { PortcullisError } from "../base/index.ts";
 import { type Effect, EFFECTS, type Tool } from "./tool.ts";
 
 export interface CallEffect {

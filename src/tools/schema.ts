@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { describe, PortcullisError } from "../errors.ts";
+import { describe, PortcullisError } from "../base/index.ts";
 import {
   type CompiledSchema,
   compileSchema,

@@ -1,6 +1,4 @@
-import { PortcullisError } from "../errors.ts";
-import { option, type OptionPlace, withDefault } from "../option-rules/options.ts";
-import { isFields } from "../values/fields.ts";
+import { isFields, option, type OptionPlace, PortcullisError, withDefault } from "../base/index.ts";
 import { compileSchema } from "./json-schema/compile-schema.ts";
 import { compiledBy } from "./json-schema/compiled-schemas.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";

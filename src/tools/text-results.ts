@@ -1,4 +1,4 @@
-import { JsonText } from "../values/json/json-text.ts";
+import { JsonText } from "../base/index.ts";
 import { Content, withValue } from "./content.ts";
 import type { CallContext } from "./tool.ts";
 

@@ -1,11 +1,8 @@
 import { hash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
-import { without } from "../values/fields.ts";
+import { without } from "../base/index.ts";
 import { type JsonSchema, mapSchema } from "./json-schema/json-schema.ts";
 import { identityOf } from "./schema.ts";
-import type { ToolDigest } from "../journal/record.ts";
-import { elsewhere } from "./tool-facts.ts";
-import { CALLERS, type Tool } from "./tool.ts";
+import type { Tool } from "./tool.ts";
 import { jsonSchemaOf } from "./tool-schemas.ts";
 
 /** SHA-256 in hex of a definition of a tool as it was shown. */
@@ -32,21 +29,4 @@ export function toolDigest(tool: Tool): string {
   const digest = hash("sha256", JSON.stringify([name, ...schemas, ...(stream ? ["stream"] : [])]));
   digests.set(tool, digest);
   return digest;
-}
-
-/** Whether tools are recorded as these are, in the same order. */
-export function areRecorded(tools: readonly Tool[], recorded: readonly ToolDigest[]): boolean {
-  return isDeepStrictEqual(tools.map(recordedTool), [...recorded]);
-}
-
-export function recordedTool(tool: Tool): ToolDigest {
-  const { name, effect, allowedCallers } = tool;
-  const callers = CALLERS.filter((caller) => allowedCallers.includes(caller));
-  return {
-    name,
-    digest: toolDigest(tool),
-    ...(effect === "read" ? {} : { effect }),
-    ...elsewhere(tool),
-    ...(callers.length === CALLERS.length ? {} : { callers }),
-  };
 }

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../errors.ts";
+import { PortcullisError } from "../base/index.ts";
 import { arraySchema } from "./array-schema.ts";
 import { closedSchema } from "./json-schema/closed-schema.ts";
 import { type CompiledSchema, compileSchema } from "./json-schema/compile-schema.ts";

@@ -1,6 +1,4 @@
-import { describe, optionError, PortcullisError } from "../errors.ts";
-import { isSlip, nearest } from "../option-rules/nearest.ts";
-import { array } from "../option-rules/options.ts";
+import { array, describe, isSlip, nearest, optionError, PortcullisError } from "../base/index.ts";
 import { isSchema } from "./schema.ts";
 import { isMeantBy, namespacesOf, toolNameFault } from "./tool-name.ts";
 import type { Caller, Tool, ToolAudience } from "./tool.ts";

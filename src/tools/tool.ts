@@ -1,7 +1,7 @@
-import type { ExecutionId } from "../journal/execution-id.ts";
 import {
   asked,
   callback,
+  type ExecutionId,
   flag,
   object,
   oneOf,
@@ -13,7 +13,7 @@ import {
   wholeNumberOrInfinity,
   withDefault,
   words,
-} from "../option-rules/options.ts";
+} from "../base/index.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { isSchema, type Schema } from "./schema.ts";
 import type { TextFormat } from "./text-format.ts";
@@ -305,3 +305,6 @@ function isCallerList(value: unknown): value is readonly Caller[] {
     value.every((caller) => CALLERS.includes(caller as Caller))
   );
 }
+
+/** Field of `_meta` in which a client of MCP says what a call and its repetitions have in common. */
+export const IDEMPOTENCY_META = "portcullis/idempotencyKey";

@@ -1,4 +1,4 @@
-import { jsonNumber } from "../values/json/exact-json.ts";
+import { jsonNumber } from "../base/index.ts";
 import { withDigitsAs } from "./json-schema/map-value.ts";
 import { readJsonSchema, type Schema } from "./schema.ts";
 

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { frameText, type GuestLimits, type Language, PROTOCOL_VERSION } from "../../bridge/frames.ts";
-import { GuestLink } from "../../src/programs/guest/guest-link.ts";
-import { eventOf } from "../../src/programs/guest/replay-turns.ts";
-import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
+import { GuestLink } from "../../src/executions/guest/guest-link.ts";
+import { eventOf } from "../../src/executions/guest/replay-turns.ts";
+import { DEFAULT_LIMITS } from "../../src/executions/limits.ts";
 import type { Guest, Sandbox } from "../../src/sandboxes/sandbox.ts";
 
 const folderOf = (language: Language) => fileURLToPath(new URL(`../../bridge/vectors/${language}/`, import.meta.url));

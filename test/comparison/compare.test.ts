@@ -3,7 +3,7 @@ import { z } from "zod";
 import { countTokens } from "../../src/comparison/index.ts";
 import { agentAsTool, createRuntime, defineTool, type Tool } from "../../src/index.ts";
 import type { Opening } from "../../src/models/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import {
   compare as compareIn,
   type Comparison,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { compare, countTokens } from "../../src/comparison/index.ts";
 import { createRuntime, defineTool } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 
 /*
  * What direct calls cost by `compare` is what a loop costs that someone writes round a provider's API without this package:

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { runTrials, summariseTrials, type Trial, type TrialsRequest } from "../../src/comparison/trials.ts";
-import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { price } from "../support/tools.ts";
 
 const PRICE = { input: 1, output: 5, cacheWrite: 1, cacheRead: 0.1, source: "made up" };

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { OptionPresence, OptionRule } from "../../src/option-rules/options.ts";
+import type { OptionPresence, OptionRule } from "../../src/base/index.ts";
 import { sentencesOf } from "../support/rule-sentences.ts";
 import { root } from "../support/snippets.ts";
 
@@ -23,9 +23,9 @@ export interface OptionEntry {
   readonly rule: OptionRule<unknown, OptionPresence>;
 }
 
-const HOST = "src/host/options.ts";
-const METHODS = "src/host/method-options.ts";
-const AGENT = "src/agent/agent-options.ts";
+const HOST = "src/runtime/options.ts";
+const METHODS = "src/runtime/method-options.ts";
+const AGENT = "src/conversations/agent-options.ts";
 const DEFINE_TOOL = "src/tools/tool.ts";
 const OF_TOOLS = "Errors have the code `tool_invalid`.";
 const FILES = "JSON, checked in the same way.";
@@ -34,12 +34,12 @@ const FILES = "JSON, checked in the same way.";
 export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>> = {
   "A runtime": [
     { title: "createRuntime(options)", file: HOST, rules: "RUNTIME_RULES" },
-    { title: "createRuntime({ executions })", file: "src/host/execution-places.ts", rules: "PLACES_RULES" },
+    { title: "createRuntime({ executions })", file: "src/runtime/execution-places.ts", rules: "PLACES_RULES" },
     { title: "createRuntime({ search })", file: HOST, rules: "SEARCH_RULES" },
-    { title: "createRuntime({ telemetry })", file: "src/telemetry/options.ts", rules: "TELEMETRY_RULES" },
+    { title: "createRuntime({ telemetry })", file: "src/gate/telemetry/options.ts", rules: "TELEMETRY_RULES" },
     {
       title: "limits",
-      file: "src/programs/limits.ts",
+      file: "src/executions/limits.ts",
       rules: "LIMIT_RULES",
       about:
         "Of `createRuntime`, `execute`, `agent`, `converse`, `derive` and `compare`, of a key, and of `--limit name=value`. What happens when a limit is reached: [limits and endings](limits-and-endings.md#limits).",
@@ -51,7 +51,7 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       rules: "DECLARATION_RULES",
     },
     { title: "runtime.searchTools(query, limit, options)", file: METHODS, rules: "SEARCH_TOOLS_RULES" },
-    { title: "runtime.asTool(loop, options)", file: "src/frameworks/loops.ts", rules: "AS_TOOL_RULES" },
+    { title: "await runtime.asTool(loop, options)", file: "src/frameworks/loops.ts", rules: "AS_TOOL_RULES" },
   ],
   Tools: [
     { title: "defineTool(options)", file: DEFINE_TOOL, rules: "TOOL_RULES", about: OF_TOOLS },
@@ -66,7 +66,7 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "content(options)", file: "src/tools/content.ts", rules: "CONTENT_RULES" },
     {
       title: "workspaceTools(options)",
-      file: "src/workspace/workspace-tools.ts",
+      file: "src/sources/workspace/workspace-tools.ts",
       rules: "WORKSPACE_RULES",
       about: "Of `portcullis/workspace`: [the files of a folder](workspace.md).",
     },
@@ -111,19 +111,19 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     },
   ],
   "Programs and calls": [
-    { title: "runtime.execute(program, options)", file: "src/programs/execute-options.ts", rules: "EXECUTE_RULES" },
-    { title: "runtime.resume(execution, options)", file: "src/programs/resume-options.ts", rules: "RESUME_RULES" },
-    { title: "runtime.recover(options)", file: "src/executions/recover-options.ts", rules: "RECOVER_RULES" },
-    { title: "runtime.submit(program, options)", file: "src/fleet/fleet-options.ts", rules: "SUBMIT_RULES" },
-    { title: "runtime.wait(execution, options)", file: "src/fleet/fleet-options.ts", rules: "WAIT_RULES" },
-    { title: "runtime.work(options)", file: "src/fleet/fleet-options.ts", rules: "WORK_RULES" },
+    { title: "runtime.execute(program, options)", file: "src/executions/execute-options.ts", rules: "EXECUTE_RULES" },
+    { title: "runtime.resume(execution, options)", file: "src/executions/resume-options.ts", rules: "RESUME_RULES" },
+    { title: "runtime.recover(options)", file: "src/runtime/executions/recover-options.ts", rules: "RECOVER_RULES" },
+    { title: "runtime.submit(program, options)", file: "src/runtime/fleet.ts", rules: "SUBMIT_RULES" },
+    { title: "runtime.wait(execution, options)", file: "src/runtime/fleet.ts", rules: "WAIT_RULES" },
+    { title: "runtime.work(options)", file: "src/runtime/fleet.ts", rules: "WORK_RULES" },
     { title: "createFleet(options)", file: "src/fleet/fleet.ts", rules: "FLEET_RULES" },
     { title: "runtime.executions(options)", file: METHODS, rules: "LIST_RULES" },
     { title: "runtime.status(id, options)", file: METHODS, rules: "OF_TENANT_RULES" },
     { title: "runtime.decide and answer", file: METHODS, rules: "SAID_RULES" },
     {
       title: "A decision",
-      file: "src/programs/decide.ts",
+      file: "src/executions/decide.ts",
       rules: "DECISION_FIELDS",
       sentencesIn: "Decision",
       about: "By call id, in `decide(execution, decisions)` and `resume(execution, { decisions })`.",
@@ -142,17 +142,17 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "runtime.converse(options)", file: AGENT, rules: "CONVERSE_RULES" },
     { title: "runtime.say(id, message, options)", file: AGENT, rules: "SAY_RULES" },
     { title: "runtime.resumeAgent(execution, options)", file: AGENT, rules: "RESUME_AGENT_RULES" },
-    { title: "agentAsTool(options)", file: "src/agent/as-tools/agent-as-tool.ts", rules: "AGENT_TOOL_RULES" },
+    { title: "agentAsTool(options)", file: "src/conversations/as-tools/agent-as-tool.ts", rules: "AGENT_TOOL_RULES" },
     {
       title: "taskTool(agents, options)",
-      file: "src/agent/as-tools/task-tool.ts",
+      file: "src/conversations/as-tools/task-tool.ts",
       rules: "TASK_TOOL_RULES",
       hasOwnDefaults: true,
       about: "Of `portcullis/agents`.",
     },
     {
       title: "loadAgents(folder, options)",
-      file: "src/agent/files/load-agents.ts",
+      file: "src/conversations/files/load-agents.ts",
       rules: "LOAD_AGENTS_RULES",
       about: "Of `portcullis/agents`.",
     },
@@ -198,7 +198,7 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     },
     {
       title: "createPostgresJournal(options)",
-      file: "src/journal/postgres/postgres-options.ts",
+      file: "src/fleet/postgres/postgres-options.ts",
       rules: "POSTGRES_JOURNAL_RULES",
     },
     { title: "journal.prune(options)", file: "src/journal/stored-journal.ts", rules: "PRUNE_RULES" },

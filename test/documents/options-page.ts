@@ -1,9 +1,8 @@
 import type { Command, Option } from "commander";
 import { program } from "../../src/cli/main.ts";
-import { PortcullisError } from "../../src/errors.ts";
-import { RUNTIME_RULES } from "../../src/host/options.ts";
-import { checkOptions } from "../../src/option-rules/options.ts";
-import { byteText } from "../../src/output/byte-text.ts";
+import { checkOptions, PortcullisError } from "../../src/base/index.ts";
+import { RUNTIME_RULES } from "../../src/runtime/options.ts";
+import { byteText } from "../../src/executions/output/byte-text.ts";
 import { anchorOf } from "./anchor-of.ts";
 import { entriesOf, type OptionEntry, OPTIONS_OBJECTS, type OptionsObject } from "./option-tables.ts";
 

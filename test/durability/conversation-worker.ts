@@ -4,9 +4,9 @@
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { childExecution } from "../../src/agent/calls/child-execution.ts";
+import { childExecution } from "../../src/conversations/calls/child-execution.ts";
 import { createRuntime, createSqliteJournal, PortcullisError, type Runtime } from "../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { isWritten, makeTools } from "./shapes.ts";
 
 const [, , path = "", effects = "", count = "0"] = process.argv;

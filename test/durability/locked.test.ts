@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
 import type { Journal, JournalRecord } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 
 const sandbox = createMemorySandbox();
 const folder = mkdtempSync(join(tmpdir(), "portcullis-locked-"));

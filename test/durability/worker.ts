@@ -7,7 +7,7 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { createRuntime, createSqliteJournal, PortcullisError, type Runtime } from "../../src/index.ts";
 import type { Journal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { KillPoint } from "./points.ts";
 import { isWritten, makeTools, SHAPES } from "./shapes.ts";
 

@@ -109,7 +109,7 @@ test("a model behind an endpoint of OpenAI's form is given run_program as the pa
   model.close();
   expect([code, out], err).toEqual([0, "three\n"]);
   expect(asked[0]).toMatchObject({ model: "small", path: "/v1/chat/completions", authorization: "Bearer model-key" });
-  const { run_program: own } = server.runtime.asTool("mcp");
+  const { run_program: own } = await server.runtime.asTool("mcp");
   expect(asked[0].tools).toMatchObject([
     { type: "function", function: { name: "run_program", description: own.config.description } },
   ]);

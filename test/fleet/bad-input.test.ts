@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createFleet, type FleetOptions } from "../../src/fleet/index.ts";
+import {
+  createFleet,
+  type FleetOptions,
+  createPostgresJournal,
+  type PostgresJournalOptions,
+} from "../../src/fleet/index.ts";
 import { createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
-import { createPostgresJournal, type PostgresJournalOptions } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { noPostgres, PostgresServer, type UrlParts } from "../postgres-support/postgres-server.ts";
 import { heldTransaction } from "../postgres-support/held-transaction.ts";
 import { testOfAll } from "../support/all-tests.ts";

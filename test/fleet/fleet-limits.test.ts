@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FleetLimits } from "../../src/fleet/fleet-limits.ts";
+import { PostgresLimits } from "../../src/fleet/fleet-limits.ts";
 import { PgBossQueue } from "../../src/fleet/queue/pg-boss-queue.ts";
 import { noPostgres } from "../postgres-support/postgres-server.ts";
 import { manualClock } from "../support/clock.ts";
@@ -20,8 +20,8 @@ test("a call that ends while its place is told of leaves the line after that", a
       order.push(isLeaving ? "leaves" : "stands");
       return { rows: [{ has_place: true }] };
     },
-  } as unknown as ConstructorParameters<typeof FleetLimits>[0];
-  const limits = new FleetLimits(database);
+  } as unknown as ConstructorParameters<typeof PostgresLimits>[0];
+  const limits = new PostgresLimits(database);
   const begun = Promise.withResolvers<void>();
   const running = limits.run("tool", 1, () => (begun.resolve(), ended.promise), never);
   await begun.promise;
@@ -42,7 +42,7 @@ describe.skipIf(noPostgres)("bounds over the processes of a fleet", () => {
     const shared = stack.use(await fleets());
     const own = shared.open();
     await stack.use(new PgBossQueue(own, (error) => expect.unreachable(String(error)))).open();
-    const join = () => stack.use(new FleetLimits(shared.open()));
+    const join = () => stack.use(new PostgresLimits(shared.open()));
     return { own, join, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   }
 

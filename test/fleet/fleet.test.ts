@@ -1,19 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { viewExecution } from "../../src/views/view-execution.ts";
+import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { z } from "zod";
-import { createFleet, type Fleet } from "../../src/fleet/index.ts";
-import { createMemoryJournal, createPostgresJournal } from "../../src/journal/index.ts";
+import type { FleetJournal } from "../../src/fleet/fleet-journal.ts";
+import { createFleet, type Fleet, createPostgresJournal } from "../../src/fleet/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createRuntime, createSqliteJournal, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
-import type { ExecutionStatus } from "../../src/reports.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import type { ExecutionStatus } from "../../src/runtime/reports.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { testOfAll } from "../support/all-tests.ts";
 import { noPostgres } from "../postgres-support/postgres-server.ts";
 import { useFleets } from "./use-fleets.ts";
 
 /*
  * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/fleet-store.ts`, `src/fleet/misfits.ts`,
- * `src/fleet/open-writes.ts`, `src/fleet/fleet-options.ts`, `src/programs/submit.ts`,
- * `src/host/fleet-methods.ts`, `src/executions/rest-reader.ts` and `src/executions/wait-for-rest.ts`.
+ * `src/fleet/open-writes.ts`, `src/runtime/fleet.ts`, `src/executions/submit.ts`,
+ * `src/runtime/fleet-methods.ts`, `src/runtime/executions/rest-reader.ts` and `src/runtime/executions/wait-for-rest.ts`.
  */
 
 const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
@@ -102,7 +103,8 @@ describe.skipIf(noPostgres)("a fleet", () => {
     await using _ = await work(runtime);
     const id = await runtime.submit("return tools.ask({ n: 1 });");
     await runtime.wait(id);
-    await expect.poll(() => fleet.parts.journal.rows.lost(0)).toEqual([]);
+    const { rows } = fleet.journal as FleetJournal;
+    await expect.poll(() => rows.lost(0)).toEqual([]);
     await expect.poll(() => shared.wakes()).toBe(0);
     const { records } = await fleet.journal.find(id);
     await runtime.answer(id, { 1: { value: 1 } });

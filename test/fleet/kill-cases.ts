@@ -1,4 +1,4 @@
-import { scriptedModel } from "../../src/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 
 export const LEASE_MS = 1500;
 export const RECONCILE_MS = 300;

@@ -10,9 +10,9 @@ Date.now = () => now() + Number(clockMs);
 
 const { createFleet } = await import("../../src/fleet/index.ts");
 const { createRuntime } = await import("../../src/index.ts");
-const { createMemorySandbox } = await import("../../src/testing.ts");
+const { createMemorySandbox } = await import("../../src/runtime/testing.ts");
 const { makeTools } = await import("../durability/shapes.ts");
-const { createPostgresJournal } = await import("../../src/journal/postgres/postgres-journal.ts");
+const { createPostgresJournal } = await import("../../src/fleet/postgres/postgres-journal.ts");
 const { LEASE_MS, model, RECONCILE_MS } = await import("./kill-cases.ts");
 
 await using journal = createPostgresJournal({ url, unavailableMs: 30_000 });

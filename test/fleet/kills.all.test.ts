@@ -7,13 +7,13 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFleet, type Fleet } from "../../src/fleet/index.ts";
 import { createRuntime, PortcullisError, type Runtime } from "../../src/index.ts";
-import { childExecution } from "../../src/agent/calls/child-execution.ts";
+import { childExecution } from "../../src/conversations/calls/child-execution.ts";
 import type { Journal, JournalRecord } from "../../src/journal/index.ts";
-import { readPast } from "../../src/programs/from-journal/past-execution.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { readPast } from "../../src/executions/from-journal/past-execution.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { isWritten, makeTools, SHAPES } from "../durability/shapes.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
-import { createPostgresJournal } from "../../src/journal/postgres/postgres-journal.ts";
+import { createPostgresJournal } from "../../src/fleet/postgres/postgres-journal.ts";
 import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
 import { ANSWER, CONVERSATION, LEASE_MS, model } from "./kill-cases.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DriverRequests } from "../../src/fleet/requests.ts";
-import type { PostgresJournal } from "../../src/journal/index.ts";
+import type { PostgresJournal } from "../../src/fleet/index.ts";
 import { header } from "../journal/records.ts";
 import { noPostgres } from "../postgres-support/postgres-server.ts";
 import { type SharedFleet, useFleets } from "./use-fleets.ts";

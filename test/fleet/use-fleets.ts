@@ -1,5 +1,4 @@
-import { createFleet, type Fleet } from "../../src/fleet/index.ts";
-import { createPostgresJournal, type PostgresJournal } from "../../src/journal/index.ts";
+import { createFleet, type Fleet, createPostgresJournal, type PostgresJournal } from "../../src/fleet/index.ts";
 import type { PostgresServer } from "../postgres-support/postgres-server.ts";
 import { usePostgres } from "../postgres-support/use-postgres.ts";
 

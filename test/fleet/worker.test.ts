@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createFleet } from "../../src/fleet/index.ts";
+import { createFleet, type PostgresJournal } from "../../src/fleet/index.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
-import type { PostgresJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { noPostgres } from "../postgres-support/postgres-server.ts";
 import { type SharedFleet, useFleets } from "./use-fleets.ts";
 

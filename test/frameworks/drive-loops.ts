@@ -35,7 +35,7 @@ const NAME = "run_program";
 
 const driveAiSdk: Drive = async (runtime, input, { signal, asTool } = {}) => {
   const model = aiSdkModel(input);
-  const tools = runtime.asTool("ai-sdk", asTool);
+  const tools = await runtime.asTool("ai-sdk", asTool);
   const stopWhen = isStepCount(3);
   let error: unknown;
   const onError = (event: { readonly error: unknown }) => {
@@ -72,7 +72,7 @@ const driveAiSdk: Drive = async (runtime, input, { signal, asTool } = {}) => {
 
 const driveAnthropic: Drive = async (runtime, input, { signal, asTool } = {}) => {
   const { client, asked } = anthropicClient(input);
-  const { run_program } = runtime.asTool("anthropic", asTool);
+  const { run_program } = await runtime.asTool("anthropic", asTool);
   const error: unknown = await client.beta.messages
     .toolRunner(
       { model: "test", max_tokens: 100, messages: [{ role: "user", content: "task" }], tools: [run_program] },
@@ -96,7 +96,7 @@ const driveAnthropic: Drive = async (runtime, input, { signal, asTool } = {}) =>
 
 const driveOpenAiAgents: Drive = async (runtime, input, { signal, asTool } = {}) => {
   const model = agentsModel(input);
-  const { run_program } = runtime.asTool("openai-agents", asTool);
+  const { run_program } = await runtime.asTool("openai-agents", asTool);
   const agent = new Agent({ name: "tester", model, tools: [run_program] });
   const error: unknown = await new Runner({ tracingDisabled: true }).run(agent, "task", signal ? { signal } : {}).then(
     () => undefined,
@@ -114,7 +114,7 @@ const driveOpenAiAgents: Drive = async (runtime, input, { signal, asTool } = {})
 };
 
 const driveLangChain: Drive = async (runtime, input, { signal, asTool } = {}) => {
-  const { func, fields } = runtime.asTool("langchain", asTool).run_program;
+  const { func, fields } = (await runtime.asTool("langchain", asTool)).run_program;
   const run_program = tool(func, fields);
   const fake = fakeModel()
     .respondWithTools([{ name: NAME, args: input as Record<string, unknown>, id: "1" }])
@@ -146,7 +146,7 @@ const driveLangChain: Drive = async (runtime, input, { signal, asTool } = {}) =>
 };
 
 const driveMcp: Drive = async (runtime, input, { signal, asTool } = {}) => {
-  const { run_program } = runtime.asTool("mcp", asTool);
+  const { run_program } = await runtime.asTool("mcp", asTool);
   const server = new McpServer({ name: "server", version: "1.0.0" });
   server.registerTool(run_program.name, run_program.config, run_program.handler);
   const client = new Client({ name: "client", version: "1.0.0" });

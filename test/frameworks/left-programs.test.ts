@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 
 /*
  * A program whose `approve` says "later", in a loop that has no means of its own to ask people: the model gets a handle, and the
@@ -41,8 +41,8 @@ async function openRefunds(journal: Journal = createMemoryJournal()) {
   return { runtime, paid, asked, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
 }
 
-const programOf = (runtime: Runtime) => {
-  const { run_program } = runtime.asTool("anthropic");
+const programOf = async (runtime: Runtime) => {
+  const { run_program } = await runtime.asTool("anthropic");
   return (code: string) => run_program.run({ code });
 };
 
@@ -57,7 +57,7 @@ async function decide(runtime: Runtime, id: string, allow = true): Promise<void>
 
 test("a program that waits gives its model one handle, and goes on by itself once a person has decided", async () => {
   await using refunds = await openRefunds();
-  const run = programOf(refunds.runtime);
+  const run = await programOf(refunds.runtime);
   const text = await run(ONE);
   const handle = handleOf(text);
   expect(text.replace(handle, "HANDLE")).toBe(
@@ -71,7 +71,7 @@ test("a program that waits gives its model one handle, and goes on by itself onc
 
 test("a program that waits again keeps its handle", async () => {
   await using refunds = await openRefunds();
-  const run = programOf(refunds.runtime);
+  const run = await programOf(refunds.runtime);
   const first = await run(THREE);
   const handle = handleOf(first);
   const texts = [];
@@ -88,7 +88,7 @@ test("a program that waits again keeps its handle", async () => {
 
 test("a model that asks too early reads the same text, and nobody is asked again", async () => {
   await using refunds = await openRefunds();
-  const run = programOf(refunds.runtime);
+  const run = await programOf(refunds.runtime);
   const text = await run(THREE);
   expect([await run(handleOf(text)), await run(` ${handleOf(text)};\n`)]).toEqual([text, text]);
   expect([refunds.asked, refunds.paid]).toEqual([["1"], []]);
@@ -99,10 +99,10 @@ test("the handle holds after the host has ended, and what was decided meanwhile 
   let handle: string;
   {
     await using refunds = await openRefunds(journal);
-    handle = handleOf(await programOf(refunds.runtime)(ONE));
+    handle = handleOf(await (await programOf(refunds.runtime))(ONE));
   }
   await using refunds = await openRefunds(journal);
-  const run = programOf(refunds.runtime);
+  const run = await programOf(refunds.runtime);
   await decide(refunds.runtime, handle);
   expect(await Promise.all([run(handle), run(handle)])).toEqual(['"paid 1"', '"paid 1"']);
   expect(refunds.paid).toEqual([1]);
@@ -110,7 +110,7 @@ test("the handle holds after the host has ended, and what was decided meanwhile 
 
 test("a program whose call was denied is told so", async () => {
   await using refunds = await openRefunds();
-  const run = programOf(refunds.runtime);
+  const run = await programOf(refunds.runtime);
   const handle = handleOf(await run("return tools.refund({ n: 1 }).catch(({ code }) => code);"));
   await decide(refunds.runtime, handle, false);
   expect(await run(handle)).toBe('"approval_denied"');
@@ -119,18 +119,20 @@ test("a program whose call was denied is told so", async () => {
 
 test("a handle that nobody was given, or another tenant, fails, and runs nothing", async () => {
   await using refunds = await openRefunds();
-  const handle = handleOf(await programOf(refunds.runtime)(THREE));
+  const handle = handleOf(await (await programOf(refunds.runtime))(THREE));
   await using other = refunds.runtime.derive({ tenant: "other" });
   for (const [runtime, given] of [
     [other, handle],
     [refunds.runtime, handle.replaceAll(/\d/g, "0")],
   ] as const)
-    await expect(programOf(runtime)(given)).rejects.toThrow("There is no program with this handle, and none was run.");
+    await expect((await programOf(runtime))(given)).rejects.toThrow(
+      "There is no program with this handle, and none was run.",
+    );
   expect(refunds.paid).toEqual([]);
 });
 
 test("code that names a handle beside other code is run as code", async () => {
   await using refunds = await openRefunds();
-  const handle = handleOf(await programOf(refunds.runtime)(THREE));
-  expect(await programOf(refunds.runtime)(`return "${handle}".length;`)).toBe(String(handle.length));
+  const handle = handleOf(await (await programOf(refunds.runtime))(THREE));
+  expect(await (await programOf(refunds.runtime))(`return "${handle}".length;`)).toBe(String(handle.length));
 });

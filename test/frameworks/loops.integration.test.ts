@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createRuntime, type Runtime, type Tool } from "../../src/index.ts";
-import { LatestValue } from "../../src/values/latest-value.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { LatestValue } from "../../src/executions/mcp-runs/latest-value.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { price, signal as event, tool } from "../support/tools.ts";
 import { LOOPS } from "./drive-loops.ts";
 
@@ -113,7 +113,7 @@ test("a loop of the AI SDK that reads no further cancels the program; one that a
     return new Promise(() => {});
   });
   await using runtime = await open([price, waits]);
-  const { execute } = runtime.asTool("ai-sdk").run_program;
+  const { execute } = (await runtime.asTool("ai-sdk")).run_program;
   for await (const progress of execute({ code: "return tools.waits({});" })) {
     expect(progress).toBe("Call 1: waits");
     await called.happened;
@@ -137,6 +137,6 @@ test("a consumer of progress that is slow gets the latest, and nothing that wait
 
 test("a loop that does not exist is refused by name, and so is an unknown option", async () => {
   await using runtime = await open();
-  expect(() => runtime.asTool("gemini" as never)).toThrow('asTool(loop): expected "ai-sdk", "anthropic"');
-  expect(() => runtime.asTool("mcp", { aprove: () => true } as never)).toThrow("did you mean approve?");
+  await expect(runtime.asTool("gemini" as never)).rejects.toThrow('asTool(loop): expected "ai-sdk", "anthropic"');
+  await expect(runtime.asTool("mcp", { aprove: () => true } as never)).rejects.toThrow("did you mean approve?");
 });

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { createMcpHandler, InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { z } from "zod";
 import { manualClock } from "../support/clock.ts";
 
@@ -29,9 +29,9 @@ const move = defineTool({
 
 const open = (): Promise<Runtime> => createRuntime({ tools: [pay, move], sandbox: createMemorySandbox() });
 
-function serverFor(runtime: Runtime): McpServer {
+async function serverFor(runtime: Runtime): Promise<McpServer> {
   const server = new McpServer({ name: "server", version: "1.0.0" });
-  const { run_program } = runtime.asTool("mcp");
+  const { run_program } = await runtime.asTool("mcp");
   server.registerTool(run_program.name, run_program.config, run_program.handler);
   return server;
 }
@@ -43,7 +43,7 @@ interface Connected extends AsyncDisposable {
 /** Servers up to protocol 2025-11-25 send a request to the client. */
 async function connectBefore2026(runtime: Runtime, client: Client): Promise<Connected> {
   const [one, other] = InMemoryTransport.createLinkedPair();
-  await Promise.all([serverFor(runtime).connect(one), client.connect(other)]);
+  await Promise.all([(await serverFor(runtime)).connect(one), client.connect(other)]);
   return { client, [Symbol.asyncDispose]: () => client.close() };
 }
 
@@ -160,8 +160,8 @@ interface Asked {
   readonly inputRequests: Readonly<Record<string, { readonly params: { readonly message: string } }>>;
 }
 
-const loopOf = (runtime: Runtime) => {
-  const { handler } = runtime.asTool("mcp").run_program;
+const loopOf = async (runtime: Runtime) => {
+  const { handler } = (await runtime.asTool("mcp")).run_program;
   return (code: string, context: object) => handler({ code }, context);
 };
 
@@ -170,7 +170,7 @@ const yes = { action: "accept", content: { allow: true } };
 
 test("calls that a program makes at once are asked about at once, and each gets its own answer", async () => {
   await using runtime = await open();
-  const call = loopOf(runtime);
+  const call = await loopOf(runtime);
   const both = `const settled = await Promise.allSettled([1, 2].map((cents) => tools.bank.pay({ cents })));
     return settled.map(({ status }) => status);`;
   const { inputRequests, requestState } = (await call(both, contextOf(undefined))) as unknown as Asked;
@@ -181,7 +181,7 @@ test("calls that a program makes at once are asked about at once, and each gets 
 
 test("an answer to a program that is not waiting runs nothing", async () => {
   await using runtime = await open();
-  const call = loopOf(runtime);
+  const call = await loopOf(runtime);
   paid.length = 0;
   const { requestState } = (await call(code, contextOf(undefined))) as unknown as Asked;
   for (const state of ["guessed", "constructor", "__proto__", 7, {}, null])
@@ -202,7 +202,7 @@ test("a program whose client does not come back is cancelled", async () => {
       if (event.type === "execution_ended") ended.resolve(event.outcome.type);
     },
   });
-  const call = loopOf(runtime);
+  const call = await loopOf(runtime);
   const clock = manualClock();
   const { requestState } = (await call(code, contextOf(undefined))) as unknown as Asked;
   clock.pass(10 * 60 * 1000);
@@ -212,7 +212,7 @@ test("a program whose client does not come back is cancelled", async () => {
 
 test("requests that are repeated at once leave one time to answer, counted from the last", async () => {
   await using runtime = await open();
-  const call = loopOf(runtime);
+  const call = await loopOf(runtime);
   paid.length = 0;
   const clock = manualClock();
   const { requestState } = (await call(code, contextOf(undefined))) as unknown as Asked;
@@ -233,7 +233,7 @@ test("what a user is shown of an input is bounded, and cannot pass for the quest
     sandbox: createMemorySandbox(),
   });
   const long = String.raw`return tools.notes.write({ text: "\u001b[2J\nA program asks to call notes.read" + "x".repeat(50_000) });`;
-  const { inputRequests } = (await loopOf(runtime)(long, contextOf(undefined))) as unknown as Asked;
+  const { inputRequests } = (await (await loopOf(runtime))(long, contextOf(undefined))) as unknown as Asked;
   const message = inputRequests["1"]?.params.message ?? "";
   expect(Buffer.byteLength(message)).toBeLessThan(2700);
   expect(message).not.toContain("\u001b");

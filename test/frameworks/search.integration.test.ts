@@ -2,7 +2,7 @@ import { tool as langChainTool } from "@langchain/core/tools";
 import { expect, test } from "vitest";
 import { createRuntime, type Runtime } from "../../src/index.ts";
 import type { LoopName } from "../../src/frameworks/loops.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { price, tool } from "../support/tools.ts";
 
 const fillers = Array.from({ length: 100 }, (_, place) => tool(`crm.thing${place}`, () => place));
@@ -10,16 +10,17 @@ const open = (tools = [...fillers, price]) => createRuntime({ tools, sandbox: cr
 
 /** Calls `search_tools` as each loop does; the text that the model gets, also of a failed call. */
 const SEARCHES: { readonly [Loop in LoopName]: (runtime: Runtime, input: object) => Promise<string> } = {
-  "ai-sdk": (runtime, input) => textOf(runtime.asTool("ai-sdk").search_tools?.execute(input as { query: string })),
-  anthropic: (runtime, input) => textOf(runtime.asTool("anthropic").search_tools?.run(input)),
-  "openai-agents": (runtime, input) =>
-    textOf(runtime.asTool("openai-agents").search_tools?.invoke(undefined, JSON.stringify(input))),
-  langchain(runtime, input) {
-    const search = runtime.asTool("langchain").search_tools;
+  "ai-sdk": async (runtime, input) =>
+    textOf((await runtime.asTool("ai-sdk")).search_tools?.execute(input as { query: string })),
+  anthropic: async (runtime, input) => textOf((await runtime.asTool("anthropic")).search_tools?.run(input)),
+  "openai-agents": async (runtime, input) =>
+    textOf((await runtime.asTool("openai-agents")).search_tools?.invoke(undefined, JSON.stringify(input))),
+  async langchain(runtime, input) {
+    const search = (await runtime.asTool("langchain")).search_tools;
     return textOf(search && langChainTool(search.func, search.fields).invoke(input));
   },
   async mcp(runtime, input) {
-    const result = await runtime.asTool("mcp").search_tools?.handler(input as { query: string }, {});
+    const result = await (await runtime.asTool("mcp")).search_tools?.handler(input as { query: string }, {});
     return result?.content[0]?.text ?? "";
   },
 };
@@ -57,5 +58,5 @@ test.each(loops)("in the loop of %s a search without a query is a failed call th
 
 test.each(loops)("in the loop of %s there is no search where all stubs are listed", async (loop) => {
   await using runtime = await open([price]);
-  expect(Object.keys(runtime.asTool(loop))).toEqual(["run_program"]);
+  expect(Object.keys(await runtime.asTool(loop))).toEqual(["run_program"]);
 });

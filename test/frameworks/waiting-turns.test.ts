@@ -3,7 +3,7 @@ import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { beforeEach, expect, test } from "vitest";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Approve } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";
 import { openRefunds, THREE } from "./approval/rules.ts";
 import { anthropicClient } from "./models/anthropic.ts";
@@ -79,7 +79,7 @@ test("in Anthropic's tool runner an approver that takes its time costs no reques
   const { asked, approve } = slowly();
   await using refunds = await openRefunds({ policy: "ask-writes" });
   const { client, asked: requests } = anthropicClient({ code: THREE });
-  const { run_program } = refunds.runtime.asTool("anthropic", { approve });
+  const { run_program } = await refunds.runtime.asTool("anthropic", { approve });
   await client.beta.messages
     .toolRunner({
       model: "test",
@@ -94,7 +94,7 @@ test("in Anthropic's tool runner an approver that takes its time costs no reques
 
 test("an MCP client is asked three times within one call, which its model made with one request", async () => {
   await using refunds = await openRefunds({ policy: "ask-writes" });
-  const { run_program } = refunds.runtime.asTool("mcp");
+  const { run_program } = await refunds.runtime.asTool("mcp");
   const server = new McpServer({ name: "server", version: "1.0.0" });
   server.registerTool(run_program.name, run_program.config, run_program.handler);
   const client = new Client({ name: "client", version: "1.0.0" }, { capabilities: { elicitation: { form: {} } } });
@@ -114,7 +114,7 @@ test("an MCP client is asked three times within one call, which its model made w
 
 test("an MCP client that grants further calls is asked once", async () => {
   await using refunds = await openRefunds({ policy: "ask-writes" });
-  const { run_program } = refunds.runtime.asTool("mcp");
+  const { run_program } = await refunds.runtime.asTool("mcp");
   const server = new McpServer({ name: "server", version: "1.0.0" });
   server.registerTool(run_program.name, run_program.config, run_program.handler);
   const client = new Client({ name: "client", version: "1.0.0" }, { capabilities: { elicitation: { form: {} } } });

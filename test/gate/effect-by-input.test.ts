@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type Effect } from "../../src/index.ts";
-import type { Policy } from "../../src/policy.ts";
+import type { Policy } from "../../src/gate/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { effectOfCall, graverEffect } from "../../src/tools/effect.ts";
-import { recovered } from "../programs/recovered.ts";
+import { recovered } from "../executions/recovered.ts";
 import { makeTool, openSession } from "./open-session.ts";
 
 const sandbox = createMemorySandbox();

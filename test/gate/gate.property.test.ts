@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Journal } from "../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import { createRuntime } from "../../src/runtime.ts";
+import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import { jsonSchema, type Schema } from "../../src/tools/schema.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool } from "../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 
 /** What a tool was given of these texts, called by a model, and what the model was told of each. */
 async function called(texts: readonly string[]) {

@@ -14,7 +14,7 @@ import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 import type { Caller, Tool } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
-import type { HeldBytes, Share } from "../../src/values/held-bytes.ts";
+import type { HeldBytes, Share } from "../../src/base/index.ts";
 
 export const ROOMY: GateLimits = {
   calls: 1000,

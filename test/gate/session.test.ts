@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { PortcullisError } from "../../src/errors.ts";
+import { HeldBytes, PortcullisError } from "../../src/base/index.ts";
 import { Gate } from "../../src/gate/gate.ts";
 import type { CallContext } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
-import { HeldBytes } from "../../src/values/held-bytes.ts";
 import { holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
 test("a tool's fields are read from its schema once, however many calls are refused", async () => {

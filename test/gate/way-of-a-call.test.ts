@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { PortcullisError } from "../../src/errors.ts";
+import { HeldBytes, PortcullisError } from "../../src/base/index.ts";
 import { type Answer, FAILURE_CODES, REFUSAL_CODES } from "../../src/gate/answer.ts";
-import { HeldBytes } from "../../src/values/held-bytes.ts";
 import { FAILED, never, REFUSED, send, throwing, type Way } from "./ways.ts";
 
 function codeOf(answer: Answer | undefined): string {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PortcullisError } from "../../src/errors.ts";
+import { PortcullisError } from "../../src/base/index.ts";
 import type { CallRequest } from "../../src/gate/open-call.ts";
 import type { ToolOptions } from "../../src/tools/define-tool.ts";
 import { jsonSchema, type Schema } from "../../src/tools/schema.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Outcome } from "../../src/index.ts";
-import type { GuestFace } from "../../src/testing.ts";
+import type { GuestFace } from "../../src/runtime/testing.ts";
 
 /** One file under `hostile/` or `hostile-docker/`. Its first lines are comments that say what it tries and how it must end. */
 export interface Attack {

@@ -3,7 +3,7 @@
  * side of a real pipe. Its first argument is the script's path.
  */
 import { pathToFileURL } from "node:url";
-import type { GuestFace } from "../../src/testing.ts";
+import type { GuestFace } from "../../src/runtime/testing.ts";
 import { runRogueEngine } from "./rogue-engine.ts";
 
 const script = (await import(pathToFileURL(process.argv[2] ?? "").href)) as { readonly default: () => GuestFace };

@@ -1,4 +1,4 @@
-import type { GuestFace } from "../../src/testing.ts";
+import type { GuestFace } from "../../src/runtime/testing.ts";
 
 /** Begins a turn: gets the frame that the host sent, and returns what the guest answers. */
 type Turn = readonly string[] | ((event: string) => readonly string[]);

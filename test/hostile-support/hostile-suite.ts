@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRuntime, type ExecutionEvent, type Limits, type Report, type Runtime } from "../../src/index.ts";
 import { createIsolateSandbox, type Sandbox } from "../../src/sandboxes/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { type Attack, endsAsDeclared, guestOf, programOf } from "./attacks.ts";
 import { NotedJournal } from "./noted-journal.ts";
 import { forbiddenRuns, HOST_SECRET, HOSTILE_TOOLS, makeLargeResults } from "./tools.ts";

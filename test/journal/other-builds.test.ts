@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { createRuntime, createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal, exportLines, importLines, type Journal, readLines } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-builds-"));

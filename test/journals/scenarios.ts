@@ -2,7 +2,7 @@ import { z } from "zod";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions, type ConverseOptions } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Guest, Sandbox } from "../../src/sandboxes/index.ts";
-import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 
 const common = {
   description: "d",

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { compactAtOf } from "../../src/agent/prompt/compact.ts";
+import { compactAtOf } from "../../src/conversations/prompt/compact.ts";
 import { createRuntime, defineTool, openai } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { driveAndRestore, OPENING } from "./converse.ts";
 import { geminiWire } from "./gemini/wire.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createRuntime, defineTool, jsonSchema } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime } from "../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { runs } from "../support/all-tests.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { interactionsWire } from "./gemini/interactions/wire.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { createRuntime, openaiChat, PortcullisError, webSearch } from "../../src/index.ts";
-import type { AgentEvent } from "../../src/agent/event.ts";
+import type { AgentEvent } from "../../src/conversations/event.ts";
 import { citationsOf, hostedEnd, hostedStart } from "../../src/models/turn/hosted-calls.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
-import { viewExecution } from "../../src/views/view-execution.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { interactionsWire } from "./gemini/interactions/wire.ts";

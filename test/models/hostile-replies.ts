@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { type AgentReport, createRuntime, type Tool } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { eventText as oneText, type ServerEvent } from "./loopback.ts";
 import type { Wire, WireTurn } from "./wire.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { anthropic, createRuntime, defineTool, gemini, openai, openaiChat } from "../../src/index.ts";
 import type { Model } from "../../src/models/index.ts";
-import type { ProgramsOption } from "../../src/reports.ts";
+import type { ProgramsOption } from "../../src/runtime/reports.ts";
 
 /** What `make live` asks, of each provider whose key is in the environment. A model can be chosen by a variable of its own. */
 const MODELS: readonly {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTextTool, defineTool } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { interactionsWire } from "./gemini/interactions/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";

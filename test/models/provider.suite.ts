@@ -11,7 +11,7 @@ import {
   type Tool,
 } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";

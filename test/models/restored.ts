@@ -1,18 +1,22 @@
 import type { HostedTool } from "../../src/models/hosted-tools.ts";
 import { expect } from "vitest";
-import { openingFor } from "../../src/agent/prompt/opening.ts";
-import { applyRecord, ConversationState, resultsInOrder } from "../../src/agent/from-journal/conversation-state.ts";
-import { readContent } from "../../src/agent/from-journal/parse-message.ts";
-import { programsFor } from "../../src/agent/prompt/programs-option.ts";
+import { openingFor } from "../../src/conversations/prompt/opening.ts";
+import {
+  applyRecord,
+  ConversationState,
+  resultsInOrder,
+} from "../../src/conversations/from-journal/conversation-state.ts";
+import { readContent } from "../../src/conversations/from-journal/parse-message.ts";
+import { programsFor } from "../../src/conversations/prompt/programs-option.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
 import type { Conversation, Model } from "../../src/models/index.ts";
 import { isWholeEnd } from "../../src/models/model.ts";
-import { DEFAULT_LIMITS, limitsOf } from "../../src/programs/limits.ts";
-import { Lane } from "../../src/values/slice-scheduler.ts";
+import { DEFAULT_LIMITS, limitsOf } from "../../src/executions/limits.ts";
+import { Lane } from "../../src/base/index.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { ToolSearch } from "../../src/tools/search/tool-search.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
-import type { ProgramsOption } from "../../src/agent/prompt/programs-option.ts";
+import type { ProgramsOption } from "../../src/conversations/prompt/programs-option.ts";
 
 interface Restoring {
   readonly tools: readonly Tool[];

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool } from "../../src/index.ts";
-import type { AgentEvent } from "../../src/agent/event.ts";
+import type { AgentEvent } from "../../src/conversations/event.ts";
 import { strictProviders } from "../../src/models/strict-providers.ts";
 import type { Opening } from "../../src/models/model.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { declared } from "./converse.ts";
 import { serve } from "./wire.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { defineTextTool, openaiChat } from "../../src/index.ts";
-import type { AgentEvent } from "../../src/agent/event.ts";
+import type { AgentEvent } from "../../src/conversations/event.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import type { CallLine } from "../../src/gate/call-line.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { firstDifference, measuresOf } from "../../page/screens/differences.ts";
-import type { CallView, ProgramView } from "../../src/views/view.ts";
+import type { CallView, ProgramView } from "../../src/serve/views/view.ts";
 
 const call = (id: number, changes: Partial<CallView> = {}): CallView => ({
   id: String(id),

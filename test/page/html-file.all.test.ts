@@ -7,7 +7,7 @@ import { z } from "zod";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { htmlFile } from "../../src/serve/page/html-file.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { portcullis } from "../cli/command.ts";
 import { tool } from "../support/tools.ts";
 import { shoot, untilText, useBrowser, withBrowser } from "./browser.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { scriptedModel } from "../../src/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
 import { startPage, TOKEN } from "./start-page.ts";

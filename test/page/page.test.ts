@@ -10,7 +10,7 @@ import { createRuntime, defineTool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { htmlFile } from "../../src/serve/page/html-file.ts";
 import { PAGE_HEADERS } from "../../src/serve/page/page-files.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { ALL_TESTS, someOf, testOfAll } from "../support/all-tests.ts";
 import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startProxy } from "./proxy.ts";

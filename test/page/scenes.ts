@@ -4,7 +4,7 @@ import flights from "../../examples/flights/tools.ts";
 import refunds from "../../examples/refunds/tools.ts";
 import { createRuntime } from "../../src/index.ts";
 import { createServer } from "../../src/serve/index.ts";
-import { scriptedModel } from "../../src/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 
 const root = join(import.meta.dirname, "../..");
 

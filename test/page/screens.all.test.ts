@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 import { expect } from "vitest";
-import { scriptedModel } from "../../src/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startPage } from "./start-page.ts";
 

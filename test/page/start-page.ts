@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import type { Look, Opened } from "./browser.ts";
 import { createServer } from "../../src/serve/index.ts";
 

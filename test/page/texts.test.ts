@@ -5,7 +5,7 @@ import { logPieces } from "../../page/parts/log-pieces.ts";
 import { prettyJson } from "../../page/pretty-json.ts";
 import { linkTo, routeOf } from "../../page/route.ts";
 import { axisTexts } from "../../page/timeline/axis-texts.ts";
-import { ticksOf } from "../../src/views/timeline.ts";
+import { ticksOf } from "../../src/serve/views/timeline.ts";
 import { visibleParts } from "../../page/visible-text.ts";
 import { anyCharacter } from "../support/any-character.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import type { Language } from "../../bridge/frames.ts";
-import { PortcullisError } from "../../src/errors.ts";
+import { PortcullisError } from "../../src/base/index.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { someOf, testOfAll } from "../support/all-tests.ts";
 import { answerPing, heardUntil, iterate, LIMITS, openGuest, startText } from "../support/guests.ts";

@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { beforeEach, expect, test } from "vitest";
-import { WaitAccount } from "../../src/programs/guest/guest-supervisor.ts";
+import { WaitAccount } from "../../src/executions/guest/guest-supervisor.ts";
 import { type EvictionOptions, Evictions } from "../../src/sandboxes/evictions.ts";
 import type { Offer } from "../../src/sandboxes/sandbox.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { createRuntime } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { iterate, openGuest } from "../support/guests.ts";
 import { echo, tool } from "../support/tools.ts";
 import { sandboxContract } from "./contract.ts";

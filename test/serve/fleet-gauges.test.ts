@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { FleetFigures } from "../../src/fleet/index.ts";
 import { fleetGauges } from "../../src/serve/fleet-gauges.ts";
-import { PrometheusFigures } from "../../src/telemetry/prometheus.ts";
+import { PrometheusFigures } from "../../src/gate/telemetry/prometheus.ts";
 import { manualClock } from "../support/clock.ts";
 
 const NOW = 1_000_000;

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createServer } from "../../src/serve/index.ts";
 import { Metrics } from "../../src/serve/metrics.ts";
-import { FIGURES } from "../../src/telemetry/metric-table.ts";
-import { prometheusName } from "../../src/telemetry/prometheus.ts";
-import { TelemetrySwitch } from "../../src/telemetry/sdk-switch.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { FIGURES } from "../../src/gate/telemetry/metric-table.ts";
+import { prometheusName } from "../../src/gate/telemetry/prometheus.ts";
+import { TelemetrySwitch } from "../../src/gate/telemetry/sdk-switch.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { echo } from "../support/tools.ts";
-import { record } from "../telemetry/recording.ts";
+import { record } from "../gate/telemetry/recording.ts";
 import { KEYS, keyOf, openServer } from "./servers.ts";
 
 const telemetry = new TelemetrySwitch({ captures: undefined, redactor: undefined, onMissing: () => {} });

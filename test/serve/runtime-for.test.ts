@@ -2,7 +2,7 @@ import { array, assert, asyncProperty, subarray } from "fast-check";
 import { expect, test } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { runtimeFor } from "../../src/serve/runtime-for.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { CALLERS } from "../../src/tools/tool.ts";
 import { holdCalls, makeTool } from "../gate/open-session.ts";
 

@@ -1,7 +1,8 @@
 import { PortcullisError } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
 import { expect, test } from "vitest";
-import { ERROR_CODES, type ErrorCode } from "../../src/errors.ts";
+import type { ErrorCode } from "../../src/base/index.ts";
+import { ERROR_CODES } from "../../src/base/errors.ts";
 import { holdSentences } from "../support/sentences.ts";
 import { type AskOptions, keyOf, openServer } from "./servers.ts";
 

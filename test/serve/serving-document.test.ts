@@ -7,9 +7,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { createRuntime, createSqliteJournal } from "../../src/index.ts";
 import { SERVER_RULES } from "../../src/serve/server-options.ts";
 import { Metrics } from "../../src/serve/metrics.ts";
-import { FIGURES } from "../../src/telemetry/metric-table.ts";
-import { prometheusName } from "../../src/telemetry/prometheus.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { FIGURES } from "../../src/gate/telemetry/metric-table.ts";
+import { prometheusName } from "../../src/gate/telemetry/prometheus.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { portcullis } from "../cli/command.ts";
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");

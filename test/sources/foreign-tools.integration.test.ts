@@ -5,7 +5,7 @@ import { jsonSchema as aiSchema, tool as aiTool } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, fromAiSdk, fromAnthropic, fromOpenAIAgents, fromOpenApi, type Tool } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 
 const policy = { allowedCallers: ["programmatic"], effect: "read" } as const;
 const k = z.object({ k: z.number().default(7) });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { KeptSecrets } from "../../src/sources/kept-secrets.ts";
-import { withPlainEscapes } from "../../src/untrusted/readers.ts";
+import { withPlainEscapes } from "../../src/base/untrusted/readers.ts";
 import { runs } from "../support/all-tests.ts";
 import { anyCharacter } from "../support/any-character.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, vi } from "vitest";
-import { realClock, replaceClock } from "../../src/clock.ts";
+import { realClock, replaceClock } from "../../src/base/clock.ts";
 import { never } from "./clock.ts";
 
 /** Has programs checked, which other tests do not: each check is a process. On a machine that is busy, none is given up. */

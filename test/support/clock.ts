@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { after, type Clock, countable, every, realClock, replaceClock, type Timer } from "../../src/clock.ts";
+import { after, countable, every, type Timer } from "../../src/base/index.ts";
+import { type Clock, realClock, replaceClock } from "../../src/base/clock.ts";
 
 /** Turns of the event loop in which what a timer has begun goes on, before the next timer is due. */
 const TURNS = 3;

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { heldInCommon } from "../../src/values/held-in-common.ts";
+import { heldInCommon } from "../../src/base/index.ts";
 
 /** Empties what the process holds in common, as it is counted, for one test: other files have left something there. */
 export function nothingInCommon(): void {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { encodeFrames, FrameDecoder } from "../../bridge/wire.ts";
-import { PortcullisError } from "../../src/errors.ts";
+import { PortcullisError } from "../../src/base/index.ts";
 import { FrameQueue } from "../../src/sandboxes/frame-queue.ts";
 import {
   endOfRefused,

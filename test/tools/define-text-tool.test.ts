@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { createRuntime, defineTextTool, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { toolDigest } from "../../src/tools/tool-digest.ts";
 import { textIn } from "../../src/tools/text-format.ts";
 import { inputSchemaOf } from "../../src/tools/tool-schemas.ts";

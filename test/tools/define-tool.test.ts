@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { PortcullisError } from "../../src/errors.ts";
+import { PortcullisError } from "../../src/base/index.ts";
 import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
 import { jsonSchemaOf } from "../../src/tools/tool-schemas.ts";
 import { type Schema } from "../../src/tools/schema.ts";

@@ -6,7 +6,7 @@ import { z } from "zod";
 import * as mini from "zod/mini";
 import * as z3 from "zod/v3";
 import { createRuntime, fromAiSdk, defineTool, type Schema } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { INTEGRATIONS } from "../support/integrations.ts";
 
 function toolWith(input: unknown, output?: unknown) {

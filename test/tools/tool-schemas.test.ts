@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { JsonSchema } from "../../src/tools/json-schema/json-schema.ts";
 import { jsonSchema, type Schema } from "../../src/tools/schema.ts";
-import { resultSchemaOf } from "../../src/programs/drive/ending/result-schema.ts";
+import { resultSchemaOf } from "../../src/executions/drive/ending/result-schema.ts";
 import { inputSchemaOf } from "../../src/tools/tool-schemas.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { INTEGRATIONS } from "../support/integrations.ts";

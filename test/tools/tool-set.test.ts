@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { PortcullisError } from "../../src/errors.ts";
+import { PortcullisError } from "../../src/base/index.ts";
 import { defineTool, type Caller, type Tool } from "../../src/index.ts";
 import { isVisible, ToolSet } from "../../src/tools/tool-set.ts";
 

@@ -1,10 +1,10 @@
 import { useId, useState } from "preact/hooks";
-import type { CallTexts, WaitingView } from "../../../src/views/view.ts";
-import { CHANGES } from "../../../src/output/effect-text.ts";
-import { ANSWERS, type AnswerWords, WAITS } from "../../../src/views/words.ts";
+import type { CallTexts, WaitingView } from "../../../src/serve/views/view.ts";
+import { CHANGES } from "../../../src/executions/output/effect-text.ts";
+import { ANSWERS, type AnswerWords, WAITS } from "../../../src/serve/views/words.ts";
 import type { Decision } from "../../data/source.ts";
 import { useSource } from "../../data/use-source.ts";
-import { grantText } from "../../../src/output/grant-text.ts";
+import { grantText } from "../../../src/executions/output/grant-text.ts";
 import { bytes, timeToday } from "../../format.ts";
 import { prettyJson } from "../../pretty-json.ts";
 import { Text } from "../../text.tsx";

@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import type { ExecutionView, WaitingView } from "../../../src/views/view.ts";
-import { callText, capital, codeText, decisionText } from "../../../src/views/words.ts";
+import type { ExecutionView, WaitingView } from "../../../src/serve/views/view.ts";
+import { callText, capital, codeText, decisionText } from "../../../src/serve/views/words.ts";
 import { count, counted } from "../../format.ts";
 import { Approval } from "./approval.tsx";
 import { firstOpen } from "./first-open.ts";

@@ -1,4 +1,4 @@
-import type { WaitingView } from "../../../src/views/view.ts";
+import type { WaitingView } from "../../../src/serve/views/view.ts";
 
 /** Calls that are put into the document to be decided. */
 const AT_ONCE = 50;

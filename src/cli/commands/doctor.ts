@@ -1,13 +1,12 @@
-import { monotonic } from "../../clock.ts";
+import { defaultHeldBytes, monotonic } from "../../base/index.ts";
 import { printJson } from "../terminal/print.ts";
 import { writeStdout, writeStyled } from "../terminal/standard-streams.ts";
-import { byteText } from "../../output/byte-text.ts";
-import { findCompiler } from "../../programs/check/compiler.ts";
+import { byteText } from "../../executions/output/byte-text.ts";
+import { findCompiler } from "../../executions/check/compiler.ts";
 import { createDockerSandbox } from "../../sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "../../sandboxes/isolate/isolate-sandbox.ts";
 import type { Finding, Sandbox } from "../../sandboxes/sandbox.ts";
-import { createRuntime } from "../../runtime.ts";
-import { defaultHeldBytes } from "../../values/held-bytes.ts";
+import { createRuntime } from "../../runtime/create-runtime.ts";
 import type { CommandOptions, DOCTOR } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { databaseJournal } from "../input/open-journal.ts";

@@ -1,5 +1,4 @@
-import { PortcullisError } from "../../errors.ts";
-import { given } from "../../option-rules/given.ts";
+import { given, PortcullisError } from "../../base/index.ts";
 import { Daemon } from "../../sandboxes/docker/daemon.ts";
 import { buildImage as build } from "../../sandboxes/docker/image/build-image.ts";
 import { checkImage, IMAGE } from "../../sandboxes/docker/image/image.ts";

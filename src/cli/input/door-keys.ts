@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import { every } from "../../clock.ts";
+import { every } from "../../base/index.ts";
 import { isLoopback } from "../../serve/http/allowed-hosts.ts";
 import { parseKeys } from "../../serve/http/keys.ts";
 import { EXIT } from "../exit-code.ts";

@@ -1,10 +1,10 @@
 import { HOST, readHeader, readList } from "../../journal/reading/read-records.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { ExecutionId } from "../../base/index.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Header } from "../../journal/record.ts";
-import { count } from "../../output/count-text.ts";
-import { findOwn } from "../../programs/from-journal/past-execution.ts";
+import { count } from "../../executions/output/count-text.ts";
+import { findOwn } from "../../executions/from-journal/past-execution.ts";
 import { chosenId } from "../../serve/tenant-ids.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";

@@ -1,12 +1,11 @@
-import { isModel } from "../../agent/agent-options.ts";
-import { describe, optionError, PortcullisError } from "../../errors.ts";
+import { isModel } from "../../conversations/agent-options.ts";
+import { describe, nearest, optionError, PortcullisError } from "../../base/index.ts";
 import type { Model } from "../../models/model.ts";
 import type { ProviderOptions } from "../../models/provider/provider-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { loadModule } from "./load-module.ts";
 import { makeModel, PROTOCOLS } from "../../models/provider/providers.ts";
-import { nearest } from "../../option-rules/nearest.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { MODEL_NAMES, readModelName } from "../../models/model-name.ts";
 

@@ -2,13 +2,12 @@ import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { nextTurn } from "../../clock.ts";
+import { describe, nextTurn } from "../../base/index.ts";
 import { keepStdout } from "../terminal/standard-streams.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure, reasonOf } from "../failure.ts";
 import { guarded } from "../guarded.ts";
-import { describe } from "../../errors.ts";
-import { thrownText } from "../../output/thrown-text.ts";
+import { thrownText } from "../../executions/output/thrown-text.ts";
 import { noFile } from "./no-file.ts";
 import type { Tool } from "../../tools/tool.ts";
 

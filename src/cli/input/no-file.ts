@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { nearest } from "../../option-rules/nearest.ts";
+import { nearest } from "../../base/index.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { oneLine } from "../terminal/one-line.ts";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
-import { POSTGRES_URL } from "../../journal/postgres/connection/address.ts";
-import { createPostgresJournal, type PostgresJournal } from "../../journal/postgres/postgres-journal.ts";
+import { POSTGRES_URL } from "../../fleet/postgres/connection/address.ts";
+import { createPostgresJournal, type PostgresJournal } from "../../fleet/postgres/postgres-journal.ts";
 import { createSqliteJournal, type SqliteJournal } from "../../journal/sqlite/sqlite-journal.ts";
-import { given } from "../../option-rules/given.ts";
+import { given } from "../../base/index.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { similarFile } from "./no-file.ts";

@@ -1,16 +1,18 @@
 import { basename, dirname, resolve } from "node:path";
-import { describeSecret, errorAt, PortcullisError } from "../../errors.ts";
 import {
   checkOptions,
+  describeSecret,
+  errorAt,
   fieldsOf,
   flag,
   object,
   option,
   type OptionPlace,
+  PortcullisError,
   required,
   secret,
   words,
-} from "../../option-rules/options.ts";
+} from "../../base/index.ts";
 import { expandVariables } from "../../sources/mcp/config/expand-variables.ts";
 import {
   fromOpenApi,

@@ -1,6 +1,4 @@
-import { optionError, PortcullisError } from "../../errors.ts";
-import { didYouMean } from "../../option-rules/nearest.ts";
-import type { OptionPresence, OptionRule } from "../../option-rules/options.ts";
+import { didYouMean, optionError, type OptionPresence, type OptionRule, PortcullisError } from "../../base/index.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Reader } from "../option.ts";

@@ -1,8 +1,7 @@
 import { basename, dirname, extname, resolve } from "node:path";
 import { type ComparisonTask, TASK_RULES } from "../../comparison/task.ts";
-import { PortcullisError } from "../../errors.ts";
-import { checkOptions, fieldsOf, object, pick, required, words } from "../../option-rules/options.ts";
-import { LIMIT_RULES, type LimitChanges } from "../../programs/limits.ts";
+import { checkOptions, fieldsOf, object, pick, PortcullisError, required, words } from "../../base/index.ts";
+import { LIMIT_RULES, type LimitChanges } from "../../executions/limits.ts";
 import { readFileText, readJsonFile } from "../../sources/json-file.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";

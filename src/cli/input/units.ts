@@ -1,5 +1,4 @@
-import { optionError } from "../../errors.ts";
-import { checkOptions, type OptionRules, type OptionsOf } from "../../option-rules/options.ts";
+import { checkOptions, optionError, type OptionRules, type OptionsOf } from "../../base/index.ts";
 import { collecting, type Declared } from "../option.ts";
 
 type Units = Readonly<Record<string, number>>;

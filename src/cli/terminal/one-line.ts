@@ -1,5 +1,5 @@
-import { cleanText } from "../../output/clean-text.ts";
-import { INSET } from "../../output/foreign-text.ts";
+import { cleanText } from "../../executions/output/clean-text.ts";
+import { INSET } from "../../executions/output/foreign-text.ts";
 
 /**
  * Foreign text (names that a model called, messages, details of an engine) as part of one line on a terminal: without

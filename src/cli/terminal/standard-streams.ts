@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
-import { nextTurn } from "../../clock.ts";
-import { cleanText } from "../../output/clean-text.ts";
+import { nextTurn } from "../../base/index.ts";
+import { cleanText } from "../../executions/output/clean-text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 

@@ -1,5 +1,5 @@
 import { createInterface, type Interface, type Key } from "node:readline";
-import { nextTurn } from "../../clock.ts";
+import { nextTurn } from "../../base/index.ts";
 
 /** Terminals that know it put marks around what is pasted. */
 const PASTES_ON = "\u001b[?2004h";

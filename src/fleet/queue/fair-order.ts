@@ -1,4 +1,4 @@
-import { monotonic } from "../../clock.ts";
+import { monotonic } from "../../base/index.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
 import type { FleetDatabase } from "../fleet-store.ts";
 import { QUEUE } from "./queue-schema.ts";

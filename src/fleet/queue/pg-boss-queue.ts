@@ -1,9 +1,8 @@
 import type { Db, PgBoss } from "pg-boss";
-import { cancel, every, pause, type Timer } from "../../clock.ts";
-import { loadPackage, PortcullisError } from "../../errors.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { QueuedWakes } from "../../runtime/fleet.ts";
+import { cancel, every, type ExecutionId, loadPackage, pause, PortcullisError, type Timer } from "../../base/index.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
-import { nameOf, storedName } from "../../journal/postgres/tables/names.ts";
+import { nameOf, storedName } from "../postgres/tables/names.ts";
 import type { FleetDatabase } from "../fleet-store.ts";
 import { FairOrder } from "./fair-order.ts";
 import { QUEUE, queueSchema } from "./queue-schema.ts";
@@ -36,14 +35,6 @@ export interface WakeTaker {
 export interface Taking extends AsyncDisposable {
   /** The worker has room again. */
   readonly pull: () => void;
-}
-
-/** Number of wakes that wait, and since when the oldest of them could have been taken, by tenant. */
-export interface QueuedWakes {
-  readonly tenant: string;
-  readonly wakes: number;
-  /** Milliseconds since 1970. */
-  readonly since: number;
 }
 
 /** Names as the journal's columns hold them: neither text nor JSON of PostgreSQL takes every character. */

@@ -1,4 +1,4 @@
-import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { ExecutionId } from "../../base/index.ts";
 
 /** An execution that is to be taken up. */
 export interface Wake {

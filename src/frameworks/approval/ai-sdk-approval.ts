@@ -1,4 +1,4 @@
-import { fieldOf, isFields, listOf, textOf } from "../../values/fields.ts";
+import { fieldOf, isFields, listOf, textOf } from "../../base/index.ts";
 import type { LoopRule, LoopVerdict } from "./loop-rule.ts";
 import type { LoopCall } from "./pausing-tools.ts";
 

@@ -1,8 +1,8 @@
 import type { CallRecord, JournalRecord } from "../../journal/record.ts";
 import { notRun, textOfReport } from "../program-tool.ts";
 import type { RunOptions } from "../program-tool.ts";
-import { fieldOf, textOf } from "../../values/fields.ts";
-import type { Decision } from "../../programs/decide.ts";
+import { fieldOf, textOf } from "../../base/index.ts";
+import type { Decision } from "../../executions/decide.ts";
 import { type Going, questionText, type WaitingPrograms, WAITS_FOR_CLIENT } from "./waiting-programs.ts";
 
 /** Answers of one node that are passed over at most: `interrupt` interrupts once there are no more. */

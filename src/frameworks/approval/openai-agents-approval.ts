@@ -1,4 +1,4 @@
-import { fieldOf, isFields, textOf } from "../../values/fields.ts";
+import { fieldOf, isFields, textOf } from "../../base/index.ts";
 import type { LoopRule } from "./loop-rule.ts";
 
 /** `needsApproval` of function tools of OpenAI Agents, by the names of tools; or one for all, which gets the name as its fourth argument. */

@@ -1,10 +1,8 @@
-import { PortcullisError } from "../../errors.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
+import { type ExecutionId, PortcullisError, textOf } from "../../base/index.ts";
 import type { JournalRecord } from "../../journal/record.ts";
-import type { Report } from "../../output/report.ts";
-import type { WaitingApproval } from "../../programs/outcome.ts";
+import type { Report } from "../../executions/output/report.ts";
+import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM, RUN_PROGRAM } from "../../tools/tool-name.ts";
-import { textOf } from "../../values/fields.ts";
 import { codeOf, notRun, textOfReport } from "../program-tool.ts";
 import {
   type Going,

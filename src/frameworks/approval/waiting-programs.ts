@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { PortcullisError } from "../../errors.ts";
+import { type ExecutionId, PortcullisError } from "../../base/index.ts";
 import type { JournalRecord } from "../../journal/record.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
-import { inputText } from "../../output/input-text.ts";
-import type { Report } from "../../output/report.ts";
-import type { Decision } from "../../programs/decide.ts";
-import type { WaitingApproval } from "../../programs/outcome.ts";
+import { inputText } from "../../executions/output/input-text.ts";
+import type { Report } from "../../executions/output/report.ts";
+import type { Decision } from "../../executions/decide.ts";
+import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";
 import { callsText, joined } from "../left-programs.ts";
 import type { ProgramHost } from "../program-tool.ts";

@@ -1,4 +1,4 @@
-import type { TokenUsage } from "./token-usage.ts";
+import type { TokenUsage } from "../../tools/token-usage.ts";
 
 export interface GateLimits {
   readonly calls: number;

@@ -1,5 +1,18 @@
-import { nextTurn } from "../../clock.ts";
-import { nearest } from "../../option-rules/nearest.ts";
+import {
+  type HeldOverdraft,
+  isFields,
+  type LostData,
+  lostData,
+  measure,
+  type Measured,
+  memoryOf,
+  nearest,
+  nextTurn,
+  PLAIN_DEPTH,
+  readPlainData,
+  stringifyUnusual,
+  TOO_LARGE,
+} from "../../base/index.ts";
 import type { FieldsRead } from "../../tools/json-schema/input-fields.ts";
 import { StepsSpent } from "../../tools/json-schema/steps.ts";
 import {
@@ -8,15 +21,12 @@ import {
   issuesText,
   pathText,
   validate,
-  validateLarge,
   type Validated,
+  validateLarge,
 } from "../../tools/schema.ts";
 import { inputFieldsOf, type ToolInput } from "../../tools/tool-schemas.ts";
 import type { Overdraft } from "./budget.ts";
-import { type HeldOverdraft, memoryOf } from "../../values/held-bytes.ts";
-import { type LostData, lostData } from "../../values/json/lost-data.ts";
-import { measure, type Measured, PLAIN_DEPTH, readPlainData, TOO_LARGE } from "../../values/json/plain-data.ts";
-import { isSameData, likeShown, shownJson } from "../../values/json/shown-value.ts";
+import { isDeepStrictEqual } from "node:util";
 
 /** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
 const VALUE_BYTES = 72;
@@ -165,4 +175,51 @@ function unknownIssues(tool: string, { unknown, total }: FieldsRead): readonly I
 function shownKey(key: string | number): string | number {
   if (typeof key === "number" || /^[\p{L}\p{N}_$-]{1,64}$/u.test(key)) return key;
   return JSON.stringify(shortened(key));
+}
+
+/** Stands for what has no JSON form: no text, number or list that a rule could take for a harmless one. */
+const withoutForm = (thing: string) => ({ "(not JSON)": thing });
+
+/** JSON text of a value that a schema has made, as people and rules are shown it. Never throws. */
+function shownJson(value: unknown): string {
+  try {
+    return stringifyUnusual(value, Number.POSITIVE_INFINITY, withoutForm) ?? "null";
+  } catch {
+    // It contains itself, or its own code throws.
+    return JSON.stringify(withoutForm("a value that cannot be read"));
+  }
+}
+
+/** Whether a JSON text says the same as a value, whatever the order of fields. */
+function isSameData(json: string, value: unknown): boolean {
+  return isDeepStrictEqual(JSON.parse(json), value);
+}
+
+/**
+ * A value that was shown as this JSON, as its schema has made another one of the same input: a date where that has a date.
+ * Undefined if it cannot be told what the shown text stands for.
+ */
+function likeShown(made: unknown, shown: unknown): { readonly value: unknown } | undefined {
+  if (isSameData(shownJson(made), made)) return { value: shown };
+  if (made instanceof Date && typeof shown === "string") {
+    const value = new Date(shown);
+    return value.toJSON() === shown ? { value } : undefined;
+  }
+  const isRecord = isFields(made) && isFields(shown) && Object.getPrototypeOf(made) === Object.prototype;
+  if (!isRecord && !(Array.isArray(made) && Array.isArray(shown)))
+    return isSameData(shownJson(made), shown) ? { value: made } : undefined;
+  const names = Object.keys(made).filter((name) => fieldOf(made, name) !== undefined);
+  if (names.length !== Object.keys(shown).length || !names.every((name) => Object.hasOwn(shown, name)))
+    return undefined;
+  const fields: [string, unknown][] = [];
+  for (const name of names) {
+    const field = likeShown(fieldOf(made, name), fieldOf(shown, name));
+    if (!field) return undefined;
+    fields.push([name, field.value]);
+  }
+  return { value: Array.isArray(made) ? fields.map(([, field]) => field) : Object.fromEntries(fields) };
+}
+
+function fieldOf(container: object, name: string): unknown {
+  return container[name as keyof typeof container];
 }

@@ -1,5 +1,5 @@
 import type { Caller, Effect, Tool } from "../../tools/tool.ts";
-import { isFields } from "../../values/fields.ts";
+import { isFields } from "../../base/index.ts";
 import { type Grant, type GrantLeft, readGrant } from "./grant-terms.ts";
 import { approveUndecided } from "../sentences.ts";
 

@@ -1,6 +1,5 @@
-import { after, cancel, every, now, type Timer } from "../../clock.ts";
+import { after, cancel, every, now, type SlicedWork, type Timer } from "../../base/index.ts";
 import type { DecisionRecord, ResultRecord } from "../../journal/record.ts";
-import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import type { WorkBelow } from "../work-scope.ts";
 import type { OpenCall } from "../open-call.ts";
 

@@ -1,8 +1,14 @@
-import { now } from "../../clock.ts";
-import { optionError, PortcullisError } from "../../errors.ts";
-import { checkOptions, fieldsOf, option, wholeNumber } from "../../option-rules/options.ts";
+import {
+  checkOptions,
+  fieldsOf,
+  isFields,
+  now,
+  option,
+  optionError,
+  PortcullisError,
+  wholeNumber,
+} from "../../base/index.ts";
 import { valueAt } from "../../tools/json-schema/json-schema.ts";
-import { isFields } from "../../values/fields.ts";
 
 /**
  * Further calls of the same tool, in the same execution, that need no decision of their own. At least one field is given,

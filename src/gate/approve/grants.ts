@@ -1,4 +1,4 @@
-import { now } from "../../clock.ts";
+import { now } from "../../base/index.ts";
 import type { DecisionRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";

@@ -1,4 +1,4 @@
-import { after } from "../../clock.ts";
+import { after } from "../../base/index.ts";
 import type { Caller, Effect } from "../../tools/tool.ts";
 import { policyLate, policyUndecided } from "../sentences.ts";
 import { NOTE_LENGTH } from "./approval.ts";

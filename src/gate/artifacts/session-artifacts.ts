@@ -1,12 +1,10 @@
 import type { Artifact, ArtifactSpace } from "../../journal/artifact-space.ts";
-import { nearest } from "../../option-rules/nearest.ts";
-import type { RedactTarget } from "../../redaction/redact-option.ts";
-import type { Redactor } from "../../redaction/redactor.ts";
+import { nearest, plainFault, readerOf, type Share, untrusted } from "../../base/index.ts";
+import type { RedactTarget } from "../../journal/redaction/redact-option.ts";
+import type { Redactor } from "../../journal/redaction/redactor.ts";
 import { jsonSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT } from "../../tools/tool-name.ts";
-import type { Share } from "../../values/held-bytes.ts";
-import { plainFault, readerOf, untrusted } from "../../untrusted/untrusted-text.ts";
 import { artifactNameFault, artifactUnknown, NAME_LENGTH } from "./artifact-name.ts";
 import { describeValue, type Described } from "../run/describe-value.ts";
 import type { OpenCall } from "../open-call.ts";

@@ -1,4 +1,4 @@
-import { Places, type Release } from "../../places/places.ts";
+import { Places, type Release } from "../../base/index.ts";
 
 type QueueName = "checks" | "approvals" | "handlers";
 

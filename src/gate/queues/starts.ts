@@ -1,7 +1,5 @@
 import { addAbortListener } from "node:events";
-import { after, cancel, monotonic, type Timer } from "../../clock.ts";
-import type { Rate } from "../../places/shared-limits.ts";
-import { type InLine, WaitingLine } from "../../places/waiting-line.ts";
+import { after, cancel, type InLine, monotonic, type Rate, type Timer, WaitingLine } from "../../base/index.ts";
 
 interface Waiter extends InLine {
   readonly start: () => void;

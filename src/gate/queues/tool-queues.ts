@@ -1,8 +1,7 @@
 import PQueue from "p-queue";
-import type { SharedLimits } from "../../places/shared-limits.ts";
+import { type InLine, type SharedLimits, WaitingLine } from "../../base/index.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { Starts } from "./starts.ts";
-import { type InLine, WaitingLine } from "../../places/waiting-line.ts";
 
 type TurnQueue = PQueue<TenantsInTurn, TurnOptions>;
 

@@ -2,12 +2,11 @@
  * The calls of the execution before, for the program that corrects it. A call comes in, as its key; the equal call that
  * stands for it goes out, once.
  */
-import { now } from "../../clock.ts";
+import { now, type SlicedWork } from "../../base/index.ts";
 import type { EarlierRecord, ParentRef } from "../../journal/record.ts";
 import { graverEffect } from "../../tools/effect.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
-import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import type { CallLine } from "../call-line.ts";
 
 /** A call of the execution before, or a change that the executions before that one have made. */

@@ -7,9 +7,9 @@ import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls } from "../open-calls.ts";
 import { policyUnavailable } from "../sentences.ts";
 import type { CallRunner } from "../run/call-runner.ts";
-import type { Redactor } from "../../redaction/redactor.ts";
-import type { Share } from "../../values/held-bytes.ts";
-import { canonicalDigest } from "../../values/json/canonical-json.ts";
+import type { Redactor } from "../../journal/redaction/redactor.ts";
+import type { Share } from "../../base/index.ts";
+import { canonicalDigest } from "../run/canonical-json.ts";
 import { type EarlierCall, type EarlierCalls, keyOfCall } from "./earlier-calls.ts";
 
 export interface StandInParts {

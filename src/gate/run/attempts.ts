@@ -1,5 +1,4 @@
-import { after, monotonic } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
+import { after, monotonic, PortcullisError } from "../../base/index.ts";
 import type { CallContext, Retry } from "../../tools/tool.ts";
 import type { TakenInput } from "../admit/admission.ts";
 import type { CallLedger } from "../call-ledger.ts";

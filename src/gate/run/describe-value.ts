@@ -1,9 +1,7 @@
 import type { Artifact } from "../../journal/artifact-space.ts";
-import type { Redactor } from "../../redaction/redactor.ts";
-import type { Lane } from "../../values/slice-scheduler.ts";
-import { readHead } from "../../values/json/value-head.ts";
-import { isFields } from "../../values/fields.ts";
-import { entryCount, cut, shapeOf } from "../../values/value-shape.ts";
+import type { Redactor } from "../../journal/redaction/redactor.ts";
+import { isFields, type Lane, readHead } from "../../base/index.ts";
+import { entryCount, cut, shapeOf } from "./value-shape.ts";
 
 /** Characters of a value from which its shape and beginning are read, and lengths at which these are cut; least of a field. */
 const HEAD_LENGTH = 2048;

@@ -1,7 +1,4 @@
-import { guarded } from "../../option-rules/callbacks.ts";
-import { option, type OptionRule } from "../../option-rules/options.ts";
-import { PortcullisError } from "../../errors.ts";
-import { cutMiddle } from "../../values/cut-middle.ts";
+import { cutMiddle, guarded, option, type OptionRule, PortcullisError } from "../../base/index.ts";
 import type { CallEvent } from "../call-event.ts";
 
 /** A call that failed or went wrong. Its program or model was told at most a sentence about the cause. */

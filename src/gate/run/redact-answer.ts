@@ -1,4 +1,4 @@
-import type { About, Redaction, Redactor } from "../../redaction/redactor.ts";
+import type { About, Redaction, Redactor } from "../../journal/redaction/redactor.ts";
 import type { ContentPart } from "../../tools/content.ts";
 import type { Answer } from "../answer.ts";
 

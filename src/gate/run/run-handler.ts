@@ -1,6 +1,19 @@
-import { after, cancel } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
-import type { Share } from "../../values/held-bytes.ts";
+import {
+  after,
+  cancel,
+  isLarge,
+  measure,
+  PortcullisError,
+  readerOf,
+  readPlainJson,
+  type ResultLimits,
+  type ResultText,
+  resultType,
+  serialiseResult,
+  type Share,
+  TOO_MANY_VALUES,
+  untrusted,
+} from "../../base/index.ts";
 import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import type { Failure } from "../answer.ts";
@@ -9,16 +22,6 @@ import { OVER } from "../call-end.ts";
 import { handlerOf, valueOf } from "../../tools/text-results.ts";
 import { isThenable } from "./foreign-promise.ts";
 import type { OpenCall } from "../open-call.ts";
-import { readerOf, readPlainJson, untrusted } from "../../untrusted/untrusted-text.ts";
-import { measure } from "../../values/json/plain-data.ts";
-import {
-  isLarge,
-  type ResultLimits,
-  TOO_MANY_VALUES,
-  type ResultText,
-  serialiseResult,
-  resultType,
-} from "../../values/json/serialise-result.ts";
 import * as sentences from "../sentences.ts";
 
 export class Returned {

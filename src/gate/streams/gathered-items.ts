@@ -1,6 +1,4 @@
-import { setImmediate } from "../../clock.ts";
-import type { ResultLimits } from "../../values/json/serialise-result.ts";
-import type { Share } from "../../values/held-bytes.ts";
+import { type ResultLimits, setImmediate, type Share } from "../../base/index.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { Handled } from "../run/handled.ts";
 import * as sentences from "../sentences.ts";

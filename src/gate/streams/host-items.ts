@@ -1,11 +1,17 @@
-import { after, cancel, nextTurn, pause, type Timer } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
+import {
+  after,
+  cancel,
+  type Lane,
+  nextTurn,
+  pause,
+  PortcullisError,
+  type Share,
+  type Timer,
+} from "../../base/index.ts";
 import type { ContentPart } from "../../tools/content.ts";
-import type { Share } from "../../values/held-bytes.ts";
 import type { FailureCode, RefusalCode } from "../answer.ts";
 import type { Streamed } from "./stream-news.ts";
 import type { Batch, StreamReader } from "./stream-reader.ts";
-import type { Lane } from "../../values/slice-scheduler.ts";
 import { BATCH_BYTES } from "./next-batch.ts";
 
 /** Why a call has no value, or its stream no further items. `message` is for the caller: a model may read it. */

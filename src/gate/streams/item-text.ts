@@ -1,8 +1,14 @@
 import { isUint8Array } from "node:util/types";
 import { Content } from "../../tools/content.ts";
 import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
-import { memoryOf, type Share } from "../../values/held-bytes.ts";
-import { isLarge, type ResultLimits, type ResultText, serialiseResult } from "../../values/json/serialise-result.ts";
+import {
+  isLarge,
+  memoryOf,
+  type ResultLimits,
+  type ResultText,
+  serialiseResult,
+  type Share,
+} from "../../base/index.ts";
 import type { Failed } from "../run/handled.ts";
 import type { OpenCall } from "../open-call.ts";
 import * as sentences from "../sentences.ts";

@@ -1,4 +1,4 @@
-import { after, cancel, clearImmediate, setImmediate, type Timer } from "../../clock.ts";
+import { after, cancel, clearImmediate, setImmediate, type Timer } from "../../base/index.ts";
 import type { Batch } from "./stream-reader.ts";
 
 /**

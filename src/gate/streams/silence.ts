@@ -1,4 +1,4 @@
-import { after, cancel, type Timer } from "../../clock.ts";
+import { after, cancel, type Timer } from "../../base/index.ts";
 import type { OpenCall } from "../open-call.ts";
 
 /**

@@ -3,9 +3,7 @@
  * for them, and what ended the stream goes out last.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { setImmediate } from "../../clock.ts";
-import type { Share } from "../../values/held-bytes.ts";
-import type { ResultLimits } from "../../values/json/serialise-result.ts";
+import { type ResultLimits, setImmediate, type Share } from "../../base/index.ts";
 import type { Failure } from "../answer.ts";
 import { OVER } from "../call-end.ts";
 import type { OpenCall } from "../open-call.ts";

@@ -1,4 +1,4 @@
-import { after, cancel, monotonic, type Timer } from "../../clock.ts";
+import { after, cancel, monotonic, type Timer } from "../../base/index.ts";
 import { NEWS_MS, type Streamed, StreamNews } from "./stream-news.ts";
 
 /** Calls a listener when it is to be told how far a stream is. */

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../base/index.ts";
 import type { ExecutionSummary } from "../journal.ts";
 import { journalDamaged } from "../journal-error.ts";
 import type { Header } from "../record.ts";

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 // Not by names: an older node lacks some, and could not even link the package to say which node it needs.
 import zlib from "node:zlib";
-import { nextTurn } from "../../clock.ts";
-import { isTexts } from "../../values/fields.ts";
+import { isTexts, nextTurn } from "../../base/index.ts";
 import { journalDamaged } from "../journal-error.ts";
 import { addTo, inSteps, parseInSteps } from "./parse-in-steps.ts";
 

@@ -1,6 +1,4 @@
-import { fieldTexts } from "../../values/json/json-fields.ts";
-import { COMMA, JsonScanner, MORE, newCount } from "../../values/json/json-scanner.ts";
-import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import { COMMA, fieldTexts, JsonScanner, MORE, newCount, type SlicedWork } from "../../base/index.ts";
 
 /** A text up to this length is parsed in one step, in UTF-16 code units. A longer one may have as many values. */
 const AT_ONCE = 256 * 1024;

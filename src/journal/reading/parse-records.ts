@@ -1,4 +1,4 @@
-import { describe, PortcullisError } from "../../errors.ts";
+import { describe, PortcullisError } from "../../base/index.ts";
 import { type Header, JOURNAL_FORMAT, type JournalRecord } from "../record.ts";
 import { RECORD_SCHEMAS } from "../record-schemas.ts";
 

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../base/index.ts";
 
 /** Maximum length of a line, in bytes: what a string of V8 holds. */
 const MAX_LINE_BYTES = 512 * 1024 * 1024 - 1024;

@@ -1,8 +1,4 @@
-import { given } from "../../option-rules/given.ts";
-import { memoryOf } from "../../values/held-bytes.ts";
-import { inSlices, Pace } from "../../values/in-slices.ts";
-import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
-import type { ExecutionId } from "../execution-id.ts";
+import { type ExecutionId, given, inSlices, Lane, memoryOf, Pace, type SlicedWork } from "../../base/index.ts";
 import { journalDamaged } from "../journal-error.ts";
 import type { ExecutionSummary, Head, Journal, ListOptions } from "../journal.ts";
 import { type Reading, quotaOf } from "./reading-quota.ts";

@@ -1,7 +1,12 @@
-import { Counts } from "../../places/counts.ts";
-import { Places, type Release } from "../../places/places.ts";
-import { type InLine, WaitingLine } from "../../places/waiting-line.ts";
-import { defaultHeldBytes, HeldBytes } from "../../values/held-bytes.ts";
+import {
+  Counts,
+  defaultHeldBytes,
+  HeldBytes,
+  type InLine,
+  Places,
+  type Release,
+  WaitingLine,
+} from "../../base/index.ts";
 import type { Journal } from "../journal.ts";
 
 /** The part of what a runtime may hold that readings of journals may hold together. */

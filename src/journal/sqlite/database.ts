@@ -1,8 +1,7 @@
 import { closeSync, lstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { monotonic } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
+import { monotonic, PortcullisError } from "../../base/index.ts";
 import { otherTables } from "../journal-error.ts";
 import { isBusy, storeError } from "./store-error.ts";
 

@@ -1,18 +1,22 @@
-import { cancel, every, now, type Timer } from "../../clock.ts";
-import { isGivenBack } from "../given-back.ts";
-import type { DatabaseSync } from "node:sqlite";
-import { errorAt, PortcullisError } from "../../errors.ts";
-import { given } from "../../option-rules/given.ts";
 import {
+  cancel,
+  errorAt,
+  every,
+  given,
+  now,
   oneOf,
   type OptionsOf,
+  PortcullisError,
   readOptions,
   required,
   text,
+  type Timer,
   wholeNumber,
   wholeNumberOrInfinity,
   withDefault,
-} from "../../option-rules/options.ts";
+} from "../../base/index.ts";
+import { isGivenBack } from "../given-back.ts";
+import type { DatabaseSync } from "node:sqlite";
 import { type AppendListener, AppendListeners } from "../append-listeners.ts";
 import type { AppendOptions, ExecutionSummary, Head, Lease, ListOptions, ReadOptions } from "../journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../base/index.ts";
 
 /** Primary result codes of SQLite (https://sqlite.org/rescode.html). */
 const BUSY = 5;

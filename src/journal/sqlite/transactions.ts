@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { realpathSync, statSync } from "node:fs";
-import { monotonic, pause } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
+import { monotonic, pause, PortcullisError } from "../../base/index.ts";
 import { isBusy, storeError } from "./store-error.ts";
 
 /** Maximum wait between two attempts to get the lock, in milliseconds. */

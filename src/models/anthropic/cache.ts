@@ -1,4 +1,4 @@
-import { type Fields, isFields, without } from "../../values/fields.ts";
+import { type Fields, isFields, without } from "../../base/index.ts";
 
 /*
  * What Anthropic is asked to keep of a request, so that the next one reads it again for a tenth of its price. A mark ends

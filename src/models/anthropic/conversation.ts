@@ -1,9 +1,7 @@
-import { now } from "../../clock.ts";
+import { fieldOf, type Fields, isFields, listOf, now, parsedJson, textOf } from "../../base/index.ts";
 import { UniqueIds } from "../turn/call-ids.ts";
-import { fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
 import type { CallResult, Conversation, HostedNews, ModelCall, Opening } from "../model.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
 import { type HostedCall, hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
 import { objectSentBack } from "../turn/program-input.ts";
 import {

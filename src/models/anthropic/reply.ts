@@ -1,4 +1,4 @@
-import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
 import { type ModelUsage, sumOfUsage, type ToolCall, type TurnEnd } from "../model.ts";
 import type { ProviderReply } from "../provider/provider-conversation.ts";
 import { fieldsOf, type Growth, placeIn, ReplyStream } from "../provider/reply-stream.ts";

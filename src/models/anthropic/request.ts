@@ -1,7 +1,6 @@
-import { PortcullisError } from "../../errors.ts";
+import { type Fields, isFields, PortcullisError } from "../../base/index.ts";
 import { typeText } from "../../tools/declarations/type-text.ts";
 import { type JsonSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
-import { type Fields, isFields } from "../../values/fields.ts";
 import { type ClosedForm, closedSchema } from "../turn/closed-schema.ts";
 import { type ContentForms, fileName, type ResultParts } from "../turn/content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../model.ts";

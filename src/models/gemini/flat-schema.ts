@@ -1,5 +1,5 @@
 import { type JsonSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
-import { type Fields, isFields } from "../../values/fields.ts";
+import { type Fields, isFields } from "../../base/index.ts";
 
 /** Keywords that are copied to Gemini's schemas. */
 const WORDS = [

@@ -1,4 +1,4 @@
-import { type Fields, textOf } from "../../values/fields.ts";
+import { type Fields, textOf } from "../../base/index.ts";
 import type { CallResult, ModelCall } from "../model.ts";
 import { DeclaringConversation, type NamedTool } from "../provider/declaring-conversation.ts";
 import type { ProviderReply } from "../provider/provider-conversation.ts";

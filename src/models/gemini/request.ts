@@ -1,4 +1,4 @@
-import { type Fields, textOf } from "../../values/fields.ts";
+import { type Fields, textOf } from "../../base/index.ts";
 import type { ContentForms, ResultParts } from "../turn/content-parts.ts";
 import type { CallResult, ModelSettings, ToolChoice } from "../model.ts";
 import type { ConversationParts } from "../provider/provider-conversation.ts";

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { TextFormat } from "../../tools/text-format.ts";
-import type { Fields } from "../../values/fields.ts";
+import type { Fields } from "../../base/index.ts";
 import type { Opening } from "../model.ts";
 import type { NamedTool } from "../provider/declaring-conversation.ts";
 import type { ConversationParts } from "../provider/provider-conversation.ts";

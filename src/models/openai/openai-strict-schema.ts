@@ -1,5 +1,5 @@
 import { type JsonSchema, mapSchema } from "../../tools/json-schema/json-schema.ts";
-import { type Fields, isFields } from "../../values/fields.ts";
+import { type Fields, isFields } from "../../base/index.ts";
 import { type ClosedForm, closedSchema } from "../turn/closed-schema.ts";
 import { rewrittenText } from "../turn/declared-input.ts";
 

@@ -1,9 +1,16 @@
 import type { Transformer, TransformStreamDefaultController } from "node:stream/web";
-import { deadline, nextTurn } from "../../clock.ts";
-import type { JsonBounds } from "../../untrusted/readers.ts";
-import { AT_ONCE, jsonFault, readerFor, type TextReader, untrusted } from "../../untrusted/untrusted-text.ts";
-import { ByteList } from "../../values/byte-list.ts";
-import { EventCutter } from "../../values/event-cutter.ts";
+import {
+  AT_ONCE,
+  ByteList,
+  deadline,
+  EventCutter,
+  type JsonBounds,
+  jsonFault,
+  nextTurn,
+  readerFor,
+  type TextReader,
+  untrusted,
+} from "../../base/index.ts";
 
 /** Maximum size of what is parsed in one piece: a reply, or an event of a stream. It is held until it is complete. */
 const TEXT_BYTES = 4 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { Fields } from "../../values/fields.ts";
+import type { Fields } from "../../base/index.ts";
 import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../turn/program-input.ts";
 import type { ToolNames } from "../turn/tool-names.ts";

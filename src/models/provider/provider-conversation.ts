@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { nextTurn } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
+import { type Fields, nextTurn, parsedJson, PortcullisError, sizeFault, textOf } from "../../base/index.ts";
 import { allowedCalls } from "../turn/allowed-calls.ts";
 import { CallIds } from "../turn/call-ids.ts";
 import {
@@ -11,7 +10,6 @@ import {
   readResultParts,
   type ResultParts,
 } from "../turn/content-parts.ts";
-import { type Fields, textOf } from "../../values/fields.ts";
 import {
   type CallResult,
   type Conversation,
@@ -39,8 +37,6 @@ import { type ProviderTraits, refuseNotStrict, type ResolvedOptions } from "./pr
 import { plainId, type ProviderRequests } from "./provider-requests.ts";
 import { ErrorReply, noReply } from "./reply-parts.ts";
 import type { ReplyStream } from "./reply-stream.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
-import { sizeFault } from "../../values/size-fault.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf } from "../turn/hosted-calls.ts";

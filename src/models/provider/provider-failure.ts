@@ -1,5 +1,4 @@
-import { fieldOf, textOf } from "../../values/fields.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
+import { fieldOf, parsedJson, textOf } from "../../base/index.ts";
 import type { ModelUsage, ProviderFailure, ProviderFailureCode, TurnEnd, TurnReply } from "../model.ts";
 
 /** Maximum length of a provider's message in a failure, in UTF-16 code units. */

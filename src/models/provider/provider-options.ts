@@ -1,10 +1,12 @@
-import { optionError, PortcullisError } from "../../errors.ts";
 import {
   bareFunction,
+  type Fields,
   flag,
   option,
+  optionError,
   type OptionRules,
   type OptionsOf,
+  PortcullisError,
   readOptions,
   required,
   type Resolved,
@@ -12,11 +14,10 @@ import {
   text,
   wholeNumber,
   withDefault,
-} from "../../option-rules/options.ts";
+} from "../../base/index.ts";
 import type { MediaTaken } from "../turn/content-parts.ts";
 import type { InputForm } from "../turn/declared-input.ts";
 import type { SettingsTaken } from "../settings.ts";
-import type { Fields } from "../../values/fields.ts";
 
 export const PROVIDER_RULES = {
   /** The provider's name of the model. */

@@ -1,5 +1,4 @@
-import { monotonic, now, pause } from "../../clock.ts";
-import type { TextReader } from "../../untrusted/untrusted-text.ts";
+import { monotonic, now, pause, type TextReader } from "../../base/index.ts";
 import { boundedFetch, type FetchBounds, NOBODY } from "./bounded-fetch.ts";
 import { readParts, type ReplyPart } from "./reply-parts.ts";
 import type { TurnRequest } from "../model.ts";

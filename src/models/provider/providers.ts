@@ -1,5 +1,4 @@
-import { flag, oneOf, type OptionsOf, withDefault } from "../../option-rules/options.ts";
-import { PortcullisError } from "../../errors.ts";
+import { flag, oneOf, type OptionsOf, PortcullisError, withDefault } from "../../base/index.ts";
 import type { Conversation, Model } from "../model.ts";
 import { checkSettings } from "../settings.ts";
 import { declaredFor } from "../turn/declared-input.ts";

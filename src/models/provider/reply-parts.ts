@@ -1,6 +1,5 @@
-import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
+import { fieldOf, type Fields, isFields, parsedJson, textOf } from "../../base/index.ts";
 import type { ModelUsage } from "../model.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
 
 /** Longest text of a body that is quoted or looked at for words, in UTF-16 code units. */
 const HEAD_LENGTH = 64 * 1024;

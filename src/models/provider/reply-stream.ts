@@ -1,4 +1,4 @@
-import { type Fields, fieldOf, isFields, listOf, textOf } from "../../values/fields.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
 import type { ModelUsage } from "../model.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
 import { pieceOf, writtenText } from "../turn/written-text.ts";

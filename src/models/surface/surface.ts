@@ -1,8 +1,7 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { TextFormat } from "../../tools/text-format.ts";
 import type { Caller } from "../../tools/tool.ts";
-import { fieldOf, type Fields, isFields } from "../../values/fields.ts";
-import type { UntrustedText } from "../../untrusted/untrusted-text.ts";
+import { fieldOf, type Fields, isFields, type UntrustedText } from "../../base/index.ts";
 import type { ContentPart, ModelCall, ModelSettings, ModelUsage, UserMessage } from "../model.ts";
 
 /*

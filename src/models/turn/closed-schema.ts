@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
-import { type Fields, isFields } from "../../values/fields.ts";
+import { type Fields, isFields } from "../../base/index.ts";
 
 /** What a provider can hold a model to. `default` is removed from such a schema. */
 export interface ClosedForm {

@@ -1,5 +1,4 @@
-import { PortcullisError } from "../../errors.ts";
-import { type Fields, isFields } from "../../values/fields.ts";
+import { type Fields, isFields, PortcullisError } from "../../base/index.ts";
 import type { ContentPart, MessagePart, UserMessage } from "../model.ts";
 
 /** Longest content of one conversation, as base64. Every request repeats all of it. */

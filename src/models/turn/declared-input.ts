@@ -1,9 +1,7 @@
 import { fieldSchema } from "../../tools/array-schema.ts";
 import { type JsonSchema, mapSchema, pointerKey } from "../../tools/json-schema/json-schema.ts";
 import { mapValue } from "../../tools/json-schema/map-value.ts";
-import { type Fields, isFields } from "../../values/fields.ts";
-import { lostData } from "../../values/json/lost-data.ts";
-import { measure } from "../../values/json/plain-data.ts";
+import { type Fields, isFields, lostData, measure } from "../../base/index.ts";
 import type { DeclaredTools, ModelCall, ToolDeclaration } from "../model.ts";
 import { inputOf } from "./program-input.ts";
 import { ToolNames } from "./tool-names.ts";

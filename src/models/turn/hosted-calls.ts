@@ -1,4 +1,4 @@
-import { textOf } from "../../values/fields.ts";
+import { textOf } from "../../base/index.ts";
 import type { Citation, HostedCallNews } from "../model.ts";
 
 /** Bounds of what is kept of a call that a provider made itself, in UTF-16 code units and pieces. */

@@ -1,6 +1,4 @@
-import { type Fields, isFields, textOf } from "../../values/fields.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
-import { measure, PLAIN_DEPTH } from "../../values/json/plain-data.ts";
+import { type Fields, isFields, measure, parsedJson, PLAIN_DEPTH, textOf } from "../../base/index.ts";
 
 /** Longest input of a call that is parsed here, in UTF-16 code units, and its most values. The gate checks inputs itself. */
 const INPUT_LENGTH = 4 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { fieldOf, textOf } from "../../values/fields.ts";
+import { fieldOf, textOf } from "../../base/index.ts";
 
 /**
  * A text, or a piece of one, that a model wrote as the input of a call; empty if there is none. Throws a `SyntaxError` for

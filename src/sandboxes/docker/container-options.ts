@@ -1,6 +1,6 @@
 import { EGRESS_SOCKET } from "./egress/egress-door.ts";
 import { readFileSync } from "node:fs";
-import { packageFile } from "../package-files.ts";
+import { packageFile } from "../../base/index.ts";
 import type { ContainerCreateOptions, HostConfig, MountSettings } from "dockerode";
 import type { Language } from "../../../bridge/frames.ts";
 import type { ContainerLimits } from "./container/container-limits.ts";

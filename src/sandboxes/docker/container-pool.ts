@@ -2,7 +2,7 @@ import { addAbortListener } from "node:events";
 import { Evictions } from "../evictions.ts";
 import { Closing } from "../closing.ts";
 import { type Offer, type OpenOptions, QueueFull } from "../sandbox.ts";
-import { countNames, type InLine, WaitingLine } from "../../places/waiting-line.ts";
+import { countNames, type InLine, WaitingLine } from "../../base/index.ts";
 import { ContainerGuest } from "./container/container-guest.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";

@@ -1,8 +1,6 @@
 import { hostname, release } from "node:os";
 import type Docker from "dockerode";
-import { after } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
-import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
+import { after, fieldOf, type Fields, isFields, PortcullisError, textOf } from "../../base/index.ts";
 
 /** How long the daemon may take for an ordinary request, in milliseconds; as in the client for Python. A busy disk makes it slow. */
 const CALL_MS = 60_000;

@@ -7,7 +7,7 @@ import {
   text,
   wholeNumber,
   withDefault,
-} from "../../option-rules/options.ts";
+} from "../../base/index.ts";
 import { USUAL_ALLOWANCE } from "./container/container-limits.ts";
 import type { EgressOptions } from "./egress/egress-plan.ts";
 import { IMAGE } from "./image/image.ts";

@@ -1,6 +1,5 @@
 import type { Language } from "../../../bridge/frames.ts";
-import { optionError, PortcullisError } from "../../errors.ts";
-import { readOptions } from "../../option-rules/options.ts";
+import { optionError, PortcullisError, readOptions } from "../../base/index.ts";
 import { checkLanguage, type Guest, type OpenOptions, type Sandbox, type SandboxLimits } from "../sandbox.ts";
 import { containerLimits } from "./container/container-limits.ts";
 import { type ContainerPlan, GUEST_COMMANDS } from "./container-options.ts";

@@ -1,5 +1,4 @@
-import { now } from "../../clock.ts";
-import { fieldOf, textOf } from "../../values/fields.ts";
+import { fieldOf, now, textOf } from "../../base/index.ts";
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
 import { removeContainer } from "./container/container.ts";
 import type { Daemon } from "./daemon.ts";

@@ -1,4 +1,4 @@
-import { now } from "../../clock.ts";
+import { now } from "../../base/index.ts";
 import type { Finding } from "../sandbox.ts";
 import { engineCommand } from "./engine-command.ts";
 import { wallFinding } from "./engine-wall.ts";

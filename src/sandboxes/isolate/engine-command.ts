@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packageFile } from "../package-files.ts";
+import { packageFile } from "../../base/index.ts";
 import { findAddon } from "./platform.ts";
 
 /** How an engine is started, and what its process may do if a program gets out of V8. */

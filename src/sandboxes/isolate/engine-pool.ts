@@ -1,12 +1,20 @@
 import { addAbortListener } from "node:events";
 import { availableParallelism } from "node:os";
-import { after, cancel, monotonic, nextTurn, type Timer } from "../../clock.ts";
+import {
+  after,
+  cancel,
+  countNames,
+  type InLine,
+  monotonic,
+  nextTurn,
+  type Timer,
+  WaitingLine,
+} from "../../base/index.ts";
 import { type Offer, type OpenOptions, QueueFull } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { isRefuted, noteReady } from "./engine-command.ts";
 import type { PoolOptions } from "./pool-options.ts";
 import { Evictions } from "../evictions.ts";
-import { countNames, type InLine, WaitingLine } from "../../places/waiting-line.ts";
 
 /** Heap limit that the first engines are prepared with. A program with another limit waits a millisecond for a new isolate. */
 const USUAL_MEMORY_BYTES = 128 * 1024 * 1024;

@@ -1,10 +1,9 @@
 import { ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import type { Socket } from "node:net";
-import { after, cancel, monotonic, type Timer } from "../../clock.ts";
+import { after, cancel, monotonic, OutputTail, type Timer } from "../../base/index.ts";
 import { FrameChannel } from "../frame-channel.ts";
 import type { FrameQueue } from "../frame-queue.ts";
-import { OutputTail } from "../../values/output-tail.ts";
 import { died, type Exit, type KillReason, MEMORY_ABORT } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake } from "../keep-awake.ts";

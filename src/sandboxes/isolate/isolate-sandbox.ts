@@ -1,8 +1,6 @@
 import { addAbortListener } from "node:events";
 import { availableParallelism, totalmem } from "node:os";
-import { cancel, every, type Timer } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
-import { readOptions } from "../../option-rules/options.ts";
+import { cancel, every, PortcullisError, readOptions, type Timer } from "../../base/index.ts";
 import { Closing } from "../closing.ts";
 import type { FrameQueue } from "../frame-queue.ts";
 import type { FramePieces } from "../unsent-frames.ts";

@@ -1,4 +1,4 @@
-import { oneOf, option, type OptionsOf, type Resolved, wholeNumber, withDefault } from "../../option-rules/options.ts";
+import { oneOf, option, type OptionsOf, type Resolved, wholeNumber, withDefault } from "../../base/index.ts";
 import type { EngineCommand } from "./engine-command.ts";
 
 export const ISOLATE_RULES = {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { packageVersion } from "../package-files.ts";
+import { packageVersion } from "../../base/index.ts";
 import { EnginePool } from "./engine-pool.ts";
 import type { PoolOptions } from "./pool-options.ts";
 

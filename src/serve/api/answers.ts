@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { CALL_LINE } from "../../gate/call-line.ts";
-import { CONVERSATION } from "../../executions/conversation-status.ts";
-import { ABOUT } from "../../executions/listed-execution.ts";
+import { CONVERSATION } from "../../runtime/executions/conversation-status.ts";
+import { ABOUT } from "../../runtime/executions/listed-execution.ts";
 import { SCOPES } from "../http/keys.ts";
 import { PROBLEM_CODES } from "../http/problems.ts";
 import { HTTP_EVENT } from "./event-shapes.ts";
-import { REPORT, USAGE } from "../../output/report-shape.ts";
-import { CLIENT_OUTCOME, FAULT, WAITING } from "../../programs/outcome.ts";
+import { REPORT, USAGE } from "../../executions/output/report-shape.ts";
+import { CLIENT_OUTCOME, FAULT, WAITING } from "../../executions/outcome.ts";
 import { CALLERS } from "../../tools/tool.ts";
 import { FACT_APPROVALS, FACT_EFFECTS } from "../../tools/tool-facts.ts";
-import { LIST_ROW } from "../../views/list/list.ts";
+import { LIST_ROW } from "../views/list/list.ts";
 
 /** What is answered, for the OpenAPI document: the shapes of the library, in the answers of each route. A test holds real answers to it. */
 

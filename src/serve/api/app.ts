@@ -1,15 +1,12 @@
 import { Hono } from "hono";
-import { monotonic, now } from "../../clock.ts";
+import { given, monotonic, now, packageVersion, untilAborted } from "../../base/index.ts";
 import type { AnsweredRequest } from "../server-options.ts";
-import { packageVersion } from "../../sandboxes/package-files.ts";
-import { withTraceparent } from "../../telemetry/with-traceparent.ts";
-import { untilAborted } from "../../values/until-aborted.ts";
+import { withTraceparent } from "../../gate/telemetry/with-traceparent.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
 import { apiExtras, mcpRoute, type OtherRoute } from "../other-routes.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { GatewayParts } from "../gateway/gateway-parts.ts";
 import { gatewayRoutes, vendorsForm } from "../gateway/gateway-routes.ts";
-import { given } from "../../option-rules/given.ts";
 import { type Admission, admit } from "../http/admit.ts";
 import type { Key, RouteScope } from "../http/keys.ts";
 import { isOperators, problemOf, problemResponse, RequestProblem } from "../http/problems.ts";

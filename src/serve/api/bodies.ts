@@ -3,11 +3,10 @@ import { faultText } from "./fault-text.ts";
 import { RequestProblem } from "../http/problems.ts";
 import { PREFIX_LENGTH, withoutPrefixes } from "../tenant-ids.ts";
 import { USER_MESSAGE } from "../../models/turn-shape.ts";
-import { LIMIT_RULES } from "../../programs/limits.ts";
-import { cleanText } from "../../output/clean-text.ts";
+import { LIMIT_RULES } from "../../executions/limits.ts";
+import { cleanText } from "../../executions/output/clean-text.ts";
 import { FOUND_DEFAULT, FOUND_MAX, QUERY_LENGTH } from "../../tools/search/search-tool.ts";
-import { isFields } from "../../values/fields.ts";
-import { cutMiddle } from "../../values/cut-middle.ts";
+import { cutMiddle, isFields } from "../../base/index.ts";
 
 /** Characters of an id that a client chooses, of a name, and of a text to search for. */
 export const ID_LENGTH = 256 - PREFIX_LENGTH;

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { CONVERSATION_EVENTS } from "../../agent/event.ts";
-import { BARE_ENDING } from "../../agent/ending.ts";
+import { CONVERSATION_EVENTS } from "../../conversations/event.ts";
+import { BARE_ENDING } from "../../conversations/ending.ts";
 import { CALL_LINE } from "../../gate/call-line.ts";
 import { CALL_EVENTS, type EventOf, eventSchemas } from "../../gate/call-event.ts";
 import { RECORD_SCHEMAS } from "../../journal/record-schemas.ts";
-import { REPORT_ARTIFACT } from "../../output/report-shape.ts";
-import { PROGRAM_EVENTS } from "../../programs/event.ts";
-import { BARE_CLIENT_OUTCOME, BARE_WAITING, UNREPLAYABLE } from "../../programs/outcome.ts";
+import { REPORT_ARTIFACT } from "../../executions/output/report-shape.ts";
+import { PROGRAM_EVENTS } from "../../executions/event.ts";
+import { BARE_CLIENT_OUTCOME, BARE_WAITING, UNREPLAYABLE } from "../../executions/outcome.ts";
 
 const text = z.string();
 const { callId, tool, caller } = CALL_LINE.shape;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { nearest } from "../../option-rules/nearest.ts";
+import { nearest } from "../../base/index.ts";
 
 /** Characters of an unknown field's name. */
 const NAME_LENGTH = 128;

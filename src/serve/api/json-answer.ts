@@ -1,5 +1,4 @@
-import { jsonInParts } from "../../values/json/json-parts.ts";
-import { Lane } from "../../values/slice-scheduler.ts";
+import { jsonInParts, Lane } from "../../base/index.ts";
 import type { Key } from "../http/keys.ts";
 
 /** An answer of JSON, which is made in the tenant's share of the host's thread. */

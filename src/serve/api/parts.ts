@@ -1,6 +1,6 @@
-import type { ExecutionId } from "../../journal/execution-id.ts";
-import { findOwn } from "../../programs/from-journal/past-execution.ts";
-import { isNamedBy } from "../../programs/owners.ts";
+import type { Counts, ExecutionId } from "../../base/index.ts";
+import { findOwn } from "../../executions/from-journal/past-execution.ts";
+import { isNamedBy } from "../../executions/owners.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import { readHeader } from "../../journal/reading/read-records.ts";
 import type { Header, ToolDigest } from "../../journal/record.ts";
@@ -11,7 +11,6 @@ import type { Key } from "../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
 import type { BytesByKey } from "../http/bytes-by-key.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";
-import type { Counts } from "../../places/counts.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Driving } from "../driving/driving.ts";
 import type { DrivingParts } from "../driving/local-driving.ts";

@@ -1,9 +1,8 @@
-import { PortcullisError } from "../../errors.ts";
-import type { REASONS } from "../../agent/drive/interruption.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
-import type { ExecuteOptions } from "../../programs/execute-options.ts";
-import type { Report } from "../../output/report.ts";
-import type { Runtime } from "../../runtime.ts";
+import { type ExecutionId, PortcullisError } from "../../base/index.ts";
+import type { REASONS } from "../../conversations/drive/interruption.ts";
+import type { ExecuteOptions } from "../../executions/execute-options.ts";
+import type { Report } from "../../executions/output/report.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
 
 /** A program of a client. `runtime` has the tools and the limits of its key. */
 export interface ClientProgram {

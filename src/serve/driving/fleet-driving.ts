@@ -1,10 +1,16 @@
-import { cancel, every, monotonic, pause, type Timer } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
-import { REASONS } from "../../agent/drive/interruption.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
-import { given } from "../../option-rules/given.ts";
-import type { Report } from "../../output/report.ts";
-import type { Runtime } from "../../runtime.ts";
+import {
+  cancel,
+  every,
+  type ExecutionId,
+  given,
+  monotonic,
+  pause,
+  PortcullisError,
+  type Timer,
+} from "../../base/index.ts";
+import { REASONS } from "../../conversations/drive/interruption.ts";
+import type { Report } from "../../executions/output/report.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
 import { isOfGateway } from "../gateway/carried/seals.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";
 import type { ClientProgram, Driving } from "./driving.ts";
@@ -42,7 +48,7 @@ export class FleetDriving implements Driving {
 
   async start(): Promise<void> {
     const { runs, runtime, served, concurrency, onEvent, onError } = this.#parts;
-    this.#hearing = this.#fleet.parts.requests.listen((execution, request) => {
+    this.#hearing = this.#fleet.requests.listen((execution, request) => {
       if (!runs.has(execution)) return;
       void runs.end(execution, REASONS[request]()).catch(onError);
     });
@@ -57,7 +63,7 @@ export class FleetDriving implements Driving {
   }
 
   async #expire(): Promise<void> {
-    if (await this.#fleet.parts.limits.mayStart("gateway", { calls: 1, perMs: EXPIRY_MS / 2 }))
+    if (await this.#fleet.limits.mayStart("gateway", { calls: 1, perMs: EXPIRY_MS / 2 }))
       await this.#parts.expiry.sweep();
   }
 
@@ -102,7 +108,7 @@ export class FleetDriving implements Driving {
     const { watch, runtime } = this.#parts;
     const { records } = await runtime.journal.find(id);
     using watching = watch.watch(id);
-    await this.#fleet.parts.requests.send(id, request);
+    await this.#fleet.requests.send(id, request);
     await watching.wait(new Map([[id, records]]), ASKED_MS);
     // Its end follows its last records at once.
     await pause(10);

@@ -1,12 +1,11 @@
-import { cancel, every, now, type Timer } from "../../clock.ts";
-import type { AgentEvent } from "../../agent/event.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
-import type { Runtime } from "../../runtime.ts";
+import { cancel, every, type ExecutionId, now, type Timer } from "../../base/index.ts";
+import type { AgentEvent } from "../../conversations/event.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
 import { isOfGateway } from "../gateway/carried/seals.ts";
 import type { Expiry } from "../gateway/expiry.ts";
 import type { ServedModels } from "../served-models.ts";
 import type { ServerRuns } from "../server-runs.ts";
-import type { Report } from "../../output/report.ts";
+import type { Report } from "../../executions/output/report.ts";
 import { type ClientProgram, type Driving, isOthers } from "./driving.ts";
 
 /** Number of reported failures that are remembered. */

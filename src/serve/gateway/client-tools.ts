@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../errors.ts";
+import { PortcullisError, type SlicedWork } from "../../base/index.ts";
 import { type AskedTool, groupedName, refused } from "../../models/surface/surface.ts";
 import { CLIENT_TEXT_STEPS, textTool } from "../../tools/define-text-tool.ts";
 import { defineTool } from "../../tools/define-tool.ts";
@@ -6,7 +6,6 @@ import { PatternStates } from "../../tools/json-schema/compile-schema.ts";
 import { compiledForm, storedSchema } from "../../tools/schema.ts";
 import { identifierOf, RUN_PROGRAM, toolNameFault } from "../../tools/tool-name.ts";
 import type { Tool } from "../../tools/tool.ts";
-import type { SlicedWork } from "../../values/slice-scheduler.ts";
 
 /** Tools of one request. */
 const MOST_TOOLS = 1000;

@@ -1,6 +1,6 @@
-import type { AgentEnding } from "../../agent/ending.ts";
-import type { AgentEvent } from "../../agent/event.ts";
-import { PortcullisError } from "../../errors.ts";
+import type { AgentEnding } from "../../conversations/ending.ts";
+import type { AgentEvent } from "../../conversations/event.ts";
+import { PortcullisError } from "../../base/index.ts";
 
 /** The request that a conversation is driven for. */
 export interface Asking {

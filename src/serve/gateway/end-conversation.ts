@@ -1,16 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { now } from "../../clock.ts";
-import { ConversationLog } from "../../agent/drive/conversation-log.ts";
+import { type ExecutionId, now } from "../../base/index.ts";
+import { ConversationLog } from "../../conversations/drive/conversation-log.ts";
 import {
   cancelPrograms,
   type PastConversation,
   readPastConversation,
-} from "../../agent/from-journal/past-conversation.ts";
-import { drivenHere, refuseDriven } from "../../programs/driven.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
+} from "../../conversations/from-journal/past-conversation.ts";
+import { drivenHere, refuseDriven } from "../../executions/driven.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Conversation, Model } from "../../models/model.ts";
-import type { Runtime } from "../../runtime.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
 
 /** How long an execution is claimed to be ended, in milliseconds. */
 const LEASE_MS = 15_000;

@@ -2,16 +2,15 @@
  * Ends what clients of the gateway have left. The open executions of the journal come in, from whatever lists them; those without a record for as
  * long as their clients were told to have are ended. Answers that are stored stay readable much longer.
  */
-import { now } from "../../clock.ts";
-import { type PastConversation, readPastConversation } from "../../agent/from-journal/past-conversation.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
+import { type ExecutionId, now } from "../../base/index.ts";
+import { type PastConversation, readPastConversation } from "../../conversations/from-journal/past-conversation.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import { readHeader, readList, readRecords } from "../../journal/reading/read-records.ts";
-import { isDriven } from "../../programs/driven.ts";
+import { isDriven } from "../../executions/driven.ts";
 import { isOthers } from "../driving/driving.ts";
 import { isOfGateway, isStoredExecution } from "./carried/seals.ts";
 import { giveUpCalls } from "./end-conversation.ts";
-import type { Runtime } from "../../runtime.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
 import type { ServerRuns } from "../server-runs.ts";
 import { RestingConversations } from "./resting.ts";
 import { Turns } from "../turns.ts";

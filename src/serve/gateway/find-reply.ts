@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { settingsOf } from "../../agent/conversation-settings.ts";
-import { messageText } from "../../agent/prompt/said-message.ts";
-import { areSame, type TextReader, untrusted, type UntrustedText } from "../../untrusted/untrusted-text.ts";
-import { areRecorded } from "../../tools/tool-digest.ts";
+import { settingsOf } from "../../conversations/conversation-settings.ts";
+import { messageText } from "../../conversations/prompt/said-message.ts";
+import { areSame, type TextReader, untrusted, type UntrustedText } from "../../base/index.ts";
+import { areRecorded } from "../../gate/header-base.ts";
 import type { Asked } from "../../models/surface/surface.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { type Replies, turnsUntil } from "./from-journal/replies.ts";

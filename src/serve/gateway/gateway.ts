@@ -2,15 +2,13 @@
  * The vendors' own paths, on any model. A request of a client comes in; its surface reads it; a conversation of this
  * server begins or goes on, whose calls wait for the client; its surface writes what the journal then says.
  */
-import type { AgentEnding } from "../../agent/ending.ts";
-import type { AgentEvent } from "../../agent/event.ts";
+import type { AgentEnding } from "../../conversations/ending.ts";
+import type { AgentEvent } from "../../conversations/event.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Model } from "../../models/model.ts";
 import { type Asked, refused, RefusedAsk, type ReplyWriter, type Surface } from "../../models/surface/surface.ts";
-import type { Runtime } from "../../runtime.ts";
-import type { TextReader } from "../../untrusted/untrusted-text.ts";
-import { untilAborted } from "../../values/until-aborted.ts";
-import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
+import { fieldOf, jsonInParts, Lane, type SlicedWork, type TextReader, untilAborted } from "../../base/index.ts";
 import { refuseRevoked, takePlace } from "../api/parts.ts";
 import { countedStream } from "../http/counted-answer.ts";
 import type { Key } from "../http/keys.ts";
@@ -24,15 +22,13 @@ import { historyAsked, transcriptOf } from "./history.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import { LiveReply } from "./live-reply.ts";
 import { executionAsked, type Plan, planOf } from "./plan.ts";
-import type { TranscriptTurn } from "../../agent/from-journal/transcript.ts";
+import type { TranscriptTurn } from "../../conversations/from-journal/transcript.ts";
 import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
 import { readReplies } from "./from-journal/replies.ts";
 import { headOf, type Place, told } from "./from-journal/told.ts";
 import { optionsFor } from "./say-options.ts";
 import { StoredAnswers } from "./stored-answers.ts";
 import { tokensInParts } from "../../tools/count-tokens.ts";
-import { fieldOf } from "../../values/fields.ts";
-import { jsonInParts } from "../../values/json/json-parts.ts";
 
 /** One request on its way. */
 interface Exchange {

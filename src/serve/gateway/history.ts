@@ -1,8 +1,8 @@
-import { MAX_TURN_CALLS, type Transcript, type TranscriptTurn } from "../../agent/from-journal/transcript.ts";
+import { MAX_TURN_CALLS, type Transcript, type TranscriptTurn } from "../../conversations/from-journal/transcript.ts";
 import { type Asked, type AskedAnswer, refused } from "../../models/surface/surface.ts";
 import type { CallResult, ModelCall } from "../../models/model.ts";
 import { isWholeEnd, NO_USAGE } from "../../models/model.ts";
-import { bytesOf, passOn, untrusted } from "../../untrusted/untrusted-text.ts";
+import { bytesOf, passOn, untrusted } from "../../base/index.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { ClientIds } from "./carried/client-ids.ts";
 import type { ClientTools } from "./client-tools.ts";

@@ -1,4 +1,4 @@
-import type { AgentEvent } from "../../agent/event.ts";
+import type { AgentEvent } from "../../conversations/event.ts";
 import type { ReplyPart, ReplyWriter } from "../../models/surface/surface.ts";
 import { reasoningKey, textKey } from "./carried/client-ids.ts";
 

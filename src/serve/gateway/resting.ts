@@ -1,11 +1,8 @@
-import { PortcullisError } from "../../errors.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
+import { Counts, defaultHeldBytes, type ExecutionId, PortcullisError, UNIT_BYTES } from "../../base/index.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
-import { isDriven } from "../../programs/driven.ts";
-import { Counts } from "../../places/counts.ts";
-import { defaultHeldBytes, UNIT_BYTES } from "../../values/held-bytes.ts";
+import { isDriven } from "../../executions/driven.ts";
 import { endConversation } from "./end-conversation.ts";
-import type { Runtime } from "../../runtime.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
 import type { Turns } from "../turns.ts";
 
 /** Bytes of a conversation beside its texts. */

@@ -1,8 +1,8 @@
-import type { SayOptions } from "../../agent/agent-options.ts";
-import type { AgentEvent } from "../../agent/event.ts";
+import type { SayOptions } from "../../conversations/agent-options.ts";
+import type { AgentEvent } from "../../conversations/event.ts";
 import type { Model, ModelSettings } from "../../models/model.ts";
 import { type Asked, refused } from "../../models/surface/surface.ts";
-import { PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../base/index.ts";
 import { storedSchema } from "../../tools/schema.ts";
 import type { ClientTools } from "./client-tools.ts";
 

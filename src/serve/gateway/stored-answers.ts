@@ -1,7 +1,6 @@
-import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
+import { type Fields, Lane, type SlicedWork } from "../../base/index.ts";
 import { refused, RefusedAsk, type StoredItems, type Surface } from "../../models/surface/surface.ts";
 import { ifKnown } from "../../journal/find-if-known.ts";
-import type { Fields } from "../../values/fields.ts";
 import type { Key } from "../http/keys.ts";
 import { ClientIds } from "./carried/client-ids.ts";
 import { ClientTools } from "./client-tools.ts";

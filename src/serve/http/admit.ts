@@ -2,7 +2,7 @@ import { allowedHosts, allowedOrigins, hostNameOf, isOwnOrigin } from "./allowed
 import { hasScope } from "../principal.ts";
 import { isExpired, type Key, type Keys, type Rate, type RouteScope } from "./keys.ts";
 import { RequestProblem } from "./problems.ts";
-import { monotonic } from "../../clock.ts";
+import { monotonic } from "../../base/index.ts";
 
 /** By what requests are let in. */
 export class Admission {

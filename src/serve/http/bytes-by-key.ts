@@ -1,4 +1,4 @@
-import { Counts } from "../../places/counts.ts";
+import { Counts } from "../../base/index.ts";
 import { RequestProblem } from "./problems.ts";
 
 const MIB = 1024 * 1024;

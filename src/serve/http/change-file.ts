@@ -12,7 +12,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../base/index.ts";
 
 /**
  * Changes the file that a path leads to, whole or not at all. `textFor` gives the new text; it reads the file, which no other

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../base/index.ts";
 import { changeFile } from "./change-file.ts";
 import { type Key, parseKeys } from "./keys.ts";
 

@@ -1,22 +1,24 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import { now } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
 import {
   array,
   checkOptions,
+  fieldOf,
   fieldsOf,
+  isFields,
+  now,
   object,
   option,
   type OptionsOf,
+  parsedJson,
+  PortcullisError,
   required,
   secret,
+  textOf,
   wholeNumber,
-} from "../../option-rules/options.ts";
-import { idText, TENANT } from "../../programs/execute-options.ts";
-import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";
+} from "../../base/index.ts";
+import { idText, TENANT } from "../../executions/execute-options.ts";
+import { LIMIT_RULES, type Limits } from "../../executions/limits.ts";
 import { type Caller, CALLERS } from "../../tools/tool.ts";
-import { fieldOf, isFields, textOf } from "../../values/fields.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
 import { OWN_IDS, type Principal, TOKEN_ID } from "../principal.ts";
 
 /** Characters of a key. */

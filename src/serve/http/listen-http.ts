@@ -1,9 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { after, cancel, pause } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
-import type { Resolved } from "../../option-rules/options.ts";
+import { after, cancel, pause, PortcullisError, type Resolved } from "../../base/index.ts";
 import type { SERVER_RULES } from "../server-options.ts";
 import { type Fetch, type ListenerOptions, nodeListener } from "./node-listener.ts";
 import type { ProblemCode } from "./problems.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { after, cancel, nextTurn } from "../../clock.ts";
+import { after, cancel, nextTurn } from "../../base/index.ts";
 import { problemOf, problemResponse } from "./problems.ts";
 
 /** How long the rest of a refused body is read. */

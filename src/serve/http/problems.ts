@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../base/index.ts";
 import { withoutPrefixes } from "../tenant-ids.ts";
 
 /** What is known of all refusals with one code. */

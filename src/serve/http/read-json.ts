@@ -1,5 +1,4 @@
-import { ByteList } from "../../values/byte-list.ts";
-import { type TextReader, untrusted } from "../../untrusted/untrusted-text.ts";
+import { ByteList, type TextReader, untrusted } from "../../base/index.ts";
 import { readClientJson } from "../client-json.ts";
 import { type ProblemCode, RequestProblem } from "./problems.ts";
 

@@ -1,4 +1,4 @@
-import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { ExecutionId } from "../../base/index.ts";
 import { NO_ITEMS, readRecords } from "../../journal/reading/read-records.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { withShownFrom } from "../tenant-ids.ts";

@@ -1,12 +1,20 @@
 import type { CallLine } from "../../gate/call-line.ts";
 import { type Streamed, StreamNews } from "../../gate/streams/stream-news.ts";
 import type { ModelUsage } from "../../models/model.ts";
-import type { BARE_WAITING } from "../../programs/outcome.ts";
-import type { SchemaType } from "../../values/schema-type.ts";
-import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import type { BARE_WAITING } from "../../executions/outcome.ts";
+import {
+  cutMiddle,
+  type Fields,
+  given,
+  isFields,
+  memoryOf,
+  parsedJson,
+  type SchemaType,
+  type SlicedWork,
+} from "../../base/index.ts";
 import { type MessageHead, messageHead } from "./message-head.ts";
 import type { HttpEvent } from "../api/event-shapes.ts";
-import { clientEnding } from "../../agent/ending-text.ts";
+import { clientEnding } from "../../conversations/ending-text.ts";
 import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import type {
   CallRecord,
@@ -27,17 +35,12 @@ import {
   type KnownCall,
   lineOf,
   streamedOf,
-} from "../../programs/from-journal/call-history.ts";
-import { applyRecord, ExecutionState, type UnansweredCall } from "../../programs/from-journal/execution-state.ts";
-import { placesOf } from "../../programs/from-journal/places-of.ts";
-import { endingHead } from "../../programs/from-journal/ending-head.ts";
-import { type PastTurn, readTurnSliced } from "../../programs/from-journal/read-turns.ts";
-import { type Standing, standingOf } from "../../programs/from-journal/standing.ts";
-import { given } from "../../option-rules/given.ts";
-import { cutMiddle } from "../../values/cut-middle.ts";
-import { memoryOf } from "../../values/held-bytes.ts";
-import { type Fields, isFields } from "../../values/fields.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
+} from "../../executions/from-journal/call-history.ts";
+import { applyRecord, ExecutionState, type UnansweredCall } from "../../executions/from-journal/execution-state.ts";
+import { placesOf } from "../../executions/from-journal/places-of.ts";
+import { endingHead } from "../../executions/from-journal/ending-head.ts";
+import { type PastTurn, readTurnSliced } from "../../executions/from-journal/read-turns.ts";
+import { type Standing, standingOf } from "../../executions/from-journal/standing.ts";
 
 /** Bytes of a text in an event. The journal has the whole. */
 const TEXT_BYTES = 32 * 1024;

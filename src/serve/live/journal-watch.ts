@@ -1,9 +1,6 @@
-import { after, every } from "../../clock.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
+import { after, every, type ExecutionId, inSlices, Lane } from "../../base/index.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
-import { inSlices } from "../../values/in-slices.ts";
-import { Lane } from "../../values/slice-scheduler.ts";
 
 /** Interval of asking a journal that tells of no appends for records of other processes, in milliseconds. */
 const POLL_MS = 500;

@@ -1,6 +1,5 @@
 import { addAbortListener } from "node:events";
-import { monotonic, pause } from "../../clock.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
+import { type ExecutionId, monotonic, pause } from "../../base/index.ts";
 import { isOperators, problemOf } from "../http/problems.ts";
 import type { JournalWatch } from "./journal-watch.ts";
 

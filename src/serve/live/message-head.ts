@@ -1,9 +1,7 @@
-import { MAX_TURN_CALLS } from "../../agent/from-journal/transcript.ts";
+import { MAX_TURN_CALLS } from "../../conversations/from-journal/transcript.ts";
 import type { MessageRecord } from "../../journal/record.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
-import { entryTexts, fieldTexts } from "../../values/json/json-fields.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
-import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import { entryTexts, fieldTexts, parsedJson, type SlicedWork } from "../../base/index.ts";
 
 /** Characters of a usage that is read. */
 const USAGE_LENGTH = 64 * 1024;

@@ -1,13 +1,10 @@
-import { monotonic } from "../../clock.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
+import { type ExecutionId, jsonInParts, Lane, monotonic } from "../../base/index.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
-import { jsonInParts } from "../../values/json/json-parts.ts";
-import { Lane } from "../../values/slice-scheduler.ts";
-import type { TextBounds } from "../../views/parts/text-allowance.ts";
-import { LiveView } from "../../views/live-view.ts";
-import type { ExecutionView } from "../../views/view.ts";
-import { patchOf } from "../../views/view-patch.ts";
+import type { TextBounds } from "../views/parts/text-allowance.ts";
+import { LiveView } from "../views/live-view.ts";
+import type { ExecutionView } from "../views/view.ts";
+import { patchOf } from "../views/view-patch.ts";
 import { type LiveReader, liveStream, type LiveStreamParts } from "./live-stream.ts";
 
 /** Shortest time between two views, in milliseconds, and as a multiple of what the last view took. */

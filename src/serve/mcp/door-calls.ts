@@ -1,27 +1,24 @@
 import { hash, randomUUID } from "node:crypto";
-import { NO_SOURCE } from "../../agent/calls/run-program.ts";
-import { PortcullisError } from "../../errors.ts";
+import { NO_SOURCE } from "../../conversations/calls/run-program.ts";
+import { type Counts, fieldOf, type Fields, Lane, PortcullisError, textOf } from "../../base/index.ts";
 import type { Approve } from "../../gate/approve/approval.ts";
 import type { CallAnswer } from "../../gate/call-tool.ts";
 import { toolUnknown } from "../../gate/sentences.ts";
-import type { McpRequest } from "../../mcp-runs/request.ts";
-import { errorResult, type LinkedResult, textResult } from "../../mcp-runs/result.ts";
-import type { Progress, RunWork } from "../../mcp-runs/run.ts";
-import type { McpRuns } from "../../mcp-runs/runs.ts";
-import { digestOf } from "../../mcp-runs/seal.ts";
-import { Lane } from "../../values/slice-scheduler.ts";
-import { byteText } from "../../output/byte-text.ts";
-import { cleanJson, cleanLongJson } from "../../output/clean-json.ts";
-import type { Report } from "../../output/report.ts";
-import type { ExecutionEvent } from "../../programs/event.ts";
-import { drivenHere } from "../../programs/driven.ts";
+import type { McpRequest } from "../../executions/mcp-runs/request.ts";
+import { errorResult, type LinkedResult, textResult } from "../../executions/mcp-runs/result.ts";
+import type { Progress, RunWork } from "../../executions/mcp-runs/run.ts";
+import type { McpRuns } from "../../executions/mcp-runs/runs.ts";
+import { digestOf } from "../../executions/mcp-runs/seal.ts";
+import { byteText } from "../../executions/output/byte-text.ts";
+import { cleanJson, cleanLongJson } from "../../executions/output/clean-json.ts";
+import type { Report } from "../../executions/output/report.ts";
+import type { ExecutionEvent } from "../../executions/event.ts";
+import { drivenHere } from "../../executions/driven.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS, isOfFunction } from "../../tools/tool-name.ts";
-import { returnedText } from "../../programs/from-journal/returned-text.ts";
-import type { Runtime } from "../../runtime.ts";
+import { returnedText } from "../../executions/from-journal/returned-text.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
-import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
-import type { Counts } from "../../places/counts.ts";
 import type { LinkedValues } from "../linked-values.ts";
 import { RequestProblem } from "../http/problems.ts";
 import type { Readings } from "../readings.ts";
@@ -86,8 +83,8 @@ export class DoorCalls {
     ]);
   }
 
-  get tools(): readonly ListedTool[] {
-    return this.#list.tools;
+  tools(): Promise<readonly ListedTool[]> {
+    return this.#list.tools();
   }
 
   /**

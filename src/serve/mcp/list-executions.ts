@@ -1,7 +1,7 @@
-import type { McpRuns } from "../../mcp-runs/runs.ts";
-import { listExecution } from "../../executions/list-executions.ts";
-import type { ListedExecution } from "../../executions/listed-execution.ts";
-import type { Runtime } from "../../runtime.ts";
+import type { McpRuns } from "../../executions/mcp-runs/runs.ts";
+import { listExecution } from "../../runtime/executions/list-executions.ts";
+import type { ListedExecution } from "../../runtime/executions/listed-execution.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
 import { ReadingBudget, readList } from "../../journal/reading/read-records.ts";
 import { idPrefixOf, ownerOf, type Principal } from "../principal.ts";
 

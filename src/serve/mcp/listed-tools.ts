@@ -1,6 +1,6 @@
 import { ToolNames } from "../../models/turn/tool-names.ts";
 import { PROGRAM_SCHEMA } from "../../models/turn/program-input.ts";
-import type { Runtime } from "../../runtime.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
 import { SEARCH_INPUT } from "../../tools/search/search-tool.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { PLAIN_VENDOR } from "../../tools/schema.ts";
@@ -24,7 +24,7 @@ export interface ListedTool {
 
 /** The tools that a principal is told of, always in the same order. */
 export interface ListedTools {
-  readonly tools: readonly ListedTool[];
+  readonly tools: () => Promise<readonly ListedTool[]>;
   /** Whether there is a tool for programs. */
   readonly hasPrograms: boolean;
   /** Name in the runtime of the tool that is listed under a name; if there is none, the given name, shortened. */
@@ -40,11 +40,13 @@ export function listTools(runtime: Runtime): ListedTools {
     runtime.tools.visibleTo(["direct"]).map(({ name }) => name),
     [RUN_PROGRAM, SEARCH_TOOLS, RESULT],
   );
+  const list = async () => [
+    ...(hasPrograms ? await programTools(runtime) : []),
+    ...direct.map((tool) => listed(tool, names.given(tool.name))),
+  ];
+  let tools: ReturnType<typeof list> | undefined;
   return {
-    tools: [
-      ...(hasPrograms ? programTools(runtime) : []),
-      ...direct.map((tool) => listed(tool, names.given(tool.name))),
-    ],
+    tools: () => (tools ??= list()),
     hasPrograms,
     toolNamed: (name) => {
       const own = names.own(name);
@@ -53,8 +55,8 @@ export function listTools(runtime: Runtime): ListedTools {
   };
 }
 
-function programTools(runtime: Runtime): readonly ListedTool[] {
-  const { run_program: program, search_tools: search } = runtime.asTool("mcp");
+async function programTools(runtime: Runtime): Promise<readonly ListedTool[]> {
+  const { run_program: program, search_tools: search } = await runtime.asTool("mcp");
   return [
     {
       name: program.name,

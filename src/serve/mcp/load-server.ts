@@ -1,4 +1,4 @@
-import { loadPackage } from "../../errors.ts";
+import { loadPackage } from "../../base/index.ts";
 
 export type ServerPackage = typeof import("@modelcontextprotocol/server") &
   Pick<typeof import("@modelcontextprotocol/server/stdio"), "serveStdio">;

@@ -1,16 +1,14 @@
 import type { Server } from "@modelcontextprotocol/server";
-import { readRequest } from "../../mcp-runs/request.ts";
-import { McpRuns } from "../../mcp-runs/runs.ts";
-import { fieldOf, textOf } from "../../values/fields.ts";
-import { Lane } from "../../values/slice-scheduler.ts";
-import { Counts } from "../../places/counts.ts";
+import { readRequest } from "../../executions/mcp-runs/request.ts";
+import { McpRuns } from "../../executions/mcp-runs/runs.ts";
+import { Counts, fieldOf, Lane, textOf } from "../../base/index.ts";
 import { Readings } from "../readings.ts";
 import { LinkedValues } from "../linked-values.ts";
 import { ownerOf, type Principal } from "../principal.ts";
 import { DoorCalls, type DoorCallsParts } from "./door-calls.ts";
 import { stillRuns } from "./program-results.ts";
 import { loadServer, type ServerPackage } from "./load-server.ts";
-import type { Runtime } from "../../runtime.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
 import { runtimeFor } from "../runtime-for.ts";
 
 /** What clients tell their models of this server. */
@@ -93,7 +91,7 @@ export class McpDoor {
     );
     server.setRequestHandler("tools/list", async () => {
       await turn(principal);
-      return { tools: calls.tools.map((tool) => ({ ...tool })) };
+      return { tools: (await calls.tools()).map((tool) => ({ ...tool })) };
     });
     server.setRequestHandler(
       "tools/call",

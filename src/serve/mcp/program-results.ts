@@ -1,9 +1,9 @@
-import type { LinkedResult, ResourceLink } from "../../mcp-runs/result.ts";
-import type { Run } from "../../mcp-runs/run.ts";
-import type { Report } from "../../output/report.ts";
+import type { LinkedResult, ResourceLink } from "../../executions/mcp-runs/result.ts";
+import type { Run } from "../../executions/mcp-runs/run.ts";
+import type { Report } from "../../executions/output/report.ts";
 import type { LinkedValue } from "../linked-values.ts";
-import type { WaitingApproval } from "../../programs/outcome.ts";
-import { ANSWERS, type AnswerWords } from "../../views/words.ts";
+import type { WaitingApproval } from "../../executions/outcome.ts";
+import { ANSWERS, type AnswerWords } from "../views/words.ts";
 import { RESULT } from "./result-tool.ts";
 
 /** How a program's result is collected, as a model would write the call. */

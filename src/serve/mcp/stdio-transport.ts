@@ -1,8 +1,6 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import type { Readable } from "node:stream";
-import { answeredBy, endsOf, LineReader, type LongLine } from "../../untrusted/line-reader.ts";
-import { fieldOf, isFields } from "../../values/fields.ts";
-import { untrusted } from "../../untrusted/untrusted-text.ts";
+import { answeredBy, endsOfLine, fieldOf, isFields, LineReader, type LongLine, untrusted } from "../../base/index.ts";
 import { readClientJson } from "../client-json.ts";
 import { frameFault, MESSAGE_BYTES } from "./http/message-frame.ts";
 
@@ -117,7 +115,7 @@ export class StdioTransport implements Transport {
       const read = reading instanceof Promise ? await reading : reading;
       if (read.ok) this.#pass(read.value);
       else if (read.fault === "syntax") this.onerror?.(new Error(NO_MESSAGE));
-      else this.#answer(answeredBy(endsOf(line)), read.message);
+      else this.#answer(answeredBy(endsOfLine(line)), read.message);
     }
     this.#isHeld = false;
     this.#resume();

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
-import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { ExecutionId } from "../../base/index.ts";
 import { ifKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
-import type { ConversationView } from "../../views/view.ts";
-import { viewExecution } from "../../views/view-execution.ts";
+import type { ConversationView } from "../views/view.ts";
+import { viewExecution } from "../views/view-execution.ts";
 import { pageText } from "./page-files.ts";
 
 /** What a file holds of the texts of one execution: there is no server to ask for the rest. */

@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { now } from "../../clock.ts";
-import { describeSecret, optionError } from "../../errors.ts";
+import { describeSecret, now, optionError } from "../../base/index.ts";
 
 /** A key is as long as Standard Webhooks has it at least, in bytes, so that none is empty by mistake. */
 const MIN_KEY_BYTES = 24;

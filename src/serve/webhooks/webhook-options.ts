@@ -1,7 +1,16 @@
-import { optionError } from "../../errors.ts";
-import { hostOf, isOtherAddress } from "../../untrusted/public-address.ts";
+import {
+  checkOptions,
+  fieldsOf,
+  flag,
+  hostOf,
+  isOtherAddress,
+  option,
+  optionError,
+  type OptionsOf,
+  required,
+  secret,
+} from "../../base/index.ts";
 import { isWebhookSecret } from "./signature.ts";
-import { checkOptions, fieldsOf, flag, option, type OptionsOf, required, secret } from "../../option-rules/options.ts";
 
 const WEBHOOK_EVENTS = ["execution_waiting", "execution_ended"] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];

@@ -1,20 +1,26 @@
 import { createHash } from "node:crypto";
-import { deadline, pause } from "../../clock.ts";
-import type { AgentEvent } from "../../agent/event.ts";
-import { PortcullisError } from "../../errors.ts";
+import {
+  answerTo,
+  Counts,
+  deadline,
+  hostOf,
+  isOtherAddress,
+  memoryOf,
+  pause,
+  Places,
+  PortcullisError,
+  publicLookup,
+} from "../../base/index.ts";
+import type { AgentEvent } from "../../conversations/event.ts";
 import { ifKnown } from "../../journal/find-if-known.ts";
 import { HOST, readHeader } from "../../journal/reading/read-records.ts";
 import type { Journal } from "../../journal/journal.ts";
-import { Counts } from "../../places/counts.ts";
-import { Places } from "../../places/places.ts";
-import type { Waiting } from "../../programs/outcome.ts";
-import { memoryOf } from "../../values/held-bytes.ts";
+import type { Waiting } from "../../executions/outcome.ts";
 import type { TenantIds } from "../tenant-ids.ts";
 import { signedHeaders } from "./signature.ts";
 import { readWebhooks, type Webhook, type WebhookEvent, type WebhookOptions } from "./webhook-options.ts";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { answerTo, hostOf, isOtherAddress, publicLookup } from "../../untrusted/public-address.ts";
 
 /** Waits before each further attempt, in milliseconds: an hour and a half in all. Each is up to a fifth longer, by chance. */
 const WAITS_MS: readonly number[] = [1000, 5000, 30_000, 120_000, 600_000, 4_500_000];

@@ -1,5 +1,4 @@
-import { cutMiddle } from "../../values/cut-middle.ts";
-import type { OutputTail } from "../../values/output-tail.ts";
+import { cutMiddle, type OutputTail } from "../../base/index.ts";
 import { KeptSecrets } from "../kept-secrets.ts";
 
 /** Bytes of a server's text that are quoted. */

@@ -1,9 +1,6 @@
-import { PortcullisError } from "../../errors.ts";
+import { isFields, PortcullisError, sizeFault, weigh, without } from "../../base/index.ts";
 import { storedSchema, validate } from "../../tools/schema.ts";
 import type { AllowedQuestion } from "../../tools/tool.ts";
-import { isFields, without } from "../../values/fields.ts";
-import { sizeFault } from "../../values/size-fault.ts";
-import { weigh } from "../../values/json/weigh.ts";
 import { MalformedMessage, type Message } from "./wire/wire.ts";
 
 /** What a server asks in the midst of a call; an approver sees it as the input of the call. */

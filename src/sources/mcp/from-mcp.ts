@@ -1,7 +1,5 @@
-import { deadline, now } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
+import { deadline, isFields, now, OutputTail, PortcullisError, tooManyValues, untilAborted } from "../../base/index.ts";
 import type { CallContext, Effect, Tool } from "../../tools/tool.ts";
-import { OutputTail } from "../../values/output-tail.ts";
 import { ProtocolFailure } from "./wire/channel.ts";
 import { credentialsOf, ServerText } from "./clean-credentials.ts";
 import { Dialogue } from "./wire/dialogue.ts";
@@ -19,9 +17,6 @@ import { ListAgain } from "./list-again.ts";
 import { SourceTools } from "./pinned-tools.ts";
 import type { McpPolicies, ServerTool, UnassignedTool } from "./make-tools.ts";
 import { ConnectionLost, MalformedMessage, type Message, MessageTooLarge } from "./wire/wire.ts";
-import { isFields } from "../../values/fields.ts";
-import { tooManyValues } from "../../values/json/serialise-result.ts";
-import { untilAborted } from "../../values/until-aborted.ts";
 
 /** How often, and within how many milliseconds, a server may be connected to again. */
 const RECONNECTS = { most: 3, withinMs: 60_000 } as const;

@@ -1,4 +1,4 @@
-import { after, cancel, monotonic, type Timer } from "../../clock.ts";
+import { after, cancel, monotonic, type Timer } from "../../base/index.ts";
 
 /**
  * Time from a change of a server's list to its reading, in milliseconds. It is at least `perReading` times the time of the

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../errors.ts";
+import { Pace, PortcullisError, without } from "../../base/index.ts";
 import { defineTool, refuseUnnamedFields, runsAt } from "../../tools/define-tool.ts";
 import { givingText } from "../../tools/text-results.ts";
 import { withWholeNumbers } from "../../tools/whole-numbers.ts";
@@ -6,8 +6,6 @@ import { PatternStates } from "../../tools/json-schema/compile-schema.ts";
 import { mapSchema } from "../../tools/json-schema/json-schema.ts";
 import { lazySchema, reasonOf, type Schema, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
-import { without } from "../../values/fields.ts";
-import { Pace } from "../../values/in-slices.ts";
 import { leftOut, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readListed } from "./read-listed-tool.ts";

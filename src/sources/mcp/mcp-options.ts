@@ -1,10 +1,10 @@
-import { PortcullisError } from "../../errors.ts";
 import {
   flag,
   listener,
   oneOf,
   option,
   type OptionsOf,
+  PortcullisError,
   readOptions,
   required,
   type Resolved,
@@ -12,7 +12,7 @@ import {
   wholeNumber,
   withDefault,
   words,
-} from "../../option-rules/options.ts";
+} from "../../base/index.ts";
 import { TIMEOUT_MS } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
 import { AUTH } from "./auth/auth-option.ts";

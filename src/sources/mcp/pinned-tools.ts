@@ -1,5 +1,4 @@
-import { monotonic } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
+import { monotonic, PortcullisError } from "../../base/index.ts";
 import type { ReadServer } from "./mcp-options.ts";
 import type { Session } from "./session.ts";
 import { type ListReader, type McpPolicies, type ToolList, ToolListBuilder } from "./make-tools.ts";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import type { PortcullisError } from "../../errors.ts";
+import type { PortcullisError } from "../../base/index.ts";
 import type { CallContext } from "../../tools/tool.ts";
-import { IDEMPOTENCY_META } from "../../values/idempotency-meta.ts";
+import { IDEMPOTENCY_META } from "../../tools/tool.ts";
 import type { ServerText } from "./clean-credentials.ts";
 import { resultValue } from "./result-value.ts";
 import type { Message } from "./wire/wire.ts";

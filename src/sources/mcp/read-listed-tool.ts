@@ -1,10 +1,7 @@
-import { LargeEntry, PARSED_VALUES } from "../../untrusted/untrusted-text.ts";
+import { describe, fieldOf, isFields, LargeEntry, PARSED_VALUES, sizeFault } from "../../base/index.ts";
 import { hash } from "node:crypto";
-import { describe } from "../../errors.ts";
 import { type Message, withoutNulls } from "./wire/wire.ts";
 import { currentDraft } from "../../tools/json-schema/current-draft.ts";
-import { fieldOf, isFields } from "../../values/fields.ts";
-import { sizeFault } from "../../values/size-fault.ts";
 
 /** What a server says of a tool. It binds the server to nothing, and grants nothing. */
 export interface McpAnnotations {

@@ -1,6 +1,5 @@
-import { PortcullisError } from "../../errors.ts";
+import { isFields, PortcullisError } from "../../base/index.ts";
 import { content as withParts, MAX_PARTS, naming } from "../../tools/content.ts";
-import { isFields } from "../../values/fields.ts";
 import type { ProtocolMethod } from "./protocol-method.ts";
 import { BLOCK_LEVELS, shownToModel, withoutNotes } from "./result-value.ts";
 import { MalformedMessage, type Message, withoutNulls } from "./wire/wire.ts";

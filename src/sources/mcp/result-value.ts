@@ -1,15 +1,22 @@
-import { PortcullisError } from "../../errors.ts";
+import {
+  AT_ONCE,
+  exactJson,
+  isFields,
+  JsonText,
+  jsonTextOf,
+  MAX_DEPTH,
+  measure,
+  PortcullisError,
+  readerFor,
+  readExact,
+  repeats as isRepeated,
+  tooManyValues,
+  untrusted,
+} from "../../base/index.ts";
 import type { ServerText } from "./clean-credentials.ts";
 import { MalformedMessage, type Message, withoutNulls } from "./wire/wire.ts";
 import { content as withParts, failedContent, MAX_PARTS, type PartInput } from "../../tools/content.ts";
 import type { Caller } from "../../tools/tool.ts";
-import { isFields } from "../../values/fields.ts";
-import { exactJson } from "../../values/json/exact-json.ts";
-import { JsonText, jsonTextOf } from "../../values/json/json-text.ts";
-import { measure } from "../../values/json/plain-data.ts";
-import { tooManyValues } from "../../values/json/serialise-result.ts";
-import { MAX_DEPTH } from "../../values/json/weigh.ts";
-import { AT_ONCE, readerFor, readExact, repeats as isRepeated, untrusted } from "../../untrusted/untrusted-text.ts";
 
 /** Levels of a list of blocks, or of resources. */
 export const BLOCK_LEVELS = 4;

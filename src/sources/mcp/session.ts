@@ -1,5 +1,5 @@
 import type { Client } from "@modelcontextprotocol/client";
-import type { OutputTail } from "../../values/output-tail.ts";
+import { isFields, type OutputTail, untilAborted, weigh } from "../../base/index.ts";
 import { Channel, ProtocolFailure, type RequestOptions } from "./wire/channel.ts";
 import type { Dialogue } from "./wire/dialogue.ts";
 import { readAnswers, type Reply } from "./elicitation.ts";
@@ -12,9 +12,6 @@ import type { Peer } from "./server-identity.ts";
 import { LargeList } from "./wire/large-messages.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
 import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
-import { isFields } from "../../values/fields.ts";
-import { untilAborted } from "../../values/until-aborted.ts";
-import { weigh } from "../../values/json/weigh.ts";
 
 const LIST = {
   pages: 100,

@@ -1,8 +1,15 @@
-import { describe, loadPackage, PortcullisError } from "../../errors.ts";
+import {
+  describe,
+  fieldOf,
+  type Fields,
+  isFields,
+  JobThread,
+  loadPackage,
+  PortcullisError,
+  sizeFault,
+  textOf,
+} from "../../base/index.ts";
 import { resolveReference } from "../../tools/json-schema/json-schema.ts";
-import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
-import { sizeFault } from "../../values/size-fault.ts";
-import { JobThread } from "../../untrusted/job-thread.ts";
 
 /** Maximum length of a document's text, in UTF-16 code units. The largest public documents have some 40 million. */
 const MAX_LENGTH = 64 * 1024 * 1024;

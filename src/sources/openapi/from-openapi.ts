@@ -1,16 +1,19 @@
-import { nextTurn } from "../../clock.ts";
-import { optionError, PortcullisError } from "../../errors.ts";
 import {
   flag,
+  isFields,
+  nextTurn,
   object,
   option,
+  optionError,
   type OptionsOf,
+  PortcullisError,
   readOptions,
   required,
   secret,
+  textOf,
   withDefault,
   words,
-} from "../../option-rules/options.ts";
+} from "../../base/index.ts";
 import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
@@ -19,7 +22,6 @@ import { elsewhere, leftOut as leftOutPart, nameClashes, uncheckedPart } from ".
 import { givingText } from "../../tools/text-results.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
-import { isFields, textOf } from "../../values/fields.ts";
 import {
   findOperations,
   type FoundOperation,

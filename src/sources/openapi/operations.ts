@@ -1,5 +1,5 @@
 import { follow, type OpenApiDocument, orFault, PartFault } from "./document.ts";
-import { fieldOf, isFields, listOf, type Fields, textOf } from "../../values/fields.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
 import { operationNames } from "./operation-name.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"] as const;

@@ -1,7 +1,6 @@
 import { withWholeNumbers } from "../../tools/whole-numbers.ts";
-import { loadPackage, PortcullisError } from "../../errors.ts";
+import { fieldOf, type Fields, isFields, loadPackage, PortcullisError } from "../../base/index.ts";
 import { PartFault } from "./document.ts";
-import { fieldOf, type Fields, isFields } from "../../values/fields.ts";
 import { encodedStrictly, isHeaderValue } from "../request-text.ts";
 import { type Parameter, serialisationOf, type Serialisation } from "./operations.ts";
 import type { BodyFields, ToolInput } from "./tool-input.ts";

@@ -6,7 +6,7 @@ import { currentPart } from "../../tools/json-schema/current-draft.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
 import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
-import { fieldOf, isFields, type Fields, textOf } from "../../values/fields.ts";
+import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
 
 /** Whether a schema describes what is sent or what comes back. */
 export type Side = "input" | "output";

@@ -1,16 +1,17 @@
-import { optionError, PortcullisError } from "../../errors.ts";
 import {
   asked,
   checkOptions,
   checkValue,
   oneOf,
   option,
+  optionError,
   type OptionPlace,
   optionsIn,
+  PortcullisError,
   required,
   secret,
   words,
-} from "../../option-rules/options.ts";
+} from "../../base/index.ts";
 import { isHeaderName, isHeaderValue } from "../request-text.ts";
 
 /** A secret, or a function that gives it for each request. */

@@ -1,13 +1,20 @@
 import { STATUS_CODES } from "node:http";
-import { monotonic, now, pause } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
-import { ByteList } from "../../values/byte-list.ts";
+import {
+  ByteList,
+  MAX_DEPTH,
+  monotonic,
+  now,
+  pause,
+  PortcullisError,
+  readerFor,
+  readExact,
+  readPlainEscapes,
+  tooManyValues,
+  untrusted,
+} from "../../base/index.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import { type Content, content, isMediaType } from "../../tools/content.ts";
 import type { CallContext, Effect } from "../../tools/tool.ts";
-import { tooManyValues } from "../../values/json/serialise-result.ts";
-import { MAX_DEPTH } from "../../values/json/weigh.ts";
-import { readerFor, readExact, readPlainEscapes, untrusted } from "../../untrusted/untrusted-text.ts";
 import { type BodyForm, formOf } from "./operations.ts";
 import { basePath, type RequestParts } from "./request.ts";
 import { KeptSecrets } from "../kept-secrets.ts";

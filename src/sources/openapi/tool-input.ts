@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { Schema } from "../../tools/schema.ts";
 import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
-import { fieldOf, isFields, type Fields, textOf } from "../../values/fields.ts";
+import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
 import type { Body, OperationParts, Parameter } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";

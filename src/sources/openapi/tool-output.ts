@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { lazySchema } from "../../tools/schema.ts";
-import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
+import { fieldOf, type Fields, isFields } from "../../base/index.ts";
 import { formOf } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 

@@ -1,6 +1,6 @@
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
-import { isFields } from "../../values/fields.ts";
-import { jsonHead } from "../../values/json/json-head.ts";
+import { isFields } from "../../base/index.ts";
+import { jsonHead } from "../json-schema/json-head.ts";
 import { oneLine } from "./one-line.ts";
 
 /** Maximum length of a pattern, and of a default, that is shown; in characters. */

@@ -1,4 +1,4 @@
-import { oneOf, type OptionsOf, readOptions, wholeNumber, withDefault } from "../../option-rules/options.ts";
+import { oneOf, type OptionsOf, readOptions, wholeNumber, withDefault } from "../../base/index.ts";
 import { hasAtMostTokens } from "../count-tokens.ts";
 import { oneLine } from "./one-line.ts";
 import { observedText, shownOutput } from "../observed/shown-output.ts";

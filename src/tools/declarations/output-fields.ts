@@ -1,4 +1,4 @@
-import { nearest } from "../../option-rules/nearest.ts";
+import { nearest } from "../../base/index.ts";
 import { observedText, shownOutput } from "../observed/shown-output.ts";
 import type { Tool } from "../tool.ts";
 

@@ -1,4 +1,4 @@
-import { isFields } from "../../values/fields.ts";
+import { isFields } from "../../base/index.ts";
 import { constraintText } from "./constraint-text.ts";
 import { oneLine } from "./one-line.ts";
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";

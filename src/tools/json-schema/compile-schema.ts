@@ -1,6 +1,4 @@
-import { describe, PortcullisError } from "../../errors.ts";
-import { isFields, isTexts } from "../../values/fields.ts";
-import { exceededBy } from "../../values/size-fault.ts";
+import { describe, exceededBy, isFields, isTexts, PortcullisError } from "../../base/index.ts";
 import { BOUNDS, type JsonSchema, resolveReference } from "./json-schema.ts";
 import { isContainer } from "./identities.ts";
 import { LinearPattern } from "./patterns/linear-pattern.ts";

@@ -1,4 +1,4 @@
-import { heldInCommon } from "../../values/held-in-common.ts";
+import { heldInCommon } from "../../base/index.ts";
 import type { CompiledSchema } from "./compile-schema.ts";
 
 /** The schemas that were used last, compiled, by keys that no other schema has. The process has one such store. */

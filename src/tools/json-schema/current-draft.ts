@@ -1,4 +1,4 @@
-import { type Fields, isFields } from "../../values/fields.ts";
+import { type Fields, isFields } from "../../base/index.ts";
 import { BOUNDS, type JsonSchema, mapSchema, SCHEMA_MAPS } from "./json-schema.ts";
 
 /** What authors call the types of JSON; undefined for any value. */

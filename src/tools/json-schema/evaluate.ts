@@ -7,7 +7,7 @@ import { checkNumber, checkString } from "./check-scalar.ts";
 import { alone, type Checker, type Failure, Findings, FITS, type Outcome, shown } from "./findings.ts";
 import { Identities, isContainer } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
-import { isLongInteger } from "../../values/json/exact-json.ts";
+import { isLongInteger } from "../../base/index.ts";
 
 /** Maximum steps of one check: about half a second. A megabyte of ordinary data takes a hundredth of that. */
 export const MAX_STEPS = 10_000_000;

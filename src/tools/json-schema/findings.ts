@@ -1,4 +1,4 @@
-import { jsonHead } from "../../values/json/json-head.ts";
+import { jsonHead } from "./json-head.ts";
 import type { BoundWord, SchemaNode } from "./compile-schema.ts";
 import type { Identities } from "./identities.ts";
 import type { Steps } from "./steps.ts";

@@ -1,4 +1,4 @@
-import { type Fields, isFields } from "../../values/fields.ts";
+import { type Fields, isFields } from "../../base/index.ts";
 
 /** A JSON Schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

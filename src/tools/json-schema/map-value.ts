@@ -1,5 +1,4 @@
-import { type Fields, fieldOf, isFields } from "../../values/fields.ts";
-import { isLongInteger } from "../../values/json/exact-json.ts";
+import { fieldOf, type Fields, isFields, isLongInteger } from "../../base/index.ts";
 import { type JsonSchema, resolveReference, takesNumbersAlone, takesText } from "./json-schema.ts";
 
 /** Parts of a schema that are looked at for one value. What is left of the value then stays as it is. */

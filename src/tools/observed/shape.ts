@@ -2,7 +2,7 @@
  * What values at one place were like: their kinds, the names of their fields, and how often each was there. A shape has no
  * text, number or other value of theirs. Shapes are added to each other in any order: within the bounds the sum is the same.
  */
-import { isLongInteger } from "../../values/json/exact-json.ts";
+import { isLongInteger } from "../../base/index.ts";
 import { isFieldName } from "./field-names.ts";
 
 /** `digits` are texts of whole numbers that no double holds. */

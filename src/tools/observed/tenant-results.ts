@@ -1,5 +1,4 @@
-import type { Lane } from "../../values/slice-scheduler.ts";
-import { readUpTo } from "../../values/json/value-head.ts";
+import { type Lane, readUpTo } from "../../base/index.ts";
 import type { Tool } from "../tool.ts";
 import { toolDigest } from "../tool-digest.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT, SEARCH_TOOLS } from "../tool-name.ts";

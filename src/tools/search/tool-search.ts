@@ -1,4 +1,4 @@
-import { optionError } from "../../errors.ts";
+import { optionError } from "../../base/index.ts";
 import type { ProgramLanguage } from "../declarations/declarations.ts";
 import { oneLine } from "../declarations/one-line.ts";
 import type { Caller, Tool } from "../tool.ts";

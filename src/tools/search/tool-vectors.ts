@@ -1,5 +1,4 @@
-import { after } from "../../clock.ts";
-import { PortcullisError } from "../../errors.ts";
+import { after, PortcullisError } from "../../base/index.ts";
 import type { Tool } from "../tool.ts";
 
 /** Gives a vector for each text. All vectors have the same length. Texts that mean the same have vectors near each other. */

@@ -3,8 +3,7 @@ import { once } from "node:events";
 import { fork, type ChildProcess } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "portcullis";
-import { createFleet } from "portcullis/fleet";
-import { createPostgresJournal } from "portcullis/journal";
+import { createFleet, createPostgresJournal } from "portcullis/fleet";
 import { z } from "zod";
 import type { PostgresServer } from "../../postgres-support/postgres-server.ts";
 

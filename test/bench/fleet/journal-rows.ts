@@ -1,4 +1,5 @@
-import { createPostgresJournal, type Header, type Journal, type JournalRecord } from "portcullis/journal";
+import { createPostgresJournal } from "portcullis/fleet";
+import { type Header, type Journal, type JournalRecord } from "portcullis/journal";
 import { createSqliteJournal } from "portcullis";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

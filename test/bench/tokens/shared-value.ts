@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { table } from "../../../src/cli/terminal/print.ts";
 import { createRuntime, createSqliteJournal, defineTool } from "../../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { countTokens } from "../../../src/tools/count-tokens.ts";
 
 const rows = Array.from({ length: 60_000 }, (_, id) => ({

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRuntime, defineTool, type RuntimeOptions } from "portcullis";
-import { createFleet } from "portcullis/fleet";
-import { createPostgresJournal } from "portcullis/journal";
+import { createFleet, createPostgresJournal } from "portcullis/fleet";
 import { createMemorySandbox } from "portcullis/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";

@@ -2,7 +2,7 @@ import { Option } from "commander";
 import { expect, test } from "vitest";
 import { settings } from "../../../src/cli/input/units.ts";
 import { SETTINGS_RULES } from "../../../src/models/settings.ts";
-import { LIMIT_RULES } from "../../../src/programs/limits.ts";
+import { LIMIT_RULES } from "../../../src/executions/limits.ts";
 
 const { parseArg } = settings("", { ...LIMIT_RULES, ...SETTINGS_RULES }).apply(new Option("--set <name=value>"));
 const read = (text: string) => parseArg?.(text, {}) as object;

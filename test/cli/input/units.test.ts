@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PortcullisError } from "../../../src/errors.ts";
+import { PortcullisError } from "../../../src/base/index.ts";
 import { parseDuration } from "../../../src/cli/input/units.ts";
 
 const rule = { min: 0, max: 1e12, example: "an age like 30d" } as const;

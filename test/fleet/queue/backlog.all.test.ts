@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PgBossQueue } from "../../../src/fleet/queue/pg-boss-queue.ts";
 import { type FleetDatabase, FleetStore } from "../../../src/fleet/fleet-store.ts";
-import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
+import { createPostgresJournal, type PostgresJournal } from "../../../src/fleet/postgres/postgres-journal.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { header } from "../../journal/records.ts";
 import { heldTransaction } from "../../postgres-support/held-transaction.ts";

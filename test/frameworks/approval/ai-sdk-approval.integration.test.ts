@@ -89,19 +89,22 @@ async function converse(
   }
 }
 
-const nested = (runtime: Runtime, toolApproval: unknown, code = THREE) => {
-  const tools = runtime.asTool("ai-sdk", { toolApproval: toolApproval as never, conversation: "chat 1" });
+const nested = async (runtime: Runtime, toolApproval: unknown, code = THREE) => {
+  const tools = await runtime.asTool("ai-sdk", { toolApproval: toolApproval as never, conversation: "chat 1" });
   return { tools, of: () => ({ tools }), first: { toolName: "run_program", input: { code } } };
 };
 
 test("three calls of a program that need a person one after the other cost two requests to the model more, and the person sees each", async () => {
   const plain = await openRefunds();
   await using _ = plain.runtime;
-  const without = await converse(nested(plain.runtime, {}).of, { toolName: "run_program", input: { code: THREE } });
+  const without = await converse((await nested(plain.runtime, {})).of, {
+    toolName: "run_program",
+    input: { code: THREE },
+  });
   expect(without.requests).toBe(2);
   await using refunds = await openRefunds();
   const { runtime, paid } = refunds;
-  const { of, first } = nested(runtime, { refund: "user-approval" });
+  const { of, first } = await nested(runtime, { refund: "user-approval" });
   const { requests, text, asked } = await converse(of, first);
   expect(requests - without.requests).toBe(2);
   expect(JSON.parse(text)).toEqual(["paid 1", "paid 2", "paid 3"]);
@@ -113,7 +116,7 @@ test("three calls of a program that need a person one after the other cost two r
 test("`approval` says as the reason what the person approves: all calls that wait, each with its input", async () => {
   const { runtime, paid } = await openRefunds({ approval: "always" });
   await using _ = runtime;
-  const tools = runtime.asTool("ai-sdk", { toolApproval: {}, conversation: "chat 1" });
+  const tools = await runtime.asTool("ai-sdk", { toolApproval: {}, conversation: "chat 1" });
   const { approval } = tools.run_program;
   const { requests, asked } = await converse(
     () => ({ tools, toolApproval: { run_program: approval } }),
@@ -139,7 +142,7 @@ test("a request in another process finds the program that waits, and runs nothin
     opened.push(one.runtime);
     paid.push(one.paid);
     return {
-      tools: one.runtime.asTool("ai-sdk", { toolApproval: { refund: "user-approval" }, conversation: "chat 7" }),
+      tools: await one.runtime.asTool("ai-sdk", { toolApproval: { refund: "user-approval" }, conversation: "chat 7" }),
     };
   };
   const ready = [await openNew(), await openNew(), await openNew(), await openNew()];
@@ -164,14 +167,14 @@ test.each(["one process", "two processes"])(
     const input = { code: "return await tools.refund({ n: 1 })" };
     const { model } = modelOf({ toolName: "run_program", input });
     const messages: ModelMessage[] = [{ role: "user", content: "refund" }];
-    const first = await generateText({ model, messages, tools: toolsOf(one) });
+    const first = await generateText({ model, messages, tools: await toolsOf(one) });
     const request = first.content.find((part) => part.type === "tool-approval-request");
     const approvalId = request?.approvalId ?? "";
     const answer = [{ type: "tool-approval-response" as const, approvalId, approved: true }];
     messages.push(...first.responseMessages, { role: "tool", content: answer });
     const texts = [one, where === "one process" ? one : other].map(async (refunds) => {
       const { model: next } = modelOf({ toolName: "run_program", input });
-      return (await generateText({ model: next, messages, tools: toolsOf(refunds) })).text;
+      return (await generateText({ model: next, messages, tools: await toolsOf(refunds) })).text;
     });
     expect(await Promise.all(texts)).toEqual(['"paid 1"', '"paid 1"']);
     expect([...one.paid, ...other.paid]).toEqual([1]);
@@ -183,7 +186,7 @@ test.each(["one process", "two processes"])(
 test("a denied call ends the program: nothing is paid, the model reads the loop's own words, and the journal has the denial", async () => {
   const { runtime, paid } = await openRefunds();
   await using _ = runtime;
-  const { of, first } = nested(runtime, { refund: "user-approval" });
+  const { of, first } = await nested(runtime, { refund: "user-approval" });
   const { results, messages } = await converse(of, first, () => ({ deny: "not today" }));
   expect(results).toEqual(["denied: not today"]);
   expect(paid).toEqual([]);
@@ -228,7 +231,7 @@ test.each<[string, unknown, Answer | undefined, { paid: number[]; asked: number;
   async (_, toolApproval, answer, expected) => {
     const code = `try { return await tools.refund({ n: 1 }); } catch (error) { return error.message; }`;
     await using one = await openRefunds();
-    const { of, first } = nested(one.runtime, toolApproval, code);
+    const { of, first } = await nested(one.runtime, toolApproval, code);
     const ofProgram = await converse(of, first, answer);
     await using other = await openRefunds();
     const refund = tool({
@@ -256,7 +259,7 @@ test("`approved` of toolApproval answers the tool's own rule, in its name; it do
     policy: ({ input }) => ((input as { n: number }).n === 2 ? { deny: "two" } : "allow"),
   });
   await using _ = runtime;
-  const { of, first } = nested(runtime, { refund: "approved" });
+  const { of, first } = await nested(runtime, { refund: "approved" });
   const { asked, text } = await converse(of, first);
   expect([asked, paid, JSON.parse(text)]).toEqual([[], [1, 3], ["paid 1", "policy_denied", "paid 3"]]);
   expect(await decisionsOf(runtime)).toEqual([
@@ -279,7 +282,7 @@ test.each<[string, unknown]>([
 ])("a toolApproval that %s decides nothing: the calls are refused", async (_, toolApproval) => {
   await using refunds = await openRefunds({ logger: { error: () => {} } });
   const { runtime, paid } = refunds;
-  const { of, first } = nested(runtime, toolApproval);
+  const { of, first } = await nested(runtime, toolApproval);
   const { text } = await converse(of, first);
   expect([paid, JSON.parse(text)]).toEqual([[], ["policy_unavailable", "policy_unavailable", "policy_unavailable"]]);
 });
@@ -288,8 +291,8 @@ test("a program that waits goes on with no other handle, in no other conversatio
   const { runtime, paid } = await openRefunds();
   await using _ = runtime;
   const toolApproval = { refund: "user-approval" };
-  const mine = runtime.asTool("ai-sdk", { toolApproval, conversation: "mine" });
-  const theirs = runtime.asTool("ai-sdk", { toolApproval, conversation: "theirs" });
+  const mine = await runtime.asTool("ai-sdk", { toolApproval, conversation: "mine" });
+  const theirs = await runtime.asTool("ai-sdk", { toolApproval, conversation: "theirs" });
   const options = { toolCallId: "1", messages: [] };
   // A loop whose own rule approves `run_program` runs it without a person.
   const said = await mine.run_program.execute({ code: THREE }, options);
@@ -330,12 +333,12 @@ class RepeatedIds {
   }
 
   /** One turn of the model with one call. Gives its result; undefined if it was denied. */
-  async turn(tools: ReturnType<typeof nested>["tools"], isApproved = true): Promise<string | undefined> {
+  async turn(tools: Awaited<ReturnType<typeof nested>>["tools"], isApproved = true): Promise<string | undefined> {
     await this.ask(tools);
     return this.answer(tools, isApproved);
   }
 
-  async ask({ run_program }: ReturnType<typeof nested>["tools"]): Promise<void> {
+  async ask({ run_program }: Awaited<ReturnType<typeof nested>>["tools"]): Promise<void> {
     const { messages } = this;
     expect(await run_program.needsApproval!(this.#input, { toolCallId: "call_0", messages })).toBe(true);
     const approvalId = `approval ${(this.#asked += 1)}`;
@@ -345,7 +348,10 @@ class RepeatedIds {
     this.messages = [...messages, { role: "assistant", content }];
   }
 
-  async answer({ run_program }: ReturnType<typeof nested>["tools"], approved: boolean): Promise<string | undefined> {
+  async answer(
+    { run_program }: Awaited<ReturnType<typeof nested>>["tools"],
+    approved: boolean,
+  ): Promise<string | undefined> {
     const response = { type: "tool-approval-response", approvalId: `approval ${this.#asked}`, approved };
     const messages = [...this.messages, { role: "tool", content: [response] }];
     const options = { toolCallId: "call_0", messages };
@@ -366,7 +372,7 @@ test.each<[string, (chat: RepeatedIds) => void]>([
   await using refunds = await openRefunds({ approval: "always" });
   const { runtime, paid } = refunds;
   const chat = new RepeatedIds(one);
-  const { tools } = nested(runtime, {});
+  const { tools } = await nested(runtime, {});
   for (let n = 1; n <= 3; n += 1) {
     expect(await chat.turn(tools)).toBe('"paid 1"');
     expect(paid).toHaveLength(n);
@@ -382,12 +388,12 @@ test("an approved call that is sent again has the same result, also after its to
   await using refunds = await openRefunds({ approval: "always" });
   const { runtime, paid } = refunds;
   const chat = new RepeatedIds(one);
-  await chat.turn(nested(runtime, {}).tools);
-  await chat.ask(nested(runtime, {}).tools);
+  await chat.turn((await nested(runtime, {})).tools);
+  await chat.ask((await nested(runtime, {})).tools);
   const { messages } = chat;
   for (let n = 0; n < 2; n += 1) {
     chat.messages = messages;
-    expect(await chat.answer(nested(runtime, {}).tools, true)).toBe('"paid 1"');
+    expect(await chat.answer((await nested(runtime, {})).tools, true)).toBe('"paid 1"');
   }
   expect(paid).toEqual([1, 1]);
 });
@@ -396,11 +402,11 @@ test("an approval counts for no program that had to be begun anew, because the o
   await using before = await openRefunds({ approval: "always" });
   await using after = await openRefunds({ approval: "always" });
   const chat = new RepeatedIds(one);
-  await chat.ask(nested(before.runtime, {}).tools);
+  await chat.ask((await nested(before.runtime, {})).tools);
   const { messages } = chat;
   for (let n = 0; n < 2; n += 1) {
     chat.messages = messages;
-    expect(await chat.answer(nested(after.runtime, {}).tools, true)).toContain("waits for a person");
+    expect(await chat.answer((await nested(after.runtime, {})).tools, true)).toContain("waits for a person");
   }
   expect([...before.paid, ...after.paid]).toEqual([]);
 });
@@ -410,8 +416,8 @@ test("an approval that comes after its call has expired counts for no call that 
   await using refunds = await openRefunds({ approval: "always", limits: { waitMs: 60_000 } });
   const of = (n: number) => `return await tools.refund({ n: ${n} })`;
   const chat = new RepeatedIds(`try { ${of(5)}; } catch { ${of(500)}; }`);
-  await chat.ask(nested(refunds.runtime, {}).tools);
+  await chat.ask((await nested(refunds.runtime, {})).tools);
   clock.jump(61_000);
-  expect(await chat.answer(nested(refunds.runtime, {}).tools, true)).toContain("waits for a person");
+  expect(await chat.answer((await nested(refunds.runtime, {})).tools, true)).toContain("waits for a person");
   expect(refunds.paid).toEqual([]);
 });

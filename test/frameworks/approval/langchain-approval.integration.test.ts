@@ -5,7 +5,7 @@ import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, type Runtime } from "../../../src/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { copyOf } from "../../support/journal-with.ts";
 import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts";
@@ -53,10 +53,10 @@ async function drive(
           });
     return { messages: [message] };
   };
-  const graph = () =>
+  const graph = async () =>
     new StateGraph(MessagesAnnotation)
       .addNode("model", model)
-      .addNode("tools", new ToolNode([toolOf() as never]))
+      .addNode("tools", new ToolNode([(await toolOf()) as never]))
       .addEdge("__start__", "model")
       .addConditionalEdges("model", ({ messages }) =>
         (messages.at(-1) as AIMessage).tool_calls?.length ? "tools" : "__end__",
@@ -65,18 +65,18 @@ async function drive(
       .compile({ checkpointer });
   const config = { configurable: { thread_id: "thread 1" } };
   const asked: Asked[] = [];
-  let state = await graph().invoke({ messages: [new HumanMessage("refund")] }, config);
+  let state = await (await graph()).invoke({ messages: [new HumanMessage("refund")] }, config);
   for (;;) {
     const [open] = interruptsOf(state);
     if (!open) break;
     asked.push(open.value);
-    state = await graph().invoke(new Command({ resume: await answer(open.value) }), config);
+    state = await (await graph()).invoke(new Command({ resume: await answer(open.value) }), config);
   }
   return { requests, asked, text: state.messages.at(-1)?.text ?? "" };
 }
 
-const nested = (runtime: Runtime) => () => {
-  const { func, fields } = runtime.asTool("langchain", { interrupt }).run_program;
+const nested = (runtime: Runtime) => async () => {
+  const { func, fields } = (await runtime.asTool("langchain", { interrupt })).run_program;
   return tool(func as never, fields);
 };
 
@@ -214,7 +214,7 @@ test.each<[string, object[], number, number[]]>([
   async (_, calls, denied, left) => {
     await using refunds = await openRefunds({ approval: "always" });
     const { runtime, paid } = refunds;
-    const tools = nested(runtime)();
+    const tools = await nested(runtime)();
     const { asked } = await drive(
       () => tools,
       "run_program",
@@ -253,7 +253,7 @@ test("the answer to another tool of the same turn counts for no call of a progra
   const second = { name: "run_program", args: pay(1), id: "call-1", type: "tool_call" as const };
   const graph = new StateGraph(MessagesAnnotation)
     .addNode("model", () => ({ messages: [new AIMessage({ content: "", tool_calls: [first, second] })] }))
-    .addNode("tools", new ToolNode([asking, nested(runtime)()] as never[]))
+    .addNode("tools", new ToolNode([asking, await nested(runtime)()] as never[]))
     .addEdge("__start__", "model")
     .addEdge("model", "tools")
     .compile({ checkpointer: new MemorySaver() });
@@ -266,7 +266,7 @@ test("the answer to another tool of the same turn counts for no call of a progra
 test("the same call with the same id in another run of the graph is a program of its own", async () => {
   await using refunds = await openRefunds({ approval: "always" });
   const { runtime, paid } = refunds;
-  const tools = nested(runtime)();
+  const tools = await nested(runtime)();
   for (let n = 1; n <= 2; n += 1) {
     const { asked } = await drive(() => tools, "run_program", pay(1));
     expect([asked.length, paid.length]).toEqual([1, n]);
@@ -285,7 +285,7 @@ test("an answer that is replayed or sent twice after a death decides the questio
       asked.push(value);
       throw new Error("interrupted");
     };
-    const { func } = runtime.asTool("langchain", { interrupt: ask }).run_program;
+    const { func } = (await runtime.asTool("langchain", { interrupt: ask })).run_program;
     const pieces = func({ code: "return tools.refund({ n: 1 })" }, { toolCall: { id: "c" } } as never);
     return await Array.fromAsync(pieces as AsyncIterable<unknown>);
   };

@@ -52,22 +52,22 @@ function modelOf(name: string, input: unknown) {
   return { model, results, count: () => requests };
 }
 
-type Tools = readonly object[];
+type Tools = readonly object[] | Promise<readonly object[]>;
 
 /** Runs an agent to its answer. After each interruption the state is read from its JSON, with tools that are made anew. */
 async function run(toolsOf: () => Tools, name: string, input: unknown, isApproved: () => boolean = () => true) {
   const { model, results, count } = modelOf(name, input);
   const runner = new Runner({ tracingDisabled: true });
-  const agentOf = () => new Agent({ name: "clerk", model, tools: [...toolsOf()] as never[] });
+  const agentOf = async () => new Agent({ name: "clerk", model, tools: [...(await toolsOf())] as never[] });
   const asked: string[] = [];
-  let agent = agentOf();
+  let agent = await agentOf();
   let result: {
     readonly interruptions: unknown[];
     readonly state: { toString(): string };
     readonly finalOutput?: unknown;
   } = await runner.run(agent, "refund");
   while (result.interruptions.length > 0) {
-    agent = agentOf();
+    agent = await agentOf();
     const state = await RunState.fromString(agent, result.state.toString());
     for (const item of state.getInterruptions()) {
       asked.push(item.name ?? "");
@@ -79,8 +79,8 @@ async function run(toolsOf: () => Tools, name: string, input: unknown, isApprove
   return { requests: count(), results, asked, state: result.state, text: String(result.finalOutput) };
 }
 
-const toolsOf = (runtime: Runtime, options: AsToolOptions) => () =>
-  Object.values(runtime.asTool("openai-agents", { conversation: "chat 1", ...options }));
+const toolsOf = (runtime: Runtime, options: AsToolOptions) => async () =>
+  Object.values(await runtime.asTool("openai-agents", { conversation: "chat 1", ...options }));
 
 test("three calls of a program that need a person one after the other cost two requests to the model more", async () => {
   const plain = await openRefunds();
@@ -103,7 +103,7 @@ test("three calls at once are one interruption, whose question says each, and an
   const all = [await openRefunds({ journal }), await openRefunds({ journal })];
   let opened = 0;
   const options = { needsApproval: true, conversation: "chat 2" };
-  const tools = () => Object.values(all[opened++]!.runtime.asTool("openai-agents", options));
+  const tools = async () => Object.values(await all[opened++]!.runtime.asTool("openai-agents", options));
   const { requests, text } = await run(tools, "run_program", { code: AT_ONCE });
   expect(requests).toBe(2);
   expect(JSON.parse(text)).toEqual(["paid 1", "paid 2", "paid 3"]);
@@ -111,7 +111,7 @@ test("three calls at once are one interruption, whose question says each, and an
   for (const { runtime } of all) await runtime[Symbol.asyncDispose]();
   const other = await openRefunds();
   await using runtime = other.runtime;
-  const { run_program } = runtime.asTool("openai-agents", { needsApproval: true, conversation: "chat 3" });
+  const { run_program } = await runtime.asTool("openai-agents", { needsApproval: true, conversation: "chat 3" });
   expect(await run_program.question?.({}, { code: AT_ONCE }, "1")).toBe(
     'A program asks to make 3 calls:\n1. refund, with this input:\n  {"n":1}\n2. refund, with this input:\n  {"n":2}\n3. refund, with this input:\n  {"n":3}',
   );
@@ -195,7 +195,7 @@ test("a guardrail that ends the run ends it for a call of a program too, and the
 test("a rejected call ends the program, and the journal has the denial with the next call of the run", async () => {
   const { runtime, paid } = await openRefunds();
   await using _ = runtime;
-  const [program] = toolsOf(runtime, { needsApproval: true })();
+  const [program] = await toolsOf(runtime, { needsApproval: true })();
   const { state } = await run(
     () => [program!],
     "run_program",
@@ -215,16 +215,16 @@ test("a rejected call ends the program, and the journal has the denial with the 
 test("options of one loop are refused for another, and so is an `approve` beside them", async () => {
   const { runtime } = await openRefunds();
   await using _ = runtime;
-  expect(() => runtime.asTool("ai-sdk", { needsApproval: true })).toThrow(
+  await expect(runtime.asTool("ai-sdk", { needsApproval: true })).rejects.toThrow(
     'asTool({ needsApproval }): expected to be left out: it is for "openai-agents"',
   );
-  expect(() => runtime.asTool("mcp", { interrupt: () => true })).toThrow('it is for "langchain"');
+  await expect(runtime.asTool("mcp", { interrupt: () => true })).rejects.toThrow('it is for "langchain"');
   const conversation = "chat 1";
-  expect(() => runtime.asTool("ai-sdk", { toolApproval: {}, conversation, approve: () => true })).toThrow(
+  await expect(runtime.asTool("ai-sdk", { toolApproval: {}, conversation, approve: () => true })).rejects.toThrow(
     "to be left out beside toolApproval",
   );
   for (const means of [{ needsApproval: true }, { inputGuardrails: [rejects] }])
-    expect(() => runtime.asTool("openai-agents", means)).toThrow("asTool({ conversation }): expected an id");
+    await expect(runtime.asTool("openai-agents", means)).rejects.toThrow("asTool({ conversation }): expected an id");
 });
 
 /** A run of the SDK as its tools see it, with what a person has decided about calls of one id. */
@@ -243,7 +243,7 @@ class FakeRun {
 test("the same call with the same id in another run is a program of its own, which a person is asked about", async () => {
   await using refunds = await openRefunds({ approval: "always" });
   const { runtime, paid } = refunds;
-  const { run_program } = runtime.asTool("openai-agents", { needsApproval: false, conversation: "chat 1" });
+  const { run_program } = await runtime.asTool("openai-agents", { needsApproval: false, conversation: "chat 1" });
   const input = { code: "return await tools.refund({ n: 1 });" };
   const details = { toolCall: { callId: "call_0" } };
   for (let n = 1; n <= 2; n += 1) {

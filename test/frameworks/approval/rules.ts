@@ -1,6 +1,6 @@
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 
 /*

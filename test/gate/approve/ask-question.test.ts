@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { type ApprovalRequest, createRuntime, defineTool, type RuntimeOptions } from "../../../src/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 
 const QUESTION = { sure: true };
 

@@ -5,7 +5,7 @@ import type { Grant } from "../../../src/gate/approve/grant-terms.ts";
 import type { Policy } from "../../../src/gate/approve/policy.ts";
 import { rememberedIn } from "../../../src/gate/approve/remembered.ts";
 import type { CallRecord, DecisionRecord, JournalRecord } from "../../../src/journal/record.ts";
-import { recordedTool } from "../../../src/tools/tool-digest.ts";
+import { recordedTool } from "../../../src/gate/header-base.ts";
 import { makeTool, openSession, ROOMY } from "../open-session.ts";
 import { ALL_TESTS, runs } from "../../support/all-tests.ts";
 

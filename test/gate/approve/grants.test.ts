@@ -3,7 +3,7 @@ import { createRuntime } from "../../../src/index.ts";
 import type { ApprovalRequest } from "../../../src/gate/approve/approval.ts";
 import type { Grant } from "../../../src/gate/approve/grant-terms.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { manualClock } from "../../support/clock.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
 

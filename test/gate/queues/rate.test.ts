@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { now } from "../../../src/clock.ts";
+import { now } from "../../../src/base/index.ts";
 import { Gate } from "../../../src/gate/gate.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";

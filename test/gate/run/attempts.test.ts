@@ -2,8 +2,8 @@ import { expect, test, vi } from "vitest";
 import type { z } from "zod";
 import { createRuntime, type Effect, PortcullisError, type ToolOptions } from "../../../src/index.ts";
 import { createMemoryJournal, type JournalRecord } from "../../../src/journal/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
-import { recovered } from "../../programs/recovered.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
+import { recovered } from "../../executions/recovered.ts";
 import { manualClock } from "../../support/clock.ts";
 import { makeTool, openSession } from "../open-session.ts";
 

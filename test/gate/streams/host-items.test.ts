@@ -11,7 +11,7 @@ import {
   type Tool,
 } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { listed } from "../../journal/journal-suite.ts";
 import { manualClock } from "../../support/clock.ts";
 import { signal } from "../../support/tools.ts";

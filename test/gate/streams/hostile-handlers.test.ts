@@ -4,7 +4,7 @@ import { z } from "zod";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
-import { HeldBytes } from "../../../src/values/held-bytes.ts";
+import { HeldBytes } from "../../../src/base/index.ts";
 import { idle } from "../open-session.ts";
 import { manualClock } from "../../support/clock.ts";
 import { type Items, read, streamTool } from "./read-stream.ts";

@@ -5,7 +5,7 @@ import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext } from "../../../src/tools/tool.ts";
-import { HeldBytes } from "../../../src/values/held-bytes.ts";
+import { HeldBytes } from "../../../src/base/index.ts";
 import { runs } from "../../support/all-tests.ts";
 import { type ManualClock, manualClock } from "../../support/clock.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import { readHeader, readRecords } from "../../../src/journal/reading/read-records.ts";
 import { countReadings, ReadingQuota } from "../../../src/journal/reading/reading-quota.ts";
-import { HeldBytes } from "../../../src/values/held-bytes.ts";
+import { HeldBytes } from "../../../src/base/index.ts";
 import { header, turn } from "../records.ts";
 import { nothingInCommon } from "../../support/nothing-in-common.ts";
 

@@ -1,5 +1,5 @@
 /** Appends turns to an execution that other processes append to as well: `node append-process.ts PATH NAME COUNT`. */
-import { PortcullisError } from "../../../src/errors.ts";
+import { PortcullisError } from "../../../src/base/index.ts";
 import { createSqliteJournal } from "../../../src/journal/sqlite/sqlite-journal.ts";
 import { header, turn } from "../records.ts";
 

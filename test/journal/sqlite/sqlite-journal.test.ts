@@ -20,7 +20,7 @@ import { fileURLToPath } from "node:url";
 import { zstdCompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSqliteJournal, type SqliteJournal } from "../../../src/index.ts";
-import { listExecutions } from "../../../src/executions/list-executions.ts";
+import { listExecutions } from "../../../src/runtime/executions/list-executions.ts";
 import { someOf, testOfAll } from "../../support/all-tests.ts";
 import { journalSuite, listed } from "../journal-suite.ts";
 import { header, outcome, RECORDS, turn } from "../records.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, jsonSchema } from "../../../src/index.ts";
 import { AnthropicStream } from "../../../src/models/anthropic/reply.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { anthropicWire, unmarked } from "./wire.ts";
 import { UNSHOWN } from "../converse.ts";

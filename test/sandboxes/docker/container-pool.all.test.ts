@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { realClock } from "../../../src/clock.ts";
+import { realClock } from "../../../src/base/clock.ts";
 import type { ContainerGuest } from "../../../src/sandboxes/docker/container/container-guest.ts";
 import { containerLimits } from "../../../src/sandboxes/docker/container/container-limits.ts";
 import { ContainerPool } from "../../../src/sandboxes/docker/container-pool.ts";

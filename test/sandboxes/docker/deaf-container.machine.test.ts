@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { frameText, PROTOCOL_VERSION } from "../../../bridge/frames.ts";
 import { createRuntime, createSqliteJournal, defineTool } from "../../../src/index.ts";
-import { DEFAULT_LIMITS } from "../../../src/programs/limits.ts";
+import { DEFAULT_LIMITS } from "../../../src/executions/limits.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";

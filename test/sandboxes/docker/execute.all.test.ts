@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/index.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
-import { ORDINARY_PROGRAMS } from "../../programs/ordinary-programs.ts";
-import { ORDINARY_PYTHON_PROGRAMS } from "../../programs/ordinary-python-programs.ts";
+import { ORDINARY_PROGRAMS } from "../../executions/ordinary-programs.ts";
+import { ORDINARY_PYTHON_PROGRAMS } from "../../executions/ordinary-python-programs.ts";
 import { broken, echo, later } from "../../support/tools.ts";
 
 const PROGRAMS = [

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Language } from "../../../bridge/frames.ts";
-import { createRuntime } from "../../../src/runtime.ts";
+import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import { removeContainersOf } from "../../docker-support/containers.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
 import { createIsolateSandbox, type IsolateSandboxOptions } from "../../../src/sandboxes/index.ts";
-import type { Report } from "../../../src/output/report.ts";
+import type { Report } from "../../../src/executions/output/report.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { signal, tool } from "../../support/tools.ts";

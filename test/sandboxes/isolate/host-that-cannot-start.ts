@@ -4,7 +4,7 @@
  * `unshare` change nothing, and are for a host whose PATH has another one. Prints what came of the program, then of another one once the cause has gone.
  */
 import { closeSync, openSync } from "node:fs";
-import { createRuntime } from "../../../src/runtime.ts";
+import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
 
 const [cause, left] = process.argv.slice(2);

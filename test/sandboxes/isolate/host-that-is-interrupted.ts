@@ -3,7 +3,7 @@
  * prints how its program ended.
  */
 import { z } from "zod";
-import { createRuntime } from "../../../src/runtime.ts";
+import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 
 const interrupted = new Promise<string>((resolve) => process.once("SIGINT", () => resolve("interrupted")));

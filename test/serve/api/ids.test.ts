@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { childExecution } from "../../../src/agent/calls/child-execution.ts";
+import { childExecution } from "../../../src/conversations/calls/child-execution.ts";
 import { idPrefixOf } from "../../../src/serve/principal.ts";
 import { describe, expect, test } from "vitest";
 import { someOf } from "../../support/all-tests.ts";

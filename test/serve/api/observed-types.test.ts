@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
 import { createServer } from "../../../src/serve/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { tool } from "../../support/tools.ts";
 
 const keyOf = (tenant: string) => ({

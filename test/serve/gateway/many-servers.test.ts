@@ -1,7 +1,7 @@
 import type OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import type { Fleet } from "../../../src/fleet/index.ts";
-import type { ScriptedStep } from "../../../src/testing.ts";
+import type { ScriptedStep } from "../../../src/runtime/testing.ts";
 import { noPostgres } from "../../postgres-support/postgres-server.ts";
 import { useFleets } from "../../fleet/use-fleets.ts";
 import { openGateway, type OpenGateway } from "./gateways.ts";

@@ -1,7 +1,7 @@
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
-import type { ExecutionView, ViewPatch } from "../../../src/views/view.ts";
-import { patched } from "../../../src/views/patched-view.ts";
+import type { ExecutionView, ViewPatch } from "../../../src/serve/views/view.ts";
+import { patched } from "../../../src/serve/views/patched-view.ts";
 import { keyOf, openServer, type OpenServer } from "../servers.ts";
 
 /** Follows the view of an execution as the page does. */

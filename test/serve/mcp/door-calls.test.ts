@@ -2,11 +2,11 @@ import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type RuntimeOptions, type Tool } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import type { McpRequest } from "../../../src/mcp-runs/request.ts";
-import type { LinkedResult } from "../../../src/mcp-runs/result.ts";
+import type { McpRequest } from "../../../src/executions/mcp-runs/request.ts";
+import type { LinkedResult } from "../../../src/executions/mcp-runs/result.ts";
 import type { Principal } from "../../../src/serve/principal.ts";
 import { McpDoor, type McpDoorOptions } from "../../../src/serve/mcp/mcp-door.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { journalWith } from "../../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
@@ -114,11 +114,11 @@ describe("a tool that a principal may not call looks exactly like an unknown one
   test.each(principals)("%o", async (principal) => {
     const { as } = await open({ tools, tenant: "acme" });
     const calls = as(principal);
-    expect(JSON.stringify(calls.tools)).not.toMatch(/sell|only.programs/);
+    expect(JSON.stringify(await calls.tools())).not.toMatch(/sell|only.programs/);
     const never = await told(calls.call("zzzz_qqqq", {}, asks()), "zzzz_qqqq");
     for (const name of ["shop_sell", "shop.sell", "only.programs", "only_programs", "save_artifact", "load_artifact"])
       expect((await told(calls.call(name, {}, asks()), name)).split(" Did you")[0]).toBe(never);
-    if (calls.tools.some(({ name }) => name === "run_program")) {
+    if ((await calls.tools()).some(({ name }) => name === "run_program")) {
       expect(textOf(await calls.call("search_tools", { query: "sell only programs" }, asks()))).not.toMatch(
         /sell|only.programs/,
       );
@@ -134,10 +134,10 @@ describe("a tool that a principal may not call looks exactly like an unknown one
   test("a tenant's list has the tools that are enabled for it at that moment", async () => {
     let isOn = false;
     const { as } = await open({ tools: [tool("shop.buy"), tool("shop.sell", { enabled: () => isOn })] });
-    const names = () => as().tools.map(({ name }) => name);
-    expect(names()).not.toContain("shop_sell");
+    const names = async () => (await as().tools()).map(({ name }) => name);
+    expect(await names()).not.toContain("shop_sell");
     isOn = true;
-    expect(names()).toContain("shop_sell");
+    expect(await names()).toContain("shop_sell");
     expect(textOf(await as().call("shop_sell", {}, asks()))).toBe('"shop.sell "');
   });
 });

@@ -6,7 +6,7 @@ import { post } from "../../../src/serve/webhooks/webhooks.ts";
 import { readWebhooks, type WebhookOptions } from "../../../src/serve/webhooks/webhook-options.ts";
 import { createRuntime } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { TenantIds } from "../../../src/serve/tenant-ids.ts";
 import { Webhooks } from "../../../src/serve/webhooks/webhooks.ts";
 import { manualClock } from "../../support/clock.ts";

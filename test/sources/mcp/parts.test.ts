@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { credentialsOf, ServerText } from "../../../src/sources/mcp/clean-credentials.ts";
-import { OutputTail } from "../../../src/values/output-tail.ts";
+import { OutputTail } from "../../../src/base/index.ts";
 import { type ListReader, ToolListBuilder } from "../../../src/sources/mcp/make-tools.ts";
 import { runs, testOfAll } from "../../support/all-tests.ts";
 import { READ } from "./servers.ts";

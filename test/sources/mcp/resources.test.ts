@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { agentAsTool, createRuntime, defineTool, fromMcp, type McpSource, type Tool } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { type HttpServer, serve, serveFetch } from "./http-servers.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 import { call, READ, realServer, run, WRITE } from "./servers.ts";

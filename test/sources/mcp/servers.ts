@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createRuntime, type McpServer, type Report, type Tool } from "../../../src/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 
 /** How long a server may take to start: longer than on any machine. */
 export const CONNECT_MS = 60_000;

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { ALL, callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "./api-server.ts";
 

@@ -8,7 +8,7 @@ import {
   type Tool,
 } from "../../../src/index.ts";
 import type { Journal } from "../../../src/journal/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 
 /** A request as it arrived. */
 export interface Arrived {

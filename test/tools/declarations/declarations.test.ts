@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime } from "../../../src/runtime.ts";
+import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { createMemorySandbox } from "../../../src/sandboxes/memory-sandbox.ts";
 import { countTokens } from "../../../src/tools/count-tokens.ts";
 import { type DeclarationOptions, declareTools } from "../../../src/tools/declarations/declarations.ts";

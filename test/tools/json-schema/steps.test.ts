@@ -1,12 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { PortcullisError } from "../../../src/errors.ts";
+import { HeldBytes, heldInCommon, PortcullisError } from "../../../src/base/index.ts";
 import { compileSchema } from "../../../src/tools/json-schema/compile-schema.ts";
 import { evaluate } from "../../../src/tools/json-schema/evaluate.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
 import { jsonSchema, storedSchema, validate } from "../../../src/tools/schema.ts";
-import { HeldBytes } from "../../../src/values/held-bytes.ts";
-import { heldInCommon } from "../../../src/values/held-in-common.ts";
 import { runs } from "../../support/all-tests.ts";
 import { madeExpressions, PROPERTY } from "../../support/made-expressions.ts";
 import { nothingInCommon } from "../../support/nothing-in-common.ts";

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../../errors.ts";
+import { PortcullisError } from "../../../base/index.ts";
 import { readLines } from "../../../journal/reading/read-lines.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";

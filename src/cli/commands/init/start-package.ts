@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { dependencies, devDependencies, peerDependencies, version } from "../../package-json.ts";
-import { fieldOf } from "../../../values/fields.ts";
+import { fieldOf } from "../../../base/index.ts";
 
 /** Where npm gets this package from, for a folder that is to depend on it. */
 export interface PackageSource {

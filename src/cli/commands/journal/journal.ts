@@ -1,12 +1,11 @@
-import { now } from "../../../clock.ts";
+import { now, PortcullisError } from "../../../base/index.ts";
 import { readList } from "../../../journal/reading/read-records.ts";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
-import { PortcullisError } from "../../../errors.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { exportLines, importLines } from "../../../journal/lines.ts";
 import { readLines } from "../../../journal/reading/read-lines.ts";
-import { counted } from "../../../output/count-text.ts";
+import { counted } from "../../../executions/output/count-text.ts";
 import type { CommandOptions, CHECK, EXPORT, IMPORT, PRUNE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, causeOf } from "../../failure.ts";

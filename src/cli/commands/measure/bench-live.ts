@@ -1,11 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { now } from "../../../clock.ts";
+import { given, now, optionError } from "../../../base/index.ts";
 import { runTrials, summariseTrials, TRIAL_MODES, type Trial, type TrialsRequest } from "../../../comparison/trials.ts";
-import { optionError } from "../../../errors.ts";
 import { PRICES, priceOf } from "../../../models/prices.ts";
-import { given } from "../../../option-rules/given.ts";
-import { count } from "../../../output/count-text.ts";
+import { count } from "../../../executions/output/count-text.ts";
 import type { BENCH, CommandOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { causeOf, Failure } from "../../failure.ts";

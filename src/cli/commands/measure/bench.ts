@@ -1,7 +1,7 @@
-import { now } from "../../../clock.ts";
+import { now } from "../../../base/index.ts";
 import { compare, type Comparison } from "../../../comparison/compare.ts";
 import { type BenchReport, lossesFirst, reportNotes, reportTable } from "../../../comparison/report.ts";
-import { createRuntime } from "../../../runtime.ts";
+import { createRuntime } from "../../../runtime/create-runtime.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { BENCH, CommandOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";

@@ -4,11 +4,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Language } from "../../../../bridge/frames.ts";
 import { differenceFrom } from "../../../comparison/task.ts";
-import { counted } from "../../../output/count-text.ts";
-import type { Report } from "../../../output/report.ts";
-import { createRuntime } from "../../../runtime.ts";
-import { viewExecution } from "../../../views/view-execution.ts";
-import { duration, funnelInLine } from "../../../views/words.ts";
+import { counted } from "../../../executions/output/count-text.ts";
+import type { Report } from "../../../executions/output/report.ts";
+import { createRuntime } from "../../../runtime/create-runtime.ts";
+import { viewExecution } from "../../../serve/views/view-execution.ts";
+import { duration, funnelInLine } from "../../../serve/views/words.ts";
 import type { CommandOptions, DEMO } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import {

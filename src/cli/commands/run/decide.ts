@@ -1,18 +1,17 @@
-import { optionError } from "../../../errors.ts";
-import { decide as noteDecision } from "../../../executions/decide.ts";
-import { given } from "../../../option-rules/given.ts";
-import type { Decision } from "../../../programs/decide.ts";
+import { given, optionError } from "../../../base/index.ts";
+import { decide as noteDecision } from "../../../runtime/executions/decide.ts";
+import type { Decision } from "../../../executions/decide.ts";
 import type { CommandOptions, DECIDE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
 import { existingJournal, type OpenJournal } from "../../input/open-journal.ts";
-import { viewExecution } from "../../../views/view-execution.ts";
+import { viewExecution } from "../../../serve/views/view-execution.ts";
 import { waitingLines } from "../../terminal/executions/execution-text.ts";
 import { resumeCommand, sameAs } from "../../terminal/executions/waiting-hints.ts";
 import { printJson } from "../../terminal/print.ts";
 import { writeStderr } from "../../terminal/standard-streams.ts";
 import { queueSchema } from "../../../fleet/queue/queue-schema.ts";
-import { thrownText } from "../../../output/thrown-text.ts";
+import { thrownText } from "../../../executions/output/thrown-text.ts";
 import type { Journal } from "../../../journal/journal.ts";
 
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does, or a worker of the fleet. */

@@ -1,9 +1,9 @@
-import type { AgentReport } from "../../../agent/agent-report.ts";
+import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import type { Header } from "../../../journal/record.ts";
-import { given } from "../../../option-rules/given.ts";
-import type { Report } from "../../../output/report.ts";
-import { createRuntime } from "../../../runtime.ts";
+import { given } from "../../../base/index.ts";
+import type { Report } from "../../../executions/output/report.ts";
+import { createRuntime } from "../../../runtime/create-runtime.ts";
 import type { RunningOptions } from "../../command-options.ts";
 import { agentExitCodeOf, EXIT, exitCodeOf } from "../../exit-code.ts";
 import { openAnyTools, tellUnassigned } from "../../input/open-tools.ts";

@@ -1,13 +1,13 @@
-import { PortcullisError } from "../../../errors.ts";
-import { standingOfConversation } from "../../../agent/from-journal/conversation-standing.ts";
-import { readPastConversation } from "../../../agent/from-journal/past-conversation.ts";
-import type { AgentReport } from "../../../agent/agent-report.ts";
+import { given, PortcullisError } from "../../../base/index.ts";
+import { standingOfConversation } from "../../../conversations/from-journal/conversation-standing.ts";
+import { readPastConversation } from "../../../conversations/from-journal/past-conversation.ts";
+import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readHeader, readList } from "../../../journal/reading/read-records.ts";
 import type { Header } from "../../../journal/record.ts";
-import { leasedUntil } from "../../../programs/driven.ts";
-import type { Unrecovered } from "../../../executions/recover.ts";
-import type { RecoveredConversation, RecoveredExecution } from "../../../executions/recover-options.ts";
+import { leasedUntil } from "../../../executions/driven.ts";
+import type { Unrecovered } from "../../../runtime/executions/recover.ts";
+import type { RecoveredConversation, RecoveredExecution } from "../../../runtime/executions/recover-options.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { loadFallbacks, loadModel, recordedModel } from "../../input/load-model.ts";
 import { Failure, reasonOf } from "../../failure.ts";
@@ -16,7 +16,6 @@ import { oneLine } from "../../terminal/one-line.ts";
 import { printJson } from "../../terminal/print.ts";
 import type { CommandOptions, RESUME, RunningOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { given } from "../../../option-rules/given.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { openRuntime, type OpenRuntime } from "./open-runtime.ts";
 

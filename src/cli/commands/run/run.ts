@@ -1,4 +1,4 @@
-import { given } from "../../../option-rules/given.ts";
+import { given } from "../../../base/index.ts";
 import type { CommandOptions, RUN } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
@@ -7,7 +7,7 @@ import { findExecution } from "../../input/find-execution.ts";
 import { openRuntime } from "./open-runtime.ts";
 import { isUtf8 } from "node:buffer";
 import { createReadStream, fstatSync, type Stats, statSync } from "node:fs";
-import { PROGRAM_BYTES } from "../../../programs/prepare/refuse-text.ts";
+import { PROGRAM_BYTES } from "../../../executions/prepare/refuse-text.ts";
 import { requireFile } from "../../input/no-file.ts";
 import { standardStreams } from "../../terminal/standard-streams.ts";
 

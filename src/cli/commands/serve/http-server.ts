@@ -1,7 +1,7 @@
-import { given } from "../../../option-rules/given.ts";
-import { count } from "../../../output/count-text.ts";
-import { insetText } from "../../../output/foreign-text.ts";
-import type { Runtime } from "../../../runtime.ts";
+import { given } from "../../../base/index.ts";
+import { count } from "../../../executions/output/count-text.ts";
+import { insetText } from "../../../executions/output/foreign-text.ts";
+import type { Runtime } from "../../../runtime/create-runtime.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
 import {
   type AnsweredRequest,

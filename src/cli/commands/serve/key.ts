@@ -1,4 +1,4 @@
-import { given } from "../../../option-rules/given.ts";
+import { given } from "../../../base/index.ts";
 import { addKey } from "../../../serve/http/key-file.ts";
 import { SCOPES, type Scope } from "../../../serve/http/keys.ts";
 import type { CommandOptions, KEY_ADD } from "../../command-options.ts";

@@ -1,6 +1,5 @@
-import { pause } from "../../../clock.ts";
-import { given } from "../../../option-rules/given.ts";
-import type { Runtime } from "../../../runtime.ts";
+import { given, pause } from "../../../base/index.ts";
+import type { Runtime } from "../../../runtime/create-runtime.ts";
 import { STDIO_ID } from "../../../serve/principal.ts";
 import { loadServer } from "../../../serve/mcp/load-server.ts";
 import { McpDoor } from "../../../serve/mcp/mcp-door.ts";

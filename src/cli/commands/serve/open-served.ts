@@ -1,6 +1,6 @@
 import type { Journal } from "../../../journal/journal.ts";
-import { given } from "../../../option-rules/given.ts";
-import { createRuntime, type Runtime, type RuntimeOptions } from "../../../runtime.ts";
+import { given } from "../../../base/index.ts";
+import { createRuntime, type Runtime, type RuntimeOptions } from "../../../runtime/create-runtime.ts";
 import type { ServedOptions } from "../../command-options.ts";
 import { reasonOf } from "../../failure.ts";
 import { type OpenJournal, optionalJournal } from "../../input/open-journal.ts";

@@ -1,5 +1,4 @@
-import { pause } from "../../../clock.ts";
-import { given } from "../../../option-rules/given.ts";
+import { given, pause } from "../../../base/index.ts";
 import { fleetJournalOf, journalPathOf } from "../../input/open-journal.ts";
 import type { PortcullisServer } from "../../../serve/create-server.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
@@ -10,7 +9,7 @@ import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { keepStdout } from "../../terminal/standard-streams.ts";
 import { openHttpServer, readHttpSettings, tell } from "./http-server.ts";
 import { openServed } from "./open-served.ts";
-import { POSTGRES_URL } from "../../../journal/postgres/connection/address.ts";
+import { POSTGRES_URL } from "../../../fleet/postgres/connection/address.ts";
 import { readSecrets, secretFileOf } from "../../../serve/gateway/carried/secret-file.ts";
 
 /** Executions that run at once by default. */

@@ -1,8 +1,7 @@
-import { pause } from "../../../clock.ts";
-import { namedDatabase } from "../../../journal/postgres/connection/address.ts";
-import type { RecoveredConversation } from "../../../executions/recover-options.ts";
-import { given } from "../../../option-rules/given.ts";
-import { count } from "../../../output/count-text.ts";
+import { given, pause } from "../../../base/index.ts";
+import { namedDatabase } from "../../../fleet/postgres/connection/address.ts";
+import type { RecoveredConversation } from "../../../runtime/executions/recover-options.ts";
+import { count } from "../../../executions/output/count-text.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, WORKER } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -13,7 +12,7 @@ import { fleetJournalOf } from "../../input/open-journal.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { keepStdout } from "../../terminal/standard-streams.ts";
 import { type HttpSettings, listening, openHttpServer, readHttpSettings, tell, tellStray } from "./http-server.ts";
-import type { Runtime } from "../../../runtime.ts";
+import type { Runtime } from "../../../runtime/create-runtime.ts";
 import { openServed } from "./open-served.ts";
 
 /** Time to close tools and journal at the end, in milliseconds. */

@@ -1,7 +1,7 @@
 import { PROVIDERS } from "../../../models/provider/providers.ts";
 import { strictProviders } from "../../../models/strict-providers.ts";
-import { cleanText } from "../../../output/clean-text.ts";
-import { count, counted } from "../../../output/count-text.ts";
+import { cleanText } from "../../../executions/output/clean-text.ts";
+import { count, counted } from "../../../executions/output/count-text.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
 import { declareTools } from "../../../tools/declarations/declarations.ts";
 import { FOUND_DEFAULT } from "../../../tools/search/search-tool.ts";

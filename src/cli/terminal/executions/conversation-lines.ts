@@ -1,14 +1,14 @@
-import type { AgentEvent } from "../../../agent/event.ts";
+import type { AgentEvent } from "../../../conversations/event.ts";
 import { outcomeText } from "../../../gate/answer.ts";
 import type { CallLine } from "../../../gate/call-line.ts";
-import { counted } from "../../../output/count-text.ts";
-import { INSET } from "../../../output/foreign-text.ts";
-import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
-import { duration, hostedCallText } from "../../../views/words.ts";
+import { counted } from "../../../executions/output/count-text.ts";
+import { INSET } from "../../../executions/output/foreign-text.ts";
+import { isApprovalOfProgram } from "../../../executions/from-journal/execution-state.ts";
+import { duration, hostedCallText } from "../../../serve/views/words.ts";
 import { insetLines, oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
 import { standardStreams, writeStderr, writeStdout } from "../standard-streams.ts";
-import { cleanText } from "../../../output/clean-text.ts";
+import { cleanText } from "../../../executions/output/clean-text.ts";
 
 /**
  * Shows a conversation while it goes on, as lines: the model's text on standard output, calls and programs on standard error.

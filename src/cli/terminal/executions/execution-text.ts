@@ -1,10 +1,17 @@
-import type { ListedExecution } from "../../../executions/listed-execution.ts";
-import { byteText } from "../../../output/byte-text.ts";
-import { count, counted } from "../../../output/count-text.ts";
-import { CHANGES } from "../../../output/effect-text.ts";
-import { insetText } from "../../../output/foreign-text.ts";
-import { type CallGroup, type CallRow, callRows } from "../../../views/call-groups.ts";
-import type { CallView, ExecutionView, ModelTurnView, SaidView, TextHead, WaitingView } from "../../../views/view.ts";
+import type { ListedExecution } from "../../../runtime/executions/listed-execution.ts";
+import { byteText } from "../../../executions/output/byte-text.ts";
+import { count, counted } from "../../../executions/output/count-text.ts";
+import { CHANGES } from "../../../executions/output/effect-text.ts";
+import { insetText } from "../../../executions/output/foreign-text.ts";
+import { type CallGroup, type CallRow, callRows } from "../../../serve/views/call-groups.ts";
+import type {
+  CallView,
+  ExecutionView,
+  ModelTurnView,
+  SaidView,
+  TextHead,
+  WaitingView,
+} from "../../../serve/views/view.ts";
 import {
   byText,
   callsMade,
@@ -19,7 +26,7 @@ import {
   toolText,
   turnText,
   WAITS,
-} from "../../../views/words.ts";
+} from "../../../serve/views/words.ts";
 import type { SameOptions } from "../../command-options.ts";
 import { oneLine, shortLine } from "../one-line.ts";
 import { nextCommands, restsText, resumeCommand } from "./waiting-hints.ts";

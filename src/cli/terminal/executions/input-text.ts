@@ -1,5 +1,5 @@
-import { byteText } from "../../../output/byte-text.ts";
-import { counted } from "../../../output/count-text.ts";
+import { byteText } from "../../../executions/output/byte-text.ts";
+import { counted } from "../../../executions/output/count-text.ts";
 import { insetLines } from "../one-line.ts";
 
 /** Fields of an input that its short form names. */

@@ -1,16 +1,16 @@
-import { counted } from "../../../output/count-text.ts";
+import { counted } from "../../../executions/output/count-text.ts";
 import type { Header } from "../../../journal/record.ts";
-import { POSTGRES_URL, withoutPassword } from "../../../journal/postgres/connection/address.ts";
-import type { WaitingView } from "../../../views/view.ts";
+import { POSTGRES_URL, withoutPassword } from "../../../fleet/postgres/connection/address.ts";
+import type { WaitingView } from "../../../serve/views/view.ts";
 import { isModelName } from "../../../models/model-name.ts";
-import { ANSWERS, type AnswerWords, RESTS } from "../../../views/words.ts";
+import { ANSWERS, type AnswerWords, RESTS } from "../../../serve/views/words.ts";
 import { SAME, type SameOptions } from "../../command-options.ts";
 import { optionsOf } from "../../option.ts";
 import { oneLine } from "../one-line.ts";
-import type { AgentEnding } from "../../../agent/ending.ts";
-import type { Report } from "../../../output/report.ts";
-import type { ExecutionEvent } from "../../../programs/event.ts";
-import type { Outcome, WaitingApproval } from "../../../programs/outcome.ts";
+import type { AgentEnding } from "../../../conversations/ending.ts";
+import type { Report } from "../../../executions/output/report.ts";
+import type { ExecutionEvent } from "../../../executions/event.ts";
+import type { Outcome, WaitingApproval } from "../../../executions/outcome.ts";
 import { writeStderr } from "../standard-streams.ts";
 
 /**

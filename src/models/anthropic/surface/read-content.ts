@@ -1,5 +1,4 @@
-import { untrusted } from "../../../untrusted/untrusted-text.ts";
-import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields, textOf, untrusted } from "../../../base/index.ts";
 import type { ContentPart, MessagePart } from "../../model.ts";
 import { type AskedAnswer, refused } from "../../surface/surface.ts";
 

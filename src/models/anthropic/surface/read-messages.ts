@@ -1,5 +1,4 @@
-import { untrusted } from "../../../untrusted/untrusted-text.ts";
-import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields, textOf, untrusted } from "../../../base/index.ts";
 import type { MessagePart } from "../../model.ts";
 import { HistoryReader, type HistoryWords } from "../../surface/history-reader.ts";
 import { type AskedHistory, refused } from "../../surface/surface.ts";

@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../base/index.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import type { ModelSettings, Reasoning } from "../../model.ts";
 import {

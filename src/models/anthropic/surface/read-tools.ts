@@ -1,5 +1,5 @@
 import type { Caller } from "../../../tools/tool.ts";
-import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../base/index.ts";
 import type { ToolChoice } from "../../model.ts";
 import { type AskedTool, type AskedTools, refused } from "../../surface/surface.ts";
 import { CODE_EXECUTION_NAME, isCodeExecution } from "../reply.ts";

@@ -1,5 +1,4 @@
-import type { Fields } from "../../../values/fields.ts";
-import { parsedJson } from "../../../values/json/json-text.ts";
+import { type Fields, parsedJson } from "../../../base/index.ts";
 import type {
   Refusal,
   RefusalKind,

@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../base/index.ts";
 import { searchOf } from "../../hosted-tools.ts";
 import type { Conversation, HostedNews, ModelCall } from "../../model.ts";
 import type { ConversationParts, TurnAsked } from "../../provider/provider-conversation.ts";

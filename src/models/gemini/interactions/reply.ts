@@ -1,4 +1,4 @@
-import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../base/index.ts";
 import type { ModelUsage, TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { type Growth, partsOf, placeIn, type OpenPart, ReplyStream } from "../../provider/reply-stream.ts";

@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../../../base/index.ts";
 import {
   type ContentForms,
   type DataPart,

@@ -1,4 +1,4 @@
-import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../base/index.ts";
 import { highestUsage, type ModelUsage, NO_USAGE, type TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";

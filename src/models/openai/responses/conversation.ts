@@ -1,4 +1,4 @@
-import { type Fields, isFields, listOf, textOf, without } from "../../../values/fields.ts";
+import { type Fields, isFields, listOf, textOf, without } from "../../../base/index.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
 import type { Conversation, HostedNews, ModelCall, Opening } from "../../model.ts";
 import { SEARCH_TOOLS } from "../../../tools/tool-name.ts";

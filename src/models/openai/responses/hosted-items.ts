@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../base/index.ts";
 import { inputOf as parsedInput } from "../../turn/program-input.ts";
 
 /** What OpenAI's own tools are called in items, and the fields of an item that are the input of its call. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../base/index.ts";
 import type { ToolCall, TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { fieldsOf, partsOf, placeIn, ReplyStream } from "../../provider/reply-stream.ts";

@@ -1,4 +1,4 @@
-import { type Fields, isFields, textOf, without } from "../../../values/fields.ts";
+import { type Fields, isFields, textOf, without } from "../../../base/index.ts";
 import { type ContentForms, dataUrl, fileName, type ResultParts } from "../../turn/content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../../model.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";

@@ -1,5 +1,4 @@
-import { untrusted } from "../../../untrusted/untrusted-text.ts";
-import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf, untrusted } from "../../../base/index.ts";
 import type { ContentPart, MessagePart } from "../../model.ts";
 import { callerOf } from "../responses/reply.ts";
 import { HistoryReader, type HistoryWords } from "../../surface/history-reader.ts";

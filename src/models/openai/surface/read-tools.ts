@@ -1,6 +1,6 @@
 import type { TextFormat } from "../../../tools/text-format.ts";
 import type { Caller } from "../../../tools/tool.ts";
-import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
+import { fieldOf, type Fields, isFields, textOf } from "../../../base/index.ts";
 import type { ToolChoice } from "../../model.ts";
 import { type AskedTool, type AskedTools, refused } from "../../surface/surface.ts";
 

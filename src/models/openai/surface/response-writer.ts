@@ -1,4 +1,4 @@
-import type { Fields } from "../../../values/fields.ts";
+import type { Fields } from "../../../base/index.ts";
 import type { Refusal, ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter, SpokenPart } from "../../surface/surface.ts";
 import { endOf, errorOf, headOf, itemOf, refusalItem, textInputOf, usageOf } from "./write-response.ts";
 

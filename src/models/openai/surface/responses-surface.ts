@@ -1,5 +1,5 @@
 import type { Surface } from "../../surface/surface.ts";
-import { listOf, textOf } from "../../../values/fields.ts";
+import { listOf, textOf } from "../../../base/index.ts";
 import { readRequest } from "./read-request.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { errorOf, errorStatus, itemOf, writeResponse } from "./write-response.ts";

@@ -1,5 +1,4 @@
-import type { Fields } from "../../../values/fields.ts";
-import { parsedJson } from "../../../values/json/json-text.ts";
+import { type Fields, parsedJson } from "../../../base/index.ts";
 import type { Refusal, RefusalKind, ReplyEnd, ReplyFacts, ReplyPart } from "../../surface/surface.ts";
 
 /** A response: the other end of `readResponse` in `../responses/reply.ts`. */

@@ -1,9 +1,8 @@
 import type { Socket } from "node:net";
-import { after, cancel, every, type Timer } from "../../../clock.ts";
+import { after, cancel, every, OutputTail, type Timer } from "../../../base/index.ts";
 import type { Closing } from "../../closing.ts";
 import { FrameChannel } from "../../frame-channel.ts";
 import { keepAwake } from "../../keep-awake.ts";
-import { OutputTail } from "../../../values/output-tail.ts";
 import {
   type Exit,
   type Guest,

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { ContainerCreateOptions } from "dockerode";
-import { PortcullisError } from "../../../errors.ts";
+import { countOf, fieldOf, PortcullisError } from "../../../base/index.ts";
 import { died, type Exit, MEMORY_ABORT } from "../../sandbox.ts";
-import { countOf, fieldOf } from "../../../values/fields.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "../container-options.ts";
 import { type Daemon, DaemonTimeout, type Failure } from "../daemon.ts";

@@ -15,8 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { now } from "../../../clock.ts";
-import { PortcullisError } from "../../../errors.ts";
+import { now, PortcullisError } from "../../../base/index.ts";
 import { hostMachine, hostProcess, isGone, readText } from "../../host-process.ts";
 
 const PREFIX = "portcullis-mounted-";

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
-import { after, cancel, monotonic, type Timer } from "../../../clock.ts";
+import { after, cancel, monotonic, type Timer } from "../../../base/index.ts";
 import type { Connection } from "../../sandbox.ts";
 import type { EgressLimits } from "./egress-plan.ts";
 import type { Target } from "./request-target.ts";

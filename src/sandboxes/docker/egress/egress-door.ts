@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { PortcullisError } from "../../../errors.ts";
+import { PortcullisError } from "../../../base/index.ts";
 import type { Connection } from "../../sandbox.ts";
 import { makeMountedFolder, removeMountedFolder } from "../container/mounted-folder.ts";
 import type { EgressPlan } from "./egress-plan.ts";

@@ -1,9 +1,17 @@
-import { optionsIn, type OptionsOf, readOptions, required, wholeNumber } from "../../../option-rules/options.ts";
+import {
+  after,
+  cancel,
+  isNearAddress,
+  isPublicAddress,
+  optionsIn,
+  type OptionsOf,
+  readOptions,
+  required,
+  wholeNumber,
+} from "../../../base/index.ts";
 import { type AllowedHost, HOSTS, parseAllowList } from "./names/allow-list.ts";
-import { isNearAddress, isPublicAddress } from "../../../untrusted/public-address.ts";
 import { Resolver } from "node:dns/promises";
 import { addAbortListener } from "node:events";
-import { after, cancel } from "../../../clock.ts";
 import { EgressRefusal } from "./egress-refusal.ts";
 
 /** Limits of one container's egress. Times are in milliseconds. */

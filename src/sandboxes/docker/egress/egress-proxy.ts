@@ -11,7 +11,7 @@ import { forwardRequest } from "./forward-request.ts";
 import { parseAbsoluteTarget, parseAuthority, parsePath, type Target } from "./request-target.ts";
 import { Resolver } from "./names/resolver.ts";
 import { carriedBy, joinTunnel } from "./tls/tunnel.ts";
-import { after, cancel } from "../../../clock.ts";
+import { after, cancel } from "../../../base/index.ts";
 
 const ESTABLISHED = "HTTP/1.1 200 Connection Established\r\n\r\n";
 /** Connections that wait to be accepted. */

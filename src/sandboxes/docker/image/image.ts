@@ -2,9 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { PROTOCOL_VERSION } from "../../../../bridge/frames.ts";
-import { PortcullisError } from "../../../errors.ts";
-import { fieldOf, isFields } from "../../../values/fields.ts";
-import { packageFile } from "../../package-files.ts";
+import { fieldOf, isFields, packageFile, PortcullisError } from "../../../base/index.ts";
 import { type Daemon, type Failure, isRefusal } from "../daemon.ts";
 
 export const IMAGE = "portcullis-sandbox";

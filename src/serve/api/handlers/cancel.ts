@@ -1,9 +1,9 @@
-import { cancelled, interrupted } from "../../../agent/drive/interruption.ts";
-import type { ConversationStatus } from "../../../executions/conversation-status.ts";
-import type { ExecutionId } from "../../../journal/execution-id.ts";
+import { cancelled, interrupted } from "../../../conversations/drive/interruption.ts";
+import type { ConversationStatus } from "../../../runtime/executions/conversation-status.ts";
+import type { ExecutionId } from "../../../base/index.ts";
 import { isHeadMoved } from "../../../journal/execution-log.ts";
-import { drivenHere } from "../../../programs/driven.ts";
-import type { Runtime } from "../../../runtime.ts";
+import { drivenHere } from "../../../executions/driven.ts";
+import type { Runtime } from "../../../runtime/create-runtime.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { jsonAnswer } from "../json-answer.ts";

@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { z } from "zod";
-import type { SayOptions } from "../../../agent/agent-options.ts";
-import { PortcullisError } from "../../../errors.ts";
-import type { ExecutionId } from "../../../journal/execution-id.ts";
-import { given } from "../../../option-rules/given.ts";
-import { limitsOf } from "../../../programs/limits.ts";
+import type { SayOptions } from "../../../conversations/agent-options.ts";
+import { type ExecutionId, given, PortcullisError } from "../../../base/index.ts";
+import { limitsOf } from "../../../executions/limits.ts";
 import type { Header } from "../../../journal/record.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { BY_LENGTH } from "../../../gate/approve/approval.ts";
-import type { ExecutionId } from "../../../journal/execution-id.ts";
-import type { Decision } from "../../../programs/decide.ts";
+import type { ExecutionId } from "../../../base/index.ts";
+import type { Decision } from "../../../executions/decide.ts";
 import type { Key } from "../../http/keys.ts";
 import type { DECISIONS_BODY, RESULTS_BODY } from "../bodies.ts";
 import { accepted, type ApiParts, type ApiRequest, ownUnless, refuseOfGateway, takePlace } from "../parts.ts";

@@ -1,5 +1,5 @@
-import type { ExecutionId } from "../../../journal/execution-id.ts";
-import type { ExecutionView } from "../../../views/view.ts";
+import type { ExecutionId } from "../../../base/index.ts";
+import type { ExecutionView } from "../../views/view.ts";
 import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";

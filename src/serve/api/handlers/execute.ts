@@ -1,21 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { z } from "zod";
-import { PortcullisError } from "../../../errors.ts";
-import { given } from "../../../option-rules/given.ts";
-import type { ExecutionId } from "../../../journal/execution-id.ts";
-import { cleanText } from "../../../output/clean-text.ts";
-import type { Report } from "../../../output/report.ts";
-import type { Limits } from "../../../programs/limits.ts";
-import { resultSchemaOf } from "../../../programs/drive/ending/result-schema.ts";
+import { cutMiddle, type ExecutionId, given, Lane, PortcullisError } from "../../../base/index.ts";
+import { cleanText } from "../../../executions/output/clean-text.ts";
+import type { Report } from "../../../executions/output/report.ts";
+import type { Limits } from "../../../executions/limits.ts";
+import { resultSchemaOf } from "../../../executions/drive/ending/result-schema.ts";
 import { findIfKnown } from "../../../journal/find-if-known.ts";
 import { readHeader } from "../../../journal/reading/read-records.ts";
-import type { Runtime } from "../../../runtime.ts";
+import type { Runtime } from "../../../runtime/create-runtime.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { JsonSchema } from "../../../tools/json-schema/json-schema.ts";
 import { type Schema, storedSchema } from "../../../tools/schema.ts";
-import { cutMiddle } from "../../../values/cut-middle.ts";
-import { Lane } from "../../../values/slice-scheduler.ts";
 import { type EXECUTE_BODY, FAULT_BYTES, SCHEMA_LENGTH } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
 import {

@@ -1,5 +1,4 @@
-import { pause } from "../../../clock.ts";
-import { PortcullisError } from "../../../errors.ts";
+import { pause, PortcullisError } from "../../../base/index.ts";
 import { diagnoseStore } from "../../../journal/stored-journal.ts";
 import { readList } from "../../../journal/reading/read-records.ts";
 import { fleetGauges } from "../../fleet-gauges.ts";

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { readRecords } from "../../../journal/reading/read-records.ts";
-import { listView } from "../../../views/list/list-view.ts";
-import { VIEW_BOUNDS, viewCall, viewExecution } from "../../../views/view-execution.ts";
-import type { ExecutionView } from "../../../views/view.ts";
+import { listView } from "../../views/list/list-view.ts";
+import { VIEW_BOUNDS, viewCall, viewExecution } from "../../views/view-execution.ts";
+import type { ExecutionView } from "../../views/view.ts";
 import { withShownFrom } from "../../tenant-ids.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";

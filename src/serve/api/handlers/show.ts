@@ -1,11 +1,9 @@
-import { now } from "../../../clock.ts";
-import { clientEnding } from "../../../agent/ending-text.ts";
+import { type ExecutionId, now, type SchemaType } from "../../../base/index.ts";
+import { clientEnding } from "../../../conversations/ending-text.ts";
 import type { z } from "zod";
-import type { ExecutionId } from "../../../journal/execution-id.ts";
-import { cleanText } from "../../../output/clean-text.ts";
-import type { REPORT, REPORT_ARTIFACT } from "../../../output/report-shape.ts";
-import type { Report } from "../../../output/report.ts";
-import type { SchemaType } from "../../../values/schema-type.ts";
+import { cleanText } from "../../../executions/output/clean-text.ts";
+import type { REPORT, REPORT_ARTIFACT } from "../../../executions/output/report-shape.ts";
+import type { Report } from "../../../executions/output/report.ts";
 import { withShownFrom } from "../../tenant-ids.ts";
 import type { Key } from "../../http/keys.ts";
 import type { REPORT_ANSWER, STATUS } from "../answers.ts";

@@ -1,13 +1,10 @@
 import type { z } from "zod";
-import { given } from "../../../option-rules/given.ts";
+import { given, inSlices, Lane, type SchemaType } from "../../../base/index.ts";
 import { PROGRAM_SCHEMA } from "../../../models/turn/program-input.ts";
 import { SEARCH_INPUT } from "../../../tools/search/search-tool.ts";
 import { toolStub } from "../../../tools/search/tool-stub.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { toolFacts } from "../../../tools/tool-facts.ts";
-import { inSlices } from "../../../values/in-slices.ts";
-import type { SchemaType } from "../../../values/schema-type.ts";
-import { Lane } from "../../../values/slice-scheduler.ts";
 import type { LISTED_TOOL } from "../answers.ts";
 import type { SEARCH_QUERY, TOOLS_QUERY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
@@ -19,7 +16,7 @@ export async function tools(
   { key, query: { cursor = "", limit } }: ApiRequest<unknown, z.output<typeof TOOLS_QUERY>>,
 ): Promise<Response> {
   const runtime = parts.keys.runtimeOf(key);
-  const { run_program: program, search_tools: search } = runtime.asTool("mcp");
+  const { run_program: program, search_tools: search } = await runtime.asTool("mcp");
   const after = runtime.enabledTools.all
     .filter(({ name }) => name > cursor)
     .toSorted((one, other) => (one.name < other.name ? -1 : 1));

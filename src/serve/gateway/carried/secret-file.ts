@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fstatSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { PortcullisError } from "../../../errors.ts";
+import { PortcullisError } from "../../../base/index.ts";
 
 /** Bytes of a new secret. */
 const SECRET_BYTES = 32;

@@ -1,13 +1,11 @@
 import { dueAt } from "../../../gate/approve/call-waits.ts";
-import type { ExecutionId } from "../../../journal/execution-id.ts";
+import { type ExecutionId, Lane, parsedJson, type SlicedWork } from "../../../base/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { NO_ITEMS, readRecords } from "../../../journal/reading/read-records.ts";
 import type { JournalRecord, ResultRecord } from "../../../journal/record.ts";
-import { parsedJson } from "../../../values/json/json-text.ts";
-import { applyRecord, ExecutionState, shownText } from "../../../programs/from-journal/execution-state.ts";
-import { readingSliced, readTurnSliced } from "../../../programs/from-journal/read-turns.ts";
-import { endingHead } from "../../../programs/from-journal/ending-head.ts";
-import { Lane, type SlicedWork } from "../../../values/slice-scheduler.ts";
+import { applyRecord, ExecutionState, shownText } from "../../../executions/from-journal/execution-state.ts";
+import { readingSliced, readTurnSliced } from "../../../executions/from-journal/read-turns.ts";
+import { endingHead } from "../../../executions/from-journal/ending-head.ts";
 
 /** A call for which a client is asked. */
 export interface AskedCall {

@@ -3,16 +3,16 @@
  * give, in their order. The records of the conversation and of its programs come in; one `Reply` for each answer goes out.
  * An answer ends where the conversation waits for its client, or rests.
  */
-import { childExecution } from "../../../agent/calls/child-execution.ts";
-import type { AgentEnding } from "../../../agent/ending.ts";
+import { childExecution } from "../../../conversations/calls/child-execution.ts";
+import type { AgentEnding } from "../../../conversations/ending.ts";
 import {
   applyRecord,
   ConversationState,
   copiedTurns,
   type KnownState,
-} from "../../../agent/from-journal/conversation-state.ts";
-import { parseEnding, readContent } from "../../../agent/from-journal/parse-message.ts";
-import type { ExecutionId } from "../../../journal/execution-id.ts";
+} from "../../../conversations/from-journal/conversation-state.ts";
+import { parseEnding, readContent } from "../../../conversations/from-journal/parse-message.ts";
+import type { ExecutionId, SlicedWork } from "../../../base/index.ts";
 import { ifKnown } from "../../../journal/find-if-known.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { NO_ITEMS, readHeader, readRecords } from "../../../journal/reading/read-records.ts";
@@ -20,7 +20,6 @@ import type { CallRecord, JournalRecord, ResultRecord } from "../../../journal/r
 import { type ModelCall, type ModelUsage, NO_USAGE, sumOfUsage } from "../../../models/model.ts";
 import type { ProgramBytes } from "../../../models/surface/surface.ts";
 import { dueAt } from "../../../gate/approve/call-waits.ts";
-import type { SlicedWork } from "../../../values/slice-scheduler.ts";
 import { answerText, type AskedCalls, readProgramCalls } from "./program-calls.ts";
 
 /** Where a call is: its turn, its place in the turn, and its number if a program makes it. */

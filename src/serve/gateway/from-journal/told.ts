@@ -1,9 +1,8 @@
 /*
  * An answer as its client is told it: the parts that the journal has, how it ends, and the facts about it.
  */
-import { now } from "../../../clock.ts";
-import type { AgentEnding } from "../../../agent/ending.ts";
-import { Lane, type SlicedWork } from "../../../values/slice-scheduler.ts";
+import { Lane, now, type SlicedWork } from "../../../base/index.ts";
+import type { AgentEnding } from "../../../conversations/ending.ts";
 import { ifKnown } from "../../../journal/find-if-known.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { NO_USAGE } from "../../../models/model.ts";

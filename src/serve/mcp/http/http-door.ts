@@ -1,6 +1,5 @@
 import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
-import { cancel, every, type Timer } from "../../../clock.ts";
-import { fieldOf } from "../../../values/fields.ts";
+import { cancel, every, fieldOf, type Timer } from "../../../base/index.ts";
 import type { CurrentKeys } from "../../current-keys.ts";
 import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import { countedStream, isStream } from "../../http/counted-answer.ts";

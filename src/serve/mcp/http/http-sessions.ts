@@ -1,6 +1,6 @@
 import type { AuthInfo, Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { randomUUID } from "node:crypto";
-import { now } from "../../../clock.ts";
+import { now } from "../../../base/index.ts";
 import { BytesByKey } from "../../http/bytes-by-key.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { whenOver } from "../../http/when-over.ts";

@@ -1,5 +1,4 @@
-import { fieldOf, isFields } from "../../../values/fields.ts";
-import { sizeFault } from "../../../values/size-fault.ts";
+import { fieldOf, isFields, sizeFault } from "../../../base/index.ts";
 
 /** Bytes of one message of a client, on the standard streams and over HTTP. */
 export const MESSAGE_BYTES = 4 * 1024 * 1024;

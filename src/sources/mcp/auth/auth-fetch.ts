@@ -2,10 +2,16 @@ import { lookup } from "node:dns/promises";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
-import { deadline } from "../../../clock.ts";
-import { answerTo, hostOf, isOtherAddress, isPublicAddress, publicLookup } from "../../../untrusted/public-address.ts";
-import { ByteList } from "../../../values/byte-list.ts";
-import { isFields } from "../../../values/fields.ts";
+import {
+  answerTo,
+  ByteList,
+  deadline,
+  hostOf,
+  isFields,
+  isOtherAddress,
+  isPublicAddress,
+  publicLookup,
+} from "../../../base/index.ts";
 import { MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
 
 /** Maximum bytes of an answer. Metadata and tokens have some kilobytes. */

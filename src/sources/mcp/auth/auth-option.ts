@@ -1,6 +1,7 @@
 import {
   asked,
   callback,
+  isFields,
   option,
   type OptionsOf,
   readOptions,
@@ -8,8 +9,7 @@ import {
   secret,
   wholeNumber,
   words,
-} from "../../../option-rules/options.ts";
-import { isFields } from "../../../values/fields.ts";
+} from "../../../base/index.ts";
 
 /** Gives the token of the next request; `refused`: the server did not take the last one. Undefined sends none. */
 export type TokenFunction = (about: { readonly refused: boolean }) => string | undefined | Promise<string | undefined>;

@@ -1,4 +1,4 @@
-import { fieldOf, textOf } from "../../../values/fields.ts";
+import { fieldOf, textOf } from "../../../base/index.ts";
 
 export interface NoAccessParts {
   /** What the server, or its authorization server, answered: text of others. */

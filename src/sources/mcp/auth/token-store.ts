@@ -1,9 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { hash, randomUUID } from "node:crypto";
-import { now, pause } from "../../../clock.ts";
-import { PortcullisError } from "../../../errors.ts";
-import { type Fields, isFields } from "../../../values/fields.ts";
+import { type Fields, isFields, now, pause, PortcullisError } from "../../../base/index.ts";
 import { MessageTooLarge } from "../wire/wire.ts";
 
 /** Bytes of the file that are read, and of what one server gives: its answers take no room from other servers. */

@@ -1,9 +1,18 @@
-import { checkOptions, fieldsOf, type OptionPlace, pick } from "../../../option-rules/options.ts";
+import {
+  checkOptions,
+  describe,
+  describeSecret,
+  fieldOf,
+  fieldsOf,
+  isFields,
+  optionError,
+  type OptionPlace,
+  pick,
+} from "../../../base/index.ts";
 import { FILE_RULES, FilePolicies } from "../../file-policies.ts";
 import { MCP_RULES, type McpServer } from "../mcp-options.ts";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { describe, describeSecret, optionError } from "../../../errors.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { ToolPolicy } from "../../tool-policy.ts";
 import { invalid, readFileText, readJsonFile } from "../../json-file.ts";
@@ -13,7 +22,6 @@ import type { McpAnnotations } from "../read-listed-tool.ts";
 import type { UnassignedTool } from "../make-tools.ts";
 import { cleanPath, toolPath } from "../tool-path.ts";
 import type { Message } from "../wire/wire.ts";
-import { fieldOf, isFields } from "../../../values/fields.ts";
 
 /** What a configuration file may say of a server, under `portcullis`. Its tools stand there by the server's own names. */
 export const FILE_SERVER_RULES = {

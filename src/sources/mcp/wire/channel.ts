@@ -10,8 +10,7 @@ import {
   type Wire,
   withoutNulls,
 } from "./wire.ts";
-import { PARSED_VALUES } from "../../../untrusted/untrusted-text.ts";
-import { isFields } from "../../../values/fields.ts";
+import { isFields, PARSED_VALUES } from "../../../base/index.ts";
 
 /** What a message may have that answers none of our own requests. */
 const LEAST: MessageLimits = { bytes: 4 * 1024 * 1024, values: PARSED_VALUES, largeValues: 0 };

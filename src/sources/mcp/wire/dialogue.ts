@@ -1,4 +1,4 @@
-import type { PortcullisError } from "../../../errors.ts";
+import type { PortcullisError } from "../../../base/index.ts";
 import type { AllowedQuestion } from "../../../tools/tool.ts";
 import type { Ask, Question } from "../elicitation.ts";
 import { MalformedMessage } from "./wire.ts";

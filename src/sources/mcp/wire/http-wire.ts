@@ -1,9 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { after, cancel, monotonic, pause, type Timer } from "../../../clock.ts";
-import { ByteList } from "../../../values/byte-list.ts";
-import { EventCutter } from "../../../values/event-cutter.ts";
-import { PortcullisError } from "../../../errors.ts";
+import {
+  after,
+  ByteList,
+  cancel,
+  EventCutter,
+  monotonic,
+  pause,
+  PortcullisError,
+  type Timer,
+} from "../../../base/index.ts";
 import { NoAccess, wordsIn, wordsOf } from "../auth/no-access.ts";
 import { Exchange, type Refusal, RESUME_MS } from "./exchange.ts";
 import type { McpPackage } from "./load-client.ts";

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import {
   AT_ONCE,
   entriesOf,
+  isFields,
+  JsonText,
   readerFor,
   readMessage,
   untrusted,
   type UntrustedText,
-} from "../../../untrusted/untrusted-text.ts";
-import { isFields } from "../../../values/fields.ts";
-import { JsonText } from "../../../values/json/json-text.ts";
+} from "../../../base/index.ts";
 import { MalformedMessage, type MessageLimits, MessageTooLarge } from "./wire.ts";
 
 /** Fields of a result that may have many values, and whether they are passed on as JSON. */

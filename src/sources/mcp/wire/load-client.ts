@@ -1,4 +1,4 @@
-import { loadPackage } from "../../../errors.ts";
+import { loadPackage } from "../../../base/index.ts";
 
 export type McpPackage = typeof import("@modelcontextprotocol/client");
 

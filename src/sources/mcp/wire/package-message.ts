@@ -1,4 +1,4 @@
-import { exactText, LONG_NUMBER } from "../../../values/json/exact-json.ts";
+import { exactText, LONG_NUMBER } from "../../../base/index.ts";
 import { isLargeMessage, type LargeMessages } from "./large-messages.ts";
 import { MalformedMessage, type MessageLimits, withoutNulls } from "./wire.ts";
 

@@ -1,4 +1,4 @@
-import { isFields } from "../../../values/fields.ts";
+import { isFields } from "../../../base/index.ts";
 
 /** A field of a tool's input whose value is sent as a header too. */
 export interface ParamHeader {

@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
-import { pause } from "../../../clock.ts";
-import { PortcullisError } from "../../../errors.ts";
-import type { OutputTail } from "../../../values/output-tail.ts";
+import { type OutputTail, pause, PortcullisError } from "../../../base/index.ts";
 
 /** Variables of the host that every server gets: without them most commands are not found, or have no folder for their files. */
 const INHERITED = ["PATH", "HOME"];

@@ -1,7 +1,5 @@
-import type { OutputTail } from "../../../values/output-tail.ts";
-import { exactJson } from "../../../values/json/exact-json.ts";
+import { answeredBy, endsOfLine, exactJson, LineReader, type OutputTail } from "../../../base/index.ts";
 import { isLargeMessage, LargeMessages } from "./large-messages.ts";
-import { answeredBy, endsOf, LineReader } from "../../../untrusted/line-reader.ts";
 import { type ServerCommand, ServerProcess } from "./server-process.ts";
 import { ConnectionLost, MalformedMessage, type Message, MessageTooLarge, type Wire, type WireEvents } from "./wire.ts";
 
@@ -67,7 +65,7 @@ export class StdioWire implements Wire {
     if (!isLargeMessage(line) || !line.startsWith("{")) return this.#takeLine(line, line, events);
     return this.#large.read(line, events.allowed()).then(
       (text) => this.#takeLine(line, text, events),
-      (error: Error) => events.onFailed(answeredBy(endsOf(line)), error),
+      (error: Error) => events.onFailed(answeredBy(endsOfLine(line)), error),
     );
   }
 
@@ -80,7 +78,7 @@ export class StdioWire implements Wire {
     this.#log.add(Buffer.from(`${line}\n`));
     this.#garbageBytes += line.length + 1;
     if (this.#garbageBytes > GARBAGE_BYTES) void this.#process?.stop();
-    const answered = line.startsWith("{") ? answeredBy(endsOf(line)) : undefined;
+    const answered = line.startsWith("{") ? answeredBy(endsOfLine(line)) : undefined;
     if (answered !== undefined)
       events.onFailed(answered, new MalformedMessage("A message of the server cannot be read: it is not JSON."));
   }

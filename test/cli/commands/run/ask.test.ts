@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { folderWith } from "../../../agent/files/files.ts";
+import { folderWith } from "../../../conversations/files/files.ts";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { chatWire } from "../../../models/openai/chat/wire.ts";
 import { interactionsWire } from "../../../models/gemini/interactions/wire.ts";

@@ -59,7 +59,7 @@ test("a program waits, is decided and is taken up by several commands, the last 
   expect(shown.stdout).toMatch(/^call 1: pay allowed by ann, \S+: checked$/m);
 });
 
-const CONVERSATION = `import { scriptedModel } from "${fixtures}../../../src/testing.ts";
+const CONVERSATION = `import { scriptedModel } from "${fixtures}../../../src/runtime/testing.ts";
 export default scriptedModel([{ programs: ["return tools.pay({ n: 3 });"] }, () => ({ text: "done" })]);`;
 
 test("what a conversation waits for, and in which program, is shown; a decision about the program names the conversation to take up", async () => {

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import type { AgentEvent } from "../../../../src/agent/event.ts";
+import type { AgentEvent } from "../../../../src/conversations/event.ts";
 import { showConversation } from "../../../../src/cli/terminal/executions/conversation-lines.ts";
 import { Screen } from "../../../../src/cli/terminal/screen.ts";
 import { useStreams } from "../../../../src/cli/terminal/standard-streams.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createRuntime, createSqliteJournal, defineTool, jsonSchema } from "../../../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../../../src/runtime/testing.ts";
 import { signal, tool } from "../../../support/tools.ts";
 import { begin, portcullis } from "../../command.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createRuntime, gemini } from "../../../../src/index.ts";
 import { createMemoryJournal } from "../../../../src/journal/index.ts";
-import { createMemorySandbox } from "../../../../src/testing.ts";
+import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
 import { describeOfAll } from "../../../support/all-tests.ts";
 import { driveAndRestore, OPENING } from "../../converse.ts";
 import { ask, behavesAsModel, counted } from "../../provider.suite.ts";

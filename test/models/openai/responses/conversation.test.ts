@@ -4,7 +4,7 @@ import { describeOfAll } from "../../../support/all-tests.ts";
 import { createRuntime, openai } from "../../../../src/index.ts";
 import type { OpenAiOptions } from "../../../../src/models/index.ts";
 import { ResponsesStream } from "../../../../src/models/openai/responses/reply.ts";
-import { createMemorySandbox } from "../../../../src/testing.ts";
+import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
 import { responsesWire } from "./wire.ts";
 import { UNSHOWN } from "../../converse.ts";
 import { type Asking, behavesAsModel, counted, askOn, depot, depots } from "../../provider.suite.ts";

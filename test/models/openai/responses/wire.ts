@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { without } from "../../../../src/values/fields.ts";
+import { without } from "../../../../src/base/index.ts";
 import { openai } from "../../../../src/index.ts";
 import type { Asked, ServerEvent } from "../../loopback.ts";
 import { inputSentBack, inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "../../wire.ts";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { connect as connectTls } from "node:tls";
 import type { Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { isPublicAddress } from "../../../../src/untrusted/public-address.ts";
+import { isPublicAddress } from "../../../../src/base/index.ts";
 import { AUTHORITY, httpServer, rawServer, tlsServer } from "../../../docker-support/egress-servers.ts";
 import { openProxy, type OpenProxy } from "./open-proxy.ts";
 

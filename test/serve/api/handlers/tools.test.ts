@@ -21,7 +21,7 @@ test("a key learns the tools that it may call, and run_program in the words that
     stub: expect.stringContaining("tools.bank.pay as (input: { amount: number })"),
   });
   expect(json.tools[3]).toMatchObject({ name: "desk.ask", client: true });
-  const { run_program: own } = door.runtime.asTool("mcp");
+  const { run_program: own } = await door.runtime.asTool("mcp");
   expect(json.run_program).toMatchObject({ name: "run_program", description: own.config.description });
   expect(json.run_program.input).toMatchObject({ required: ["code"] });
   expect(json.run_program.description).toContain("tools.crm.find");

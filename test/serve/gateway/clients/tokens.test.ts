@@ -3,7 +3,7 @@ import { createMemorySandbox } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { countTokens } from "../../../../src/tools/count-tokens.ts";
-import { without } from "../../../../src/values/fields.ts";
+import { without } from "../../../../src/base/index.ts";
 import { chatWire } from "../../../models/openai/chat/wire.ts";
 import { serve, type WireStep } from "../../../models/wire.ts";
 import { ALL_TESTS } from "../../../support/all-tests.ts";

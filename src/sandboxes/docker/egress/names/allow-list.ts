@@ -1,5 +1,4 @@
-import { optionError } from "../../../../errors.ts";
-import { checkValue, option as optionRule } from "../../../../option-rules/options.ts";
+import { checkValue, option as optionRule, optionError } from "../../../../base/index.ts";
 import { canonicalHostName, readPort } from "./host-name.ts";
 
 /** Ports of an entry that names none: HTTP and HTTPS. */

@@ -1,0 +1,135 @@
+import { totalmem } from "node:os";
+import { getHeapStatistics } from "node:v8";
+import { Counts } from "../places/counts.ts";
+import { Lane } from "./slice-scheduler.ts";
+
+/** A budget of bytes that a request would exceed. */
+export interface HeldOverdraft {
+  /** `totalBytes` bounds one execution, `heldBytes` all executions of a runtime. */
+  readonly limit: "totalBytes" | "heldBytes";
+  /** What this execution may hold. */
+  readonly allowed: number;
+  readonly seen: number;
+}
+
+/** A quarter of the memory available to this process: the smallest of heap limit, machine memory and control group limit. */
+export function defaultHeldBytes(): number {
+  const constrained = process.constrainedMemory();
+  const memory = Math.min(totalmem(), constrained > 0 ? constrained : Number.POSITIVE_INFINITY);
+  return Math.floor(Math.min(memory, getHeapStatistics().heap_size_limit) / 4);
+}
+
+/** Bytes that a UTF-16 unit of a text takes in memory at most. */
+export const UNIT_BYTES = 2;
+
+/** Bytes of a text in memory: as many as its characters if it is ASCII, else two for each UTF-16 unit. */
+export function memoryOf(text: string, utf8Bytes = Buffer.byteLength(text)): number {
+  return utf8Bytes === text.length ? utf8Bytes : text.length * UNIT_BYTES;
+}
+
+/** Bytes that an execution may hold however small its limits: a parsed input takes more memory than its text. */
+const MIN_BYTES = 8 * 1024 * 1024;
+
+/** The part of the smallest runtime's memory that may be held in common. */
+const IN_COMMON = 1 / 16;
+
+/** The memory that all executions of a runtime hold together, with what the process holds in common, and its bound. */
+export class HeldBytes {
+  readonly allowed: number;
+  readonly #inCommon: number;
+  /** Of the shares that a tenant's work has together. */
+  readonly #together = new Counts();
+  #held = 0;
+
+  constructor(allowed = defaultHeldBytes()) {
+    this.allowed = allowed;
+    this.#inCommon = allowed * IN_COMMON;
+    heldInCommon.allowed = Math.min(heldInCommon.allowed, this.#inCommon);
+  }
+
+  get held(): number {
+    // What is in common beyond the part of this runtime goes with the next schema that is compiled.
+    return this.#held + Math.min(heldInCommon.bytes, this.#inCommon);
+  }
+
+  /** Bytes that are free; below 0 if more is held than allowed. */
+  get free(): number {
+    return this.allowed - this.held;
+  }
+
+  /** Adds bytes without checking the bound; negative numbers give bytes back. */
+  count(bytes: number): void {
+    this.#held += bytes;
+  }
+
+  share(tenant: string, allowedBytes: number): Share {
+    return new Share(this, tenant, allowedBytes);
+  }
+
+  /** A share of what all such shares of the tenant may hold together: as much as they leave to others. */
+  shareOfTenant(tenant: string): Share {
+    return new Share(this, tenant, Number.POSITIVE_INFINITY, this.#together);
+  }
+}
+
+/**
+ * One execution's share of the host: its lane on the thread, and the bytes it holds. An execution may hold at most as
+ * many bytes as remain free. So a single execution gets half of the budget, several get equal parts, and some of the
+ * budget is always free for the next execution.
+ */
+export class Share {
+  readonly lane: Lane;
+  /** Most bytes that this execution may hold. */
+  readonly allowed: number;
+  readonly #runtime: HeldBytes;
+  readonly #together: Counts | undefined;
+  #held = 0;
+  #ended = false;
+
+  constructor(runtime: HeldBytes, tenant: string, allowedBytes: number, together?: Counts) {
+    this.lane = new Lane(tenant);
+    this.#runtime = runtime;
+    this.#together = together;
+    this.allowed = Math.max(allowedBytes, MIN_BYTES);
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Whether more than half of what all executions may hold is free. */
+  get isRoomy(): boolean {
+    return this.#runtime.free > this.#runtime.allowed / 2;
+  }
+
+  /** Holds bytes until they are given back or the execution ends. Returns the exceeded limit if there is no room. */
+  hold(bytes: number): HeldOverdraft | undefined {
+    const seen = (this.#together?.of(this.lane.tenant) ?? this.#held) + bytes;
+    const { free } = this.#runtime;
+    if (seen > this.allowed) return { limit: "totalBytes", allowed: this.allowed, seen };
+    if (seen > free) return { limit: "heldBytes", allowed: Math.max(0, free), seen };
+    this.count(bytes);
+    return undefined;
+  }
+
+  /** Adds bytes that are already held, without checking the bound. */
+  count(bytes: number): void {
+    if (this.#ended) return;
+    this.#held += bytes;
+    this.#together?.add(this.lane.tenant, bytes);
+    this.#runtime.count(bytes);
+  }
+
+  giveBack(bytes: number): void {
+    this.count(-bytes);
+  }
+
+  /** Gives everything back. Later bytes are not counted. */
+  end(): void {
+    this.giveBack(this.#held);
+    this.#ended = true;
+  }
+}
+
+/** What all runtimes of the process hold in common, and may: compiled schemas. Each runtime counts it as its own. */
+export const heldInCommon = { bytes: 0, allowed: 32 * 1024 * 1024 };

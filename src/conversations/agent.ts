@@ -1,0 +1,62 @@
+import { randomUUID } from "node:crypto";
+import { headerBase } from "../gate/header-base.ts";
+import type { ExecutionId } from "../base/index.ts";
+import type { ContinuedRef } from "../journal/record.ts";
+import type { Opening } from "../models/model.ts";
+import { begunIn } from "../executions/observers.ts";
+import { shownDigest } from "../tools/tool-digest.ts";
+import type { AgentRequest } from "./agent-report.ts";
+import type { AgentScope } from "./agent-scope.ts";
+import { ConversationLog } from "./drive/conversation-log.ts";
+import { historyShare } from "./drive/history-share.ts";
+import { LiveConversation } from "./drive/live-conversation.ts";
+import { openingFor } from "./prompt/opening.ts";
+import { headerSettings } from "./conversation-settings.ts";
+
+export interface Beginning {
+  /** What the model is asked first; empty if the user says it later. */
+  readonly task: string;
+  /** A new id by default. */
+  readonly execution?: ExecutionId | undefined;
+  readonly continues?: ContinuedRef;
+  /** Name of the model that made the first turns, if they were copied. */
+  readonly model?: string;
+  /** Whether the conversation goes on after an ending. */
+  readonly rests?: boolean;
+}
+
+/** Begins a conversation. Rejects with `execution_exists` if the id is taken. */
+export async function beginConversation(
+  scope: AgentScope,
+  request: AgentRequest,
+  { task, execution = randomUUID(), continues, rests = false, model: first = request.model.name }: Beginning,
+): Promise<LiveConversation> {
+  const { model, programs, maxTurns, maxTokens, instructions } = request;
+  const { gate, journal, language, leaseMs, tenant, onEvent } = scope;
+  const opening = openingFor(model, scope, request);
+  const conversation = await model.converse(opening);
+  // A conversation that its developer holds has a span for each message.
+  const span = rests ? undefined : scope.telemetry?.beginConversation({ execution, model: model.name, tenant });
+  const about = { kind: "conversation", model: first, task, programs, language, maxTurns, maxTokens } as const;
+  const header = {
+    ...headerBase(execution, scope, gate.tools.all, {}, span ? span.traceparent : scope.telemetry?.here),
+    ...about,
+    shown: shownTo(opening),
+    ...(scope.approvePrograms ? ({ approvePrograms: true } as const) : {}),
+    ...(instructions === undefined ? {} : { instructions }),
+    ...headerSettings(request),
+    ...(continues ? { continues } : {}),
+  };
+  const log = await begunIn(span, () =>
+    ConversationLog.create(journal, header, { driver: randomUUID(), leaseMs }, historyShare(scope)),
+  );
+  onEvent({ type: "conversation_started", execution, model: model.name, task });
+  if (task !== "") conversation.say(task);
+  const live = new LiveConversation({ scope, log, request, opening, conversation, rests, span });
+  live.tellLoose();
+  return live;
+}
+
+export function shownTo({ tools, runProgram }: Opening) {
+  return [...(runProgram ? [runProgram] : []), ...tools].map(shownDigest);
+}

@@ -1,0 +1,170 @@
+import {
+  option,
+  type OptionsOf,
+  pick,
+  PortcullisError,
+  readOptions,
+  required,
+  type Resolved,
+  wholeNumber,
+  words,
+} from "../../base/index.ts";
+import { HandlerContext } from "../../gate/run/handler-context.ts";
+import type { Model } from "../../models/model.ts";
+import type { ModelName } from "../../models/model-name.ts";
+import { RESULT, resultSchemaOf } from "../../executions/drive/ending/result-schema.ts";
+import { defineTool, runsAt } from "../../tools/define-tool.ts";
+import { ALLOWED_CALLERS, type CallContext, TIMEOUT_MS, type Tool } from "../../tools/tool.ts";
+import { jsonSchema } from "../../tools/schema.ts";
+import { TOOLS, ToolSet } from "../../tools/tool-set.ts";
+import type { AgentReport, AgentRequest } from "../agent-report.ts";
+import {
+  INSTRUCTION_RULES,
+  MAX_TOKENS,
+  MAX_TURNS,
+  MODEL,
+  PROGRAMS,
+  requestOf,
+  RUN_RULES,
+  withModels,
+} from "../agent-options.ts";
+import { isAgentScope } from "../agent-scope.ts";
+import { childExecution } from "../calls/child-execution.ts";
+import { CONVERSATION_SETTINGS } from "../conversation-settings.ts";
+import { answeredValue } from "../prompt/answer-schema.ts";
+import { checkOpening, programsFor } from "../prompt/programs-option.ts";
+
+const SUBJECT = "agentAsTool";
+/** In place of a model: the one that answers in the conversation that calls. */
+export const INHERIT = "inherit";
+
+export const AGENT_TOOL_RULES = {
+  /** Reached by programs as `tools.` and this: identifiers with dots between, like `research.ask`. */
+  name: required(words("a name")),
+  /** For the model that calls the agent: which tasks it takes. */
+  description: required(words()),
+  /** The model of the agent; `"inherit"` is the model that answers in the conversation that calls it. */
+  model: required(
+    option<Model | ModelName | typeof INHERIT>(
+      `${MODEL.expected}, or "${INHERIT}"`,
+      (value) => value === INHERIT || MODEL.accepts(value),
+    ),
+  ),
+  /** The tools of the agent. It has no others. */
+  tools: required(TOOLS),
+  /** Which callers may call it. There is no default. */
+  allowedCallers: ALLOWED_CALLERS,
+  ...INSTRUCTION_RULES,
+  ...CONVERSATION_SETTINGS,
+  /** Schema of the answer, like `z.object({ … })`: the agent answers in JSON, and the result of the call is the value. */
+  answer: RESULT,
+  ...pick(RUN_RULES, "fallbacks", "stopWhen"),
+  /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
+  programs: PROGRAMS,
+  /** Maximum of turns for one call; 20 by default. */
+  maxTurns: MAX_TURNS,
+  /** Maximum of tokens for one call; a million by default. Also capped by the caller's remaining budget. */
+  maxTokens: MAX_TOKENS,
+  /** Calls at once, over all executions of a runtime; 4 by default. */
+  concurrency: wholeNumber({ min: 1, default: 4 }),
+  /** Timeout of one call, in milliseconds; ten minutes by default. */
+  timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 600_000 }),
+};
+
+export type AgentToolOptions<Context = unknown> = Omit<OptionsOf<typeof AGENT_TOOL_RULES>, "tools"> & {
+  /** The tools of the agent. It has no others. */
+  readonly tools: readonly Tool<Context>[];
+};
+
+/**
+ * Makes a tool of a model with tools of its own: the tool takes a task and returns the model's answer. Its usage also
+ * counts against the caller's budget, and its calls go through the caller's gate. Throws `option_invalid` for a wrong
+ * option and for what the model does not support, `tool_invalid` for an invalid name.
+ */
+export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context>): Tool<Context> {
+  const read = readOptions(SUBJECT, options, AGENT_TOOL_RULES);
+  const { name, description, allowedCallers, concurrency, timeoutMs, answer } = read;
+  const tools = new ToolSet(read.tools, `${SUBJECT}({ tools })`);
+  resultSchemaOf(answer, `${SUBJECT}({ answer })`);
+  const requestWith = requestMaker(read, tools);
+  const ask = async (task: string, context: CallContext): Promise<AgentReport> => {
+    const origin = HandlerContext.originOf(context);
+    if (!origin || !isAgentScope(origin.scope))
+      throw new PortcullisError("option_invalid", `${name} is an agent, and can only be called in a runtime.`);
+    const { scope } = origin;
+    const request = requestWith(scope.answering?.());
+    const above = { session: origin, execution: context.execution, callId: context.callId };
+    const { tenant, context: given } = scope;
+    const gate = scope.gate
+      .beside(tools)
+      .for({ tenant, context: given, model: request.model.name }, scope.onSwitchFailed);
+    const inner = { ...scope, gate, hostTools: undefined, above, signal: context.signal };
+    const { execution, callId } = context;
+    const { runAgent } = await import("../resume-agent.ts");
+    return runAgent(inner, request, task, childExecution(execution, callId));
+  };
+  const tool = defineTool({
+    name,
+    description,
+    input: jsonSchema<{ readonly task: string }>(INPUT),
+    output: answer ?? TEXT,
+    allowedCallers,
+    effect: tools.all.every(({ effect }) => effect === "read") ? "read" : "write",
+    // Its conversation has a journal of its own, from which it goes on if its host died.
+    onUnknown: "retry",
+    concurrency,
+    timeoutMs,
+    async handler({ task }, context) {
+      const { ending } = await ask(task, context);
+      // The gate checks the value against the schema of the tool's output, which is that of the answer.
+      if (ending.type === "answered") return answer ? answeredValue(ending.answer) : ending.answer;
+      const { agentEndingText, clientEnding } = await import("../ending-text.ts");
+      const why = agentEndingText(clientEnding(ending));
+      throw new PortcullisError("tool_failed", `${name} has no answer. ${why}`, { cause: ending });
+    },
+  });
+  return runsAt(AGENT, tool);
+}
+
+/**
+ * What an agent asks a model for, by the model of its caller. An opening that a model of the definition does not support
+ * is an error of the definition; the model of a caller is known with the call.
+ */
+function requestMaker(
+  { name, model, ...read }: Resolved<typeof AGENT_TOOL_RULES>,
+  tools: ToolSet,
+): (caller: Model | undefined) => AgentRequest {
+  const requestOfModel = (one: Model | ModelName) => {
+    const options = withModels({ ...read, model: one });
+    checkOpening(options.model, tools, programsFor(read.programs, tools), SUBJECT);
+    return requestOf(options, tools, SUBJECT);
+  };
+  if (model !== INHERIT) {
+    const request = requestOfModel(model);
+    return () => request;
+  }
+  return (caller) => {
+    if (caller) return requestOfModel(caller);
+    throw new PortcullisError(
+      "tool_failed",
+      `${name} works with the model of the conversation that calls it, and no conversation does.`,
+    );
+  };
+}
+
+/** The answer of an agent without a schema. */
+export const TEXT = jsonSchema<string>({ type: "string" });
+
+/** Where agents run, as their tools say it. */
+export const AGENT = "agent";
+
+export function isAgentTool({ place }: Tool): boolean {
+  return place === AGENT;
+}
+
+const INPUT = {
+  type: "object",
+  properties: { task: { type: "string", minLength: 1, description: "what to do, with all that is needed to do it" } },
+  required: ["task"],
+  additionalProperties: false,
+};

@@ -1,0 +1,315 @@
+/*
+ * What `runtime.converse` gives to a developer: a `Talk`. Messages of the user come in; answers of the model go out, or
+ * single turns (`Step`) whose calls the developer answers. Each step is driven by a `SayLoop`.
+ */
+import {
+  checkValue,
+  type ExecutionId,
+  jsonOrText,
+  jsonTextOf,
+  optionError,
+  PortcullisError,
+  required,
+  type Resolved,
+} from "../base/index.ts";
+import { beginConversation } from "./agent.ts";
+import { type CONVERSE_RULES, KEPT_OPTIONS, requestOf, type WithModels } from "./agent-options.ts";
+import { type Continued, continueConversation, continueTranscript } from "./drive/continue-conversation.ts";
+import { changeTools } from "./drive/change-opening.ts";
+import type { ModelTurn, ToolCall } from "../models/model.ts";
+import type { ClientResult } from "../executions/decide.ts";
+import type { AgentReport } from "./agent-report.ts";
+import type { AgentScope } from "./agent-scope.ts";
+import { refusal, resultOfAnswer, toolOf } from "./calls/call-result.ts";
+import { cancelPrograms } from "./from-journal/past-conversation.ts";
+import { driveConversation, inLoop } from "./drive/drive-conversation.ts";
+import { interrupted } from "./drive/interruption.ts";
+import { endingOfBadTurn } from "./drive/loop-rules.ts";
+import { giveUpOpenCalls, goOnFrom, refuseSilence } from "./drive/say-once.ts";
+import type { AgentEnding } from "./ending.ts";
+import type { LiveConversation } from "./drive/live-conversation.ts";
+import { RUN_PROGRAM } from "../tools/tool-name.ts";
+import { saidByUser } from "./prompt/said-message.ts";
+import type { Tool } from "../tools/tool.ts";
+import { type ToolSet, TOOLS } from "../tools/tool-set.ts";
+import { messagesOf, type Said } from "./user-message.ts";
+
+/** One turn of the model, of which nothing was done yet. */
+export interface Step {
+  readonly text: string;
+  readonly calls: readonly StepCall[];
+  /** Why there is no turn to go on from, or that the turn was an answer; missing if the model waits for its calls. */
+  readonly ending?: AgentEnding;
+}
+
+export interface StepCall {
+  readonly callId: string;
+  /** `run_program` for a program, whose input is `{ source }`. */
+  readonly tool: string;
+  /** Text if the model wrote no JSON. */
+  readonly input: unknown;
+}
+
+export interface TalkParts {
+  readonly live: LiveConversation;
+  /** The ending with which the conversation rests, if it was taken up. */
+  readonly ending?: AgentEnding | undefined;
+  /** Counts work as the runtime's, which waits for it when it closes. */
+  readonly untilEnded: <Value>(work: Promise<Value>) => Promise<Value>;
+  /** Runs work when the runtime has a place for it, or once the signal is aborted. */
+  readonly inPlace: <Value>(signal: AbortSignal, work: () => Promise<Value>) => Promise<Value>;
+  /** Tools, by themselves or by their names in the runtime. */
+  readonly selectTools: (tools: readonly (Tool | string)[]) => ToolSet;
+  readonly onDisposed: () => Promise<void>;
+}
+
+export interface TalkOptions {
+  /** As the developer wrote them, without defaults. */
+  readonly given: object;
+  readonly read: WithModels<Resolved<typeof CONVERSE_RULES>>;
+}
+
+export async function openTalk<Context, Answer>(
+  scope: AgentScope,
+  options: TalkOptions,
+  parts: Omit<TalkParts, "live" | "ending">,
+): Promise<Talk<Context, Answer>> {
+  const opened = await parts.untilEnded(opening(scope, options)).catch(async (error: unknown) => {
+    await parts.onDisposed();
+    throw error;
+  });
+  return new Talk<Context, Answer>({ ...parts, ...opened });
+}
+
+async function opening(scope: AgentScope, { given, read }: TalkOptions): Promise<Continued> {
+  const { execution, allowChangedTools, continue: from } = read;
+  const request = requestOf(read, scope.gate.tools, "converse");
+  if (from === undefined)
+    return { live: await beginConversation(scope, request, { task: "", execution, rests: true }) };
+  const chosen = KEPT_OPTIONS.filter((name) => (given as Readonly<Record<string, unknown>>)[name] !== undefined);
+  const work = { request, execution, chosen, allowChangedTools, asks: read.approve !== undefined };
+  return typeof from === "string" ? continueConversation(scope, from, work) : continueTranscript(scope, from, work);
+}
+
+/**
+ * A conversation that its developer holds, made by `runtime.converse`: many messages of the user, turn by turn if
+ * wanted. One thing at a time is under way. Dispose of it with `await using`: that ends it in the journal, from which
+ * it can be continued.
+ */
+export class Talk<Context = unknown, Answer = string> implements AsyncDisposable {
+  readonly #parts: TalkParts;
+  readonly #live: LiveConversation;
+  #underWay: Promise<unknown> | undefined;
+  #interrupt = new AbortController();
+  #ending: AgentEnding | undefined;
+  #disposed: Promise<void> | undefined;
+  readonly #gone = Promise.withResolvers<void>();
+
+  constructor(parts: TalkParts) {
+    this.#parts = parts;
+    this.#live = parts.live;
+    this.#ending = parts.ending;
+    const { signal } = this.#scope;
+    // The runtime that closes waits until the journal says that the conversation has ended.
+    void parts.untilEnded(this.#gone.promise);
+    const onAbort = () => void this[Symbol.asyncDispose]();
+    void this.#gone.promise.then(() => signal.removeEventListener("abort", onAbort));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  }
+
+  /** Id of the conversation in the journal. */
+  get execution(): ExecutionId {
+    return this.#live.execution;
+  }
+
+  get #scope(): AgentScope {
+    return this.#live.scope;
+  }
+
+  /**
+   * Says something to the model, and drives the conversation to an ending: resolves with the report of the conversation
+   * so far. Without a message it goes on from where it is: with the calls that wait, or that `step` has left open. With
+   * a message, open calls are given up first. Rejects with `conversation_busy`, `conversation_ended`, `option_invalid`,
+   * and as `runtime.agent` does.
+   */
+  async say(said?: Said): Promise<AgentReport<Answer>> {
+    const messages = said === undefined ? undefined : messagesOf(said, "say(message)");
+    return this.#drive("say", async (interrupt) => {
+      if (messages) await giveUpOpenCalls(this.#live);
+      else await goOnFrom(this.#live);
+      if (messages) await this.#live.say(saidByUser(messages));
+      const report = await driveConversation<Answer>(this.#live, { interrupt, keeps: true });
+      this.#ending = report.ending;
+      return report;
+    });
+  }
+
+  /**
+   * Asks for one turn of the model, and makes none of its calls: answer its calls by `answer`, or let `say()` make
+   * them. Rejects with `call_open` while calls of the last turn have no answer, and as `say` does.
+   */
+  async step(said?: Said): Promise<Step> {
+    const messages = said === undefined ? undefined : messagesOf(said, "step(message)");
+    return this.#drive("step", async (interrupt) => {
+      await this.#live.closeAnswered();
+      if (messages) await this.#live.say(saidByUser(messages));
+      else await refuseSilence(this.#live, "step(message)");
+      const turn = await inLoop(this.#live, { interrupt, keeps: true }, async (loop) => {
+        const taken = await loop.oneTurn();
+        await loop.close();
+        return taken;
+      });
+      const step = stepOf(turn, await this.#live.holdsMessages());
+      this.#ending = step.ending;
+      if (step.ending) await this.#live.rest(step.ending);
+      return step;
+    });
+  }
+
+  /**
+   * Answers an open call in place of its tool: nothing of it runs. Rejects with `call_unknown` for a call that is not
+   * open, `option_invalid` for a value that is no answer, and as `say` does.
+   */
+  async answer(callId: string, answer: ClientResult): Promise<void> {
+    return this.#run("answer", () => answerByHand(this.#live, callId, answer));
+  }
+
+  /** Ends what is under way: its `say` resolves with the ending `cancelled`, and the next `say` goes on. Otherwise does nothing. */
+  interrupt(): void {
+    this.#interrupt.abort(interrupted());
+  }
+
+  /**
+   * Gives the conversation other tools from the next turn on: tools, or names of the runtime's. Rejects with `call_open`
+   * while calls of the last turn have no answer, `option_invalid`, `tools_conflict`, and as `say` does.
+   */
+  async setTools(tools: readonly (Tool<Context> | string)[]): Promise<void> {
+    checkValue("setTools(tools)", tools, required(TOOLS));
+    return this.#run("setTools", async () => {
+      await this.#live.closeAnswered();
+      await changeTools(this.#live, this.#parts.selectTools(tools as readonly (Tool | string)[]));
+    });
+  }
+
+  /**
+   * Interrupts what is under way, and gives the conversation up without ending it in the journal:
+   * `runtime.converse({ continue })` takes it up under the same id. In place of disposing of it, which then does nothing.
+   */
+  leave(): Promise<void> {
+    this.#disposed ??= this.#end(false);
+    return this.#disposed;
+  }
+
+  /** Interrupts what is under way, and ends the conversation in the journal. A conversation whose calls wait is left open there. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.#end(true);
+    return this.#disposed;
+  }
+
+  async #end(hasOutcome: boolean): Promise<void> {
+    try {
+      await this.#dispose(hasOutcome);
+    } finally {
+      this.#gone.resolve();
+      await this.#parts.onDisposed();
+    }
+  }
+
+  async #dispose(hasOutcome: boolean): Promise<void> {
+    this.interrupt();
+    await this.#underWay?.catch(() => {});
+    const { scope, log, execution } = this.#live;
+    if (!hasOutcome || this.#live.openCalls.length > 0) return log.end(false);
+    const ending = this.#ending ?? { type: "cancelled" };
+    try {
+      await this.#live.endWith(ending);
+    } catch {
+      // Another driver has the conversation now, or the journal fails: the journal leaves it open either way.
+      return log.end(false);
+    }
+    scope.onEvent({ type: "conversation_ended", execution, ending });
+  }
+
+  /** Runs work that asks the model, when the runtime has a place for it. After the work the conversation has no place. */
+  #drive<Value>(what: string, work: (interrupt: AbortSignal) => Promise<Value>): Promise<Value> {
+    return this.#run(what, (interrupt) =>
+      this.#parts.inPlace(AbortSignal.any([interrupt, this.#scope.signal]), () => work(interrupt)),
+    );
+  }
+
+  async #run<Value>(what: string, work: (interrupt: AbortSignal) => Promise<Value>): Promise<Value> {
+    if (this.#disposed)
+      throw new PortcullisError(
+        "conversation_ended",
+        `${what}: the conversation ${JSON.stringify(this.execution)} was disposed of, or left. Continue it by runtime.converse({ continue }).`,
+      );
+    if (this.#underWay)
+      throw new PortcullisError(
+        "conversation_busy",
+        `${what}: something of this conversation is under way. Wait for it, or interrupt it first.`,
+      );
+    this.#interrupt = new AbortController();
+    const working = this.#parts.untilEnded(work(this.#interrupt.signal));
+    this.#underWay = working;
+    try {
+      return await working;
+    } finally {
+      this.#underWay = undefined;
+    }
+  }
+}
+
+/** A turn that answers before the model has read all messages ends nothing: the next step sends the other messages. */
+function stepOf(turn: ModelTurn | AgentEnding, holdsMessages: boolean): Step {
+  if (!("calls" in turn && "text" in turn)) return { text: "", calls: [], ending: turn };
+  const { text, calls, end } = turn;
+  const called = calls.map((call) =>
+    call.type === "tool_call"
+      ? { callId: call.id, tool: call.tool, input: jsonOrText(call.inputText) }
+      : { callId: call.id, tool: RUN_PROGRAM, input: { source: call.source } },
+  );
+  const step = { text, calls: called };
+  if (end.type === "answered" && !holdsMessages) return { ...step, ending: { type: "answered", answer: text } };
+  const ending = endingOfBadTurn(end);
+  return ending ? { ...step, ending } : step;
+}
+
+/** Answers a call in place of its tool. Throws `call_unknown` if the call is not open, and `option_invalid` for a wrong answer. */
+async function answerByHand(live: LiveConversation, callId: string, answer: ClientResult): Promise<void> {
+  const { scope } = live;
+  const call = live.openCalls.find(({ id }) => id === callId);
+  if (!call)
+    throw new PortcullisError(
+      "call_unknown",
+      `There is no open call ${JSON.stringify(callId)}. Take a \`callId\` of the last step() that has no answer yet.`,
+    );
+  const text = textOf(answer);
+  // A program that the call has begun ends with it.
+  const past = await live.read();
+  const begun = past.open.get(callId);
+  if (begun?.program) await cancelPrograms(scope, { ...past, open: new Map([[callId, begun]]) });
+  if (text.error !== undefined) return live.takeResult(refusal(call, text.error));
+  const share = scope.gate.held.share(scope.tenant, 0);
+  try {
+    const value = { ok: true, text: text.value, bytes: Buffer.byteLength(text.value) } as const;
+    // The result of a program is shown like the result of a call.
+    const made: ToolCall =
+      call.type === "tool_call"
+        ? call
+        : { type: "tool_call", id: call.id, tool: toolOf(call), caller: "direct", inputText: "" };
+    live.takeResult(await resultOfAnswer(made, value, live.resultWays(share.lane)));
+    await live.recorded;
+  } finally {
+    share.end();
+  }
+}
+
+function textOf(answer: unknown): { readonly value: string; readonly error?: undefined } | { readonly error: string } {
+  const { value, error, ...others } = (answer ?? {}) as Readonly<Record<string, unknown>>;
+  const isOne = (value === undefined) !== (error === undefined) && Object.keys(others).length === 0;
+  const text = isOne && value !== undefined ? jsonTextOf(value) : undefined;
+  if (isOne && typeof error === "string" && error.trim() !== "") return { error };
+  if (text === undefined) throw optionError("answer(callId, answer)", "{ value }, which is JSON, or { error }", answer);
+  return { value: text };
+}

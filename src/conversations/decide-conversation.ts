@@ -1,0 +1,114 @@
+import { type ExecutionId, PortcullisError } from "../base/index.ts";
+import type { OutsideRecord } from "../gate/approve/call-waits.ts";
+import { isHeadMoved } from "../journal/execution-log.ts";
+import { grantsIn } from "../gate/approve/remembered.ts";
+import {
+  decidableOf,
+  decide,
+  type DecideScope,
+  type FindCall,
+  recordsOf,
+  refuseWrongResults,
+  type Said,
+} from "../executions/decide.ts";
+import { drivenHere } from "../executions/driven.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import { childExecution } from "./calls/child-execution.ts";
+import { type PastConversation, readOwnConversation } from "./from-journal/past-conversation.ts";
+
+/** Notes decisions and results for calls of a conversation and of its programs, whose ids begin with the id of their program's call. */
+export async function decideConversation(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
+  for (;;) {
+    const past = await readOwnConversation(scope, execution);
+    const records = await recordsOfConversation(past, said);
+    scope.signal?.throwIfAborted();
+    try {
+      if (records.length > 0) await scope.journal.append(execution, past.records, records, { safe: true });
+      // A driver in another process reads them when it renews its lease.
+      await drivenHere(scope.journal, execution)?.log.catchUp();
+      return await noteInPrograms(scope, execution, past, said);
+    } catch (error) {
+      // Its driver, or another person, has appended in the meantime.
+      if (!isHeadMoved(error)) throw error;
+    }
+  }
+}
+
+/** The records for the conversation's own calls. Rejects with `call_unknown` or `decision_exists`, also for calls of its programs. */
+export async function recordsOfConversation(past: PastConversation, said: Said): Promise<readonly OutsideRecord[]> {
+  return (await recordsOfAll(past, said))[0].records;
+}
+
+/** Rejects with `option_invalid` if a client's result does not fit the output of its tool, also for calls of its programs. */
+export async function refuseWrongResultsOf(past: PastConversation, said: Said, tools: ToolSet): Promise<void> {
+  const [own, ...programs] = await recordsOfAll(past, said);
+  await refuseWrongResults(own.records, own.find, tools.all);
+  for (const { records, find } of programs) await refuseWrongResults(records, find, tools.visibleTo(["programmatic"]));
+}
+
+interface SaidRecords {
+  readonly find: FindCall;
+  readonly records: readonly OutsideRecord[];
+}
+
+/** The records of decisions and results: the conversation's own first, then those of each program. */
+async function recordsOfAll(
+  { header, open, outcome, use }: PastConversation,
+  said: Said,
+): Promise<readonly [own: SaidRecords, ...programs: SaidRecords[]]> {
+  const { own, programs } = parted(said);
+  const isOpen = outcome === undefined;
+  const below: SaidRecords[] = [];
+  for (const [callId, ofProgram] of programs) {
+    const program = isOpen ? open.get(callId)?.program : undefined;
+    const about = program
+      ? decidableOf(program, { ...header, execution: childExecution(header.execution, callId) })
+      : { header, find: () => undefined, grants: 0 };
+    below.push({ find: about.find, records: await recordsOf(about, ofProgram) });
+  }
+  const find: FindCall = (id) => (isOpen ? open.get(id) : undefined);
+  return [{ find, records: await recordsOf({ header, find, grants: grantsIn(use.remembered ?? []) }, own) }, ...below];
+}
+
+/** Notes decisions and results for the calls of its programs. */
+export async function noteInPrograms(
+  scope: DecideScope,
+  execution: ExecutionId,
+  { open }: PastConversation,
+  said: Said,
+): Promise<void> {
+  for (const [callId, below] of parted(said).programs) {
+    if (!open.has(callId))
+      throw new PortcullisError(
+        "call_unknown",
+        `There is no open call ${JSON.stringify(callId)}. The report of the conversation names the calls that wait.`,
+      );
+    await decide(scope, childExecution(execution, callId), below);
+  }
+}
+
+/** Decisions and results for the conversation's own calls, and for each program's calls by the id of the program's call. */
+function parted({ decisions = {}, results = {} }: Said): {
+  readonly own: Said;
+  readonly programs: ReadonlyMap<string, Said>;
+} {
+  const ofDecisions = partedById(decisions);
+  const ofResults = partedById(results);
+  const saidOf = (callId: string): Said => ({
+    decisions: withoutPrefix(ofDecisions.get(callId)),
+    results: withoutPrefix(ofResults.get(callId)),
+  });
+  const callIds = new Set([...ofDecisions.keys(), ...ofResults.keys()].filter((callId) => callId !== OWN));
+  return { own: saidOf(OWN), programs: new Map([...callIds].map((callId) => [callId, saidOf(callId)])) };
+}
+
+/** Key of the conversation's own calls, in place of the id of a program's call. */
+const OWN = "";
+
+function partedById<Value>(said: Readonly<Record<string, Value>>): ReadonlyMap<string, (readonly [string, Value])[]> {
+  return Map.groupBy(Object.entries(said), ([id]) => id.slice(0, Math.max(0, id.indexOf("/"))));
+}
+
+function withoutPrefix<Value>(part: readonly (readonly [string, Value])[] = []): Readonly<Record<string, Value>> {
+  return Object.fromEntries(part.map(([id, value]) => [id.slice(id.indexOf("/") + 1), value]));
+}

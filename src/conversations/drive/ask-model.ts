@@ -1,0 +1,283 @@
+import { fieldOf, isFields, now, parsedJson, PortcullisError, readerOf, textOf } from "../../base/index.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import type { GateSession } from "../../gate/session.ts";
+import { leavesOpen } from "../../journal/execution-log.ts";
+import {
+  type HostedNews,
+  type ModelCall,
+  type ModelTurn,
+  NO_USAGE,
+  type ToolChoice,
+  type TurnEnd,
+  type TurnReply,
+} from "../../models/model.ts";
+import { cleanText } from "../../executions/output/clean-text.ts";
+import type { ChatEnd, ConversationSpan } from "../../gate/telemetry/telemetry.ts";
+import type { AgentScope } from "../agent-scope.ts";
+import type { AgentEnding } from "../ending.ts";
+import { turnsOfSay } from "../from-journal/conversation-state.ts";
+import { MAX_TURN_CALLS, MAX_TURN_HOSTED } from "../from-journal/transcript.ts";
+import { compacted, CONTEXT_TOKENS, dropOldResults } from "../prompt/compact.ts";
+import { endingCancelled } from "../../executions/drive/ending/endings.ts";
+import { ownVersion } from "../../executions/from-journal/changed-since.ts";
+import { isNoticed } from "../prompt/said-message.ts";
+import type { LiveConversation } from "./live-conversation.ts";
+import { isNearlyFull, noticeOf, whyWrapUp } from "./loop-rules.ts";
+
+/**
+ * Asks the model of a conversation for turns. Before, it makes a long history shorter and tells the model that its last
+ * turn has come; if a model fails for good, the next model goes on.
+ */
+export class ModelAsker {
+  readonly #live: LiveConversation;
+  readonly #scope: AgentScope;
+  readonly #session: GateSession;
+  readonly #span: ConversationSpan | undefined;
+  isAsking = true;
+
+  constructor(live: LiveConversation, scope: AgentScope, session: GateSession, span: ConversationSpan | undefined) {
+    this.#live = live;
+    this.#scope = scope;
+    this.#session = session;
+    this.#span = span;
+  }
+
+  get #budget(): GateSession["budget"] {
+    return this.#session.budget;
+  }
+
+  /** Asks for a turn. An ending means that there is none. */
+  async ask(): Promise<ModelTurn | AgentEnding> {
+    if (this.#scope.signal.aborted) return cancelled(this.#scope.signal);
+    // Agents that share the budget may have used the remaining tokens.
+    if (this.#budget.tokensLeft <= 0) return tokensSpent(this.#budget);
+    this.isAsking = true;
+    await this.#compact();
+    const isLast = await this.#wrapsUp();
+    let reply = await this.#turn(isLast);
+    while (reply.type === "failed" && !this.#scope.signal.aborted && (await this.#fallBack()))
+      reply = await this.#turn(isLast);
+    this.isAsking = false;
+    if (reply.type === "aborted" || (reply.type === "failed" && this.#scope.signal.aborted))
+      return cancelled(this.#scope.signal);
+    return reply.type === "failed" ? { type: "provider_failed", failure: reply.failure } : reply;
+  }
+
+  async #turn(isLast: boolean): Promise<TurnReply> {
+    const { signal } = this.#scope;
+    const budget = this.#budget;
+    const { execution, state, log } = this.#live;
+    const conversation = await this.#live.conversation();
+    const toolChoice = this.#toolChoice(isLast);
+    const reasoning: string[] = [];
+    const turn = async () => {
+      const given = await conversation.turn({
+        signal,
+        reader: readerOf(this.#session.share, signal),
+        maxTokens: budget.tokensLeft,
+        ...(toolChoice === undefined ? {} : { toolChoice }),
+        onText: (text) => this.#scope.onEvent({ type: "text", execution, text }),
+        onReasoning: (text) => {
+          reasoning.push(text);
+          this.#scope.onEvent({ type: "reasoning", execution, text });
+        },
+        onArgument: (piece) => this.#scope.onEvent({ type: "argument", execution, ...piece }),
+        onRetry: ({ attempt, reason, delayMs }) =>
+          log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: now() }),
+      });
+      return asRecorded(given, reasoning.join(""));
+    };
+    const reply = await (this.#span ? this.#span.chat(this.#live.model.name, turn, endOfTurn) : turn());
+    if (reply.type === "aborted") return reply;
+    const usage = reply.usage ?? NO_USAGE;
+    budget.takeTokens(usage);
+    const { text, calls } = reply.type === "turn" ? reply : { text: "", calls: [] };
+    const about = calls.map((call) => ({ callId: call.id, tool: call.type === "tool_call" ? call.tool : RUN_PROGRAM }));
+    this.#scope.onEvent({ type: "turn_ended", execution, turn: state.turns.length + 1, text, calls: about, usage });
+    if (reply.type !== "turn") return reply;
+    const { unreadParts: parts } = reply;
+    if (parts) this.#scope.onEvent({ type: "parts_unread", execution, model: this.#live.model.name, parts });
+    const reason = whatIsWrong(reply) ?? (isLast ? undefined : this.#whatIsUnread(reply));
+    if (reason !== undefined) return { ...reply, calls: [], hosted: [], end: { type: "invalid", reason } };
+    for (const news of reply.hosted) this.#emitHosted(news);
+    return reply;
+  }
+
+  /** Of an answer that is to fit a schema, the schema says what it is. */
+  #whatIsUnread({ text, calls, end }: ModelTurn): string | undefined {
+    if (end.type !== "answered" || calls.length > 0 || this.#live.request.settings?.answer) return undefined;
+    const tools = this.#scope.gate.tools.all.map(({ name }) => name);
+    return endsWithCall(text, [RUN_PROGRAM, ...tools])
+      ? "it has a call in its text, which the model's server has not read as one"
+      : undefined;
+  }
+
+  /** Goes on with the next model that takes the conversation. Returns whether there is such a model. */
+  async #fallBack(): Promise<boolean> {
+    // Each once. Models of one name may be at different addresses.
+    const fallbacks = [...new Set(this.#live.request.fallbacks)];
+    for (const model of fallbacks.slice(fallbacks.indexOf(this.#live.model) + 1)) {
+      if (this.#budget.tokensLeft <= 0) return false;
+      try {
+        await this.#live.changeModel(model);
+        this.#scope.onEvent({ type: "model_changed", execution: this.#live.execution, model: model.name });
+        return true;
+      } catch (error) {
+        if (!PortcullisError.is(error) || !REFUSED.has(error.code)) throw error;
+        const { execution } = this.#live;
+        this.#scope.onEvent({ type: "fallback_refused", execution, model: model.name, reason: error.message });
+      }
+    }
+    return false;
+  }
+
+  /** Makes the history shorter if the context is nearly full, but not while a program at the provider waits. */
+  async #compact(): Promise<void> {
+    const { request, state } = this.#live;
+    if (request.compact === "provider") return;
+    const { sent } = state;
+    const last = sent.at(-1)?.turn;
+    const { contextTokens = CONTEXT_TOKENS } = request;
+    // Whether a call can be made again without changing anything. What a program has called is not looked at.
+    const onlyReads = (call: ModelCall) => {
+      const tool = call.type === "tool_call" ? this.#scope.gate.tools.get(call.tool) : undefined;
+      return tool?.effect === "read" && !tool.effectOf;
+    };
+    const { compact = (history) => dropOldResults(history, onlyReads) } = request;
+    if (!last || !isNearlyFull(last, contextTokens) || isOfProgram(last)) return;
+    if (!(await this.#live.conversation()).restore) return;
+    const kept = await compacted(sent, compact);
+    if (kept) await this.#live.compact(kept);
+  }
+
+  /** Tells the model that its next turn is the last one. Returns whether it is. */
+  async #wrapsUp(): Promise<boolean> {
+    const { request, state } = this.#live;
+    if (isNoticed(state.said, "wrap_up")) return true;
+    const turns = turnsOfSay(state);
+    const { maxTurns, contextTokens = CONTEXT_TOKENS, wrapUp = true } = request;
+    const last = turns.at(-1)?.turn;
+    // A provider that makes the history shorter keeps the context from being full.
+    const room = request.compact === "provider" ? Number.POSITIVE_INFINITY : contextTokens;
+    const left = { turns: maxTurns - turns.length, tokens: this.#budget.tokensLeft, contextTokens: room };
+    const why = wrapUp && last && !isOfProgram(last) ? whyWrapUp(last, left) : undefined;
+    if (why === undefined) return false;
+    await this.#live.say([noticeOf("wrap_up", why)]);
+    return true;
+  }
+
+  /** A forced choice holds until the first call after a message of the user. */
+  #toolChoice(isLast: boolean): ToolChoice | undefined {
+    if (isLast) return "none";
+    const { request, state } = this.#live;
+    const chosen = request.settings?.toolChoice;
+    const isForced = chosen !== undefined && chosen !== "auto" && chosen !== "none";
+    return isForced && turnsOfSay(state).some(({ turn }) => turn.calls.length > 0) ? "auto" : undefined;
+  }
+
+  #emitHosted(news: HostedNews): void {
+    const { onEvent } = this.#scope;
+    const { execution } = this.#live;
+    if (news.type === "hosted_program_started")
+      onEvent({ type: "program_started", execution, callId: news.program, hosted: true, source: news.source });
+    else if (news.type === "hosted_program_ended") {
+      const { program: callId, isError, files } = news;
+      onEvent({ type: "program_ended", execution, callId, hosted: true, isError, ...(files && { files }) });
+    } else {
+      const { call: callId, ...told } = news;
+      onEvent({ execution, callId, ...told });
+    }
+  }
+}
+
+/** The ending of a conversation whose signal is aborted. Throws the reason if another driver goes on with it. */
+export function cancelled(signal: AbortSignal): AgentEnding {
+  checkOwned(signal);
+  return endingCancelled(signal.reason);
+}
+
+/** Throws if the conversation belongs to another driver now, or is left to the next one. */
+export function checkOwned({ reason }: AbortSignal): void {
+  if (leavesOpen(reason)) throw reason;
+}
+
+/** The effective allowance is also capped by the caller's remaining budget. */
+export function tokensSpent({ tokens, tokensLeft }: GateSession["budget"]): AgentEnding {
+  return { type: "tokens_spent", allowed: Math.max(0, tokens + tokensLeft), seen: tokens };
+}
+
+const REFUSED: ReadonlySet<string> = new Set(["option_invalid", "model_unavailable"]);
+
+/** Whether a program at the provider waits for results of this turn, or for its provider. */
+function isOfProgram({ calls, end }: ModelTurn): boolean {
+  return end.type === "unfinished" || calls.some((call) => call.type === "tool_call" && call.caller === "programmatic");
+}
+
+/** A turn with the reasoning that was shown, and the version of this package. */
+function asRecorded(reply: TurnReply, reasoning: string): TurnReply {
+  if (reply.type !== "turn") return reply;
+  const portcullis = ownVersion();
+  return {
+    ...reply,
+    ...(reasoning !== "" && { reasoning }),
+    ...(reply.origin && portcullis !== undefined && { origin: { ...reply.origin, portcullis } }),
+  };
+}
+
+/** Models answer with nothing at times, above all after results. It would be taken for the answer. */
+function whatIsWrong({ text, calls, hosted, end }: ModelTurn): string | undefined {
+  if (calls.length > MAX_TURN_CALLS)
+    return `it makes ${calls.length} calls, more than the ${MAX_TURN_CALLS} that one turn may make`;
+  if (hosted.length > MAX_TURN_HOSTED)
+    return `it tells ${hosted.length} times of what its provider ran itself, more than the ${MAX_TURN_HOSTED} times of one turn`;
+  const isEmpty = end.type === "answered" && text.trim() === "" && calls.length + hosted.length === 0;
+  return isEmpty ? "it is empty, with no answer and no call" : undefined;
+}
+
+const FINISH_OF_EACH_END: Readonly<Record<TurnEnd["type"], string>> = {
+  answered: "stop",
+  called: "tool_calls",
+  unfinished: "unfinished",
+  refused: "content_filter",
+  cut_off: "length",
+  invalid: "error",
+};
+
+function endOfTurn(reply: TurnReply): ChatEnd {
+  switch (reply.type) {
+    case "turn":
+      return { finish: FINISH_OF_EACH_END[reply.end.type], usage: reply.usage, origin: reply.origin };
+    case "failed":
+      return { code: reply.failure.code, usage: reply.usage };
+    case "aborted":
+      return { code: "aborted" };
+  }
+}
+
+/** Longest answer that is looked at, in UTF-16 code units. */
+const LONGEST = 64 * 1024;
+/** What models write before a call in the forms that servers read. */
+const MARK =
+  /<(?:[\w-]{1,20}:)?(?:tool_calls?|function_calls?|invoke|function)[ >=]|<\|(?:tool|python)_|\[TOOL_CALLS\]|```tool_code/;
+
+/**
+ * Whether an answer ends with a call of a tool in words: its server has not read the call, so nothing was made of it, and it is
+ * no answer either.
+ */
+function endsWithCall(answer: string, tools: Iterable<string>): boolean {
+  const text = answer.trim();
+  if (text.length > LONGEST) return false;
+  const start = text.search(MARK);
+  // With and without what stands before a dot, as in `default_api.search`.
+  const words = () => [/[\w.-]+/g, /[\w-]+/g].flatMap((word) => text.slice(start).match(word) ?? []);
+  const names = new Set(start < 0 ? bareCall(text) : /[>\]}`]$/.test(text) ? words() : []);
+  // Providers are told names without dots.
+  return [...tools].some((tool) => names.has(tool) || names.has(tool.replaceAll(".", "_")));
+}
+
+/** The name in JSON of a call and nothing else. */
+function bareCall(text: string): readonly string[] {
+  const call = parsedJson(text.replace(/^```(?:json)?\n([^]*)\n```$/, "$1"));
+  const name = textOf(call, "name");
+  return name !== undefined && isFields(fieldOf(call, "arguments") ?? fieldOf(call, "parameters")) ? [name] : [];
+}

@@ -1,0 +1,174 @@
+import { type ExecutionId, Lane, now, PortcullisError, type Share, type SlicedWork } from "../../base/index.ts";
+import { refuseOfAnother } from "../../executions/resume.ts";
+import { ArtifactSpace } from "../../journal/artifact-space.ts";
+import type { AgentRequest } from "../agent-report.ts";
+import type { AgentScope } from "../agent-scope.ts";
+import { beginConversation } from "../agent.ts";
+import type { AgentEnding } from "../ending.ts";
+import { type KeptTurn, resultsInOrder } from "../from-journal/conversation-state.ts";
+import { recordOf } from "./conversation-log.ts";
+import { historyShare } from "./history-share.ts";
+import type { LiveConversation } from "./live-conversation.ts";
+import { openEnding, standingOfConversation } from "../from-journal/conversation-standing.ts";
+import { type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
+import type { History } from "../from-journal/restore-conversation.ts";
+import { takeUp } from "../resume-agent.ts";
+import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
+import type { Transcript } from "../from-journal/transcript.ts";
+
+/** A conversation that was taken up, and how it rests. */
+export interface Continued {
+  readonly live: LiveConversation;
+  readonly ending?: AgentEnding | undefined;
+}
+
+export interface ContinueWork {
+  readonly request: AgentRequest;
+  /** Id of the new execution. */
+  readonly execution?: ExecutionId | undefined;
+  /** Names of options that were chosen and that an open conversation has from its beginning. */
+  readonly chosen: readonly string[];
+  readonly allowChangedTools?: boolean | undefined;
+  /** Ask about calls of its programs that wait. */
+  readonly asks?: boolean | undefined;
+}
+
+/**
+ * Continues a conversation. An open conversation is taken over as it is. A conversation that has ended stays as it was:
+ * a new execution goes on after a copy of its turns. Rejects with `execution_unknown`, `option_invalid` for an option
+ * that an open conversation cannot change, and as `resumeAgent` does.
+ */
+export async function continueConversation(
+  scope: AgentScope,
+  from: ExecutionId,
+  work: ContinueWork,
+): Promise<Continued> {
+  const history = historyShare(scope);
+  try {
+    const past = await readOwnConversation(scope, from, history);
+    if (!past.outcome) return await continueOpen(scope, past, work, history);
+    history.end();
+    const live = await copied(scope, historyOf(past), work, from);
+    // What was kept is copied too: a journal in a file holds its text once.
+    const kept = new ArtifactSpace(scope.journal, from, past.artifacts);
+    for (const { name, call, bytes, shape, first } of kept.all) {
+      const about = { name, call, bytes, shape, first };
+      await orBrokenOff(
+        live,
+        kept.read(about).then((text) => live.artifacts.save(about, text)),
+      );
+    }
+    return { live };
+  } catch (error) {
+    history.end();
+    throw error;
+  }
+}
+
+async function continueOpen(
+  scope: AgentScope,
+  past: PastConversation,
+  work: ContinueWork,
+  history: Share,
+): Promise<Continued> {
+  const from = past.header.execution;
+  refuseOfAnother(scope, from, past.header);
+  const [fixed] = work.execution === undefined ? work.chosen : ["execution"];
+  if (fixed !== undefined)
+    throw new PortcullisError(
+      "option_invalid",
+      `converse({ ${fixed} }): the conversation ${JSON.stringify(from)} has not ended, and keeps what it began with. Leave the option out.`,
+    );
+  // Before the take-over: an ending that cannot be read refuses the conversation, which would be held for ever.
+  const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
+  const { request, allowChangedTools, asks } = work;
+  const live = await takeUp(
+    scope,
+    past,
+    { ...request, allowChangedTools, asks, subject: "converse", rests: true },
+    history,
+  );
+  return { live, ending };
+}
+
+/**
+ * Continues a conversation from its transcript, which may come from a file. A transcript lacks what only the provider
+ * could read: if the model's adapter needs that, the turns are told as text. Throws `option_invalid` for a value that
+ * is no transcript, and for a transcript that no conversation can have.
+ */
+export async function continueTranscript(
+  scope: AgentScope,
+  transcript: Transcript,
+  work: ContinueWork,
+): Promise<Continued> {
+  // Loaded on demand: it loads the schema library.
+  const { readTranscript } = await import("../from-journal/read-transcript.ts");
+  const history = await new Lane(scope.tenant).work(readTranscript(transcript, "converse({ continue })"));
+  return { live: await copied(scope, history, work) };
+}
+
+type CopiedHistory = Omit<History, "isOpen">;
+
+/** What its model was sent, up to its last complete turn, and what was said after that. */
+function historyOf({ header, sent, said, open }: PastConversation): CopiedHistory {
+  const { task } = header;
+  if (open.size === 0) return { task, turns: sent, said };
+  return { task, turns: sent.slice(0, -1), said: [...(sent.at(-1)?.said ?? []), ...said] };
+}
+
+async function copied(
+  scope: AgentScope,
+  { task, turns, said }: CopiedHistory,
+  { request, execution }: ContinueWork,
+  from?: ExecutionId,
+): Promise<LiveConversation> {
+  const continues = { turns: turns.length, ...(from === undefined ? {} : { execution: from }) };
+  const model = turns[0]?.model ?? request.model.name;
+  const live = await beginConversation(scope, request, { task: "", execution, continues, model, rests: true });
+  const first = task === "" ? [] : saidByUser([task]);
+  const whole = turns.map((one, index) => (index === 0 ? { ...one, said: [...first, ...one.said] } : one));
+  const left = turns.length === 0 ? [...first, ...said] : said;
+  await orBrokenOff(live, writeCopy(live, whole, left));
+  live.reopen();
+  return live;
+}
+
+/** Turns that are written together. A journal with a part of them alone is no conversation. */
+const TURNS_WRITTEN = 128;
+
+async function writeCopy(
+  { log, request, scope }: LiveConversation,
+  turns: readonly KeptTurn[],
+  left: readonly SaidMessage[],
+): Promise<void> {
+  const lane = new Lane(scope.tenant);
+  const at = now();
+  const says = (messages: readonly SaidMessage[]) => messages.length > 0 && log.defer(...recordOf({ said: messages }));
+  const goesTo = (name: string) => name !== log.state.answering.model && log.defer({ type: "model", model: name, at });
+  const noting = function* (some: readonly KeptTurn[]): SlicedWork<void> {
+    for (const one of some) {
+      says(one.said);
+      goesTo(one.model);
+      log.defer(...recordOf({ turn: one.turn }, one.opaque));
+      if (one.results.size > 0) log.defer(...recordOf({ results: resultsInOrder(one) }));
+      yield;
+    }
+  };
+  for (let from = 0; from < turns.length; from += TURNS_WRITTEN) {
+    await lane.work(noting(turns.slice(from, from + TURNS_WRITTEN)));
+    await log.writeDeferred();
+  }
+  says(left);
+  goesTo(request.model.name);
+  await log.append({ type: "rest", ending: JSON.stringify({ type: "cancelled" }), at });
+}
+
+/** Gives the new conversation up if its copy fails: this host would hold it as long as the process lives. */
+async function orBrokenOff(live: LiveConversation, copying: Promise<unknown>): Promise<void> {
+  try {
+    await copying;
+  } catch (error) {
+    await live.breakOff(error);
+    throw error;
+  }
+}

@@ -1,0 +1,76 @@
+import { now, type Share } from "../../base/index.ts";
+import { type DriverOptions, ExecutionLog, type ForeignRecord } from "../../journal/execution-log.ts";
+import type { Journal } from "../../journal/journal.ts";
+import type { CompactRecord, ConversationHeader, MessageRecord, OutcomeRecord } from "../../journal/record.ts";
+import { StateLog } from "../../journal/state-log.ts";
+import { applyRecord, type Content, ConversationState, type KnownState } from "../from-journal/conversation-state.ts";
+
+/** The log of a conversation. `content` is what the text of a message or of a shortened history holds. */
+export class ConversationLog extends StateLog<KnownState, Content> {
+  readonly isDurable: boolean;
+
+  readonly #history: Share | undefined;
+
+  private constructor(log: ExecutionLog, state: KnownState, { isDurable = false }: Journal, history?: Share) {
+    super(log, state, (known, record, content) => {
+      const before = known.bytes;
+      applyRecord(known, record, content);
+      history?.count(known.bytes - before);
+    });
+    this.isDurable = isDurable;
+    this.#history = history;
+  }
+
+  /** `history` holds its texts until the driving ends. */
+  static async create(
+    journal: Journal,
+    header: ConversationHeader,
+    driver: DriverOptions,
+    history?: Share,
+  ): Promise<ConversationLog> {
+    const log = await ExecutionLog.create(journal, header, driver);
+    const state = Object.assign(new ConversationState(), { header });
+    applyRecord(state, header);
+    history?.count(state.bytes);
+    return new ConversationLog(log, state, journal, history);
+  }
+
+  /**
+   * Takes a conversation over in the state of its journal, which `history` holds, and appends these records. Rejects with
+   * `head_moved` if others have appended since the state was read.
+   */
+  static async claim(
+    journal: Journal,
+    state: KnownState,
+    driver: DriverOptions,
+    records: readonly (ForeignRecord | OutcomeRecord)[],
+    history?: Share,
+  ): Promise<ConversationLog> {
+    const claimed = [{ type: "claim", ...driver, at: now() } as const, ...records];
+    const log = await ExecutionLog.claim(journal, state.header, state.records, driver, claimed);
+    for (const record of claimed) applyRecord(state, record);
+    return new ConversationLog(log, state, journal, history);
+  }
+
+  /** Ends the driving. Without an outcome, another driver may take the conversation over at once. */
+  async end(hasOutcome: boolean): Promise<void> {
+    try {
+      await this.log.end(hasOutcome);
+    } finally {
+      this.#history?.end();
+    }
+  }
+}
+
+/** The record of what happens now, with what its text holds. `opaque` is the provider's state after a turn. */
+export function recordOf(content: Content, opaque?: string, at = now()): [MessageRecord | CompactRecord, Content] {
+  if ("history" in content) return [{ type: "compact", history: JSON.stringify(content.history), at }, content];
+  const [from, value] =
+    "turn" in content
+      ? (["model", content.turn] as const)
+      : "results" in content
+        ? (["host", content.results] as const)
+        : (["user", content.said] as const);
+  const sealed = opaque === undefined ? {} : { opaque };
+  return [{ type: "message", from, message: JSON.stringify(value), ...sealed, at }, content];
+}

@@ -1,0 +1,36 @@
+import { PortcullisError } from "../../base/index.ts";
+
+/** The reason with which an interruption aborts what is under way. */
+export function interrupted(): PortcullisError {
+  return new PortcullisError(
+    "conversation_interrupted",
+    "The user interrupted. The conversation goes on when more is said.",
+  );
+}
+
+/** The reason with which a client's request ends an execution. */
+export function cancelled(): Error {
+  return new Error("A client has cancelled it.");
+}
+
+/** The reason with which all ends that a key of a server has under way. */
+export function keyRevoked(): PortcullisError {
+  return new PortcullisError(
+    "key_revoked",
+    "This key was changed or revoked, or has expired. What it had under way was ended.",
+  );
+}
+
+/** The reasons with which a process ends what another one drives. */
+export const REASONS = { cancel: cancelled, interrupt: interrupted, revoke: keyRevoked };
+
+export function isInterruption(reason: unknown): boolean {
+  return PortcullisError.is(reason) && reason.code === "conversation_interrupted";
+}
+
+/** What a model reads of a call without an answer. `signal` is the signal that ended the call. */
+export function unansweredText({ reason }: AbortSignal): string {
+  return isInterruption(reason)
+    ? "The user interrupted before this call had an answer."
+    : "The conversation was ended before this call had an answer.";
+}

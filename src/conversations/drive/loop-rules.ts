@@ -1,0 +1,136 @@
+import { causeOf } from "../../gate/sentences.ts";
+import type { ModelTurn, TurnEnd } from "../../models/model.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import type { AgentEnding } from "../ending.ts";
+import { inOneLine } from "../../models/turn/content-parts.ts";
+import { cleanText } from "../../executions/output/clean-text.ts";
+import type { KeptTurn } from "../from-journal/conversation-state.ts";
+import { COMPACT_SHARE } from "../prompt/compact.ts";
+import type { Notice, SaidMessage } from "../prompt/said-message.ts";
+
+const MAX_SAME = 3;
+/** Longest sequence of turns whose repetition is found. */
+const MAX_CYCLE = 4;
+
+/** Share of `contextTokens` after which the model is asked to answer with what it has. */
+const FULL_SHARE = 0.95;
+
+/** Length of the name of a tool that is told, in UTF-16 code units. */
+const NAME_LENGTH = 200;
+
+const TEXTS: Readonly<Record<Notice, (why: string) => string>> = {
+  wrap_up: (why) =>
+    `This is your last turn: ${why}. Make no calls. Answer now with what you have, and say what is missing.`,
+  stuck: (why) => `${why} It will not be different next time. Do something else, or answer with what you have.`,
+  cut_off: (why) =>
+    `Your last turn was cut off, and nothing of it was done (${why}). Do less in one turn: a shorter program, fewer calls, or a brief answer.`,
+  turn_invalid: (why) =>
+    `Your last turn could not be used, and nothing of it was done: ${why}. Call only tools that are declared, each with input as its schema says, and make fewer calls in one turn.`,
+  answer_invalid: (why) => `Your answer does not fit the schema: ${why} Give the whole answer again, as JSON alone.`,
+};
+
+export function noticeOf(notice: Notice, why: string): SaidMessage {
+  return { by: "host", message: `[host] ${TEXTS[notice](why)}`, why: notice };
+}
+
+/** How often the last `length` turns were taken in a row, up to now. `signature` gives that of a turn by its place. */
+function timesInRow(count: number, length: number, signature: (place: number) => string): number {
+  let place = count - length - 1;
+  while (place >= 0 && signature(place) === signature(place + length)) place -= 1;
+  return Math.floor((count - 1 - place) / length);
+}
+
+/** Where a result names what was kept of it because it is large: each time another name. */
+const KEPT_NAME = /(?<="artifact":"|load\(\\?")(?:result|printed)(?:-\d{1,9})?(?=\\?")/g;
+
+/** What a turn asked and was answered, without ids and times, which differ from turn to turn. */
+function signatureOf(one: KeptTurn): string {
+  const calls = one.turn.calls.map((call) => {
+    const what = call.type === "tool_call" ? [call.tool, call.inputText] : ["", call.source];
+    const result = one.results.get(call.id);
+    // Without what differs each time although the answer is the same.
+    const text = result?.text.replaceAll(causeOf(call.id), "").replaceAll(KEPT_NAME, "");
+    return JSON.stringify([...what, text, result?.isError]);
+  });
+  return JSON.stringify([...new Set(calls)].toSorted());
+}
+
+/** Turns of a model that repeats itself: how many make up what is repeated, and how often it was done. */
+export interface Repeated {
+  readonly cycle: number;
+  readonly times: number;
+  /** Of the first call of the last turn. */
+  readonly tool: string;
+}
+
+/** Whether a model that repeats itself is told, or its conversation ends; undefined if it does not repeat itself. */
+export function repeated(turns: readonly KeptTurn[]): Repeated | undefined {
+  const [call] = turns.at(-1)?.turn.calls ?? [];
+  if (!call) return undefined;
+  const known = new Map<number, string>();
+  const signature = (place: number) => {
+    const text = known.get(place) ?? signatureOf(turns[place] as KeptTurn);
+    known.set(place, text);
+    return text;
+  };
+  for (let cycle = 1; cycle <= Math.min(MAX_CYCLE, turns.length); cycle += 1) {
+    const times = timesInRow(turns.length, cycle, signature);
+    // A model may write anything as the name of a tool.
+    const tool = inOneLine(call.type === "tool_call" ? call.tool : RUN_PROGRAM, NAME_LENGTH);
+    if (times >= MAX_SAME) return { cycle, times, tool };
+  }
+  return undefined;
+}
+
+export function stuckText({ cycle, times, tool }: Repeated): string {
+  const name = JSON.stringify(tool);
+  return cycle === 1
+    ? `You have made the same call of ${name} ${times} times in a row, with the same answer each time.`
+    : `You have taken the same ${cycle} turns, the last with a call of ${name}, ${times} times in a row, with the same answers each time.`;
+}
+
+export function stuckEnding({ cycle, times, tool }: Repeated): AgentEnding {
+  return { type: "stuck", tool: cleanText(tool), times, ...(cycle === 1 ? {} : { cycle }) };
+}
+
+/** Tokens that the next turn will read at least: what the last turn read and wrote. */
+function tokensOf({ usage }: ModelTurn): number {
+  return usage.inputTokens + usage.outputTokens;
+}
+
+export function isNearlyFull(last: ModelTurn | undefined, contextTokens: number): boolean {
+  return last !== undefined && tokensOf(last) > contextTokens * COMPACT_SHARE;
+}
+
+export interface Left {
+  readonly turns: number;
+  readonly tokens: number;
+  readonly contextTokens: number;
+}
+
+/** Why the next turn is the last turn that the model can use; undefined if it is not. */
+export function whyWrapUp(last: ModelTurn | undefined, left: Left): string | undefined {
+  if (!last) return undefined;
+  const tokens = tokensOf(last);
+  if (left.turns === 1) return "no further turn is left";
+  if (tokens > 0 && left.tokens < 2 * tokens) return "the tokens for this conversation are nearly spent";
+  return tokens > left.contextTokens * FULL_SHARE ? "your context is nearly full" : undefined;
+}
+
+/** The ending with a turn that does not count; undefined for a turn that does. */
+export function endingOfBadTurn(end: TurnEnd): AgentEnding | undefined {
+  if (end.type === "refused" || end.type === "cut_off") return end;
+  if (end.type !== "invalid") return undefined;
+  const message = `A turn of the model could not be used, and nothing of it was done: ${end.reason}.`;
+  return { type: "provider_failed", failure: { code: "reply_invalid", message } };
+}
+
+/** What was wrong with a turn, if the model can mend it once it is told. */
+export function mendable(
+  end: TurnEnd,
+  ending: AgentEnding,
+): { readonly notice: Notice; readonly why: string } | undefined {
+  if (end.type === "cut_off") return { notice: "cut_off", why: end.reason };
+  if (end.type === "invalid") return { notice: "turn_invalid", why: end.reason };
+  return ending.type === "answer_invalid" ? { notice: "answer_invalid", why: ending.reason } : undefined;
+}

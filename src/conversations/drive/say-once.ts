@@ -1,0 +1,216 @@
+/*
+ * What `runtime.say` does. A message of the user comes in; the conversation is begun or taken over, driven to its next
+ * ending and left in the journal; its report goes out. Between two messages nothing of the conversation is in memory.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { type ExecutionId, PortcullisError, type Share } from "../../base/index.ts";
+import { findIfKnown } from "../../journal/find-if-known.ts";
+import type { UserMessage } from "../../models/model.ts";
+import { drivenHere } from "../../executions/driven.ts";
+import type { AgentReport, AgentRequest } from "../agent-report.ts";
+import type { AgentScope } from "../agent-scope.ts";
+import { beginConversation } from "../agent.ts";
+import { openEnding, standingOfConversation } from "../from-journal/conversation-standing.ts";
+import { userMessages } from "../from-journal/conversation-state.ts";
+import { cancelPrograms, type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
+import { refusal } from "../calls/call-result.ts";
+import { saidByUser } from "../prompt/said-message.ts";
+import { takeUp, undrivenReport } from "../resume-agent.ts";
+import { messagesOf } from "../user-message.ts";
+import { changeOpening } from "./change-opening.ts";
+import { ConversationLog } from "./conversation-log.ts";
+import { driveConversation } from "./drive-conversation.ts";
+import { withHistory } from "./history-share.ts";
+import type { LiveConversation } from "./live-conversation.ts";
+
+export interface SayWork {
+  /** None to go on from where the conversation is. */
+  readonly messages: readonly UserMessage[] | undefined;
+  /** Number of messages of the user before these; not checked if it is missing. */
+  readonly expect: number | undefined;
+  readonly request: AgentRequest;
+  readonly allowChangedTools: boolean;
+  /** Called once the journal has what was said. */
+  readonly onSaid: () => void;
+}
+
+/**
+ * Says something in a conversation that no host holds, drives it to an ending, and leaves it resting in the journal. An id
+ * that the journal does not have begins a conversation. What the journal shows to be said already is not said again.
+ */
+export async function sayOnce<Answer>(
+  scope: AgentScope,
+  execution: ExecutionId,
+  work: SayWork,
+): Promise<AgentReport<Answer>> {
+  const begun = await beginIfNew(scope, execution, work);
+  if (begun) return sayIn<Answer>(begun, work);
+  const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
+  if (here?.log instanceof ConversationLog && here.log.state.header.tenant === scope.tenant)
+    return joinHere(here.log, here.ended, work);
+  return withHistory(scope, (history) => sayInPast<Answer>(scope, execution, work, history));
+}
+
+/** What is said to a conversation that is at work here: the same message waits with it, any other is refused. Nothing is read. */
+function joinHere<Report>({ state }: ConversationLog, report: Promise<Report>, work: SayWork): Promise<Report> {
+  const known = userMessages(state);
+  if (!isSaid(known, work)) {
+    refuseOther(state, known, work);
+    throw new PortcullisError(
+      "conversation_busy",
+      `say: the conversation ${JSON.stringify(state.header.execution)} is at work. Wait for it, or interrupt it first.`,
+    );
+  }
+  work.onSaid();
+  return report;
+}
+
+async function sayInPast<Answer>(
+  scope: AgentScope,
+  execution: ExecutionId,
+  work: SayWork,
+  history: Share,
+): Promise<AgentReport<Answer>> {
+  const past = await readOwnConversation(scope, execution, history);
+  const known = userMessages(past);
+  if (isSaid(known, work)) return goOn<Answer>(scope, past, work, history);
+  refuseOther(past, known, work);
+  if (past.outcome)
+    throw new PortcullisError(
+      "conversation_ended",
+      `say: the conversation ${JSON.stringify(execution)} has ended. Begin another one.`,
+    );
+  const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
+  if (here?.log instanceof ConversationLog) return joinHere(here.log, here.ended, work);
+  return sayIn<Answer>(await taken(scope, past, work, history), work);
+}
+
+/** Undefined if the id is taken, or if the caller expects messages before this one. */
+async function beginIfNew(
+  scope: AgentScope,
+  execution: ExecutionId,
+  { request, expect = 0, messages }: SayWork,
+): Promise<LiveConversation | undefined> {
+  if (expect > 0 || !messages || (await findIfKnown(scope.journal, execution))) return undefined;
+  try {
+    return await beginConversation(scope, request, { task: "", execution, rests: true });
+  } catch (error) {
+    if (PortcullisError.is(error) && error.code === "execution_exists") return undefined;
+    throw error;
+  }
+}
+
+/** Whether the journal has these messages at the place where the caller expects them. */
+function isSaid(known: readonly UserMessage[], { messages, expect }: SayWork): boolean {
+  if (!messages || expect === undefined || known.length < expect + messages.length) return false;
+  return isDeepStrictEqual(known.slice(expect, expect + messages.length), [...messages]);
+}
+
+/** Throws `execution_exists` for another conversation under the id, and `conversation_moved` if other messages were said. */
+function refuseOther(
+  { header }: Pick<PastConversation, "header">,
+  { length }: readonly UserMessage[],
+  { expect, request }: SayWork,
+): void {
+  const { execution, model } = header;
+  if (expect === 0 && (length > 0 || model !== request.model.name))
+    throw new PortcullisError(
+      "execution_exists",
+      `There is another conversation ${JSON.stringify(execution)} already: its first message or model differs. Choose another id.`,
+    );
+  if (expect === undefined || expect === length) return;
+  throw new PortcullisError(
+    "conversation_moved",
+    `say({ expect }): the conversation ${JSON.stringify(execution)} has ${length} of the user's messages, and ${expect} were expected. Nothing was said. Read it, then say what is still to be said.`,
+  );
+}
+
+function taken(
+  scope: AgentScope,
+  past: PastConversation,
+  { request, allowChangedTools }: SayWork,
+  history: Share,
+): Promise<LiveConversation> {
+  return takeUp(scope, past, { ...request, allowChangedTools, subject: "say", rests: true }, history);
+}
+
+/** What was said already is driven on if its driver is gone; otherwise its report is given. */
+async function goOn<Answer>(
+  scope: AgentScope,
+  past: PastConversation,
+  work: SayWork,
+  history: Share,
+): Promise<AgentReport<Answer>> {
+  const { header, outcome } = past;
+  work.onSaid();
+  if (outcome) {
+    const { parseEnding } = await import("../from-journal/parse-message.ts");
+    return undrivenReport<Answer>(scope, past, parseEnding(header.execution, outcome.outcome));
+  }
+  const here = drivenHere<AgentReport<Answer>>(scope.journal, header.execution);
+  if (here) {
+    // What is said already is held by its driver.
+    history.end();
+    return here.ended;
+  }
+  const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
+  if (ending) return undrivenReport<Answer>(scope, past, ending);
+  return driveConversation<Answer>(await taken(scope, past, work, history), { staysOpen: true });
+}
+
+async function sayIn<Answer>(
+  live: LiveConversation,
+  { messages, onSaid, request }: SayWork,
+): Promise<AgentReport<Answer>> {
+  try {
+    if (live.scope.owner?.surface) await changeOpening(live, request);
+    if (messages) {
+      await giveUpOpenCalls(live);
+      await live.say(saidByUser(messages));
+    } else await goOnFrom(live);
+  } catch (error) {
+    await leave(live);
+    throw error;
+  }
+  onSaid();
+  return driveConversation<Answer>(live, { staysOpen: true });
+}
+
+/** Nothing was said: the conversation waits for the user as before, also if its open calls were given up. */
+async function leave(live: LiveConversation): Promise<void> {
+  try {
+    const standing = standingOfConversation(await live.read());
+    if (standing.state === "running") await live.rest({ type: "cancelled" });
+  } finally {
+    await live.log.end(false);
+  }
+}
+
+const GIVEN_UP = "The user went on before this call had an answer, so it was given up.";
+
+/** Answers the calls that are open as given up, ends the programs among them, and closes the turn. */
+export async function giveUpOpenCalls(live: LiveConversation): Promise<void> {
+  if (!live.open) return;
+  const left = live.openCalls;
+  if (left.length > 0) await cancelPrograms(live.scope, await live.read());
+  for (const call of left) live.takeResult(refusal(call, GIVEN_UP));
+  // What they count for, and calls that were answered by hand.
+  await live.refresh();
+  await live.closeTurn();
+}
+
+/** Makes a conversation ready to go on without a message: with its open calls, or from what was said last. */
+export async function goOnFrom(live: LiveConversation): Promise<void> {
+  if (live.open) await live.refresh();
+  else await refuseSilence(live, "say(message)");
+  if (live.state.rest) await live.say([]);
+}
+
+/** A model that has answered, and is told nothing more, has nothing to do. */
+export async function refuseSilence(live: LiveConversation, label: string): Promise<void> {
+  const { header, said, turns } = live.state;
+  const end = turns.at(-1)?.turn.end.type;
+  if (said.length > 0 || (header.task !== "" && turns.length === 0)) return;
+  if (end !== undefined && (end !== "answered" || (await live.holdsMessages()))) return;
+  messagesOf(undefined, label);
+}

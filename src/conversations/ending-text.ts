@@ -1,0 +1,52 @@
+import { waitingText } from "../executions/output/sentences.ts";
+import type { CLIENT_OUTCOME, Outcome } from "../executions/outcome.ts";
+import { type Fields, isFields, type SchemaType } from "../base/index.ts";
+import type { AgentEnding } from "./ending.ts";
+
+type EndingTexts = {
+  readonly [Type in AgentEnding["type"]]: (ending: Extract<AgentEnding, { readonly type: Type }>) => string;
+};
+
+/** One entry for each type of ending, which the compiler checks. */
+const TEXTS: EndingTexts = {
+  answered: ({ answer }) => answer,
+  turns_spent: ({ allowed }) =>
+    `The model had ${allowed} turns (maxTurns) and had not finished. Allow more, or ask for less.`,
+  tokens_spent: ({ allowed, seen }) =>
+    `The model may use ${allowed} tokens (maxTokens) and has used ${seen}. Allow more, or ask for less.`,
+  refused: ({ reason }) => `The model would not do it: ${reason}`,
+  cut_off: ({ reason }) => `The model's last turn was cut off, and nothing of it was done: ${reason}`,
+  stuck: ({ tool, times, cycle = 1 }) =>
+    cycle === 1
+      ? `The model called ${tool} ${times} times in a row with the same input, and got the same answer each time.`
+      : `The model took the same ${cycle} turns, the last with a call of ${tool}, ${times} times in a row, and got the same answers each time.`,
+  stopped: () => "The conversation was stopped by `stopWhen`.",
+  answer_invalid: ({ reason }) => `The model's answer does not fit the schema, also when it was asked again: ${reason}`,
+  provider_failed: ({ failure }) => failure.message,
+  cancelled: ({ code }) =>
+    code === undefined
+      ? "The conversation was cancelled."
+      : "The conversation was cancelled, because the key that it belongs to was changed or revoked, or has expired.",
+  waiting: (waiting) => waitingText("conversation", waiting),
+};
+
+/** An ending in a sentence, for the author of the task. */
+export function agentEndingText(ending: AgentEnding): string {
+  return (TEXTS[ending.type] as (ending: AgentEnding) => string)(ending);
+}
+
+/**
+ * An ending as clients and calling models may see it. What an engine said before it died, and what a provider says of a key
+ * or an account, are for the operator.
+ */
+export function clientEnding(ending: Outcome): SchemaType<typeof CLIENT_OUTCOME>;
+export function clientEnding(ending: AgentEnding): AgentEnding;
+export function clientEnding(ending: Fields): Fields;
+export function clientEnding(ending: Fields): Fields {
+  const { detail: _detail, ...told } = ending;
+  const { failure } = told;
+  if (!isFields(failure)) return told;
+  const message = "Its model could not be reached.";
+  const { request: _request, ...known } = failure;
+  return { ...told, failure: { ...known, message } };
+}

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { type EventOf, eventSchemas } from "../gate/call-event.ts";
+import { TOKEN_USAGE, type TokenUsage } from "../tools/token-usage.ts";
+import type { ExecutionEvent } from "../executions/event.ts";
+import { OUTCOME, type Outcome, UNREPLAYABLE, WAITING, type Waiting } from "../executions/outcome.ts";
+import type { Citation } from "../models/model.ts";
+import { CITATION, FILES } from "../models/turn-shape.ts";
+import { AGENT_ENDING, type AgentEnding } from "./ending.ts";
+
+const text = z.string();
+const count = z.number().nonnegative();
+const outcome: z.ZodType<Outcome> = OUTCOME;
+const waiting: z.ZodType<Waiting> = WAITING;
+const ending: z.ZodType<AgentEnding> = AGENT_ENDING;
+const usage: z.ZodType<TokenUsage> = TOKEN_USAGE;
+const citation: z.ZodType<Citation> = CITATION;
+
+/** The events of a conversation beside those of its calls and programs. */
+export const CONVERSATION_EVENTS = eventSchemas({
+  conversation_started: { model: text, task: text },
+  text: { text },
+  /** A piece of a summary of the model's reasoning, if `reasoning.summary` asks for it. */
+  reasoning: { text },
+  /** A piece of the input that the model writes for a call. For display: it may never become whole, and nothing runs before it is. */
+  argument: {
+    /** Position of the call in its turn, from 0. */
+    index: count,
+    /** `run_program` for programs. */
+    tool: text,
+    text,
+  },
+  /** The previous model has failed for good, and `model` goes on. */
+  model_changed: { model: text },
+  /** The previous model has failed for good, and this fallback cannot go on: why, as for an option that is wrong. */
+  fallback_refused: { model: text, reason: text },
+  /**
+   * The model was asked to hold calls to the schemas of their tools (`strict: true`), and `tools` are declared without, because its
+   * provider cannot express their schemas. The gate checks their inputs as ever.
+   */
+  tools_not_strict: { model: text, tools: z.array(text) },
+  /** A turn of the model: its text, and its calls before they are made. */
+  turn_ended: {
+    turn: count,
+    text,
+    /** `tool` is `run_program` for programs. */
+    calls: z.array(z.object({ callId: text, tool: text })),
+    usage,
+  },
+  program_started: { callId: text, source: text, hosted: z.boolean() },
+  program_ended: {
+    callId: text,
+    /** Of a program that ran locally. */
+    outcome: outcome.exactOptional(),
+    isError: z.boolean(),
+    hosted: z.boolean(),
+    /** Of a hosted program: ids of the files that it left at the provider. */
+    files: FILES,
+  },
+  /** The provider began a call of a tool of its own, like its search. It passed no gate, and is none of `calls`. */
+  hosted_call_started: { callId: text, tool: text, input: text },
+  /** Such a call has ended. What it gave is data from outside. */
+  hosted_call_ended: {
+    callId: text,
+    tool: text,
+    isError: z.boolean(),
+    output: text.exactOptional(),
+    sources: z.array(citation),
+    files: FILES,
+  },
+  /** A reply of the model had parts of kinds that are not read, as its provider calls them. Nothing was done with them. */
+  parts_unread: { model: text, parts: z.array(text) },
+  conversation_waiting: {
+    waiting,
+    /** Why it keeps its process and its driver while it waits, as `execution_waiting` says it of its program. Missing if it was put down. */
+    held: UNREPLAYABLE.exactOptional(),
+  },
+  /** It has come to an ending, and the user may say more. */
+  conversation_resting: { ending },
+  conversation_ended: { ending },
+});
+
+/**
+ * What happens in a conversation. `execution` is its id, or in an `ExecutionEvent` the id of the program or agent that it
+ * called.
+ */
+export type AgentEvent = EventOf<typeof CONVERSATION_EVENTS> | ExecutionEvent;

@@ -1,0 +1,316 @@
+import {
+  type ExecutionId,
+  parsedJson,
+  PortcullisError,
+  type Share,
+  type SlicedWork,
+  textOf,
+} from "../../base/index.ts";
+import type { CallLine } from "../../gate/call-line.ts";
+import type { PastUse } from "../../gate/session.ts";
+import { ifKnown } from "../../journal/find-if-known.ts";
+import type { Journal } from "../../journal/journal.ts";
+import { type ModelCall, type ModelUsage, sumOfUsage } from "../../models/model.ts";
+import { isHeadMoved } from "../../journal/execution-log.ts";
+import {
+  NO_ITEMS,
+  readHeader,
+  type ReadingBudget,
+  type ReadingOptions,
+  readRecords,
+} from "../../journal/reading/read-records.ts";
+import type { ConversationHeader, Header, JournalRecord } from "../../journal/record.ts";
+import { endAsCancelled } from "../../executions/drive/ending/end-without-running.ts";
+import { isDriven } from "../../executions/driven.ts";
+import { findOwn, type Past, readPast, withoutOpenCalls } from "../../executions/from-journal/past-execution.ts";
+import { FailedPrograms } from "../calls/failed-programs.ts";
+import { childExecution } from "../calls/child-execution.ts";
+import { readingSliced } from "../../executions/from-journal/read-turns.ts";
+import { holdHistory } from "../drive/history-share.ts";
+import {
+  applyRecord,
+  type Content,
+  ConversationState,
+  copiedTurns,
+  type KeptTurn,
+  type KnownState,
+  type UnansweredModelCall,
+} from "./conversation-state.ts";
+
+export interface OpenModelCall extends UnansweredModelCall {
+  /** The program that it runs, if it has begun. */
+  readonly program: Past | undefined;
+  readonly driven: boolean;
+}
+
+/** All that the journal tells of a conversation and its programs, up to now. */
+export interface PastConversation extends Readonly<Omit<ConversationState, "header" | "open">> {
+  readonly header: ConversationHeader;
+  readonly open: ReadonlyMap<string, OpenModelCall>;
+  /** What it has used, with its programs. */
+  readonly use: PastUse;
+  /** Tokens of its turns, and of agents that its calls have started. */
+  readonly usage: ModelUsage;
+  /** Its programs that did not complete, and that none has corrected. */
+  readonly failed: FailedPrograms;
+  /** The state without what its calls have begun, from which its next driver goes on. */
+  readonly state: KnownState;
+}
+
+/**
+ * Reads a conversation of this tenant, and all below it. Rejects with `execution_unknown`, with `busy` if its history has no room
+ * in the share, and as `readPastConversation` does.
+ */
+export async function readOwnConversation(
+  { journal, tenant }: { readonly journal: Journal; readonly tenant: string },
+  execution: ExecutionId,
+  history?: Share,
+): Promise<PastConversation> {
+  const { kind } = await findOwn({ journal, tenant }, execution);
+  if (kind !== "conversation")
+    throw new PortcullisError(
+      "option_invalid",
+      `resumeAgent(execution): expected a conversation. ${JSON.stringify(execution)} is a ${kind}${kind === "program" ? ": use resume" : ""}.`,
+    );
+  return readBelow(journal, await readState(journal, execution, tenant, { history }));
+}
+
+/**
+ * Reads a conversation and its programs, without agents that its calls have started, in the tenant's share of the host's
+ * thread. Rejects with `journal_invalid` for records that cannot be read, and as the journal does.
+ */
+export async function readPastConversation(
+  journal: Journal,
+  execution: ExecutionId,
+  tenant = "",
+  budget?: ReadingBudget,
+): Promise<PastConversation> {
+  return readBelow(journal, await readState(journal, execution, tenant, { budget }), {
+    agents: false,
+    budget,
+    ...NO_ITEMS,
+  });
+}
+
+/** Reads as much of a conversation as tells how it stands: of its programs those whose calls are open. What it has used is not whole. */
+export async function readStandingConversation(
+  journal: Journal,
+  execution: ExecutionId,
+  tenant: string,
+): Promise<PastConversation> {
+  return readBelow(journal, await readState(journal, execution, tenant), { agents: false, ended: false, ...NO_ITEMS });
+}
+
+async function readState(
+  journal: Journal,
+  execution: ExecutionId,
+  tenant: string,
+  { budget, history }: { readonly budget?: ReadingBudget | undefined; readonly history?: Share | undefined } = {},
+): Promise<KnownState> {
+  // Loaded on demand: loading the schema library takes as long as running a program.
+  const { readContent } = await import("./parse-message.ts");
+  const state = new ConversationState();
+  const ids = new Set<string>();
+  const take = function* (record: JournalRecord): SlicedWork<void> {
+    const content = yield* readContent(record);
+    if (content) refuseImpossible(state, content, ids);
+    const before = state.bytes;
+    applyRecord(state, record, content);
+    if (history) holdHistory(history, execution, state.bytes - before);
+  };
+  await readRecords(journal, execution, { tenant, budget }).each((record) =>
+    readingSliced(execution, state.records, take(record)),
+  );
+  const { header, turns } = state;
+  if (!header) throw unreadable(execution, "it is no conversation");
+  if (copiedTurns(state) > turns.length)
+    throw unreadable(
+      execution,
+      "not all turns of the conversation that it continues were copied. Continue that conversation again",
+    );
+  return Object.assign(state, { header });
+}
+
+function unreadable(execution: ExecutionId, why: string): PortcullisError {
+  return new PortcullisError(
+    "journal_invalid",
+    `Execution ${JSON.stringify(execution)} cannot be read as a conversation: ${why}.`,
+  );
+}
+
+/** Throws `journal_invalid` for a message that no driver appends in this state. `ids` are the ids of all calls so far. */
+function refuseImpossible({ open }: ConversationState, content: Content, ids: Set<string>): void {
+  if ("said" in content && content.said.length > 0 && open.size > 0)
+    throw new PortcullisError("journal_invalid", "A message of the user follows calls without results.");
+  if (!("turn" in content)) return;
+  for (const { id } of content.turn.calls) {
+    if (ids.has(id))
+      throw new PortcullisError("journal_invalid", `The journal holds two calls ${JSON.stringify(id)} of one model.`);
+    ids.add(id);
+  }
+}
+
+interface BelowOptions extends Pick<ReadingOptions, "budget" | "itemBytes"> {
+  readonly agents?: boolean;
+  readonly ended?: boolean;
+}
+
+/** What is known of a conversation in this state, with its programs, and with the agents that its calls have started; `ended`: also of calls that have ended. */
+export async function readBelow(
+  journal: Journal,
+  state: KnownState,
+  { agents = true, ended = true, ...reading }: BelowOptions = {},
+): Promise<PastConversation> {
+  const { header, open } = state;
+  const own = state.turns.slice(copiedTurns(state));
+  const usages = own.map(({ turn }) => turn.usage);
+  const below: Record<ModelCall["type"], Below[]> = { program_call: [], tool_call: [] };
+  const failed = new FailedPrograms();
+  const begun = new Map<string, Pick<OpenModelCall, "program" | "driven">>();
+  const take = (call: string, { use, usage, hasEnded }: PastAgent, isOpen: boolean) => {
+    below.tool_call.push({ call, calls: use.calls, lines: use.lines });
+    // The driver of an agent that goes on counts its tokens in all budgets.
+    if (hasEnded || !isOpen) usages.push(usage);
+  };
+  const made = own.flatMap(({ turn }, index) =>
+    turn.calls.map((call) => ({ ...call, turn: index + copiedTurns(state) })),
+  );
+  for (const { type, id, turn } of made) {
+    if (!ended && !open.has(id)) continue;
+    const child = childExecution(header.execution, id);
+    if (type === "program_call") {
+      if (!(await isChild(journal, child, "program", header, id))) continue;
+      const past = await readPast(readRecords(journal, child, { tenant: header.tenant, ...reading }));
+      const program = past.outcome ? past : withoutOpenCalls(past);
+      noteProgram(failed, id, turn, past);
+      // No more is kept of programs that have ended: their values may be of any size.
+      below[type].push({ call: id, calls: program.calls - program.openCalls, lines: program.lines });
+      if (open.has(id)) begun.set(id, { program, driven: isDriven(journal, await journal.find(child)) });
+      if (agents)
+        for (const { call, isOpen, agent } of await agentsOf(journal, past)) take(`${id}/${call}`, agent, isOpen);
+    } else if (agents) {
+      const agent = await readAgent(journal, header, id);
+      if (agent) take(id, agent, open.has(id));
+    }
+  }
+  return Object.assign({}, state, {
+    state,
+    failed,
+    open: new Map([...open].map(([id, call]) => [id, { ...call, ...(begun.get(id) ?? NOT_BEGUN) }])),
+    use: useOf(state, own, [...below.program_call, ...below.tool_call]),
+    usage: sumOfUsage(usages),
+  });
+}
+
+function noteProgram(failed: FailedPrograms, callId: string, turn: number, { state: { header }, outcome }: Past): void {
+  if (header?.kind !== "program") return;
+  const { execution, startedAt, after } = header;
+  failed.begin(callId, after?.execution);
+  if (outcome && textOf(parsedJson(outcome.outcome), "type") !== "completed")
+    failed.fail({ execution, startedAt, turn });
+}
+
+/** An agent that a call has started. */
+interface PastAgent extends Pick<PastConversation, "use" | "usage"> {
+  readonly hasEnded: boolean;
+}
+
+/** Reads the agent that a call has started; undefined if the call has started none. */
+async function readAgent(
+  journal: Journal,
+  above: Pick<Header, "execution" | "tenant">,
+  call: string,
+): Promise<PastAgent | undefined> {
+  const child = childExecution(above.execution, call);
+  if (!(await isChild(journal, child, "conversation", above, call))) return undefined;
+  const { use, usage, outcome } = await readBelow(journal, await readState(journal, child, ""));
+  return { use, usage, hasEnded: outcome !== undefined };
+}
+
+/**
+ * The agents that calls of a program have started. Only calls of agents are looked up, of which a program may have made few
+ * among thousands: the first call of a tool that gave a value tells whether the tool is an agent.
+ */
+async function agentsOf(journal: Journal, { state, lines, outcome }: Past) {
+  const { header, calls } = state;
+  const found: { readonly call: string; readonly isOpen: boolean; readonly agent: PastAgent }[] = [];
+  if (!header) return found;
+  const areAgents = new Map<string, boolean>();
+  const look = async (call: string, tool: string, gaveValue: boolean, isOpen: boolean) => {
+    if (areAgents.get(tool) === false) return;
+    const agent = await readAgent(journal, header, call);
+    if (agent) found.push({ call, isOpen, agent });
+    if (agent || gaveValue) areAgents.set(tool, agent !== undefined);
+  };
+  const isOpen = (call: string) => outcome === undefined && calls.has(Number(call));
+  for (const { callId, tool, outcome: end } of lines) await look(callId, tool, end.type === "value", isOpen(callId));
+  const told = new Set(lines.map(({ callId }) => callId));
+  for (const { id, tool } of calls.values())
+    if (!told.has(String(id))) await look(String(id), tool, false, isOpen(String(id)));
+  return found;
+}
+
+const NOT_BEGUN = { program: undefined, driven: false };
+
+interface Below {
+  readonly call: string;
+  /** Calls that are not open. */
+  readonly calls: number;
+  readonly lines: readonly CallLine[];
+}
+
+/** Whether a call has started this execution. Another execution may have the same id: callers choose ids, and journals are imported. */
+async function isChild(
+  journal: Journal,
+  child: ExecutionId,
+  kind: Header["kind"],
+  { execution, tenant }: Pick<Header, "execution" | "tenant">,
+  call: string,
+): Promise<boolean> {
+  const header = await ifKnown(() => readHeader(journal, child, { tenant }));
+  const { parent } = header ?? {};
+  return header?.kind === kind && header.tenant === tenant && parent?.execution === execution && parent.call === call;
+}
+
+/** A call that was made counts once it has a result: a call without a result is made again, and so is an open call of a program. */
+function useOf({ calls, open, remembered }: KnownState, turns: readonly KeptTurn[], below: readonly Below[]): PastUse {
+  const isMade = ({ type, id }: ModelCall) => type === "program_call" || calls.get(id) !== undefined;
+  const answered = turns.flatMap(({ turn, results }) =>
+    turn.calls.filter((call) => results.has(call.id) && isMade(call)),
+  );
+  const inputs = answered.map((call) => (call.type === "tool_call" ? Buffer.byteLength(call.inputText) : 0));
+  return {
+    calls: answered.length + sumOf(below.map((one) => one.calls)),
+    openCalls: 0,
+    inputBytes: sumOf(inputs),
+    // A call whose result did not reach the model is made again.
+    resultBytes: calls.resultBytes - sumOf(calls.lines.map((line) => (open.has(line.callId) ? line.bytes : 0))),
+    lines: [
+      ...calls.lines.filter(({ callId }) => !open.has(callId)),
+      ...below.flatMap(({ call, lines }) => lines.map((line) => ({ ...line, callId: `${call}/${line.callId}` }))),
+    ],
+    remembered,
+  };
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0);
+}
+
+/** Ends the programs of open calls as cancelled, except programs that another driver takes up. Resolves with the ids of the calls. */
+export async function cancelPrograms(
+  scope: { readonly journal: Journal; readonly leaseMs: number },
+  { open }: PastConversation,
+): Promise<ReadonlySet<string>> {
+  const cancelled = new Set<string>();
+  for (const call of open.values()) {
+    if (!call.program || call.program.outcome) continue;
+    try {
+      await endAsCancelled(scope, call.program);
+      cancelled.add(call.id);
+    } catch (error) {
+      if (!isHeadMoved(error)) throw error;
+    }
+  }
+  return cancelled;
+}

@@ -1,0 +1,132 @@
+/*
+ * Checks a program that a model wrote against the declarations of its tools, before its first call: fields that no result has
+ * give a wrong answer in silence, and calls that the gate refuses come one at a time.
+ */
+import { deadline, monotonic, untilAborted } from "../../base/index.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { faultAt, type SourceMap } from "../guest/source-map.ts";
+import type { ExecutionEvent } from "../event.ts";
+import type { Fault } from "../outcome.ts";
+import type { ProgramCheckMode } from "../scope.ts";
+import { compile, type Compiler, findCompiler } from "./compiler.ts";
+import { declareTools } from "./declared-tools.ts";
+import { type Finding, readFindings } from "./findings.ts";
+
+/** Time for one check, in milliseconds. */
+const CHECK_MS = 2000;
+
+export interface ProgramToCheck {
+  /** The program as it runs, without types. */
+  readonly program: string;
+  readonly map: SourceMap;
+  readonly tools: readonly Tool[];
+  readonly tenant: string;
+  readonly signal: AbortSignal;
+  /** Another compiler, for tests. */
+  readonly compiler?: Compiler;
+}
+
+export interface Checked {
+  readonly ms: number;
+  /** In the order of the program, with positions in its source; undefined if the check was not made. */
+  readonly findings: readonly Finding[] | undefined;
+}
+
+/** Never rejects: a check that cannot be made costs the program nothing. */
+export async function checkProgram({
+  program,
+  map,
+  tools,
+  tenant,
+  signal,
+  compiler = findCompiler(),
+}: ProgramToCheck): Promise<Checked> {
+  const since = monotonic();
+  const ending = AbortSignal.any([signal, deadline(CHECK_MS)]);
+  // Schemas of tools are asked, which may never answer.
+  const finding = untilAborted(findIn(program, tools, compiler, { tenant, signal: ending }), ending);
+  const findings = await finding.catch(() => undefined);
+  return {
+    ms: monotonic() - since,
+    findings: findings?.map((finding) => ({ ...finding, position: map.toSource(finding.position) })),
+  };
+}
+
+async function findIn(
+  program: string,
+  tools: readonly Tool[],
+  { path }: Compiler,
+  turn: { readonly tenant: string; readonly signal: AbortSignal },
+): Promise<readonly Finding[] | undefined> {
+  if (path === undefined) return undefined;
+  const declarations = await declareTools(tools, program);
+  const printed = await compile(path, program, declarations.text, turn);
+  return printed === undefined ? undefined : readFindings(printed, program, declarations, turn.signal);
+}
+
+/** Findings that are told, and characters of one result in which fields are looked for. */
+const [FINDINGS_TOLD, LOOKED_AT] = [10, 256 * 1024];
+const REFUSED =
+  "No tool was called, because calls of this program would be refused. Correct all of this, and send the program again:";
+
+/** What a check came to: what the event says, and the fault that ends the program. */
+interface Judged extends Pick<
+  Extract<ExecutionEvent, { readonly type: "program_checked" }>,
+  "verdict" | "findings" | "ms"
+> {
+  readonly fault?: Fault;
+}
+
+/** The check of a program that is about to run. Its first call waits for it. */
+export class ProgramCheck {
+  readonly #mode: ProgramCheckMode;
+  readonly #source: string;
+  readonly #ending = new AbortController();
+  readonly #checking: Promise<Checked>;
+  #warnings: readonly Finding[] = [];
+  isJudged = false;
+
+  constructor(mode: ProgramCheckMode, checked: ProgramToCheck) {
+    this.#mode = mode;
+    this.#source = checked.map.source;
+    this.#checking = checkProgram({ ...checked, signal: AbortSignal.any([checked.signal, this.#ending.signal]) });
+  }
+
+  /** Asked once, before the program's first call. */
+  async judge(): Promise<Judged> {
+    this.isJudged = true;
+    const { findings, ms } = await this.#checking;
+    if (!findings) return { verdict: "not_made", findings: 0, ms };
+    const told = { findings: findings.length, ms };
+    const first = this.#mode === "refuse" ? findings.find(({ about }) => about === "call") : undefined;
+    if (first) {
+      const message = `${REFUSED}\n${toldOf(findings).join("\n")}`;
+      const fault = { name: "ProgramError", code: "calls_invalid", message };
+      return { verdict: "refused", ...told, fault: faultAt(this.#source, fault, first.position) };
+    }
+    this.#warnings = findings;
+    return { verdict: findings.length > 0 ? "warned" : "right", ...told };
+  }
+
+  /** A field that a result has, although its schema does not name it, is no fault of the program. */
+  saw(result: string): void {
+    const isThere = ({ maybe }: Finding) =>
+      maybe !== undefined && (result.length > LOOKED_AT || result.includes(`${JSON.stringify(maybe)}:`));
+    if (this.#warnings.length > 0) this.#warnings = this.#warnings.filter((finding) => !isThere(finding));
+  }
+
+  /** What the reader of the report is told. */
+  get notes(): readonly string[] {
+    return toldOf(this.#warnings);
+  }
+
+  /** Ends a check for which nothing waits. */
+  end(): void {
+    this.#ending.abort();
+  }
+}
+
+function toldOf(findings: readonly Finding[]): readonly string[] {
+  const told = findings.slice(0, FINDINGS_TOLD).map(({ position, text }) => `Line ${position.line}: ${text}`);
+  return findings.length > told.length ? [...told, `There are ${findings.length - told.length} more.`] : told;
+}

@@ -1,0 +1,54 @@
+import { after, cancel, type Timer } from "../../../base/index.ts";
+import type { Ending } from "../../outcome.ts";
+
+/** The first ending that a driver comes to. A stop's ending is decided later: its program may still print. */
+export class FirstEnding {
+  readonly #told = Promise.withResolvers<Ending>();
+  /** The ending that takes effect after the program's final output. */
+  #stopping: Ending | undefined;
+  #soon: Timer | undefined;
+  #isDecided = false;
+
+  get told(): Promise<Ending> {
+    return this.#told.promise;
+  }
+
+  get isDecided(): boolean {
+    return this.#isDecided;
+  }
+
+  get stopping(): Ending | undefined {
+    return this.#stopping;
+  }
+
+  /** Whether it is decided, or a stop has said what it will be. */
+  get isKnown(): boolean {
+    return this.#isDecided || this.#stopping !== undefined;
+  }
+
+  stop(ending: Ending): void {
+    this.#stopping = ending;
+  }
+
+  /** Calls `end` once the time for final output is over, unless an ending is decided before. Replaces an earlier time. */
+  after(ms: number, end: () => void): void {
+    cancel(this.#soon);
+    this.#soon = after(ms, end);
+  }
+
+  /** Decides the ending, and returns it; undefined if it was decided before. `tell` follows once it has taken effect. */
+  decide(latest: Ending): Ending | undefined {
+    if (this.#isDecided) return undefined;
+    this.#isDecided = true;
+    cancel(this.#soon);
+    return this.#stopping ?? latest;
+  }
+
+  tell(ending: Ending): void {
+    this.#told.resolve(ending);
+  }
+
+  fail(error: unknown): void {
+    this.#told.reject(error);
+  }
+}

@@ -1,0 +1,113 @@
+/*
+ * The calls of a program between its driver and the gate. A call command goes to the gate; its answer, and the batches of
+ * its stream, come back as events for the guest.
+ */
+import type { GuestFrame } from "../../../bridge/frames.ts";
+import type { UnmadeCall } from "../../gate/call-ledger.ts";
+import type { CallRequest } from "../../gate/open-call.ts";
+import type { GateSession } from "../../gate/session.ts";
+import type { Batch, StreamReader } from "../../gate/streams/stream-reader.ts";
+import { memoryOf } from "../../base/index.ts";
+import { isAnswered } from "../from-journal/call-history.ts";
+import { NOTHING_STREAMED, type OpenCall } from "../from-journal/execution-state.ts";
+import type { TrackedLog } from "../from-journal/tracked-log.ts";
+import { answerEvent, type GuestEvent, itemsEvent } from "../guest/guest-event.ts";
+import type { Scope } from "../scope.ts";
+import type { FirstEnding } from "./ending/first-ending.ts";
+import type { LeftCall } from "./ending/settlement.ts";
+
+interface CallsParts {
+  readonly scope: Scope;
+  readonly log: TrackedLog;
+  readonly session: GateSession;
+  readonly end: FirstEnding;
+  readonly push: (event: GuestEvent) => void;
+  /** The guest's clock, as the next event carries it. */
+  readonly now: () => number;
+}
+
+export class ProgramCalls {
+  readonly #parts: CallsParts;
+
+  constructor(parts: CallsParts) {
+    this.#parts = parts;
+  }
+
+  /** `inputBytes` is what the body takes in UTF-8, if that is known. */
+  begin({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }, inputBytes?: number): void {
+    this.#make({ id, tool, inputText: body, artifact, inputBytes });
+  }
+
+  /** Goes on with the calls that the last driver has left open. */
+  continueOpen(): void {
+    for (const call of this.#parts.log.state.calls.values()) this.#make(call, call);
+  }
+
+  /** Tells the gate of a call that goes no further. */
+  noteUnmade({ id, tool, started, streamed }: Omit<OpenCall, "inputText">): void {
+    const identity: UnmadeCall["identity"] = { callId: String(id), tool, caller: "programmatic" };
+    this.#parts.session.noteUnmade({ identity, started: started === true, streamed });
+  }
+
+  /** The calls without an answer. Of a stream the guest notes whether the program has read it. */
+  get left(): readonly LeftCall[] {
+    const isLeft = (call: OpenCall) => !isAnswered(call) && !this.#isStream(call.tool);
+    return this.#parts.log.state.calls.values().filter(isLeft).map(leftCall).toArray();
+  }
+
+  stopReading(id: number): void {
+    const { session, end } = this.#parts;
+    session.stopReading(String(id)).catch((error: unknown) => end.fail(error));
+  }
+
+  /** `past` is what the journal says of a call that the last driver has left open. */
+  #make(
+    { id, tool, inputText, artifact, inputBytes }: OpenCall & Pick<CallRequest, "inputBytes">,
+    past?: OpenCall,
+  ): void {
+    const { session, end, log, push, now } = this.#parts;
+    const reader = this.#isStream(tool) ? this.#readerOf(id) : undefined;
+    const request = { callId: String(id), tool, inputText, artifact, inputBytes, reader };
+    session.call({ ...request, caller: "programmatic" }, past).then(
+      (answer) => {
+        if (!answer || end.stopping) return;
+        if (log.state.calls.has(id)) push(answerEvent(now(), id, answer));
+        // The program has stopped reading the stream meanwhile.
+        else session.share.giveBack(session.noteRead(String(id), answer.ok ? 0 : memoryOf(answer.message)));
+      },
+      (error: unknown) => end.fail(error),
+    );
+  }
+
+  #isStream(tool: string): boolean {
+    return this.#parts.scope.gate.tools.get(tool)?.stream === true;
+  }
+
+  /** The program is handed a batch in the turn that the state counts it in. */
+  #readerOf(id: number): StreamReader {
+    // The state forgets a call once it has ended.
+    const call = this.#parts.log.state.calls.get(id);
+    return {
+      take: (batch) => this.#giveItems(id, batch),
+      get handed() {
+        return call?.streamed ?? NOTHING_STREAMED;
+      },
+    };
+  }
+
+  #giveItems(id: number, batch: Batch): void {
+    const { session, end, log, push, now } = this.#parts;
+    if (!end.stopping && log.state.calls.has(id)) return push(itemsEvent(now(), id, batch, log.keepsItems(batch.body)));
+    session.noteRead(String(id), batch.heldBytes);
+    session.share.giveBack(batch.heldBytes);
+  }
+}
+
+function leftCall({ tool, decided, started }: OpenCall): LeftCall {
+  // A client may have done what it was asked for.
+  return {
+    tool,
+    started: started === true || decided?.decision === "client",
+    ...(decided?.effect && { effect: decided.effect }),
+  };
+}

@@ -1,0 +1,170 @@
+/*
+ * The execution that a program corrects. Its id comes in; the calls that can stand for calls of the program go out, with
+ * what reads their answers, and the values that were kept.
+ */
+import {
+  type ExecutionId,
+  given,
+  type HeldOverdraft,
+  Lane,
+  optionError,
+  PortcullisError,
+  type Share,
+} from "../../base/index.ts";
+import { EarlierCalls, type EarlierCall, type EarlierReader } from "../../gate/reuse/earlier-calls.ts";
+import { ArtifactSpace } from "../../journal/artifact-space.ts";
+import { ifKnown } from "../../journal/find-if-known.ts";
+import type { Journal } from "../../journal/journal.ts";
+import { NO_ITEMS, readHeader, readRecords } from "../../journal/reading/read-records.ts";
+import type { EarlierRecord, JournalRecord, ProgramHeader } from "../../journal/record.ts";
+import type { Scope } from "../scope.ts";
+import { EarlierFold } from "./earlier-fold.ts";
+import { findOwn } from "./past-execution.ts";
+import { invalidAt, readEvent } from "./read-turns.ts";
+import type { TrackedLog } from "./tracked-log.ts";
+
+/** The execution that a program corrects, as its header has it. */
+export type After = NonNullable<ProgramHeader["after"]>;
+
+type Corrected = Pick<Scope, "journal" | "tenant" | "language">;
+
+/** Length of the records that are appended at once, in UTF-16 code units. */
+const APPENDED_LENGTH = 1024 * 1024;
+
+/** All that a corrected program is given of the execution before it. It knows of no calls until that is read. */
+export class Earlier {
+  readonly calls: EarlierCalls;
+  readonly #scope: Corrected;
+  readonly #execution: ExecutionId;
+  /** What was changed, in the order in which it was. */
+  #changes: readonly EarlierCall[] = [];
+  #artifacts: ArtifactSpace;
+
+  constructor(scope: Corrected, { execution, maxAgeMs }: After) {
+    this.#scope = scope;
+    this.#execution = execution;
+    this.#artifacts = new ArtifactSpace(scope.journal, execution);
+    this.calls = new EarlierCalls(readerOf(scope, execution), maxAgeMs);
+  }
+
+  /** Reads it. Returns the exceeded limit if a share has no room for what is kept of its calls. Rejects as the journal does. */
+  async read(share: Share): Promise<HeldOverdraft | undefined> {
+    const { journal, tenant } = this.#scope;
+    const fold = new EarlierFold(share);
+    const records = readRecords(journal, this.#execution, { tenant, ...NO_ITEMS });
+    for await (const record of records) {
+      await records.lane.work(fold.take(record));
+      if (fold.overdraft) return fold.overdraft;
+    }
+    const calls = await share.lane.work(fold.calls());
+    await share.lane.work(this.calls.add(calls));
+    this.#changes = calls.filter(({ effect }) => effect !== "read");
+    this.#artifacts = new ArtifactSpace(journal, this.#execution, fold.artifacts);
+    return undefined;
+  }
+
+  /** Number of the changes that it has made, and those before it. */
+  get changes(): number {
+    return this.#changes.length;
+  }
+
+  /**
+   * Appends what it has changed to the journal of the program, as far as that was not done, so that the program that corrects
+   * that one in turn needs no other journal.
+   */
+  async handOver(log: TrackedLog): Promise<void> {
+    let length = 0;
+    for (const call of this.#changes.slice(log.state.takenOver)) {
+      const record = await this.#recordOf(call);
+      log.defer(record);
+      length += (record.value?.length ?? 0) + record.key.length;
+      if (length < APPENDED_LENGTH) continue;
+      await log.flush(() => {});
+      length = 0;
+    }
+    if (length > 0) await log.flush(() => {});
+  }
+
+  /** Keeps what it has kept, as far as that was not done. */
+  async handArtifactsOver(space: ArtifactSpace): Promise<void> {
+    for (const kept of this.#artifacts.all) {
+      const call = kept.call.includes("/") ? kept.call : `${this.#execution}/${kept.call}`;
+      if (!space.savedBy(call)) await space.save({ ...kept, call }, await this.#artifacts.read(kept));
+    }
+  }
+
+  async #recordOf(earlier: EarlierCall): Promise<EarlierRecord> {
+    const { execution, call, tool, key, effect, at, answer, isHidden, approval } = earlier;
+    const { bytes = 0, shape = "", partsLeftOut = 0, named } = answer ?? {};
+    // The items of a stream may be more than a record holds. Whether it was done is then decided as for an unknown outcome.
+    const value = answer?.isStream === false ? await this.calls.reader.value(earlier) : undefined;
+    const about = { earlier: { execution, call }, tool, key, effect, bytes, shape, partsLeftOut, at };
+    return { type: "earlier", ...about, ...given({ value, isHidden, approval, named: named && [...named] }) };
+  }
+}
+
+/**
+ * Finds the execution that a program corrects. Rejects with `execution_unknown`, in the same words for another tenant's;
+ * with `execution_open` for one that has not ended; with `option_invalid` for one that is no program, or has another
+ * language; and as the journal does.
+ */
+export async function findEarlier(scope: Corrected, after: After): Promise<Earlier> {
+  const { journal, tenant, language } = scope;
+  const { execution } = after;
+  const { ended, kind } = await findOwn({ journal, tenant }, execution);
+  const expects = (what: string, got: string) => optionError("execute({ after })", what, got, (word) => String(word));
+  if (kind !== "program") throw expects("the execution of a program", `a ${kind}`);
+  if (!ended)
+    throw new PortcullisError(
+      "execution_open",
+      `Execution ${JSON.stringify(execution)} has not ended, so no program can go on from what it has done. Resume it, or cancel it, first.`,
+    );
+  const header = await readHeader(journal, execution, { tenant });
+  if (header?.kind !== "program") throw invalidAt(execution, 0, "it is no header of a program");
+  if (header.language !== language)
+    throw expects(
+      `an execution of a program in ${JSON.stringify(language)}`,
+      `one in ${JSON.stringify(header.language)}`,
+    );
+  return new Earlier(scope, after);
+}
+
+/** Whether the journal still holds an execution: a journal in memory deletes old ones. */
+export async function isReadable(scope: Corrected, execution: ExecutionId): Promise<boolean> {
+  return (await ifKnown(() => findEarlier(scope, { execution, maxAgeMs: 0 }))) !== undefined;
+}
+
+function readerOf(
+  { journal, tenant }: { readonly journal: Journal; readonly tenant: string },
+  execution: ExecutionId,
+): EarlierReader {
+  const lane = new Lane(tenant);
+  const recordAt = async (from = 0): Promise<JournalRecord> => {
+    for await (const record of readRecords(journal, execution, { tenant, from, count: 1 })) return record;
+    throw invalidAt(execution, from, "it is not there");
+  };
+  const valueAt = async (from = 0) => {
+    const record = await recordAt(from);
+    const event = record.type === "turn" ? readEvent(record.event) : undefined;
+    const value = event?.kind === "answer" || event?.kind === "items" ? event.body : undefined;
+    const text = record.type === "earlier" ? record.value : value;
+    if (text === undefined) throw invalidAt(execution, from, "it does not have what answered a call");
+    return text;
+  };
+  return {
+    value: ({ answer }) => valueAt(answer?.records[0]),
+    async *items({ answer }) {
+      for (const from of answer?.records ?? []) {
+        const body = await valueAt(from);
+        const items = await lane.run(() => JSON.parse(body) as unknown);
+        if (!Array.isArray(items)) throw invalidAt(execution, from, "it has a batch that is no list of items");
+        yield* items as unknown[];
+      }
+    },
+    async display({ answer }) {
+      if (answer?.display === undefined) return undefined;
+      const record = await recordAt(answer.display);
+      return record.type === "answered" ? record.display : undefined;
+    },
+  };
+}

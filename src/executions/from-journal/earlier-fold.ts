@@ -1,0 +1,225 @@
+import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
+import type { FailureCode } from "../../gate/answer.ts";
+import { type EarlierAnswer, type EarlierCall, keyOf, refText } from "../../gate/reuse/earlier-calls.ts";
+import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts";
+import type { EarlierRecord, JournalRecord, ToolDigest } from "../../journal/record.ts";
+import { given, type HeldOverdraft, type Share, type SlicedWork } from "../../base/index.ts";
+import { canonicalDigest } from "../../gate/run/canonical-json.ts";
+import { CallHistory, type KnownCall } from "./call-history.ts";
+import { applyRecord, applySliced, ExecutionState, type TurnListener } from "./execution-state.ts";
+import { readingSliced } from "./read-turns.ts";
+
+/** Codes of failures after which a handler has done nothing, as far as it says itself. After all others it may have taken effect. */
+const NOTHING_DONE: ReadonlySet<FailureCode> = new Set(["handler_failed"]);
+
+interface Made {
+  readonly position: number;
+  /** Of its tool and its input; undefined if nothing can be equal to it. */
+  readonly key: string | undefined;
+  /** Whether the journal may not have the input as it was. */
+  readonly isHidden: boolean;
+  answeredAt?: number;
+  hasDisplay?: boolean;
+  /** Indexes of the turns with batches of its stream; undefined once the journal does not have all of them as they were. */
+  batches: number[] | undefined;
+  items: number;
+  answer?: EarlierAnswer | undefined;
+}
+
+/** What a call takes in memory while it can stand for another one, in bytes: measured, and rounded up. */
+const CALL_BYTES = 768;
+
+/** Takes the records of an execution that has ended, and tells which of its calls can stand for calls of a program that corrects it. */
+export class EarlierFold {
+  readonly #share: Share;
+  readonly #state = new ExecutionState();
+  readonly #history = new CallHistory();
+  readonly #made = new Map<string, Made>();
+  /** What the executions before it have changed. */
+  readonly #taken = new Map<string, EarlierCall>();
+  readonly #artifacts: PastArtifact[] = [];
+  readonly #tools = new Map<string, ToolDigest>();
+  /** Calls of the turn that is being read. */
+  #called: (GuestFrame & { readonly kind: "call" })[] = [];
+  #isRedacted = false;
+  #overdraft: HeldOverdraft | undefined;
+  readonly #listener: TurnListener = {
+    event: (event) => this.#takeEvent(event),
+    command: (command) => this.#takeCommand(command),
+  };
+
+  /** Its calls are held in the share until that ends. */
+  constructor(share: Share) {
+    this.#share = share;
+  }
+
+  /** The exceeded limit, once there is no room for more calls. */
+  get overdraft(): HeldOverdraft | undefined {
+    return this.#overdraft;
+  }
+
+  get artifacts(): readonly PastArtifact[] {
+    return this.#artifacts;
+  }
+
+  /** Throws `journal_invalid` for a turn that cannot be read. */
+  take(record: JournalRecord): SlicedWork<void> {
+    return readingSliced(this.#state.header?.execution, this.#state.records, this.#take(record));
+  }
+
+  *#take(record: JournalRecord): SlicedWork<void> {
+    const state = this.#state;
+    this.#isRedacted = "redacted" in record && record.redacted !== undefined;
+    if (record.type === "turn") {
+      yield* applySliced(state, record, this.#listener);
+      yield* this.#make();
+      return;
+    }
+    if (record.type === "artifact") this.#artifacts.push(pastArtifact(record, state.records));
+    if (record.type === "header") for (const tool of record.tools) this.#tools.set(tool.name, tool);
+    if (record.type === "earlier" && this.#hasRoom()) this.#taken.set(refText(record.earlier), this.#takenOver(record));
+    const made = record.type === "answered" ? this.#made.get(record.call) : undefined;
+    if (made && record.type === "answered") {
+      made.answeredAt = state.records;
+      made.hasDisplay = record.display !== undefined;
+    }
+    applyRecord(state, record);
+    this.#history.note(withoutTexts(record));
+  }
+
+  #hasRoom(): boolean {
+    this.#overdraft ??= this.#share.hold(CALL_BYTES);
+    return this.#overdraft === undefined;
+  }
+
+  #takenOver({ earlier, tool, key, effect, isHidden, value, approval, at, ...given }: EarlierRecord): EarlierCall {
+    const { bytes, shape, partsLeftOut, named } = given;
+    const isKnown = value !== undefined && !this.#isRedacted;
+    const places = { records: [this.#state.records], isStream: false, display: undefined };
+    const answer = isKnown ? { bytes, shape, partsLeftOut, named, ...places } : undefined;
+    // It is not known what this execution has read before it.
+    const order = { made: 0, ended: Number.POSITIVE_INFINITY };
+    return { ...earlier, tool, key, effect, ...order, at, answer, isHidden, approval };
+  }
+
+  #takeCommand(command: GuestFrame): void {
+    if (command.kind === "call") this.#called.push(command);
+    // A stream that was left has no end that could be given again.
+    const made = command.kind === "cancel" ? this.#made.get(String(command.id)) : undefined;
+    if (made) made.batches = undefined;
+  }
+
+  /** Takes the calls of a turn. Their inputs are not kept. */
+  *#make(): SlicedWork<void> {
+    const called = this.#called;
+    this.#called = [];
+    for (const { id, tool, body } of called) {
+      if (!this.#hasRoom()) return;
+      const definition = this.#tools.get(tool)?.digest;
+      const input = definition === undefined ? undefined : yield* canonicalDigest(body);
+      const key = input === undefined || definition === undefined ? undefined : keyOf(tool, definition, input);
+      const call = { id: String(id), tool, caller: "programmatic", inputBytes: 0, at: this.#state.now } as const;
+      this.#history.make(call);
+      this.#made.set(call.id, {
+        position: this.#state.records - 1,
+        key,
+        isHidden: this.#isRedacted,
+        batches: [],
+        items: 0,
+      });
+    }
+  }
+
+  #takeEvent(event: HostFrame): void {
+    if (event.kind !== "answer" && event.kind !== "items") return;
+    const made = this.#made.get(String(event.id));
+    const turn = this.#state.records - 1;
+    if (!made) return;
+    if (event.kind === "answer") {
+      const answered = this.#history.get(String(event.id))?.answered;
+      if (event.ok && answered?.ok && !this.#isRedacted) made.answer = this.#answerOf(made, answered, turn);
+    } else if (this.#isRedacted || event.body === undefined) made.batches = undefined;
+    else {
+      made.batches?.push(turn);
+      made.items += event.count;
+    }
+  }
+
+  #answerOf(
+    { batches, items: given, answeredAt, hasDisplay }: Made,
+    { bytes, shape = "", partsLeftOut = 0, items, named }: NonNullable<KnownCall["answered"]>,
+    turn: number,
+  ): EarlierAnswer | undefined {
+    const isStream = items !== undefined;
+    if (isStream && (batches === undefined || given !== items)) return undefined;
+    const records = isStream && batches ? batches : [turn];
+    return { bytes, shape, partsLeftOut, named, records, isStream, display: hasDisplay ? answeredAt : undefined };
+  }
+
+  /** The calls of which something is known that matters for an equal call, in the order in which they were made. */
+  *calls(): SlicedWork<readonly EarlierCall[]> {
+    const calls = this.#taken;
+    for (const known of this.#history.all) {
+      yield;
+      const call = this.#earlierCall(known);
+      if (call && known.earlier) calls.delete(refText(known.earlier));
+      if (call) calls.set(refText(call), call);
+    }
+    return [...calls.values()];
+  }
+
+  #earlierCall(call: KnownCall): EarlierCall | undefined {
+    const { id, tool, reused, answered, decided, decision, earlier } = call;
+    const made = this.#made.get(id);
+    const execution = this.#state.header?.execution;
+    if (made?.key === undefined || execution === undefined) return undefined;
+    const { key, position, isHidden, answeredAt = Number.POSITIVE_INFINITY } = made;
+    const answer = isHidden ? undefined : made.answer;
+    const effect = call.effect ?? this.#tools.get(tool)?.effect ?? "read";
+    const ref = reused && earlier ? earlier : { execution, call: id };
+    const { allow, by, note } = decision ?? {};
+    // It was decided about what was done. What is made anew is decided about anew.
+    const approval =
+      allow && answer ? ({ call: `${ref.execution}/${ref.call}`, allow, ...given({ by, note }) } as const) : undefined;
+    // What was to be given again, and was not, is known from what was taken over.
+    if (!answer && (reused || effect !== "write" || !mayHaveTakenEffect(call))) return undefined;
+    return {
+      ...ref,
+      tool,
+      key,
+      effect,
+      made: position,
+      ended: answeredAt,
+      at: (reused ? decided?.answeredAt : answered?.at) ?? 0,
+      answer,
+      isHidden: isHidden || undefined,
+      approval,
+    };
+  }
+}
+
+/** What is kept of a record: values are read from the journal once they are given. */
+function withoutTexts(record: JournalRecord): JournalRecord {
+  switch (record.type) {
+    case "answered": {
+      const { display: _display, ...kept } = record;
+      return kept;
+    }
+    case "call":
+      return record.input === undefined ? record : { ...record, input: "" };
+    case "decision":
+      return record.done === undefined ? record : { ...record, done: "null" };
+    case "result":
+      return record.value === undefined ? record : { ...record, value: "null" };
+    default:
+      return record;
+  }
+}
+
+/** Whether a call without an answer to give may have changed something. */
+function mayHaveTakenEffect({ started, decided, end }: KnownCall): boolean {
+  if (end?.outcome.type === "failed") return !NOTHING_DONE.has(end.outcome.code);
+  if (end?.outcome.type === "refused") return false;
+  // A client may have done what it was asked for.
+  return started === true || decided?.decision === "client";
+}

@@ -1,0 +1,245 @@
+import type { ErrorBody, GuestFrame, HostFrame } from "../../../bridge/frames.ts";
+import {
+  type ExecutionId,
+  Lane,
+  optionError,
+  PortcullisError,
+  readPlainData,
+  type SlicedWork,
+  textOf,
+} from "../../base/index.ts";
+import type { CallLine } from "../../gate/call-line.ts";
+import { type RememberedDecision, rememberedIn } from "../../gate/approve/remembered.ts";
+import type { StandIn } from "../../gate/reuse/earlier-calls.ts";
+import type { PastUse } from "../../gate/session.ts";
+import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts";
+import { findIfKnown } from "../../journal/find-if-known.ts";
+import type { ExecutionSummary } from "../../journal/journal.ts";
+import { type ReadingOptions, readRecords, Records } from "../../journal/reading/read-records.ts";
+import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../../journal/record.ts";
+import {
+  applyRecord,
+  applySliced,
+  callOfId,
+  ExecutionState,
+  type OpenCall,
+  PROGRAM_CALL,
+  type TurnListener,
+} from "./execution-state.ts";
+import { readingSliced } from "./read-turns.ts";
+import { LogCollector } from "../drive/log-collector.ts";
+import { CallHistory } from "./call-history.ts";
+import type { Scope } from "../scope.ts";
+import { ItemsDigest } from "../../gate/streams/past-items.ts";
+
+/** All that the journal tells of an execution, up to now. */
+export interface Past extends Required<PastUse> {
+  /** UTF-8 bytes of the items of all streams. */
+  readonly streamedBytes: number;
+  readonly state: ExecutionState;
+  readonly logs: LogCollector;
+  readonly outcome: OutcomeRecord | undefined;
+  readonly artifacts: readonly PastArtifact[];
+  /** The calls of earlier executions that stand for its calls. */
+  readonly standIns: readonly StandIn[];
+}
+
+/**
+ * Reads an execution from its journal in one pass, without keeping its turns, in slices of a lane. Rejects with `journal_invalid` for a turn
+ * that cannot be read, and as the journal does.
+ */
+export async function readPast(
+  records: AsyncIterable<JournalRecord> | Iterable<JournalRecord>,
+  lane = records instanceof Records ? records.lane : new Lane(""),
+): Promise<Past> {
+  const fold = new PastFold();
+  for await (const record of records) await lane.work(fold.take(record));
+  return lane.work(fold.past());
+}
+
+/** Takes the records of an execution one after the other, and tells after any of them all that they tell. It keeps no turns. */
+export class PastFold {
+  readonly state = new ExecutionState();
+  readonly #calls = new CallHistory();
+  readonly #streams = new PastStreams();
+  readonly #remembered: RememberedDecision[] = [];
+  readonly #artifacts: PastArtifact[] = [];
+  #logs: LogCollector | undefined;
+  #outcome: OutcomeRecord | undefined;
+  readonly #listener: TurnListener = {
+    event: (event) => this.#takeEvent(event),
+    command: (command) => this.#takeCommand(command),
+  };
+
+  /** Number of calls that it keeps something of. */
+  get known(): number {
+    return this.#calls.known;
+  }
+
+  /** Throws `journal_invalid` for a turn that cannot be read. */
+  take(record: JournalRecord): SlicedWork<void> {
+    return readingSliced(this.state.header?.execution, this.state.records, this.#take(record));
+  }
+
+  /** Throws `journal_invalid` for a batch of a stream that cannot be read. */
+  *past(): SlicedWork<Past> {
+    const { state } = this;
+    yield* readingSliced(state.header?.execution, state.records - 1, this.#complete());
+    const { made: calls, inputBytes, resultBytes, streamedBytes } = this.#calls;
+    return {
+      state,
+      logs: this.#logs ?? new LogCollector({ logBytes: 0, printedBytes: 0 }),
+      // The program's own approval is none of its calls.
+      lines: this.#calls.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
+      resultBytes,
+      streamedBytes,
+      inputBytes,
+      calls,
+      openCalls: state.calls.size,
+      remembered: this.#remembered,
+      outcome: this.#outcome,
+      artifacts: this.#artifacts,
+      standIns: this.#calls.standIns,
+    };
+  }
+
+  *#take(record: JournalRecord): SlicedWork<void> {
+    const { state } = this;
+    if (record.type === "turn") return yield* applySliced(state, record, this.#listener);
+    if (record.type === "artifact") this.#artifacts.push(pastArtifact(record, state.records));
+    applyRecord(state, record);
+    this.#calls.note(record);
+    if (record.type === "header") {
+      const { logBytes = 0, printedBytes = 0 } = record.limits;
+      this.#logs = new LogCollector({ logBytes, printedBytes });
+    } else if (record.type === "decision")
+      this.#remembered.push(...rememberedIn([record], (id) => callOfId(state, id), state.header?.tools ?? []));
+    else if (record.type === "outcome") this.#outcome = record;
+  }
+
+  #takeEvent(event: HostFrame): void {
+    if (event.kind === "answer") {
+      this.#calls.tell(String(event.id), answerOf(event));
+      this.#streams.end(event.id);
+    }
+    if (event.kind === "items" && this.state.calls.has(event.id)) {
+      this.#calls.stream(String(event.id), event.count, event.bytes);
+      this.#streams.take(event);
+    }
+  }
+
+  #takeCommand(command: GuestFrame): void {
+    const { now } = this.state;
+    if (command.kind === "output") this.#logs?.take(command);
+    if (command.kind === "cancel") {
+      this.#calls.leave(String(command.id), now);
+      this.#streams.end(command.id);
+    }
+    if (command.kind !== "call") return;
+    const { id, tool, body } = command;
+    this.#calls.make({ id: String(id), tool, caller: "programmatic", inputBytes: Buffer.byteLength(body), at: now });
+  }
+
+  *#complete(): SlicedWork<void> {
+    yield;
+    this.#streams.complete(this.state.calls);
+  }
+}
+
+function answerOf({ ok, body, now }: HostFrame & { readonly kind: "answer" }) {
+  return { ok, bytes: ok ? Buffer.byteLength(body) : 0, at: now, code: () => errorIn(body, "code") };
+}
+
+/** A field of what a program is given in place of a value: `{ code, tool, message }`. */
+export function errorIn(body: string, field: keyof ErrorBody): string | undefined {
+  const read = readPlainData(body);
+  return read.ok ? textOf(read.value, field) : undefined;
+}
+
+/** Finds an execution of this tenant. Rejects with `execution_unknown`, in the same words for another tenant's execution. */
+export async function findOwn(
+  { journal, tenant }: Pick<Scope, "journal" | "tenant">,
+  execution: ExecutionId,
+): Promise<ExecutionSummary> {
+  const found = await findIfKnown(journal, execution);
+  if (found?.tenant !== tenant) throw executionUnknown(execution, tenant);
+  return found;
+}
+
+function executionUnknown(execution: ExecutionId, tenant: string): PortcullisError {
+  return new PortcullisError(
+    "execution_unknown",
+    `The journal holds no execution ${JSON.stringify(execution)} of tenant ${JSON.stringify(tenant)}. List what it holds, and of whom, with: runtime.executions()`,
+  );
+}
+
+/**
+ * Reads a program's execution of this tenant. Without the items of streams (`NO_ITEMS`), nothing can go on with it. Rejects
+ * with `execution_unknown`, and as `readPast` does.
+ */
+export async function readOwn(
+  { journal, tenant }: Pick<Scope, "journal" | "tenant">,
+  execution: ExecutionId,
+  reading: Pick<ReadingOptions, "itemBytes"> = {},
+): Promise<Past & { readonly header: ProgramHeader }> {
+  await findOwn({ journal, tenant }, execution);
+  const past = await readPast(readRecords(journal, execution, { tenant, ...reading }));
+  const header = headerOf(past.state, execution);
+  if (header.tenant !== tenant) throw executionUnknown(execution, tenant);
+  return { ...past, header };
+}
+
+/** The header of a program that was read. Throws `execution_unknown` without one, and `option_invalid` for another kind. */
+export function headerOf({ header }: ExecutionState, execution: ExecutionId): ProgramHeader {
+  if (!header) throw executionUnknown(execution, "");
+  if (header.kind === "program") return header;
+  throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
+}
+
+/** The past of an execution for its next driver, which makes the open calls again, even if their handlers have ended. */
+export function withoutOpenCalls(past: Past): Past {
+  const isOpen = ({ callId }: CallLine) => callOfId(past.state, callId) !== undefined;
+  const again = past.lines
+    .filter((line) => isOpen(line) && line.items === undefined)
+    .reduce((bytes, line) => bytes + line.bytes, 0);
+  return { ...past, lines: past.lines.filter((line) => !isOpen(line)), resultBytes: past.resultBytes - again };
+}
+
+/** The last batch of each open stream, and a digest of its items: what the next driver needs to go on with it. */
+class PastStreams {
+  readonly #streams = new Map<number, { readonly body: string; readonly digest: ItemsDigest } | undefined>();
+
+  /** Takes a batch of an open stream. */
+  take({ id, body }: HostFrame & { readonly kind: "items" }): void {
+    const stream = this.#streams.has(id) ? this.#streams.get(id) : { body: "", digest: new ItemsDigest() };
+    // After a batch that the journal does not hold nothing can be compared.
+    if (body !== undefined) stream?.digest.add(body.slice(1, -1));
+    this.#streams.set(id, body === undefined ? undefined : stream && { body, digest: stream.digest });
+  }
+
+  /** The stream has ended, or the program reads no more of it. */
+  end(id: number): void {
+    this.#streams.delete(id);
+  }
+
+  /** Completes what is known of the streams of these calls, which are open. */
+  complete(calls: ReadonlyMap<number, OpenCall>): void {
+    for (const [id, call] of calls) {
+      const stream = this.#streams.get(id);
+      if (!stream || !call.streamed) continue;
+      call.streamed = { ...call.streamed, last: JSON.stringify(lastOf(stream.body, id)), digest: stream.digest.hex };
+    }
+  }
+}
+
+/** The last item of a batch. The journal may come from elsewhere. */
+function lastOf(body: string, id: number): unknown {
+  let items: unknown;
+  try {
+    items = JSON.parse(body);
+  } catch {
+    items = undefined;
+  }
+  if (Array.isArray(items)) return items.at(-1) ?? null;
+  throw new PortcullisError("journal_invalid", `The journal holds a batch of call ${id} that is no list of items.`);
+}

@@ -1,0 +1,112 @@
+import { isOfFunction, pathOfTool, toolNameFault } from "../../tools/tool-name.ts";
+import { occurrences } from "../../base/index.ts";
+import type { Fault } from "../outcome.ts";
+import { linesOf, placeAt, type Position } from "./source-lines.ts";
+
+/** Maps positions in a prepared program to positions in the original source. */
+export interface SourceMap {
+  readonly source: string;
+  readonly toSource: (position: Position) => Position;
+}
+
+/** Text inserted into a line: everything from `column` on moved right by `length`. Line and column count from 1. */
+export interface Insertion {
+  readonly line: number;
+  readonly column: number;
+  readonly length: number;
+}
+
+/**
+ * Where the parts of a rewritten text were in the original. Four numbers for each part, in the order of the text: line
+ * and column in the rewritten text, then line and column in the original.
+ */
+export type RewrittenPlaces = Int32Array;
+
+/** A program as it is run, and what maps its positions to its source. It is plain data, so that it can cross threads. */
+export interface PreparedText {
+  readonly source: string;
+  readonly program: string;
+  readonly insertions: readonly Insertion[];
+  /** Undefined if no line was written anew. */
+  readonly rewritten: RewrittenPlaces | undefined;
+}
+
+export function sourceMapOf({ source, insertions, rewritten }: PreparedText): SourceMap {
+  return {
+    source,
+    toSource: ({ line, column }) => {
+      const shift = insertions
+        .filter((one) => one.line === line && one.column < column)
+        .reduce((sum, one) => sum + Math.min(one.length, column - one.column), 0);
+      return beforeRewriting(rewritten, { line, column: column - shift });
+    },
+  };
+}
+
+/** The position, before a text was written anew, of a position in it. */
+export function beforeRewriting(places: RewrittenPlaces | undefined, position: Position): Position {
+  if (places === undefined) return position;
+  let low = 0;
+  let high = places.length / 4;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const [line = 0, column = 0] = places.subarray(middle * 4, middle * 4 + 2);
+    if (line < position.line || (line === position.line && column <= position.column)) low = middle + 1;
+    else high = middle;
+  }
+  const [line = 1, column = 1] = low === 0 ? [] : places.subarray(low * 4 - 2, low * 4);
+  return { line, column };
+}
+
+const EXCERPT_LENGTH = 160;
+
+/**
+ * The only mention of a tool in a source, or the only one that does not follow `await`; undefined if there is none or
+ * more than one. Locates a failed call whose stack has no position.
+ */
+export function onlyMention(source: string, tool: string | undefined, isUnawaited = false): Position | undefined {
+  const mention = pathInSource(tool);
+  if (mention === undefined) return undefined;
+  const isAsked = (at: number) => !isUnawaited || !/await\s{0,32}$/.test(source.slice(Math.max(0, at - 32), at));
+  const [first, second] = occurrences(source, mention).filter(isAsked).take(2);
+  return first === undefined || second !== undefined ? undefined : placeAt(source, first);
+}
+
+/** How a source writes a tool; undefined if no tool can have this name, which a program chooses for its own errors. */
+export function pathInSource(tool: string | undefined): string | undefined {
+  const isName = tool !== undefined && (isOfFunction(tool) || toolNameFault(tool) === undefined);
+  return isName ? pathOfTool(tool) : undefined;
+}
+
+/** The first place from `position` on where a name stands as a word; undefined if there is none. */
+export function nextMention(source: string, name: string, { line, column }: Position): Position | undefined {
+  for (const [index, text] of linesOf(source)
+    .slice(Math.max(0, line - 1))
+    .entries()) {
+    const found = mentionIn(text, name, index === 0 ? column : 1);
+    if (found !== undefined) return { line: line + index, column: found };
+  }
+  return undefined;
+}
+
+/** The column of the first word `name` in a line, from a column on. */
+export function mentionIn(line: string, name: string, from: number): number | undefined {
+  const isWord = (at: number) =>
+    !/[\p{ID_Continue}$.]/u.test(line[at - 1] ?? "") && !/[\p{ID_Continue}$]/u.test(line[at + name.length] ?? "");
+  const found = occurrences(line, name, from - 1).find(isWord);
+  return found === undefined ? undefined : found + 1;
+}
+
+/** Adds the position and its line of source to a fault. A position outside the source is omitted. */
+export function faultAt(source: string, fault: Fault, position: Position | undefined): Fault {
+  if (!position) return fault;
+  const text = linesOf(source)[position.line - 1];
+  if (text === undefined) return fault;
+  const excerpt = text.trim();
+  return {
+    ...fault,
+    line: position.line,
+    column: position.column,
+    excerpt: excerpt.length <= EXCERPT_LENGTH ? excerpt : `${excerpt.slice(0, EXCERPT_LENGTH - 1)}…`,
+  };
+}

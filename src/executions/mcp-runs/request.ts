@@ -1,0 +1,84 @@
+import { IDEMPOTENCY_META } from "../../tools/tool.ts";
+import { fieldOf, textOf } from "../../base/index.ts";
+import { type Asking, askingOf, askingOfV1, type AskingV1, type AskingV2 } from "./asking.ts";
+
+/** One `tools/call` request, read from what version 1 or 2 of the SDK gives to a handler. */
+export interface McpRequest {
+  readonly signal: AbortSignal | undefined;
+  readonly asking: Asking;
+  /** Undefined if the client did not ask for progress. */
+  readonly notify: ((progress: number, message: string) => Promise<void>) | undefined;
+  /** What the client calls all repetitions of the call by; undefined if it says nothing. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+const MOST_KEY_LENGTH = 256;
+
+type Send = (notification: object) => Promise<void>;
+
+interface Meta {
+  readonly progressToken?: string | number;
+}
+
+/** Of `@modelcontextprotocol/server`, version 2. */
+interface ContextV2 {
+  readonly http?: { readonly req?: Pick<Request, "signal"> };
+  readonly mcpReq: AskingV2 & {
+    readonly _meta?: Meta;
+    readonly signal: AbortSignal;
+    readonly notify: Send;
+  };
+}
+
+/** Of `@modelcontextprotocol/sdk`, version 1. */
+interface ContextV1 extends AskingV1 {
+  readonly _meta?: Meta;
+  readonly signal: AbortSignal;
+  readonly sendNotification: Send;
+}
+
+const TOKEN_LENGTH = 1024;
+
+/** `capabilities` are what a client of a protocol before 2026 has declared, if the server knows that. */
+export function readRequest(context: object, capabilities?: object): McpRequest {
+  if ("mcpReq" in context) {
+    const { mcpReq, http } = context as ContextV2;
+    const { _meta: meta } = mcpReq;
+    return {
+      signal: mcpReq.signal,
+      asking: askingOf(mcpReq, capabilities, http?.req?.signal),
+      notify: notifier(meta, (notification) => mcpReq.notify(notification)),
+      idempotencyKey: keyOf(meta),
+    };
+  }
+  if ("sendNotification" in context) {
+    const extra = context as ContextV1;
+    const { _meta: meta } = extra;
+    return {
+      signal: extra.signal,
+      asking: askingOfV1(extra),
+      notify: notifier(meta, (notification) => extra.sendNotification(notification)),
+      idempotencyKey: keyOf(meta),
+    };
+  }
+  return { signal: undefined, asking: { type: "none" }, notify: undefined };
+}
+
+/** Who makes a request, if the server has checked that; empty otherwise. */
+export function principalOf(context: object): string {
+  const info = fieldOf(fieldOf(context, "http"), "authInfo") ?? fieldOf(context, "authInfo");
+  return textOf(info, "clientId") ?? "";
+}
+
+function keyOf(meta: Meta | undefined): string | undefined {
+  const key = textOf(meta, IDEMPOTENCY_META);
+  return key !== undefined && key.length <= MOST_KEY_LENGTH ? key : undefined;
+}
+
+function notifier(meta: Meta | undefined, send: Send): McpRequest["notify"] {
+  const progressToken = meta?.progressToken;
+  // The token goes back with each notification.
+  if (progressToken === undefined || String(progressToken).length > TOKEN_LENGTH) return undefined;
+  return (progress, message) =>
+    send({ method: "notifications/progress", params: { progressToken, progress, message } });
+}

@@ -1,0 +1,128 @@
+import type { Timer } from "../../base/index.ts";
+import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../gate/approve/approval.ts";
+import type { LatestValue } from "./latest-value.ts";
+import { decisionOf, elicitationFor, type Question } from "./question.ts";
+import type { LinkedResult } from "./result.ts";
+
+/** How far a run has come. */
+export interface Progress {
+  /** Calls of tools that were started so far. It grows with each progress. */
+  readonly calls: number;
+  /** For people: the latest call. */
+  readonly text: string;
+}
+
+export interface RunWork {
+  readonly signal: AbortSignal;
+  readonly approve: Approve;
+  readonly onProgress: (progress: Progress) => void;
+}
+
+export interface RunParts {
+  readonly id: string;
+  readonly principal: string;
+  /** Who asks, in questions to the user: `A program`. */
+  readonly who: string;
+  /** Bytes of the request that began the run, which the run holds. */
+  readonly bytes: number;
+  readonly start: (work: RunWork) => Promise<LinkedResult>;
+}
+
+/** A call that a client made, from its first request to its end. It goes on between the requests about it. */
+export class Run {
+  readonly id: string;
+  readonly principal: string;
+  readonly bytes: number;
+  readonly result: Promise<LinkedResult>;
+  readonly questions = new Map<string, Question>();
+  readonly watchers = new Set<LatestValue<Progress>>();
+  requests = 0;
+  isOver = false;
+  /** Set while no request waits for it. */
+  expiry: Timer | undefined;
+  readonly #who: string;
+  readonly #cancel = new AbortController();
+  #asked = Promise.withResolvers<void>();
+  #rounds = 0;
+  progress: Progress = { calls: 0, text: "It has begun." };
+  /** The answer to all questions once the client is given up. */
+  #left: ApprovalAnswer | undefined;
+
+  constructor({ id, principal, bytes, who, start }: RunParts) {
+    this.id = id;
+    this.principal = principal;
+    this.bytes = bytes;
+    this.#who = who;
+    this.result = start({
+      signal: this.#cancel.signal,
+      approve: (request) => this.#left ?? this.#ask(request),
+      onProgress: (progress) => {
+        this.progress = progress;
+        for (const watcher of this.watchers) watcher.set(progress);
+      },
+    }).finally(() => {
+      this.isOver = true;
+    });
+    // Between two requests, nothing waits for the result.
+    this.result.catch(() => {});
+  }
+
+  get isCancelled(): boolean {
+    return this.#cancel.signal.aborted;
+  }
+
+  get nextQuestion(): Promise<void> {
+    return this.#asked.promise;
+  }
+
+  cancel(reason: unknown): void {
+    this.#cancel.abort(reason);
+  }
+
+  /** Answers all questions in place of the client's user, later questions too. */
+  leave(answer: ApprovalAnswer): void {
+    this.#left = answer;
+    for (const question of this.questions.values()) question.answer(answer);
+  }
+
+  /** Begins a round: the client gets all questions, and answers them with the number that this returns. */
+  beginRound(): number {
+    this.#rounds += 1;
+    for (const question of this.questions.values()) question.round ??= this.#rounds;
+    return this.#rounds;
+  }
+
+  /** Takes a client's answers of a round. They answer the questions of that round alone. */
+  answerRound(round: number, responses: Readonly<Record<string, unknown>>): void {
+    for (const [key, question] of this.questions)
+      if (question.round !== undefined && question.round <= round && Object.hasOwn(responses, key))
+        question.answer(decisionOf(responses[key]));
+  }
+
+  /** A question ends with its call. */
+  #ask(request: ApprovalRequest): Promise<ApprovalAnswer> {
+    const { callId, signal } = request;
+    const { promise, resolve, reject } = Promise.withResolvers<ApprovalAnswer>();
+    // Calls of agents below, and questions of one handler, may have one id.
+    let key = callId;
+    for (let n = 2; this.questions.has(key); n += 1) key = `${callId}.${n}`;
+    const over = () => void this.questions.delete(key);
+    this.questions.set(key, {
+      ...elicitationFor(request, this.#who),
+      answer: (answer) => {
+        over();
+        resolve(answer);
+      },
+      fail: (error) => {
+        over();
+        reject(error instanceof Error ? error : new Error("The client did not answer.", { cause: error }));
+      },
+      isAsked: false,
+      round: undefined,
+    });
+    signal.addEventListener("abort", over, { once: true });
+    this.#asked.resolve();
+    this.#asked = Promise.withResolvers();
+    return promise;
+  }
+}

@@ -1,0 +1,282 @@
+import { randomUUID } from "node:crypto";
+import { after, cancel, Counts, every, nextTurn, pause } from "../../base/index.ts";
+import type { ApprovalAnswer } from "../../gate/approve/approval.ts";
+import { decisionOf } from "./question.ts";
+import type { Asking } from "./asking.ts";
+import type { McpRequest } from "./request.ts";
+import { errorResult, type LinkedResult } from "./result.ts";
+import { type Progress, Run, type RunParts } from "./run.ts";
+import { Seal } from "./seal.ts";
+import { LatestValue } from "./latest-value.ts";
+
+/** How long a run waits for the next request about it. Then its questions are answered without the client. */
+const HELD_MS = 10 * 60 * 1000;
+/** Runs of a principal that are not over, or whose results have not been taken. */
+const MOST_RUNS = 1000;
+/** Requests of a principal that wait for its runs: many may wait for the same run. */
+const MOST_REQUESTS = 2000;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+const GONE =
+  "This call is not waiting any more: it ended, or the server was started again. Nothing was run by this request.";
+const NOT_MEANT =
+  "The requestState is not one that this server gave for this request, or it is too old. Nothing was run: make the call again without it.";
+const TOO_MANY = `${MOST_RUNS} calls of this client run or wait already. Wait for their results, or cancel some.`;
+const TOO_MANY_REQUESTS = `${MOST_REQUESTS} requests of this client wait already. Wait for their results, or cancel some.`;
+const TOO_LARGE = `The calls of this client that run or wait already hold ${MOST_BYTES} bytes. Wait for their results, or cancel some.`;
+const UNCLEAR: ApprovalAnswer = {
+  allow: false,
+  note: "The input is too long to be shown whole to the client's user. Make calls with fewer fields or shorter lists.",
+};
+const CANNOT_ASK: ApprovalAnswer = { allow: false, note: "The client cannot ask its user." };
+
+export interface McpCall extends Pick<RunParts, "principal" | "start" | "who" | "bytes"> {
+  readonly digest: string;
+  /** Id of the run; a new id by default. If the run exists, the request waits for it with the earlier requests. */
+  readonly id?: string;
+  /** Whether the run ends when the client cancels this request; true by default. */
+  readonly owns?: boolean;
+  /**
+   * Answers a request whose run was over and has been forgotten; by default a sentence does. Without the function a result
+   * cannot be collected later, so requests wait as long as the run takes.
+   */
+  readonly afterwards?: (id: string) => Promise<LinkedResult>;
+}
+
+export interface RunsOptions {
+  /** Whether calls may wait for a decision from elsewhere, if the client cannot be asked about them. */
+  readonly canWait?: boolean;
+  /** After this time a request is answered although its run goes on; never by default. */
+  readonly patience?: { readonly ms: number; readonly answer: (run: Run) => LinkedResult };
+}
+
+/** The calls that clients have made, by any number of requests each. */
+export class McpRuns {
+  readonly #options: RunsOptions;
+  readonly #seal = new Seal();
+  /** By principal and id: an id may be chosen by another principal, too. */
+  readonly #runs = new Map<string, Run>();
+  /** By principal: its runs, their bytes, and its requests that wait for them. */
+  readonly #begun = new Counts();
+  readonly #bytes = new Counts();
+  readonly #requests = new Counts();
+
+  constructor(options: RunsOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Answers a request by the call's result, or by questions to the client's user; the client then repeats the request. */
+  async handle(call: McpCall, request: McpRequest): Promise<LinkedResult> {
+    const { asking } = request;
+    if (this.#requests.of(call.principal) >= MOST_REQUESTS) return errorResult(TOO_MANY_REQUESTS);
+    if (asking.type !== "rounds" || asking.state === undefined) {
+      const known = call.id === undefined ? undefined : this.find(call.id, call.principal);
+      if (!known && this.#begun.of(call.principal) >= MOST_RUNS) return errorResult(TOO_MANY);
+      if (!known && this.#bytes.of(call.principal) + call.bytes > MOST_BYTES) return errorResult(TOO_LARGE);
+      return this.#serve(known ?? this.#start(call), call, request);
+    }
+    const sealed = this.#seal.open(asking.state, call);
+    if (!sealed) return errorResult(NOT_MEANT);
+    const run = this.find(sealed.run, call.principal);
+    if (!run) return call.afterwards?.(sealed.run) ?? errorResult(GONE);
+    run.answerRound(sealed.round, asking.responses);
+    return this.#serve(run, call, request);
+  }
+
+  find(id: string, principal: string): Run | undefined {
+    return this.#runs.get(keyOf({ id, principal }));
+  }
+
+  #start(call: McpCall): Run {
+    const run = new Run({ ...call, id: call.id ?? randomUUID() });
+    this.#runs.set(keyOf(run), run);
+    this.#begun.add(run.principal, 1);
+    this.#bytes.add(run.principal, run.bytes);
+    const forget = () => {
+      if (run.isCancelled && run.requests === 0) this.#forget(run);
+    };
+    void run.result.then(forget, forget);
+    return run;
+  }
+
+  async #serve(run: Run, call: McpCall, request: McpRequest): Promise<LinkedResult> {
+    const { owns = true } = call;
+    const { signal } = request;
+    const over = new AbortController();
+    const leave = () => {
+      if (owns) run.cancel(signal?.reason);
+      else over.abort(signal?.reason);
+    };
+    cancel(run.expiry);
+    run.requests += 1;
+    this.#requests.add(run.principal, 1);
+    signal?.addEventListener("abort", leave, { once: true });
+    if (signal?.aborted) leave();
+    const notifying = notifyProgress(run, request);
+    try {
+      const result = await this.#answer(run, call, request, over.signal);
+      signal?.throwIfAborted();
+      return result;
+    } finally {
+      signal?.removeEventListener("abort", leave);
+      over.abort();
+      run.requests -= 1;
+      this.#requests.add(run.principal, -1);
+      if (run.requests === 0) this.#hold(run);
+      await notifying.end();
+    }
+  }
+
+  async #answer(run: Run, call: McpCall, { asking }: McpRequest, over: AbortSignal): Promise<LinkedResult> {
+    const patience = call.afterwards && this.#options.patience;
+    const outOfPatience = Promise.withResolvers<void>();
+    let isOutOfPatience = false;
+    // A question to the client's user is no reason to leave: a person answers when they can.
+    const timer =
+      patience &&
+      every(patience.ms, () => {
+        isOutOfPatience = run.questions.size === 0 || asking.type === "none";
+        if (isOutOfPatience) outOfPatience.resolve();
+      }).unref();
+    const aborted = Promise.withResolvers<void>();
+    over.addEventListener("abort", () => aborted.resolve(), { once: true });
+    try {
+      for (;;) {
+        const { nextQuestion } = run;
+        if (run.questions.size > 0) {
+          // Calls that were made at once are asked about at once.
+          await nextTurn();
+          this.#answerUnclear(run);
+          if (asking.type === "rounds" && run.questions.size > 0) return this.#inputRequired(run, call);
+          this.#ask(run, asking, over);
+        }
+        const result = await Promise.race([run.result, nextQuestion, outOfPatience.promise, aborted.promise]);
+        if (result) return result;
+        over.throwIfAborted();
+        if (isOutOfPatience && patience) return patience.answer(run);
+      }
+    } finally {
+      cancel(timer);
+    }
+  }
+
+  /** A person does not allow at a client what the client cannot show: whoever decides elsewhere sees the whole input. */
+  #answerUnclear({ questions }: Run): void {
+    for (const { isClear, answer } of questions.values())
+      if (!isClear) answer(this.#options.canWait ? "later" : UNCLEAR);
+  }
+
+  #ask(run: Run, asking: Asking, over: AbortSignal): void {
+    for (const question of run.questions.values()) {
+      // Another client may have been asked, and answers what this client cannot.
+      if (asking.type === "none" && !question.isAsked && question.round === undefined)
+        question.answer(this.#options.canWait ? "later" : CANNOT_ASK);
+      if (asking.type !== "push" || question.isAsked) continue;
+      question.isAsked = true;
+      asking.ask(question.elicitation, over).then(
+        (response) => question.answer(decisionOf(response)),
+        (error: unknown) => {
+          question.isAsked = false;
+          // The next request about the run asks again.
+          if (over.aborted) return;
+          if (this.#options.canWait) question.answer("later");
+          else question.fail(error);
+        },
+      );
+    }
+  }
+
+  /** Keeps a run until the next request about it comes, or `HELD_MS` are over. */
+  #hold(run: Run): void {
+    if (run.isOver) {
+      this.#forget(run);
+      return;
+    }
+    cancel(run.expiry);
+    run.expiry = after(HELD_MS, () => this.#expire(run)).unref();
+  }
+
+  /** If the client does not come back, the run goes on without the client if it can. */
+  #expire(run: Run): void {
+    if (run.isOver) {
+      this.#forget(run);
+      return;
+    }
+    const forget = () => this.#forget(run);
+    void run.result.then(forget, forget);
+    if (this.#options.canWait || run.questions.size === 0) {
+      run.leave(this.#options.canWait ? "later" : CANNOT_ASK);
+      return;
+    }
+    this.#forget(run);
+    run.cancel(new Error("The client did not answer."));
+  }
+
+  #forget(run: Run): void {
+    cancel(run.expiry);
+    if (this.find(run.id, run.principal) !== run) return;
+    this.#runs.delete(keyOf(run));
+    this.#begun.add(run.principal, -1);
+    this.#bytes.add(run.principal, -run.bytes);
+  }
+
+  /** The answer to a call that requires input, from protocol 2026-07-28 on. The types of version 1 do not know it. */
+  #inputRequired(run: Run, { principal, digest }: McpCall): LinkedResult {
+    const { id, questions } = run;
+    const round = run.beginRound();
+    const entries = [...questions].map(([key, { elicitation }]) => [
+      key,
+      { method: "elicitation/create", params: { mode: "form", ...elicitation } },
+    ]);
+    const result = {
+      resultType: "input_required",
+      inputRequests: Object.fromEntries(entries),
+      requestState: this.#seal.seal({ run: id, principal, digest, round }),
+    };
+    return result as unknown as LinkedResult;
+  }
+}
+
+function keyOf({ id, principal }: Pick<Run, "id" | "principal">): string {
+  return JSON.stringify([principal, id]);
+}
+
+/** Longest time between two notifications. Also a busy host tells clients at least every ten seconds. */
+const LONGEST_MS = 8000;
+/** Shortest time between two notifications: what waits for a slow client must not grow with the number of calls. */
+const SHORTEST_MS = 250;
+
+/** Tells the client of a request how far a run has come, until it is ended. A client that cannot be told still gets its result. */
+function notifyProgress(run: Run, { notify }: McpRequest) {
+  if (!notify) return { end: async () => {} };
+  // Each request has its own value, because several requests may wait for the same run.
+  const progress = new LatestValue<Progress>();
+  run.watchers.add(progress);
+  const timer = every(LONGEST_MS, () => progress.set(run.progress)).unref();
+  const ended = Promise.withResolvers<void>();
+  const spaced = () => Promise.race([pause(SHORTEST_MS, { ref: false }), ended.promise]);
+  const notified = notifyAll(progress, notify, spaced);
+  return {
+    end: async () => {
+      cancel(timer);
+      run.watchers.delete(progress);
+      progress.end();
+      ended.resolve();
+      await notified;
+    },
+  };
+}
+
+/** The number of a notification must be greater than the previous number, even if no call was made meanwhile. */
+async function notifyAll(
+  progress: LatestValue<Progress>,
+  notify: NonNullable<McpRequest["notify"]>,
+  spaced: () => Promise<void>,
+): Promise<void> {
+  let last = 0;
+  for await (const { calls, text } of progress) {
+    last = Math.max(last + 1, calls);
+    await notify(last, text).catch(() => {});
+    await spaced();
+  }
+}

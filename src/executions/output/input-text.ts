@@ -1,0 +1,79 @@
+import { betweenText, endsOf } from "../../base/index.ts";
+import { cleanJson } from "./clean-json.ts";
+import { INSET, insetText } from "./foreign-text.ts";
+
+/** Bytes of an input that a person is shown. */
+const SHOWN_BYTES = 2048;
+/** Bytes of each text in an input that is longer than that: all as long as they may be is tried first. */
+const TEXT_BYTES = [512, 128, 32];
+
+/** What stands between the input of a call and the input as it was sent, where a person reads both. */
+export const AS_SENT = "The tool's schema made it of this input:";
+
+interface Inputs {
+  readonly input: unknown;
+  readonly rawInput?: unknown;
+}
+
+/** The input of a call for a person who decides about it, below the words that name the call. */
+export interface InputShown {
+  readonly text: string;
+  /** Whether all fields are in the text, with all of their values but the middle of long texts. */
+  readonly hasAllFields: boolean;
+}
+
+/** Only long texts are cut: the caller chooses the order and the length of fields, and must not hide one by another. */
+export function shownInput({ input, rawInput }: Inputs): InputShown {
+  const shown = jsonShown(input);
+  if (rawInput === undefined) return shown;
+  return { ...shown, text: `${shown.text}\n${AS_SENT}\n${jsonShown(rawInput).text}` };
+}
+
+/** The text of `shownInput`. */
+export function inputText(inputs: Inputs): string {
+  return shownInput(inputs).text;
+}
+
+function jsonShown(value: unknown): InputShown {
+  const json = JSON.stringify(value) ?? "null";
+  const whole = json.length <= SHOWN_BYTES ? shownJson(json) : undefined;
+  if (whole !== undefined && fits(whole)) return { text: whole, hasAllFields: true };
+  for (const bytes of TEXT_BYTES) {
+    const short = shortJson(value, bytes);
+    const text = short === undefined ? undefined : shownJson(short);
+    if (text !== undefined && fits(text)) return { text, hasAllFields: true };
+  }
+  const [first, last] = [json.slice(0, SHOWN_BYTES), json.slice(-SHOWN_BYTES)];
+  const ends = endsOf({ first: shownJson(first), last: shownJson(last), length: json.length }, SHOWN_BYTES);
+  return { text: `${ends.first}\n${INSET}${betweenText(ends.between)}\n${INSET}${ends.last}`, hasAllFields: false };
+}
+
+const shownJson = (json: string) => insetText(cleanJson(json));
+
+class TooLong extends Error {}
+
+/** The value with the middle cut out of its long texts; undefined if that is more than is shown. No more of it is looked at then. */
+function shortJson(value: unknown, textBytes: number): string | undefined {
+  let length = 0;
+  const shortened = (_: string, part: unknown) => {
+    length += 1;
+    const text = typeof part === "string" ? shortText(part, textBytes) : part;
+    if (typeof text === "string") length += text.length;
+    if (length > SHOWN_BYTES) throw new TooLong();
+    return text;
+  };
+  try {
+    return JSON.stringify(value, shortened);
+  } catch (error) {
+    if (error instanceof TooLong) return undefined;
+    throw error;
+  }
+}
+
+function shortText(text: string, most: number): string {
+  if (Buffer.byteLength(text) <= most) return text;
+  const { first, between, last } = endsOf({ first: text, last: text, length: text.length }, most);
+  return `${first}${betweenText(between)}${last}`;
+}
+
+const fits = (text: string) => Buffer.byteLength(text) <= SHOWN_BYTES;

@@ -1,0 +1,89 @@
+import { z } from "zod";
+import { CALL_LINE } from "../../gate/call-line.ts";
+import { CLIENT_OUTCOME, CONNECTIONS, LOGS, NOT_EVICTED, UNREPLAYABLE } from "../outcome.ts";
+import type { SchemaType } from "../../base/index.ts";
+import { objectSchema } from "../../base/values/object-schema.ts";
+
+const count = z.number().nonnegative();
+
+const OUTPUT = objectSchema({
+  /**
+   * The value as JSON, or the name and message of a fault; then the runtime's notes; then what the program printed. After
+   * the first line, every line that does not begin with two spaces is the runtime's own. Safe to show on a terminal.
+   */
+  text: z.string(),
+  /** Whether the program ended without completing. One that waits has not ended. */
+  isError: z.boolean(),
+  /** What was left out; absent if nothing was. */
+  cut: objectSchema({ valueBytes: count.exactOptional(), logLines: count.exactOptional() }).exactOptional(),
+  /** Characters that the runtime's `redact` has taken out; absent if none. */
+  redacted: count.exactOptional(),
+});
+
+/** All that the model gets of an execution. */
+export type Output = SchemaType<typeof OUTPUT>;
+
+export const USAGE = objectSchema({
+  calls: count,
+  /** Of these, calls that were answered as an earlier execution was (`after`): no handler ran. Absent if none was. */
+  reused: count.exactOptional(),
+  /** UTF-8 bytes of JSON that tools returned. */
+  bytesIn: count,
+  /** UTF-8 bytes of JSON that the program was handed: results, and values that it has loaded. */
+  bytesSeen: count,
+  /** UTF-8 bytes of `output.text`. */
+  bytesOut: count,
+  /** Time waiting for an engine or a container, including the wait for a replacement. */
+  queuedMs: count,
+  /** Time the program ran, without waiting for a core if the system reports that. */
+  runningMs: count,
+  /** Time the program waited for tools and timers, without `approvalMs`. */
+  waitingMs: count,
+  /** Time the program waited for nothing but people and clients, between two drivers too. It spends no limit. */
+  approvalMs: count,
+  /** Peak memory, without the memory of an idle guest; 0 if it cannot be measured. */
+  peakMemoryBytes: count,
+  turns: count,
+  /** How often the engine died and was replaced. */
+  restarts: count,
+  /** How often the program gave up its engine or container while it waited: another program needed it, or memory was short. */
+  evictions: count,
+  /**
+   * Why the program kept its engine or container while it waited: it had used what a replay cannot reproduce, it held
+   * much `memory`, or its `replay` would take too long. Absent if nothing kept it.
+   */
+  notEvicted: NOT_EVICTED.exactOptional(),
+  /** Connections through the sandbox's egress: their number, refused ones included, and their bytes. */
+  connections: CONNECTIONS,
+});
+
+/** What a program has used, by all its drivers. Times are in milliseconds. */
+export type Usage = SchemaType<typeof USAGE>;
+
+export const REPORT_ARTIFACT = objectSchema({
+  name: z.string(),
+  /** UTF-8 bytes of its JSON. */
+  bytes: count,
+  /** TypeScript type of the value, inferred from its first rows. Untrusted: it has names of fields. */
+  shape: z.string(),
+});
+
+/** The report of a program as clients get it, without its `execution` and the `value`, which is in the outcome. */
+export const REPORT = objectSchema({
+  outcome: CLIENT_OUTCOME,
+  output: OUTPUT,
+  usage: USAGE,
+  calls: z.array(CALL_LINE),
+  logs: LOGS,
+  /** Values that are kept under names; for a program of a conversation, the values of the whole conversation. */
+  artifacts: z.array(REPORT_ARTIFACT),
+  /** The runtime's notes on the value and the calls. */
+  notes: z.array(z.string()),
+  /**
+   * Why the execution cannot be replayed: what the program had used, a redacted journal, or a stream of which a journal in
+   * memory does not keep all items. Absent if it can be replayed.
+   */
+  unreplayable: UNREPLAYABLE.exactOptional(),
+  /** What the guest changed to make the value JSON, in its own words. Untrusted: may be any text. */
+  remarks: z.array(z.string()),
+});

@@ -1,0 +1,134 @@
+import { jsonTextOf, type Lane, readUpTo } from "../base/index.ts";
+import type { About, Redaction, Redactor } from "../journal/redaction/redactor.ts";
+import { type ShownLogs, shownLogs } from "./drive/log-collector.ts";
+import type { Execution } from "./execution.ts";
+import type { Limits } from "./limits.ts";
+import type { Completed, Ending, Outcome, Waiting, WaitingCall } from "./outcome.ts";
+import type { Scope } from "./scope.ts";
+
+const TO_MODEL: About = { to: "model" };
+
+/** Redacts the texts of an execution that a model or the host's report shows, before they are shortened. */
+async function redactShown(
+  shown: Execution,
+  redactor: Redactor,
+  { outputBytes, logBytes }: Limits,
+  lane: Lane,
+): Promise<Execution> {
+  const redaction = redactor.for(TO_MODEL);
+  const ending =
+    shown.ending.type === "completed"
+      ? await redactCompleted(shown.ending, redaction, outputBytes, lane)
+      : await redactFailed(shown.ending, redaction);
+  const logs = await redactLogs(shown, redaction, logBytes);
+  const notes = await Array.fromAsync(shown.notes, redaction.text);
+  const remarks = await Array.fromAsync(shown.remarks, redaction.text);
+  return { ...shown, ...logs, ending, notes, remarks, redacted: redaction.taken };
+}
+
+async function redactLogs(
+  { logs, printed }: Pick<Execution, "logs" | "printed">,
+  redaction: Redaction,
+  logBytes: number,
+): Promise<ShownLogs> {
+  if (printed) {
+    const redacted = await Array.fromAsync(printed, async ({ dropped, text }) => ({
+      dropped,
+      text: await redaction.text(text),
+    }));
+    return shownLogs(redacted, logBytes);
+  }
+  const text = await redaction.text(logs.text);
+  return { logs: { ...logs, text, bytes: Buffer.byteLength(text) }, printed };
+}
+
+/** An execution that was read from its journal, as it may be shown. */
+export async function shownExecution(
+  execution: Execution,
+  { redactor, gate, limits, tenant }: Pick<Scope, "redactor" | "gate" | "limits" | "tenant">,
+): Promise<Execution> {
+  if (!redactor) return execution;
+  const share = gate.held.share(tenant, 0);
+  try {
+    const calls = await Array.fromAsync(execution.calls, async (line) =>
+      line.display === undefined ? line : { ...line, display: await redactor.value(line.display, { to: "log" }) },
+    );
+    return await redactShown({ ...execution, calls }, redactor, limits, share.lane);
+  } finally {
+    share.end();
+  }
+}
+
+/** An outcome, as an event tells it. */
+export async function redactEnding(outcome: Outcome, redactor: Redactor, about: About): Promise<Outcome> {
+  if (outcome.type === "completed") return { ...outcome, value: await redactor.value(outcome.value, about) };
+  return redactFailed(outcome, redactor.for(about));
+}
+
+async function redactFailed(
+  ending: Exclude<Ending, Completed>,
+  redaction: Redaction,
+): Promise<Exclude<Ending, Completed>> {
+  const { text } = redaction;
+  switch (ending.type) {
+    case "failed": {
+      const { name, message, excerpt, tool, code, unawaited, ...rest } = ending.fault;
+      const words = {
+        name: await text(name),
+        message: await text(message),
+        ...(excerpt === undefined ? {} : { excerpt: await text(excerpt) }),
+        ...(tool === undefined ? {} : { tool: await text(tool) }),
+        // A program gives its errors any code.
+        ...(code === undefined ? {} : { code: await text(code) }),
+        ...(unawaited === undefined ? {} : { unawaited: await text(unawaited) }),
+      };
+      return { type: "failed", fault: { ...rest, ...words } };
+    }
+    case "crashed":
+      return { ...ending, detail: await text(ending.detail) };
+    case "waiting":
+      return redactWaiting(ending, redaction);
+    case "stopped":
+    case "cancelled":
+      return ending;
+  }
+}
+
+async function redactCompleted(
+  ending: Completed,
+  { json }: Redaction,
+  outputBytes: number,
+  lane: Lane,
+): Promise<Completed> {
+  if (ending.text === undefined) return ending;
+  const text = await json(ending.text);
+  if (text === ending.text) return ending;
+  const returned = await readUpTo(text, outputBytes, lane);
+  const checked = ending.checked && { value: await redactChecked(ending.checked.value, json) };
+  return { type: "completed", value: undefined, ...returned, text, ...(checked && { checked }) };
+}
+
+/** What a schema has made of a returned value, which may be no JSON: a schema's own code writes it. Then it is left out. */
+async function redactChecked(value: unknown, json: Redaction["json"]): Promise<unknown> {
+  const text = jsonTextOf(value);
+  return text === undefined ? undefined : JSON.parse(await json(text));
+}
+
+/** The waiting calls of a conversation, as its report shows them. */
+export async function shownWaiting(waiting: Waiting, redactor: Redactor | undefined): Promise<Waiting> {
+  return redactor ? redactWaiting(waiting, redactor.for(TO_MODEL)) : waiting;
+}
+
+async function redactWaiting(waiting: Waiting, { json }: Redaction): Promise<Waiting> {
+  const redacted = async (value: unknown) => JSON.parse(await json(JSON.stringify(value) ?? "null")) as unknown;
+  const input = async <Call extends Pick<WaitingCall, "input" | "rawInput">>(call: Call): Promise<Call> => ({
+    ...call,
+    input: await redacted(call.input),
+    ...(call.rawInput !== undefined && { rawInput: await redacted(call.rawInput) }),
+  });
+  return {
+    ...waiting,
+    approvals: await Array.fromAsync(waiting.approvals, input),
+    calls: await Array.fromAsync(waiting.calls, input),
+  };
+}

@@ -1,0 +1,213 @@
+import { Places, PortcullisError, setImmediate } from "../../base/index.ts";
+import type { PoolClient } from "pg";
+import type { Within } from "./shown-types.ts";
+import { type Change, type Changed, changedOf, changeText, changeValues, isTold, noticeOf } from "./changes.ts";
+import { Blocked, type Database, queryOf, type Row, type RunOptions } from "./connection/database.ts";
+import { quoted } from "./tables/tables.ts";
+import { insertParts } from "./parts.ts";
+import { inTransaction } from "./connection/transaction.ts";
+
+/** Changes that share a commit, at most, and the length of their records, in UTF-16 code units. A change with more is made alone. */
+const [GROUP_SIZE, GROUP_LENGTH] = [128, 1024 * 1024];
+
+export interface Asked extends Change, Within {}
+
+/** What became of a change. */
+export interface Result {
+  /** Missing if nothing was done: the head, or the driver, is another one, or there is such an execution already. */
+  readonly changed: Changed | undefined;
+  /** Whether an earlier attempt of the same change may have been done, because its connection was lost. */
+  readonly mayBeDone: boolean;
+}
+
+/**
+ * How a change is made: with others by one statement, with others in one transaction with what they do within it, or in a
+ * transaction of its own.
+ */
+type Way = "statement" | "transaction" | "alone";
+
+interface Waiting {
+  readonly asked: Asked;
+  readonly length: number;
+  /** Whether its records are inserted by statements of their own. */
+  readonly hasParts: boolean;
+  readonly way: Way;
+  /** Whether an attempt may have been done whose connection was lost. */
+  mayBeDone: boolean;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface QueueOptions {
+  /** Changes that are made alone, at once. */
+  readonly aloneAtOnce: number;
+  readonly channel: string;
+  /** Tells notices of this process from those of others. */
+  readonly token: string;
+}
+
+/**
+ * Makes changes of executions. Those that wait while others are under way are made together, by one statement and one
+ * commit. Changes of one execution are made one after the other, in their order.
+ */
+export class ChangeQueue {
+  readonly #database: Database;
+  readonly #options: QueueOptions;
+  readonly #text: string;
+  #line: Waiting[] = [];
+  readonly #underWay = new Set<string>();
+  /** Of changes that are made alone: each gives its place back while it waits for a lock or for the database. */
+  readonly #alone: Places;
+  /** The ways in which a group of changes is made now. */
+  readonly #groups = new Set<Way>();
+  #isSet = false;
+
+  constructor(database: Database, options: QueueOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#alone = new Places({ atOnce: options.aloneAtOnce });
+    this.#text = changeText(quoted(database.schema));
+  }
+
+  make(asked: Asked): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const length = asked.records.reduce((sum, { text }) => sum + text.length, 0);
+      const hasParts = length > GROUP_LENGTH || asked.records.some(({ longTexts }) => longTexts.length > 0);
+      const together = asked.within ? "transaction" : "statement";
+      const way = hasParts ? "alone" : together;
+      this.#line.push({ asked, length, way, hasParts, mayBeDone: false, resolve, reject });
+      this.#serveSoon();
+    });
+  }
+
+  /** Changes that are asked for in one turn of the event loop are made together. */
+  #serveSoon(): void {
+    if (this.#isSet) return;
+    this.#isSet = true;
+    setImmediate(() => {
+      this.#isSet = false;
+      this.#serve();
+    });
+  }
+
+  #serve(): void {
+    const groups: Waiting[][] = [];
+    // In the order of the line, and none that waits for a change of the same execution.
+    const seen = new Set(this.#underWay);
+    const rest: Waiting[] = [];
+    for (const waiting of this.#line) {
+      const { execution } = waiting.asked;
+      const isPlaced = !seen.has(execution) && this.#place(waiting, groups);
+      seen.add(execution);
+      if (!isPlaced) rest.push(waiting);
+    }
+    this.#line = rest;
+    for (const group of groups) void this.#begin(group);
+  }
+
+  /** Puts a change into one of the groups that are begun now, if there is a place. */
+  #place(waiting: Waiting, groups: Waiting[][]): boolean {
+    const { way } = waiting;
+    if (way === "alone") {
+      groups.push([waiting]);
+      return true;
+    }
+    const open = groups.findLast(([first]) => first?.way === way);
+    const length = open?.reduce((sum, one) => sum + one.length, 0) ?? 0;
+    if (open && open.length < GROUP_SIZE && length + waiting.length <= GROUP_LENGTH) {
+      open.push(waiting);
+      return true;
+    }
+    if (this.#groups.has(way)) return false;
+    this.#groups.add(way);
+    groups.push([waiting]);
+    return true;
+  }
+
+  async #begin(group: Waiting[]): Promise<void> {
+    for (const { asked } of group) this.#underWay.add(asked.execution);
+    const [first] = group;
+    if (!first) return;
+    if (first.way === "alone") return this.#makeAlone(first);
+    // In one order everywhere, so that no two statements wait for each other.
+    group.sort((a, b) => (a.asked.execution < b.asked.execution ? -1 : 1));
+    const isSettled = await this.#settle(group, { unlessBlocked: true });
+    this.#groups.delete(first.way);
+    // The one that is the reason why none was made must not hold up the others.
+    if (!isSettled) for (const one of group) void this.#makeAlone(one);
+    this.#end(isSettled ? group : []);
+  }
+
+  async #makeAlone(waiting: Waiting): Promise<void> {
+    await this.#settle([waiting], { places: this.#alone });
+    this.#end([waiting]);
+  }
+
+  #end(group: readonly Waiting[]): void {
+    for (const { asked } of group) this.#underWay.delete(asked.execution);
+    if (this.#line.length > 0) this.#serve();
+  }
+
+  /** Makes changes together. Resolves with false if none was made and one of them may be the reason. Never rejects. */
+  async #settle(group: readonly Waiting[], options: RunOptions): Promise<boolean> {
+    const onLost = () => {
+      for (const one of group) one.mayBeDone = true;
+    };
+    const changes = group.map(({ asked }) => asked);
+    const make = (client: PoolClient) =>
+      group[0]?.way === "statement" ? this.#makeByStatement(client, changes) : this.#makeInTransaction(client, group);
+    try {
+      const made = await this.#database.run(make, { idempotent: true, onLost, ...options });
+      for (const [place, { resolve, mayBeDone }] of group.entries()) resolve({ changed: made.get(place), mayBeDone });
+    } catch (error) {
+      if (error instanceof Blocked || (group.length > 1 && !isUnavailable(error))) return false;
+      for (const { reject } of group) reject(error);
+    }
+    return true;
+  }
+
+  async #makeByStatement(client: PoolClient, changes: readonly Change[]): Promise<ReadonlyMap<number, Changed>> {
+    const made = client.query<Row>(this.#statement(changes, true));
+    this.#notify(client, changes);
+    return changedOf((await made).rows);
+  }
+
+  #statement(changes: readonly Change[], withRecords: boolean) {
+    return { name: "portcullis change", text: this.#text, values: changeValues(changes, withRecords) };
+  }
+
+  /** What has parts is alone in its group. */
+  async #makeInTransaction(client: PoolClient, group: readonly Waiting[]): Promise<ReadonlyMap<number, Changed>> {
+    const changes = group.map(({ asked }) => asked);
+    const made = await inTransaction(client, async () => {
+      const hasParts = group.some((one) => one.hasParts);
+      const { rows } = await client.query<Row>(this.#statement(changes, !hasParts));
+      const found = changedOf(rows);
+      // All at once: their statements go to the database together. None is under way when the transaction ends.
+      const within = [...found].map(async ([place, changed]) => {
+        const asked = changes[place];
+        if (asked && hasParts) await insertParts(client, quoted(this.#database.schema), asked, changed);
+        await asked?.within?.((text, values) => this.#database.queryOn(client, text, values));
+      });
+      for (const run of await Promise.allSettled(within)) if (run.status === "rejected") throw run.reason;
+      return found;
+    });
+    this.#notify(client, changes);
+    return made;
+  }
+
+  /** Sent behind the append and not waited for: it cannot be lost by the end of this process alone. */
+  #notify(client: PoolClient, changes: readonly Change[]): void {
+    const { channel, token } = this.#options;
+    const told = changes.filter(isTold);
+    if (told.length === 0) return;
+    client.query(queryOf(noticeOf(this.#database.schema, channel, token, told))).catch(() => {
+      // The connection is lost. What listens is told to look again once it has a new one, too.
+    });
+  }
+}
+
+/** Whether other changes would fail with this error, too. Any other error may be due to one of them alone. */
+function isUnavailable(error: unknown): boolean {
+  return PortcullisError.is(error) && (error.code === "journal_unavailable" || error.code === "runtime_closed");
+}

@@ -1,0 +1,145 @@
+import type { Client, Notification } from "pg";
+import { after, cancel, type Timer } from "../../../base/index.ts";
+import type { NoticeListener } from "../shown-types.ts";
+import type { Database } from "./database.ts";
+
+/** Wait between two attempts to reach the database, in milliseconds: it doubles up to the last. */
+const [FIRST_RETRY_MS, MAX_RETRY_MS] = [20, 2000];
+/** How often a connection that is silent is asked whether it is still there, in milliseconds. */
+const PULSE_MS = 10_000;
+
+/**
+ * The listeners of channels (`LISTEN`), on one connection, which is open while there are any, and is made again for as
+ * long as there are. Each time channels are listened to from then on, their listeners are told that notices may have
+ * been lost.
+ */
+export class Notices {
+  readonly #database: Database;
+  readonly #channels = new Map<string, Set<{ readonly listener: NoticeListener }>>();
+  #client: Client | undefined;
+  #isConnecting = false;
+  #retryMs = FIRST_RETRY_MS;
+  #timer: Timer | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  add(channel: string, listener: NoticeListener): Disposable {
+    const entry = { listener };
+    const listeners = this.#channels.get(channel) ?? new Set();
+    const isNew = listeners.size === 0;
+    listeners.add(entry);
+    this.#channels.set(channel, listeners);
+    if (!this.#client) void this.#connect();
+    else if (isNew) void this.#listen(this.#client, [channel]);
+    else this.#call(entry, listeners, undefined);
+    return { [Symbol.dispose]: () => this.#remove(channel, listeners, entry) };
+  }
+
+  async close(): Promise<void> {
+    this.#channels.clear();
+    await this.#end();
+  }
+
+  #remove(
+    channel: string,
+    listeners: Set<{ readonly listener: NoticeListener }>,
+    entry: { readonly listener: NoticeListener },
+  ): void {
+    if (!listeners.delete(entry) || listeners.size > 0) return;
+    this.#channels.delete(channel);
+    if (this.#channels.size === 0) void this.#end();
+    else void this.#client?.query(`UNLISTEN ${quotedChannel(channel)}`).catch(() => {});
+  }
+
+  async #end(): Promise<void> {
+    cancel(this.#timer);
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => {});
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#isConnecting) return;
+    this.#isConnecting = true;
+    cancel(this.#timer);
+    try {
+      const client = await this.#database.connect();
+      this.#isConnecting = false;
+      if (this.#channels.size === 0 || this.#database.isClosed) return void client.end();
+      this.#client = client;
+      // The connection must not keep a process alive that has nothing else to do.
+      (client as Client & { readonly unref: () => void }).unref();
+      client.once("end", () => this.#reconnect(client));
+      client.on("notification", (notice) => this.#take(notice));
+      await this.#listen(client, [...this.#channels.keys()]);
+      this.#retryMs = FIRST_RETRY_MS;
+      this.#pulse(client);
+    } catch {
+      // What is wrong with the database is told to those who read or write.
+      this.#isConnecting = false;
+      this.#later();
+    }
+  }
+
+  #reconnect(client: Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#later();
+  }
+
+  #later(): void {
+    if (this.#channels.size === 0 || this.#database.isClosed) return;
+    cancel(this.#timer);
+    this.#timer = after(this.#retryMs * (0.5 + Math.random() / 2), () => void this.#connect());
+    this.#timer.unref();
+    this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
+  }
+
+  async #listen(client: Client, channels: readonly string[]): Promise<void> {
+    try {
+      for (const channel of channels) await client.query(`LISTEN ${quotedChannel(channel)}`);
+      for (const channel of channels) this.#tell(channel, undefined);
+    } catch {
+      // The connection is lost: its end begins another.
+      client.end().catch(() => {});
+    }
+  }
+
+  /** A connection can be lost without a word of it. */
+  #pulse(client: Client): void {
+    this.#timer = after(PULSE_MS, () => {
+      if (this.#client !== client) return;
+      client.query("SELECT 1").then(
+        () => this.#pulse(client),
+        () => client.end().catch(() => {}),
+      );
+    });
+    this.#timer.unref();
+  }
+
+  #take({ channel, payload = "" }: Notification): void {
+    this.#tell(channel, payload);
+  }
+
+  #tell(channel: string, payload: string | undefined): void {
+    const listeners = this.#channels.get(channel);
+    if (listeners) for (const entry of listeners) this.#call(entry, listeners, payload);
+  }
+
+  /** Called after the work under way: what a listener throws must not end the connection. */
+  #call(
+    entry: { readonly listener: NoticeListener },
+    listeners: ReadonlySet<unknown>,
+    payload: string | undefined,
+  ): void {
+    queueMicrotask(() => {
+      if (listeners.has(entry)) entry.listener(payload);
+    });
+  }
+}
+
+function quotedChannel(channel: string): string {
+  return `"${channel.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,333 @@
+import { isGivenBack } from "../../journal/given-back.ts";
+import { randomUUID } from "node:crypto";
+import { errorAt, given, readOptions } from "../../base/index.ts";
+import { type AppendListener, AppendListeners } from "../../journal/append-listeners.ts";
+import type {
+  AppendOptions,
+  ExecutionSummary,
+  Head,
+  JournalFinding,
+  Lease,
+  ListOptions,
+  ReadOptions,
+} from "../../journal/journal.ts";
+import {
+  driverChanged,
+  executionExists,
+  executionUnknown,
+  headMoved,
+  journalDamaged,
+} from "../../journal/journal-error.ts";
+import { itemsUpTo, type TextStore, unpackRecord } from "../../journal/packing/large-texts.ts";
+import { packRecords } from "../../journal/packing/pack-records.ts";
+import type { Header, JournalRecord } from "../../journal/record.ts";
+import {
+  executionProblems,
+  type JournalProblem,
+  type PruneOptions,
+  type StoredJournal,
+} from "../../journal/stored-journal.ts";
+import type { NoticeListener, Within } from "./shown-types.ts";
+import { type Asked, ChangeQueue, type Result } from "./change-queue.ts";
+import { Database, type DatabaseOptions } from "./connection/database.ts";
+import { diagnoseDatabase } from "./connection/diagnose.ts";
+import { nameOf } from "./tables/names.ts";
+import { Notices } from "./connection/notices.ts";
+import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
+import { pruneExecutions } from "./prune.ts";
+import { type FoundExecution, PAGE_BYTES, type PageRow, StoredRows } from "./stored-rows.ts";
+
+export interface StatementOptions {
+  /** The statement may be run again if the connection was lost while it ran, and it is not known whether it took effect. */
+  readonly idempotent?: boolean;
+}
+
+/** Options of an append, with what a fleet does in its transaction. */
+export type ChangeOptions = AppendOptions & Within;
+
+/** A journal in PostgreSQL, with access to its pool and its listening connection for tables of the package beside it. */
+export interface PostgresJournal extends StoredJournal, AsyncDisposable {
+  /** Schema of its tables. */
+  readonly schema: string;
+  create(header: Header, lease?: Lease, options?: ChangeOptions): Promise<Head>;
+  append(execution: string, expected: Head, records: readonly JournalRecord[], options?: ChangeOptions): Promise<Head>;
+  /**
+   * Runs a statement on a connection of the pool; several statements, if there are no values, whose rows come together. Waits for a database that
+   * cannot be reached, within a bound. Rejects with a `journal_…` error if the database cannot be used, and with
+   * PostgreSQL's own error if it refuses the statement.
+   */
+  query(
+    text: string,
+    values?: readonly unknown[],
+    options?: StatementOptions,
+  ): Promise<{ readonly rows: readonly Record<string, unknown>[]; readonly rowCount: number }>;
+  /**
+   * Calls a listener with the payload of each notice (`NOTIFY`) of a channel, and with undefined after notices may have
+   * been lost, and once it listens. All listeners of a journal share one connection. Dispose of what is returned to
+   * listen no more.
+   */
+  onNotify(channel: string, listener: NoticeListener): Disposable;
+  /** Looks once whether the database can be used, and how well; it does not wait for one that cannot be reached. Never rejects. */
+  diagnose(): Promise<readonly JournalFinding[]>;
+}
+
+/** A text and what is parsed from it are in memory together. */
+const COPIES = 2;
+
+/**
+ * A journal in PostgreSQL. Any number of processes may use the same database. The first use connects and makes the tables;
+ * it rejects with `journal_unavailable`, `journal_read_only`, `journal_version` or `journal_corrupt` if the database cannot
+ * be used. It needs the package `pg`. Throws `option_invalid`. Dispose of it to close its connections.
+ */
+export function createPostgresJournal(options: PostgresJournalOptions): PostgresJournal {
+  return new DatabaseJournal(readOptions("createPostgresJournal", options, POSTGRES_JOURNAL_RULES));
+}
+
+class DatabaseJournal implements PostgresJournal {
+  readonly isDurable = true;
+  readonly schema: string;
+  readonly #database: Database;
+  readonly #rows: StoredRows;
+  readonly #queue: ChangeQueue;
+  readonly #notices: Notices;
+  readonly #listeners: AppendListeners;
+  /** One for all who ask meanwhile: each takes a connection beside the pool. */
+  #diagnosing: Promise<readonly JournalFinding[]> | undefined;
+
+  constructor(options: DatabaseOptions) {
+    this.schema = options.schema;
+    const token = randomUUID();
+    const channel = `${options.schema}_appended`;
+    this.#database = new Database(options);
+    this.#rows = new StoredRows(this.#database);
+    // Not all connections: reading goes on while changes wait for locks.
+    const aloneAtOnce = Math.ceil(options.connections / 2);
+    this.#queue = new ChangeQueue(this.#database, { aloneAtOnce, channel, token });
+    this.#notices = new Notices(this.#database);
+    let others: Disposable | undefined;
+    this.#listeners = new AppendListeners(
+      () => (others = this.#notices.add(channel, (payload) => this.#takeNotice(payload, token))),
+      () => others?.[Symbol.dispose](),
+    );
+  }
+
+  async create(header: Header, lease?: Lease, { within }: ChangeOptions = {}): Promise<Head> {
+    const { execution } = header;
+    const records = await packRecords([header]);
+    const made = await this.#make({
+      execution,
+      expected: 0,
+      records,
+      ends: false,
+      lease,
+      header,
+      within,
+    });
+    if (made.changed) return 1;
+    if (made.mayBeDone && (await this.#holds(execution, 0, records))) return 1;
+    throw executionExists(execution);
+  }
+
+  async append(
+    execution: string,
+    expected: Head,
+    records: readonly JournalRecord[],
+    { within }: ChangeOptions = {},
+  ): Promise<Head> {
+    const packed = await packRecords(records);
+    const claim = records.findLast((record) => record.type === "claim");
+    const lease = claim && { driver: claim.driver, until: claim.at + claim.leaseMs };
+    const ends = records.some(({ type }) => type === "outcome");
+    // Any other number is no head.
+    if (!Number.isSafeInteger(expected) || expected < 1 || expected >= 2 ** 31)
+      throw headMoved(execution, (await this.#get(execution)).summary.records, expected);
+    const made = await this.#make({
+      execution,
+      expected,
+      records: packed,
+      ends,
+      lease,
+      within,
+    });
+    const head = expected + records.length;
+    if (made.changed) return head;
+    const { records: found } = (await this.#get(execution)).summary;
+    if (made.mayBeDone && found >= head && (await this.#holds(execution, expected, packed))) return head;
+    throw headMoved(execution, found, expected);
+  }
+
+  async *read(
+    execution: string,
+    { from = 0, count = Number.POSITIVE_INFINITY, hold = () => Promise.resolve(), itemBytes }: ReadOptions = {},
+  ): AsyncGenerator<JournalRecord> {
+    // Loaded on demand: loading the schema library takes as long as running a program.
+    const { parseRecord } = await import("../../journal/reading/parse-records.ts");
+    await hold(PAGE_BYTES * COPIES);
+    const { found, page } = (await this.#rows.open(execution, from, count)) ?? unknown(execution);
+    const { tenant, records: head } = found.summary;
+    const wantsItems = itemBytes === undefined ? undefined : itemsUpTo(itemBytes);
+    const pages = this.#pages(found, from, Math.min(head, from + count), hold, page);
+    for await (const { text, position, pageBytes } of pages) {
+      let parsed: JournalRecord;
+      try {
+        const holdTexts = (bytes: number) => hold(pageBytes + bytes * COPIES);
+        parsed = parseRecord(await this.#unpack(tenant, text, { hold: holdTexts, ...given({ wantsItems }) }), position);
+      } catch (error) {
+        throw errorAt(`Execution ${JSON.stringify(execution)}`, error);
+      }
+      yield parsed;
+    }
+  }
+
+  async *list(options: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
+    for (let below: string | undefined; ;) {
+      const page = await this.#rows.list(options, below);
+      for (const { found } of page) if (found) yield found.summary;
+      const last = page.at(-1);
+      if (!last) return;
+      below = last.number;
+    }
+  }
+
+  async find(execution: string): Promise<ExecutionSummary> {
+    return (await this.#get(execution)).summary;
+  }
+
+  async renew(execution: string, lease: Lease): Promise<Head> {
+    const { changed } = await this.#make({ execution, expected: undefined, records: [], ends: false, lease });
+    if (changed) {
+      if (isGivenBack(lease)) this.#listeners.tell({ execution, head: changed.head, left: true });
+      return changed.head;
+    }
+    throw driverChanged(execution, (await this.#get(execution)).summary.lease?.driver, lease);
+  }
+
+  onAppend(listener: AppendListener): Disposable {
+    return this.#listeners.add(listener);
+  }
+
+  onNotify(channel: string, listener: NoticeListener): Disposable {
+    return this.#notices.add(channel, listener);
+  }
+
+  async query(text: string, values: readonly unknown[] = [], options: StatementOptions = {}) {
+    const found = await this.#database.run(async (client) => {
+      try {
+        return await this.#database.queryOn(client, text, values);
+      } catch (error) {
+        // Several statements may have begun a transaction. A lost connection is given up anyway.
+        if (values.length === 0) await client.query("ROLLBACK").catch(() => {});
+        throw error;
+      }
+    }, options);
+    // Several statements have a result each.
+    const results = [found].flat();
+    return { rows: results.flatMap(({ rows }) => rows), rowCount: results.at(-1)?.rowCount ?? 0 };
+  }
+
+  prune(options: PruneOptions): Promise<number> {
+    return pruneExecutions(this.#database, options);
+  }
+
+  diagnose(): Promise<readonly JournalFinding[]> {
+    this.#diagnosing ??= diagnoseDatabase(this.#database).finally(() => {
+      this.#diagnosing = undefined;
+    });
+    return this.#diagnosing;
+  }
+
+  check(): AsyncGenerator<JournalProblem> {
+    return executionProblems(this);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#notices.close();
+    await this.#database.close();
+  }
+
+  async #make(asked: Asked): Promise<Result> {
+    const result = await this.#queue.make(asked);
+    if (result.changed && asked.records.length > 0)
+      this.#listeners.tell({ execution: asked.execution, head: result.changed.head, ended: asked.ends });
+    return result;
+  }
+
+  /** Whether the journal holds these records at this place: an append whose answer was lost was done. */
+  async #holds(execution: string, from: Head, packed: readonly { readonly text: string }[]): Promise<boolean> {
+    const found = await this.#rows.find(execution);
+    if (!found || found.summary.records < from + packed.length) return false;
+    const pages = this.#pages(found, from, from + packed.length, () => Promise.resolve());
+    for await (const { text, position } of pages) if (text !== packed[position - from]?.text) return false;
+    return true;
+  }
+
+  /** The texts of records, page by page. `pageBytes` is what their page holds meanwhile. */
+  async *#pages(
+    { number, summary: { execution } }: FoundExecution,
+    from: Head,
+    end: Head,
+    hold: (bytes: number) => Promise<void>,
+    firstPage?: readonly PageRow[],
+  ): AsyncGenerator<{ readonly text: string; readonly position: Head; readonly pageBytes: number }> {
+    let known = firstPage;
+    for (let position = from; position < end;) {
+      if (!known) await hold(PAGE_BYTES * COPIES);
+      const page = known ?? (await this.#rows.page(number, position, end));
+      known = undefined;
+      const pageBytes = page.reduce((sum, { record, bytes }) => (record === undefined ? sum : sum + bytes), 0) * COPIES;
+      const [first] = page;
+      if (first?.position !== position) await this.#missing(execution, position);
+      if (first && first.record === undefined) {
+        const bytes = first.bytes * COPIES;
+        await hold(bytes);
+        const text = await this.#rows.record(number, position);
+        if (text === undefined) throw journalDamaged("a record is not text, or is too large");
+        yield { text, position, pageBytes: bytes };
+        position += 1;
+        continue;
+      }
+      for (const { position: at, record } of page) {
+        if (record === undefined || at !== position) break;
+        yield { text: record, position, pageBytes };
+        position += 1;
+      }
+    }
+  }
+
+  async #missing(execution: string, position: Head): Promise<never> {
+    // Another process may have deleted the execution while it was read.
+    await this.#get(execution);
+    throw journalDamaged(`record ${position} of execution ${JSON.stringify(execution)} is missing`);
+  }
+
+  async #unpack(tenant: string, record: string, wishes: Pick<TextStore, "hold" | "wantsItems">): Promise<unknown> {
+    try {
+      return await unpackRecord(record, {
+        sizesOf: (hashes) => this.#rows.sizesOf(tenant, hashes),
+        find: (sha256) => this.#rows.text(tenant, sha256),
+        ...wishes,
+      });
+    } catch (error) {
+      throw error instanceof SyntaxError ? journalDamaged("a record is not JSON", error) : error;
+    }
+  }
+
+  async #get(execution: string): Promise<FoundExecution> {
+    return (await this.#rows.find(execution)) ?? unknown(execution);
+  }
+
+  /**
+   * A notice (`noticeOf`) has the token of the process that appended, the head with its mark, and the id. Those of this process
+   * were told already.
+   */
+  #takeNotice(payload: string | undefined, ownToken: string): void {
+    const [, token, head, mark, id] = /^(\S+) (\d+)([!-]?) (.*)$/s.exec(payload ?? "") ?? [];
+    if (token === ownToken) return;
+    if (id === undefined) return this.#listeners.tell({});
+    this.#listeners.tell({ execution: nameOf(id), head: Number(head), ended: mark === "!", left: mark === "-" });
+  }
+}
+
+function unknown(execution: string): never {
+  throw executionUnknown(execution, "List what it holds, with: runtime.executions()");
+}

@@ -1,0 +1,67 @@
+import { readOptions } from "../../base/index.ts";
+import { PRUNE_RULES, type PruneOptions } from "../../journal/stored-journal.ts";
+import type { Database } from "./connection/database.ts";
+import { NOW } from "./tables/lease-times.ts";
+import { quoted } from "./tables/tables.ts";
+
+/** Executions, or texts, that are deleted in one transaction. */
+const PAGE = 256;
+
+/** Deletes old executions, and the texts that no execution has any more. Others may append meanwhile. */
+export async function pruneExecutions(database: Database, options: PruneOptions): Promise<number> {
+  const { before, open } = readOptions("prune", options, PRUNE_RULES);
+  const schema = quoted(database.schema);
+  let deleted = 0;
+  for (;;) {
+    const page = await deletePage(database, schema, before, open);
+    if (page === 0) break;
+    deleted += page;
+  }
+  await deleteUnused(database, schema);
+  return deleted;
+}
+
+/** The executions are locked first: records that are appended until then are deleted with them. */
+function deletePage(database: Database, schema: string, before: number, open: boolean): Promise<number> {
+  return database.transaction(
+    async (client) => {
+      const { rows } = await client.query<{ readonly number: string }>(
+        `SELECT number FROM ${schema}.executions AS one WHERE started_at < $1
+         AND (ended OR ($2 AND coalesce(leased_until, 0) < ${NOW}))
+         AND NOT EXISTS (SELECT 1 FROM ${schema}.executions AS above WHERE above.id = one.parent AND NOT above.ended
+           AND (NOT $2 OR above.started_at >= $1 OR coalesce(above.leased_until, 0) >= ${NOW}))
+         ORDER BY number LIMIT ${PAGE} FOR UPDATE SKIP LOCKED`,
+        [before, open],
+      );
+      const numbers = rows.map(({ number }) => number);
+      if (numbers.length === 0) return 0;
+      for (const rowsOf of ["records WHERE execution", "uses WHERE execution", "executions WHERE number"])
+        await client.query(`DELETE FROM ${schema}.${rowsOf} = ANY($1)`, [numbers]);
+      return numbers.length;
+    },
+    { idempotent: true },
+  );
+}
+
+/** Texts without a use. While a page of them is deleted, no use can be added, and it is looked again who has one. */
+async function deleteUnused(database: Database, schema: string): Promise<void> {
+  const unused = `NOT EXISTS (SELECT 1 FROM ${schema}.uses AS u WHERE u.tenant = t.tenant AND u.sha256 = t.sha256)`;
+  for (;;) {
+    const { rows } = await database.query(
+      { text: `SELECT tenant, sha256 FROM ${schema}.texts AS t WHERE ${unused} LIMIT ${PAGE}` },
+      { idempotent: true },
+    );
+    if (rows.length === 0) return;
+    await database.transaction(
+      async (client) => {
+        await client.query(`LOCK TABLE ${schema}.uses IN SHARE ROW EXCLUSIVE MODE`);
+        await client.query(
+          `DELETE FROM ${schema}.texts AS t USING unnest($1::text[], $2::text[]) AS old (tenant, sha256)
+           WHERE t.tenant = old.tenant AND t.sha256 = decode(old.sha256, 'hex') AND ${unused}`,
+          [rows.map(({ tenant }) => tenant), rows.map(({ sha256 }) => (sha256 as Buffer).toString("hex"))],
+        );
+      },
+      { idempotent: true },
+    );
+  }
+}

@@ -1,0 +1,190 @@
+import type { ExecutionSummary, Head, ListOptions } from "../../journal/journal.ts";
+import { given } from "../../base/index.ts";
+import { journalDamaged } from "../../journal/journal-error.ts";
+import {
+  executionRow,
+  listedOf,
+  MAX_NAME_BYTES,
+  MAX_RECORD_BYTES,
+  MAX_STORED_BYTES,
+  summaryOf,
+} from "../../journal/packing/execution-row.ts";
+import type { StoredText } from "../../journal/packing/large-texts.ts";
+import type { Database, Row } from "./connection/database.ts";
+import { quoted } from "./tables/tables.ts";
+import { NOW, ownTime } from "./tables/lease-times.ts";
+import { nameOf, storedName } from "./tables/names.ts";
+import { needsOf } from "./tables/needs-text.ts";
+
+/** Executions that are listed at a time. */
+const LIST_PAGE = 256;
+/** Records that are read at a time, and their bytes together. A record that is larger is read alone. */
+const PAGE = 64;
+export const PAGE_BYTES = 256 * 1024;
+/** What a position is below. */
+const MAX_HEAD = 2 ** 31 - 1;
+/** Bytes of a stored text that are read at a time. They come as hexadecimal digits. */
+const CHUNK_BYTES = 4 * 1024 * 1024;
+
+const name = (column: string) =>
+  `CASE WHEN octet_length(${column}) <= ${MAX_NAME_BYTES} THEN ${column} END AS ${column}`;
+/** A driver's name that is too long is read as a number: NULL means that there is no driver. */
+const COLUMNS = `number, ${name("id")}, ${name("kind")}, ${name("tenant")}, started_at, head, ended,
+  ${name("driver")}, coalesce(octet_length(driver) > ${MAX_NAME_BYTES}, false) AS has_long_driver, leased_until, needs, ${NOW} AS read_at`;
+
+/** An execution with the key of its records. */
+export interface FoundExecution {
+  readonly number: string;
+  readonly summary: ExecutionSummary;
+}
+
+/** One record of a page. Its text is missing if the page has no room for it. */
+export interface PageRow {
+  readonly position: Head;
+  readonly bytes: number;
+  readonly record: string | undefined;
+}
+
+/** Reads the rows of a journal, each time within bounds. */
+export class StoredRows {
+  readonly #database: Database;
+  readonly #schema: string;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#schema = quoted(database.schema);
+  }
+
+  async find(execution: string): Promise<FoundExecution | undefined> {
+    const [row] = await this.#rows("find", `SELECT ${COLUMNS} FROM ${this.#schema}.executions WHERE id = $1`, [
+      storedName(execution),
+    ]);
+    return row && foundExecution(row);
+  }
+
+  /** The executions of a list, from below a number: the latest first. Undefined for an entry that cannot be read. */
+  async list(
+    { open, tenant, before, onDamaged }: ListOptions,
+    below: string | undefined,
+  ): Promise<{ readonly number: string; readonly found: FoundExecution | undefined }[]> {
+    const values: unknown[] = [];
+    const conditions: string[] = [];
+    const where = (condition: string, value: unknown) => {
+      if (value === undefined) return;
+      values.push(value);
+      conditions.push(condition.replace("?", `$${values.length}`));
+    };
+    where("number < ?", below);
+    where("tenant = ?", tenant === undefined ? undefined : storedName(tenant));
+    where("started_at < ?", before);
+    if (open !== undefined) conditions.push(open ? "NOT ended" : "ended");
+    const which = conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : "";
+    const text = `SELECT ${COLUMNS} FROM ${this.#schema}.executions ${which} ORDER BY number DESC LIMIT ${LIST_PAGE}`;
+    const rows = await this.#rows(undefined, text, values);
+    return rows.map((row) => ({
+      number: String(row["number"]),
+      found: listedOf(() => foundExecution(row), onDamaged),
+    }));
+  }
+
+  /** An execution, and its first page of at most so many records from a position on. */
+  async open(
+    execution: string,
+    from: Head,
+    count: number,
+  ): Promise<{ readonly found: FoundExecution; readonly page: readonly PageRow[] } | undefined> {
+    const rows = await this.#rows(
+      "open",
+      `SELECT e.*, r.* FROM (SELECT ${COLUMNS} FROM ${this.#schema}.executions WHERE id = $1) AS e
+       LEFT JOIN LATERAL (${this.#page("e.number", "$2", "least(e.head, $3)")}) AS r ON true ORDER BY r.position`,
+      [storedName(execution), Math.min(from, MAX_HEAD), Math.min(from + count, from + PAGE, MAX_HEAD)],
+    );
+    const [first] = rows;
+    return (
+      first && { found: foundExecution(first), page: rows.filter(({ position }) => position !== null).map(pageRow) }
+    );
+  }
+
+  /** The next records from this position on, as many as a page has room for, and the size of the next one. */
+  async page(number: string, from: Head, end: Head): Promise<PageRow[]> {
+    const rows = await this.#rows("page", this.#page("$1", "$2", "$3"), [number, from, Math.min(end, from + PAGE)]);
+    return rows.map(pageRow);
+  }
+
+  #page(number: string, from: string, end: string): string {
+    return `SELECT position, bytes, CASE WHEN sum <= ${PAGE_BYTES} THEN record END AS record FROM (
+         SELECT position, record, octet_length(record) AS bytes, sum(octet_length(record)) OVER (ORDER BY position) AS sum
+         FROM ${this.#schema}.records WHERE execution = ${number} AND position >= ${from} AND position < ${end}
+         ORDER BY position LIMIT ${PAGE}
+       ) AS page WHERE sum - bytes <= ${PAGE_BYTES} ORDER BY position`;
+  }
+
+  /** A record that is larger than a page. */
+  async record(number: string, position: Head): Promise<string | undefined> {
+    const [row] = await this.#rows(
+      "record",
+      `SELECT CASE WHEN octet_length(record) <= ${MAX_RECORD_BYTES} THEN record END AS record
+       FROM ${this.#schema}.records WHERE execution = $1 AND position = $2`,
+      [number, position],
+    );
+    return typeof row?.["record"] === "string" ? row["record"] : undefined;
+  }
+
+  /** Bytes of these texts of a tenant, by their hashes. */
+  async sizesOf(tenant: string, hashes: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#rows(
+      "sizes",
+      `SELECT encode(sha256, 'hex') AS sha256, bytes FROM ${this.#schema}.texts
+       WHERE tenant = $1 AND sha256 IN (SELECT decode(h, 'hex') FROM unnest($2::text[]) AS h)`,
+      [storedName(tenant), hashes],
+    );
+    return new Map(rows.map(({ sha256, bytes }) => [String(sha256), Number(bytes)]));
+  }
+
+  async text(tenant: string, sha256: Buffer): Promise<StoredText | undefined> {
+    const parts: Buffer[] = [];
+    for (let from = 0; ; from += CHUNK_BYTES) {
+      const [row] = await this.#rows(
+        "text",
+        `SELECT bytes, octet_length(data) AS length, substring(data FROM $3::int FOR ${CHUNK_BYTES}) AS part
+         FROM ${this.#schema}.texts WHERE tenant = $1 AND sha256 = $2`,
+        [storedName(tenant), sha256, from + 1],
+      );
+      if (!row) return undefined;
+      const [bytes, length] = [Number(row["bytes"]), Number(row["length"])];
+      if (length > MAX_STORED_BYTES) return { sha256, bytes, data: null };
+      parts.push(row["part"] as Buffer);
+      if (from + CHUNK_BYTES >= length) return { sha256, bytes, data: Buffer.concat(parts) };
+    }
+  }
+
+  async #rows(statement: string | undefined, text: string, values: unknown[]): Promise<Row[]> {
+    const named = statement === undefined ? {} : { name: `portcullis ${statement}` };
+    return (await this.#database.query({ ...named, text, values }, { idempotent: true })).rows;
+  }
+}
+
+function foundExecution(row: Row): FoundExecution {
+  const { number, id, tenant, driver, has_long_driver, started_at, leased_until, read_at, ended } = row;
+  const checked = executionRow({
+    ...row,
+    number: Number(number),
+    id: named(id),
+    tenant: named(tenant),
+    driver: has_long_driver === true ? 0 : named(driver),
+    started_at: Number(started_at),
+    leased_until: leased_until === null ? null : ownTime(Number(leased_until), Number(read_at)),
+    ended: ended === true ? 1 : 0,
+  });
+  return { number: String(number), summary: { ...summaryOf(checked), ...given({ needs: needsOf(row["needs"]) }) } };
+}
+
+function named(stored: unknown): unknown {
+  return typeof stored === "string" ? nameOf(stored) : stored;
+}
+
+function pageRow({ position, bytes, record }: Row): PageRow {
+  if (typeof position !== "number" || typeof bytes !== "number")
+    throw journalDamaged("a record has a place that no record has");
+  return { position, bytes, record: typeof record === "string" ? record : undefined };
+}

@@ -1,0 +1,45 @@
+import type { About, Redactor } from "../../journal/redaction/redactor.ts";
+import { cutMiddle } from "../../base/index.ts";
+import type { Capture } from "./options.ts";
+
+/** Bytes of a content in a span. The journal has the whole content. */
+const CONTENT_BYTES = 16 * 1024;
+
+/** Stands for an input that is not JSON, which a redaction cannot look into. */
+const NOT_JSON = "(left out: it is not JSON)";
+
+/** The inputs, results and programs in spans: none, unless they are asked for. A text is redacted before it is cut. */
+export class Contents {
+  readonly #captures: ReadonlySet<Capture>;
+  readonly #redactor: Redactor | undefined;
+
+  constructor(captures: ReadonlySet<Capture>, redactor: Redactor | undefined) {
+    this.#captures = captures;
+    this.#redactor = redactor;
+  }
+
+  has(kind: Capture): boolean {
+    return this.#captures.has(kind);
+  }
+
+  /** A promise only if something is redacted. Never rejects. */
+  json(text: string, about: Omit<About, "to">): string | Promise<string> {
+    const redactor = this.#redactor;
+    if (!redactor) return bounded(text);
+    return redactor.json(text, { to: "log", ...about }).then(
+      (redacted) => bounded(redacted.text),
+      () => NOT_JSON,
+    );
+  }
+
+  /** Like `json`, for a text that is not JSON. */
+  text(text: string, about: Omit<About, "to"> = {}): string | Promise<string> {
+    const redactor = this.#redactor;
+    if (!redactor) return bounded(text);
+    return redactor.text(text, { to: "log", ...about }).then((redacted) => bounded(redacted.text));
+  }
+}
+
+function bounded(text: string): string {
+  return cutMiddle(text, CONTENT_BYTES).toWellFormed();
+}

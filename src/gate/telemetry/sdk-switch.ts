@@ -1,0 +1,101 @@
+import type { Redactor } from "../../journal/redaction/redactor.ts";
+import type { Meters } from "./meters.ts";
+import type { Capture } from "./options.ts";
+import type { Otel } from "./otel.ts";
+import type { FigureSink } from "./metric-table.ts";
+import type { Telemetry } from "./telemetry.ts";
+
+/** Where `@opentelemetry/api` 1.x keeps what an application has registered, for all of its copies in a process. */
+const REGISTERED = Symbol.for("opentelemetry.js.api.1");
+
+/**
+ * Whether an application has registered an SDK, for spans or for metrics. It is asked before the package is
+ * loaded: loading takes as long as a whole program, and without an SDK the package does nothing.
+ */
+export function hasSdk(): boolean {
+  const registered = (globalThis as Readonly<Record<symbol, unknown>>)[REGISTERED];
+  if (typeof registered !== "object" || registered === null) return false;
+  const { trace, metrics } = registered as { readonly trace?: unknown; readonly metrics?: unknown };
+  return trace !== undefined || metrics !== undefined;
+}
+
+/** Loads `@opentelemetry/api`, once in a process. Rejects if it is not installed. */
+export function loadOtel(): Promise<Otel> {
+  loading ??= import("@opentelemetry/api");
+  return loading;
+}
+
+let loading: Promise<Otel> | undefined;
+
+const sinks = new Set<FigureSink>();
+
+/** Tells the sink the figures of all runtimes of this process, until the returned function is called. */
+export function addSink(sink: FigureSink): () => void {
+  sinks.add(sink);
+  return () => void sinks.delete(sink);
+}
+
+export interface TelemetryParts {
+  /** Undefined if an SDK is told nothing. */
+  readonly captures: ReadonlySet<Capture> | undefined;
+  readonly redactor: Redactor | undefined;
+  /** Tells the operator, once, that the package is missing. */
+  readonly onMissing: (error: unknown) => void;
+}
+
+/** The telemetry of a runtime. It begins once an SDK is registered or figures are asked for. */
+export class TelemetrySwitch {
+  readonly #parts: TelemetryParts;
+  #meters: Meters | undefined;
+  #withSdk: Promise<Telemetry | undefined> | undefined;
+  #figuresOnly: Promise<Telemetry> | undefined;
+
+  constructor(parts: TelemetryParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined if nothing is recorded. Never rejects. */
+  get now(): Promise<Telemetry | undefined> | undefined {
+    this.#meters?.follow();
+    if (this.#parts.captures && hasSdk()) return (this.#withSdk ??= this.#load(this.#parts.captures));
+    return sinks.size === 0 ? undefined : (this.#figuresOnly ??= figuresOnly());
+  }
+
+  async #load(captures: ReadonlySet<Capture>): Promise<Telemetry | undefined> {
+    const { redactor, onMissing } = this.#parts;
+    try {
+      const [otel, { Telemetry: Reports }, { metersOf }, { Contents }] = await Promise.all([
+        loadOtel(),
+        import("./telemetry.ts"),
+        import("./meters.ts"),
+        import("./contents.ts"),
+      ]);
+      const meters = metersOf(otel);
+      this.#meters = meters;
+      meters.follow();
+      return new Reports({ otel, figures: toAll(meters), contents: new Contents(captures, redactor) });
+    } catch (error) {
+      onMissing(error);
+      return sinks.size === 0 ? undefined : figuresOnly();
+    }
+  }
+}
+
+async function figuresOnly(): Promise<Telemetry> {
+  const [{ Telemetry: Reports }, { WITHOUT_SDK }, { Contents }] = await Promise.all([
+    import("./telemetry.ts"),
+    import("./otel.ts"),
+    import("./contents.ts"),
+  ]);
+  const contents = new Contents(new Set(), undefined);
+  return new Reports({ otel: WITHOUT_SDK, figures: toAll(), contents });
+}
+
+/** Tells all sinks. */
+function toAll(...first: readonly FigureSink[]): FigureSink {
+  return {
+    note: (...noted) => {
+      for (const sink of [...first, ...sinks]) sink.note(...noted);
+    },
+  };
+}

@@ -1,0 +1,209 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { after, Pace, PortcullisError } from "../../base/index.ts";
+import { type Segment, viewsOf } from "./json-view.ts";
+import type { Redact, RedactFinding, RedactRequest } from "./redact-option.ts";
+
+/** Time that a call of `redact` has, in milliseconds. */
+const REDACT_MS = 10_000;
+
+export type About = Pick<RedactRequest, "to" | "tool" | "callId">;
+
+/** A text that may leave. */
+export interface Redacted {
+  readonly text: string;
+  /** Characters that were taken out; 0 if the text is unchanged. */
+  readonly taken: number;
+}
+
+/** Redacts several texts for a reader. */
+export interface Redaction {
+  /** Characters that were taken out of all these texts so far. */
+  readonly taken: number;
+  readonly text: (text: string) => Promise<string>;
+  readonly json: (json: string) => Promise<string>;
+}
+
+/** Asks a runtime's `redact` about each text that is to leave. A text for which it fails does not leave. Never rejects. */
+export class Redactor {
+  readonly #redact: Redact;
+  readonly #onFailed: (error: unknown) => void;
+  readonly #key = randomBytes(32);
+  /** There may be many texts, each of which takes no time. */
+  readonly pace = new Pace();
+
+  /** `onFailed` tells the operator. */
+  constructor(redact: Redact, onFailed: (error: unknown) => void) {
+    this.#redact = redact;
+    this.#onFailed = onFailed;
+  }
+
+  /**
+   * The digest of a text that may not leave, given its plain digest. Equal texts have equal digests. The key is secret:
+   * from a plain digest, a short text like a pin is found by trying all.
+   */
+  digest(plain: string): string {
+    return createHmac("sha256", this.#key).update(plain).digest("hex");
+  }
+
+  async text(text: string, about: About): Promise<Redacted> {
+    if (text === "") return { text, taken: 0 };
+    const findings = await this.#find({ text, ...about });
+    if (!findings) return { text: leftOut(text.length), taken: text.length };
+    return { text: replaced(text, 0, findings), taken: sizeOf(findings) };
+  }
+
+  /** Redacts a text that is JSON, and stays JSON: its names, strings and numbers. */
+  async json(json: string, about: About): Promise<Redacted> {
+    const rest = new RedactedJson(json);
+    let taken = 0;
+    for await (const { text, segments, fields } of viewsOf(json)) {
+      if (segments.length === 0) continue;
+      const findings = await this.#find({ text, fields, ...about });
+      if (!findings) return { text: JSON.stringify(leftOut(json.length)), taken: json.length };
+      taken += sizeOf(findings);
+      rest.replace(text, segments, findings);
+    }
+    return { text: rest.text, taken };
+  }
+
+  for(about: About): Redaction {
+    const counted = async (redacting: Promise<Redacted>) => {
+      const { text, taken } = await redacting;
+      redaction.taken += taken;
+      return text;
+    };
+    const redaction = {
+      taken: 0,
+      text: (text: string) => counted(this.text(text, about)),
+      json: (json: string) => counted(this.json(json, about)),
+    };
+    return redaction;
+  }
+
+  /** Redacts a value that is JSON. */
+  async value<Value>(value: Value, about: About): Promise<Value> {
+    const json = JSON.stringify(value);
+    if (json === undefined) return value;
+    const { text, taken } = await this.json(json, about);
+    return taken === 0 ? value : (JSON.parse(text) as Value);
+  }
+
+  /** Undefined if the function has failed. */
+  async #find(request: RedactRequest): Promise<readonly RedactFinding[] | undefined> {
+    const { length } = request.text;
+    await this.pace.rest();
+    const late = Promise.withResolvers<never>();
+    using _ = after(REDACT_MS, () => late.reject(tookTooLong()));
+    try {
+      const given: unknown = await Promise.race([late.promise, (async () => this.#redact(request))()]);
+      return readFindings(given, length);
+    } catch (error) {
+      this.#onFailed(error);
+      return undefined;
+    }
+  }
+}
+
+function tookTooLong(): PortcullisError {
+  return new PortcullisError(
+    "callback_failed",
+    `The \`redact\` function failed, so the text was left out: it took longer than ${REDACT_MS} ms.`,
+  );
+}
+
+function leftOut(characters: number): string {
+  return markOf(characters, "redact failed");
+}
+
+function sizeOf(findings: readonly RedactFinding[]): number {
+  return findings.reduce((sum, { start, end }) => sum + end - start, 0);
+}
+
+/** A text that begins at `offset` of the text that was searched, without what was found. */
+function replaced(text: string, offset: number, findings: readonly RedactFinding[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end, what } of findings) {
+    const from = Math.max(0, start - offset);
+    const upTo = Math.min(text.length, end - offset);
+    parts.push(text.slice(at, from), markOf(upTo - from, what));
+    at = upTo;
+  }
+  return parts.join("") + text.slice(at);
+}
+
+/** A JSON text in which findings are replaced, from its beginning on. */
+class RedactedJson {
+  readonly #json: string;
+  readonly #parts: string[] = [];
+  readonly #names = new Map<string, number>();
+  #at = 0;
+
+  constructor(json: string) {
+    this.#json = json;
+  }
+
+  get text(): string {
+    return this.#parts.length === 0 ? this.#json : this.#parts.join("") + this.#json.slice(this.#at);
+  }
+
+  /** Both lists are in order, so they are walked once. */
+  replace(view: string, segments: readonly Segment[], findings: readonly RedactFinding[]): void {
+    let first = 0;
+    for (const { from, upTo, start, end, isName } of segments) {
+      while (first < findings.length && (findings[first]?.end ?? 0) <= start) first += 1;
+      if (first === findings.length) return;
+      let last = first;
+      while (last < findings.length && (findings[last]?.start ?? 0) < end) last += 1;
+      if (last === first) continue;
+      const text = replaced(view.slice(start, end), start, findings.slice(first, last));
+      this.#parts.push(this.#json.slice(this.#at, from), JSON.stringify(isName ? distinct(text, this.#names) : text));
+      this.#at = upTo;
+    }
+  }
+}
+
+/** Names that redaction made equal get a number, so that a record keeps all its fields. */
+function distinct(name: string, names: Map<string, number>): string {
+  const count = (names.get(name) ?? 0) + 1;
+  names.set(name, count);
+  return count === 1 ? name : `${name} ${count}`;
+}
+
+/** Maximum findings of one text. */
+const MAX_FINDINGS = 100_000;
+const WHAT_LENGTH = 40;
+
+/** The findings, in order and without overlaps. Throws for anything but a list of findings within a text of this length. */
+function readFindings(given: unknown, length: number): readonly RedactFinding[] {
+  if (!Array.isArray(given)) throw invalid("it gave no list");
+  if (given.length > MAX_FINDINGS) throw invalid(`it found more than ${MAX_FINDINGS} parts of one text`);
+  const findings = given.map((one: unknown) => readFinding(one, length));
+  const merged: RedactFinding[] = [];
+  for (const one of findings.toSorted((left, right) => left.start - right.start)) {
+    const last = merged.at(-1);
+    if (last && one.start < last.end) merged.splice(-1, 1, { ...last, end: Math.max(last.end, one.end) });
+    else merged.push(one);
+  }
+  return merged;
+}
+
+function readFinding(given: unknown, length: number): RedactFinding {
+  const { start, end, what } = typeof given === "object" && given !== null ? (given as Partial<RedactFinding>) : {};
+  if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || typeof what !== "string")
+    throw invalid("it gave something that is not { start, end, what }");
+  const finding = { start: start as number, end: end as number, what };
+  if (finding.start < 0 || finding.start >= finding.end || finding.end > length)
+    throw invalid("it gave a part that is not in the text");
+  return finding;
+}
+
+/** The mark in place of a text that was found. */
+function markOf(characters: number, what: string): string {
+  const plain = what.replaceAll(/[^\w .-]/g, "").slice(0, WHAT_LENGTH);
+  return `[redacted ${characters} ${characters === 1 ? "character" : "characters"}${plain === "" ? "" : `: ${plain}`}]`;
+}
+
+function invalid(why: string): PortcullisError {
+  return new PortcullisError("callback_failed", `The \`redact\` function failed, so the text was left out: ${why}.`);
+}

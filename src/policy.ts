@@ -1,2 +1,0 @@
-export type { Grant, GrantLeft } from "./gate/approve/grant-terms.ts";
-export type { Policy, PolicyAnswer, PolicyName, PolicyRequest } from "./gate/approve/policy.ts";

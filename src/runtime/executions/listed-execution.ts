@@ -1,0 +1,58 @@
+import { z } from "zod";
+import type { SchemaType } from "../../base/index.ts";
+import { objectSchema } from "../../base/values/object-schema.ts";
+
+const count = z.number().nonnegative();
+
+/** What an execution needs of a worker. */
+export const NEEDS = objectSchema({
+  /** `protocol`: a version of the package whose guest speaks the protocol that it began with. */
+  what: z.enum(["tools", "sandbox", "protocol", "model"]),
+  names: z.array(z.string()),
+});
+
+/** What lists, statuses and views tell of each execution. */
+export const ABOUT = objectSchema({
+  /** Its id in the journal. */
+  execution: z.string(),
+  kind: z.enum(["program", "conversation", "call"]),
+  /**
+   * `ended`: it has an outcome. `waiting`: only a decision, a client's result or, in a conversation, the user brings it
+   * further. `unreadable`: its records cannot be read. `unread`: it has more records than a list reads; its status tells
+   * how it stands. `running`: anything else.
+   */
+  state: z.enum(["running", "waiting", "ended", "unread", "unreadable"]),
+  tenant: z.string(),
+  /** Milliseconds since 1970. */
+  startedAt: z.number(),
+  /** Number of its records. */
+  records: count,
+  /**
+   * Whether a driver holds its lease. An execution that runs and is not driven was left by a driver that died, or its
+   * calls were decided since: `recover` takes it up.
+   */
+  driven: z.boolean(),
+  /** Names of the tools whose calls it waits for, each once. */
+  waitsFor: z.array(z.string()),
+  /**
+   * What a worker of its fleet must have to take it up, if those that looked did not have that: it waits for one. Its
+   * `state` is `running`.
+   */
+  needs: NEEDS.exactOptional(),
+  /** Milliseconds from its start to its end. */
+  ms: count.exactOptional(),
+  /**
+   * The conversation or program whose call has started it, which waits for the same calls and goes on with it. Of an
+   * execution that has ended, only the lists of the HTTP server tell it.
+   */
+  parent: z.string().exactOptional(),
+});
+
+export const LISTED = objectSchema({
+  ...ABOUT.shape,
+  /** Type of the ending, like `completed` or `answered`; `unreadable` if the ending cannot be read. Missing if the execution is open. */
+  outcome: z.string().exactOptional(),
+});
+
+/** An execution or a conversation in the journal. */
+export type ListedExecution = SchemaType<typeof LISTED>;

@@ -1,0 +1,213 @@
+/*
+ * Takes up the programs and conversations that dead hosts have left. A journal comes in; each execution goes out once it
+ * ends or waits, or with the error for which it could not be taken up.
+ */
+import type { AgentReport } from "../../conversations/agent-report.ts";
+import type { AgentScope } from "../../conversations/agent-scope.ts";
+import { standingOfConversation } from "../../conversations/from-journal/conversation-standing.ts";
+import { readPastConversation } from "../../conversations/from-journal/past-conversation.ts";
+import { cancelConversation, resumeAgent } from "../../conversations/resume-agent.ts";
+import type { Model } from "../../models/model.ts";
+import { type ExecutionId, PortcullisError } from "../../base/index.ts";
+import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
+import { readList, readRecords } from "../../journal/reading/read-records.ts";
+import { isDriven } from "../../executions/driven.ts";
+import type { Execution } from "../../executions/execution.ts";
+import { refuseOtherProtocol } from "../../executions/from-journal/changed-since.ts";
+import { PastFold } from "../../executions/from-journal/past-execution.ts";
+import { endAsCancelled, mayKillItsDriver } from "../../executions/drive/ending/end-without-running.ts";
+import {
+  isOpen,
+  isStillLeft,
+  type Left,
+  type LeftOpen,
+  note,
+  waitingConversation,
+  waitingProgram,
+  withoutModel,
+} from "./left-open.ts";
+import type { RecoveredConversation, RecoveredExecution } from "./recover-options.ts";
+import type { ResultSchema } from "../../executions/drive/ending/result-schema.ts";
+import { takeUp } from "../../executions/resume.ts";
+import { standingOf } from "../../executions/from-journal/standing.ts";
+
+/** An execution that could not be taken up. */
+export interface Unrecovered extends RecoveredExecution {
+  /** Usually a `PortcullisError`, like `journal_invalid`, `tools_changed` or `sandbox_unavailable`. */
+  readonly error: Error;
+}
+
+/** How executions are taken up, of a journal or one by one. */
+export interface TakeUpWork {
+  readonly journal: Journal;
+  /** Leaves programs alone whose guests spoke another protocol with their hosts: other hosts may speak it. */
+  readonly needsSameProtocol?: boolean;
+  /** The model of a conversation; undefined leaves it open. */
+  readonly model: (conversation: RecoveredConversation) => Model | undefined;
+  readonly fallbacks?: (conversation: RecoveredConversation) => readonly Model[] | undefined;
+  /** The schema of what a program returns, if the program began with a schema. */
+  readonly result: (execution: RecoveredExecution) => ResultSchema | undefined;
+  readonly run: (
+    execution: RecoveredExecution & { readonly model?: Model },
+    work: (scope: AgentScope) => Promise<Recovered>,
+  ) => Promise<Recovered>;
+}
+
+export interface RecoverWork extends TakeUpWork {
+  /** Takes up no further execution once it is aborted. */
+  readonly signal: AbortSignal;
+  /** What earlier recoveries have left open: read again once it has changed, has waited for too long, or has a model. */
+  readonly left?: LeftOpen;
+  readonly concurrency: number;
+  readonly only: (execution: RecoveredExecution) => boolean;
+}
+
+export type Recovered = Execution | AgentReport;
+
+/** What became of an execution that was to be taken up. */
+export type TakenUp =
+  /** It was driven here, until it ended or waits. */
+  | { readonly type: "driven"; readonly recovered: Recovered }
+  /** It could not be taken up, or not be driven on. */
+  | { readonly type: "failed"; readonly error: Error }
+  /** It has ended, another driver has it, or the journal does not hold it. */
+  | { readonly type: "others" }
+  /** It stays open as it is. Without `why` it was not found out for how long. */
+  | { readonly type: "left"; readonly why: Left | undefined }
+  /** It may have killed its drivers, and was not taken up. */
+  | { readonly type: "suspect" };
+
+/**
+ * Takes up each execution and conversation that has no outcome, is held by no driver and does not merely wait. Yields each
+ * when it has ended or waits, or with the error for which it could not be taken up. Executions that may have killed their
+ * drivers come last, one after the other: if this host dies too, its death counts for a single execution. Rejects if the
+ * journal cannot be listed, and with the signal's reason. If the iteration is left, executions that are under way go on.
+ */
+export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Unrecovered> {
+  const { journal, signal, concurrency, left, only } = work;
+  const open = new Set<ExecutionId>();
+  const underWay = new Set<Promise<void>>();
+  const done: (Recovered | Unrecovered)[] = [];
+  const suspects: ExecutionSummary[] = [];
+  const begin = (summary: ExecutionSummary) => {
+    const one = recoverOne(work, summary, false).then((taken) => {
+      underWay.delete(one);
+      if (taken.type === "suspect") suspects.push(summary);
+      else done.push(...yielded(summary, taken));
+    });
+    underWay.add(one);
+  };
+  for await (const summary of readList(journal, { open: true })) {
+    signal.throwIfAborted();
+    open.add(summary.execution);
+    if (!only({ execution: summary.execution, tenant: summary.tenant })) continue;
+    begin(summary);
+    if (underWay.size >= concurrency) await Promise.race(underWay);
+    yield* done.splice(0);
+  }
+  for (const execution of left?.keys() ?? []) if (!open.has(execution)) left?.delete(execution);
+  // The last executions may end while the results of others are taken.
+  while (underWay.size + done.length > 0) {
+    if (done.length === 0) await Promise.race(underWay);
+    yield* done.splice(0);
+  }
+  for (const suspect of suspects) {
+    signal.throwIfAborted();
+    yield* yielded(suspect, await recoverOne(work, suspect, true));
+  }
+}
+
+function yielded({ execution, tenant }: RecoveredExecution, taken: TakenUp): readonly (Recovered | Unrecovered)[] {
+  if (taken.type === "driven") return [taken.recovered];
+  return taken.type === "failed" ? [{ execution, tenant, error: taken.error }] : [];
+}
+
+/** Never rejects: one execution must not end the recovery of others. */
+async function recoverOne(work: RecoverWork, summary: ExecutionSummary, takesSuspects: boolean): Promise<TakenUp> {
+  const { left, journal } = work;
+  try {
+    if (!isDriven(journal, summary) && (await isStillLeft(work, summary))) return { type: "left", why: undefined };
+  } catch (error) {
+    return failedOrTaken(error);
+  }
+  const taken = await takeUpOne(work, summary, takesSuspects);
+  if (taken.type === "left") note(left, summary.execution, taken.why);
+  return taken;
+}
+
+/**
+ * Takes an execution up if it has no outcome, is held by no driver and does not merely wait, and drives it until it ends
+ * or waits. Never rejects.
+ */
+export async function takeUpOne(work: TakeUpWork, summary: ExecutionSummary, takesSuspects: boolean): Promise<TakenUp> {
+  const { execution, kind, tenant, ended } = summary;
+  if (ended || kind === "call" || isDriven(work.journal, summary)) return { type: "others" };
+  const one = { execution, tenant };
+  try {
+    return await (kind === "program" ? takeUpProgram(work, one, takesSuspects) : takeUpConversation(work, one));
+  } catch (error) {
+    return failedOrTaken(error);
+  }
+}
+
+function failedOrTaken(error: unknown): TakenUp {
+  if (PortcullisError.is(error) && TAKEN.has(error.code)) return { type: "others" };
+  return { type: "failed", error: error instanceof Error ? error : new Error(String(error), { cause: error }) };
+}
+
+async function takeUpProgram(
+  { journal, needsSameProtocol = false, result: resultFor, run }: TakeUpWork,
+  one: RecoveredExecution,
+  takesSuspects: boolean,
+): Promise<TakenUp> {
+  const { execution } = one;
+  const reading = readRecords(journal, execution, one);
+  const fold = new PastFold();
+  for await (const record of reading) {
+    // A program in a conversation is taken up with it.
+    if (record.type === "header" && record.parent && (await isOpen(journal, record.parent.execution)))
+      return left({ to: "caller", caller: record.parent.execution });
+    await reading.lane.work(fold.take(record));
+  }
+  const past = await reading.lane.work(fold.past());
+  const { header } = past.state;
+  if (past.outcome) return { type: "others" };
+  if (header?.parent) return driven(run(one, (scope) => endAsCancelled(scope, past)));
+  if (standingOf(past.state, false).state === "waiting") return left(waitingProgram(past.state));
+  if (needsSameProtocol && past.state.turns > 0) refuseOtherProtocol(header);
+  if (!takesSuspects && mayKillItsDriver(past.state)) return { type: "suspect" };
+  const hasResult = header?.kind === "program" && header.result !== undefined;
+  const result = hasResult ? resultFor(one) : undefined;
+  return driven(run(one, (scope) => takeUp(scope, execution, past, { result, joins: false, isFree: true })));
+}
+
+async function takeUpConversation(
+  { journal, model: modelFor, fallbacks: fallbacksFor, run }: TakeUpWork,
+  one: RecoveredExecution,
+): Promise<TakenUp> {
+  const { execution } = one;
+  const past = await readPastConversation(journal, execution, one.tenant);
+  const { header } = past;
+  if (past.outcome) return { type: "others" };
+  // The conversation of an agent that is a tool is taken up with its caller.
+  if (header.parent && (await isOpen(journal, header.parent.execution)))
+    return left({ to: "caller", caller: header.parent.execution });
+  if (header.parent) return driven(run(one, (scope) => cancelConversation(scope, past)));
+  if (standingOfConversation(past).state === "waiting") return left(waitingConversation(past));
+  const conversation = { ...one, model: past.answering.model, task: header.task };
+  const model = modelFor(conversation);
+  if (!model) return left(withoutModel(past));
+  const fallbacks = fallbacksFor?.(conversation);
+  return driven(run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model, fallbacks, joins: false })));
+}
+
+function left(why: Left | undefined): TakenUp {
+  return { type: "left", why };
+}
+
+async function driven(running: Promise<Recovered>): Promise<TakenUp> {
+  return { type: "driven", recovered: await running };
+}
+
+/** Codes of errors that mean that another process has taken the execution up first, or has deleted it. */
+const TAKEN: ReadonlySet<string> = new Set(["head_moved", "execution_driven", "execution_unknown"]);

@@ -1,0 +1,103 @@
+/*
+ * What a runtime does as a part of a fleet: it hands programs to the workers, waits for what they drive, and works itself.
+ */
+import { randomUUID } from "node:crypto";
+import { REASONS } from "../conversations/drive/interruption.ts";
+import type { AgentScope } from "../conversations/agent-scope.ts";
+import { type ExecutionId, optionError, PortcullisError, readOptions, type Resolved } from "../base/index.ts";
+import { RestReader } from "./executions/rest-reader.ts";
+import type { ExecutionFacts } from "./executions/read-facts.ts";
+import { type TakeUpWork, takeUpOne } from "./executions/recover.ts";
+import type { RECOVER_RULES } from "./executions/recover-options.ts";
+import { waitForRest } from "./executions/wait-for-rest.ts";
+import {
+  type Fleet,
+  SUBMIT_RULES,
+  type SubmitOptions,
+  WAIT_RULES,
+  type WaitOptions,
+  WORK_RULES,
+  type Worker,
+} from "./fleet.ts";
+import { resultSchemaOf } from "../executions/drive/ending/result-schema.ts";
+import { correctedBy } from "../executions/execute-options.ts";
+import type { Scope } from "../executions/scope.ts";
+import { submit as submitProgram } from "../executions/submit.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import type { ScopeOptions } from "./scopes.ts";
+
+/** The runtime, as its fleet's methods need it. */
+export interface FleetMember {
+  readonly fleet: Fleet | undefined;
+  readonly leaseMs: number;
+  readonly tools: () => ToolSet;
+  readonly closing: AbortSignal;
+  /** The scope of one method, changed by its options. `subject` is the method, for errors. */
+  readonly scopeOf: (subject: string, options: ScopeOptions) => Promise<AgentScope>;
+  readonly takingUp: (subject: string, options: Resolved<typeof RECOVER_RULES>) => TakeUpWork;
+  /** Lets the closing of the runtime wait for work. */
+  readonly untilEnded: <Value>(work: Promise<Value>) => Promise<Value>;
+}
+
+/** As `Runtime.submit`. */
+export async function submit(member: FleetMember, program: unknown, options: SubmitOptions): Promise<ExecutionId> {
+  const read = readOptions("submit", options, SUBMIT_RULES);
+  const result = resultSchemaOf(read.result, "submit({ result })");
+  if (typeof program !== "string") throw optionError("submit(program)", "source text", program);
+  fleetOf(member, "submit");
+  const { execution = randomUUID() } = read;
+  const scope = await member.scopeOf("submit", read);
+  const after = correctedBy(read, "submit");
+  await member.untilEnded(submitProgram(scope, program, { execution, result, after }));
+  return execution;
+}
+
+/** As `Runtime.wait`. `scope` is that of a tenant, the runtime's by default. */
+export async function wait(
+  scopeOf: (tenant: string | undefined) => Scope,
+  closing: AbortSignal,
+  id: ExecutionId,
+  options: WaitOptions,
+): Promise<{ readonly scope: Scope; readonly facts: ExecutionFacts }> {
+  const { tenant, signal } = readOptions("wait", options, WAIT_RULES);
+  const scope = scopeOf(tenant);
+  const until = signal ? AbortSignal.any([signal, closing]) : closing;
+  return { scope, facts: await waitForRest(scope.journal, id, new RestReader(scope, id), until) };
+}
+
+/** As `Runtime.work`. */
+export async function work(member: FleetMember, options: object): Promise<Worker> {
+  const read = readOptions("work", options, WORK_RULES);
+  const { concurrency, reconcileMs, perTenant, only, onError } = read;
+  const { leaseMs, closing, untilEnded } = member;
+  const takingUp = (leaving: AbortSignal): TakeUpWork => ({
+    ...member.takingUp("work", { ...read, signal: (one) => joined(read.signal?.(one), leaving) }),
+    needsSameProtocol: true,
+  });
+  return fleetOf(member, "work").startWorker({
+    concurrency,
+    leaseMs,
+    reconcileMs,
+    perTenant,
+    only: (one) => only?.(one) ?? true,
+    reasonOf: (request) => REASONS[request](),
+    tools: member.tools,
+    isWrite: (name) => (member.tools().get(name)?.effect ?? "write") === "write",
+    takeUp: (summary, takesSuspects, leaving) => takeUpOne(takingUp(leaving), summary, takesSuspects),
+    untilEnded,
+    closing,
+    onError: (error) => onError?.(error),
+  });
+}
+
+function fleetOf({ fleet }: FleetMember, method: string): Fleet {
+  if (fleet) return fleet;
+  throw new PortcullisError(
+    "option_invalid",
+    `${method}: this runtime has no fleet. Give it one: createRuntime({ fleet: createFleet({ journal }) }), with a journal of createPostgresJournal.`,
+  );
+}
+
+function joined(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
+  return signal ? AbortSignal.any([signal, other]) : other;
+}

@@ -1,0 +1,219 @@
+import { types } from "node:util";
+import { cutMiddle, now, PortcullisError } from "../base/index.ts";
+import type { HiddenNames } from "../tools/observed/tenant-results.ts";
+import type { Untimed } from "../gate/call-event.ts";
+import type { AgentEvent } from "../conversations/event.ts";
+import type { AgentScope } from "../conversations/agent-scope.ts";
+import { FailureLog, type Logger } from "../gate/run/failure-log.ts";
+import { INSET, insetLines, insetText } from "../executions/output/foreign-text.ts";
+import { thrownText } from "../executions/output/thrown-text.ts";
+import type { Redact } from "../journal/redaction/redact-option.ts";
+import type { ExecutionEvent } from "../executions/event.ts";
+import { Redactor } from "../journal/redaction/redactor.ts";
+import { TelemetrySwitch } from "../gate/telemetry/sdk-switch.ts";
+import type { Capture } from "../gate/telemetry/options.ts";
+import type { Telemetry } from "../gate/telemetry/telemetry.ts";
+import type { SwitchFailure } from "../tools/tool-set.ts";
+import type { RuntimeOptions } from "./options.ts";
+import { RedactedEvents } from "./redact-events.ts";
+
+const MAX_TOLD = 20;
+
+const TELEMETRY_MISSING =
+  "An OpenTelemetry SDK is registered, and nothing is recorded, because the package @opentelemetry/api cannot be loaded: npm install @opentelemetry/api";
+
+/** An error may hold a whole response. */
+const ERROR_BYTES = 16 * 1024;
+
+/**
+ * The logger of a host that gives none. It leaves out failures that the program was told. Errors may quote what a
+ * server sent, so their text is cleaned and indented: it cannot control a terminal or imitate an entry.
+ */
+const CONSOLE_LOGGER: Logger = {
+  error: ({ execution, err }, message) => {
+    const where = execution === "" ? "" : ` (execution ${execution})`;
+    const details =
+      err === undefined || isSaid(err, message) ? "" : `\n${cutMiddle(insetText(thrownText(err)), ERROR_BYTES, INSET)}`;
+    // One argument: in several, `%` of the first would format the others.
+    // oxlint-disable-next-line no-console -- the operator has named no other place
+    console.error(`portcullis: ${insetLines(`${message}${where}`)}${details}`);
+  },
+  warn: () => {},
+};
+
+/** Whether the message of an entry says all that its error has to say. */
+function isSaid(err: unknown, message: string): boolean {
+  try {
+    if (!types.isNativeError(err) || err.cause !== undefined) return false;
+    return (PortcullisError.is(err) || err.stack === undefined) && message.endsWith(err.message);
+  } catch {
+    return false;
+  }
+}
+
+export interface ObserverParts {
+  readonly onEvent: RuntimeOptions["onEvent"] | undefined;
+  /** Told of handlers that fail; undefined for the console. */
+  readonly logger: Logger | undefined;
+  readonly redact: Redact | undefined;
+  /** What spans have of contents; undefined if no SDK is told anything. */
+  readonly captures: ReadonlySet<Capture> | undefined;
+}
+
+export type Listener = (event: AgentEvent) => void;
+
+/** What a runtime tells of all that it runs: events to its listeners, failures to the operator's log, spans to OpenTelemetry. */
+export class HostObservers {
+  /** Undefined if nothing is redacted. */
+  readonly redactor: Redactor | undefined;
+  readonly #onEvent: ObserverParts["onEvent"];
+  readonly #logger: Logger;
+  readonly #telemetry: TelemetrySwitch;
+  readonly #failedSwitches = new Set<string>();
+
+  constructor({ onEvent, logger = CONSOLE_LOGGER, redact, captures }: ObserverParts) {
+    this.#onEvent = onEvent;
+    this.#logger = cleanLogger(logger);
+    this.redactor = redact && this.#redactorFor(redact);
+    const onMissing = (err: unknown) => this.#log({ code: "telemetry_missing", err }, TELEMETRY_MISSING);
+    this.#telemetry = new TelemetrySwitch({ captures, redactor: this.redactor, onMissing });
+  }
+
+  /** Undefined without an SDK: nothing is waited for then. */
+  get telemetry(): Promise<Telemetry | undefined> | undefined {
+    return this.#telemetry.now;
+  }
+
+  /**
+   * Gives a scope whose events are told, until `end`: to the listener of one method, to the runtime's and to the
+   * operator's log.
+   */
+  observe(scope: AgentScope, listener: Listener | undefined) {
+    const failures = new FailureLog(this.#logger);
+    const unread = new Set<string>();
+    const tell = (event: AgentEvent) => {
+      listener?.(event);
+      if (event.type === "parts_unread") this.#tellUnread(event, unread);
+      if (!isExecutionEvent(event)) return;
+      this.#onEvent?.(event);
+      if (event.type === "call_ended" || event.type === "call_undecided") failures.take(event);
+    };
+    const events = this.redactor && new RedactedEvents(this.redactor, tell);
+    const flush = async () => events?.flush();
+    return {
+      scope: {
+        ...scope,
+        onEvent: (untimed: Untimed<AgentEvent>) => {
+          const event: AgentEvent = { ...untimed, at: now() };
+          if (events) events.take(event);
+          else tell(event);
+        },
+      },
+      flush,
+      end: async () => {
+        await flush();
+        failures.end();
+      },
+    };
+  }
+
+  /** Tells the operator once of each kind. */
+  #tellUnread({ execution, model, parts }: AgentEvent & { readonly type: "parts_unread" }, told: Set<string>): void {
+    const kinds = parts.filter((kind) => !told.has(kind));
+    if (kinds.length === 0 || told.size >= MAX_TOLD) return;
+    for (const kind of kinds) told.add(kind);
+    this.#logger.warn?.(
+      { tool: "", execution, callId: "", code: "parts_unread" },
+      `A reply of ${model} has parts that are not read, and nothing was done with them: ${kinds.join(", ")}.`,
+    );
+  }
+
+  /** Tells the operator once of each tool whose `enabled` fails: it is asked for every execution. */
+  switchFailed({ tool, error }: SwitchFailure): void {
+    if (this.#failedSwitches.has(tool)) return;
+    this.#failedSwitches.add(tool);
+    const tell = (err: Error) => this.#log({ tool, code: "not_enabled", err }, err.message);
+    if (!this.redactor) return tell(error);
+    // Without its stack and its cause, which have texts of their own.
+    void this.redactor.text(error.message, { to: "log", tool }).then(({ text }) => tell(new Error(text)));
+  }
+
+  /** Which of these names `redact` would take something out of; undefined if nothing is redacted. */
+  get hiddenNames(): HiddenNames | undefined {
+    const { redactor } = this;
+    if (!redactor) return undefined;
+    const isHidden = async (text: string) => {
+      for (const to of ["journal", "model"] as const) if ((await redactor.text(text, { to })).taken > 0) return true;
+      return false;
+    };
+    return async (names) => {
+      const hidden = new Set<string>();
+      if (!(await isHidden(names.join("\n")))) return hidden;
+      for (const name of names) if (await isHidden(name)) hidden.add(name);
+      return hidden;
+    };
+  }
+
+  /** Tells the operator if the function fails, and where: its error's own message may quote the text. */
+  #redactorFor(redact: Redact): Redactor {
+    let told = 0;
+    return new Redactor(redact, (error) => {
+      told += 1;
+      if (told > MAX_TOLD) return;
+      const why = PortcullisError.is(error) ? error.message : "The `redact` function failed.";
+      const cause = PortcullisError.is(error) ? (error.cause ?? error) : error;
+      this.#log({ code: "redact_failed", err: placesOf(cause, why) }, why);
+    });
+  }
+
+  #log(entry: { readonly code: string; readonly tool?: string; readonly err?: unknown }, message: string): void {
+    this.#logger.error({ tool: "", execution: "", callId: "", ...entry }, message);
+  }
+}
+
+/** A logger whose messages are clean and begin no line of their own: they quote names, ids and errors of others. */
+function cleanLogger(logger: Logger): Logger {
+  return {
+    error: (entry, message) => logger.error(entry, insetLines(message)),
+    warn: (entry, message) =>
+      logger.warn ? logger.warn(entry, insetLines(message)) : logger.error(entry, insetLines(message)),
+  };
+}
+
+/** An error with the places of another one in the host's code, and with no word of it. */
+function placesOf(error: unknown, message: string): Error {
+  const told = new Error(message);
+  told.stack = `Error: ${message}`;
+  try {
+    const { name, message: own, stack = "" } = error as Error;
+    const head = own === "" ? name : `${name}: ${own}`;
+    // The words in a stack stay as they were when it was made.
+    if (stack.startsWith(`${head}\n    at `)) told.stack += stack.slice(head.length);
+  } catch {}
+  return told;
+}
+
+/** A listener of all events, for one that knows no events of conversations. */
+export function listenerOfPrograms(onEvent: RuntimeOptions["onEvent"] | undefined): Listener | undefined {
+  return onEvent && ((event) => isExecutionEvent(event) && onEvent(event));
+}
+
+const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true>> = {
+  execution_started: true,
+  execution_queued: true,
+  program_checked: true,
+  output: true,
+  execution_waiting: true,
+  execution_ended: true,
+  call_started: true,
+  call_retried: true,
+  call_undecided: true,
+  call_streamed: true,
+  call_ended: true,
+};
+
+const EXECUTION_EVENTS: ReadonlySet<string> = new Set(Object.keys(EXECUTION_EVENT_OF_EACH_TYPE));
+
+function isExecutionEvent(event: AgentEvent): event is ExecutionEvent {
+  return EXECUTION_EVENTS.has(event.type);
+}

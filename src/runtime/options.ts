@@ -1,0 +1,165 @@
+import type { Approve } from "../gate/approve/approval.ts";
+import type { Policy, PolicyName } from "../gate/approve/policy.ts";
+import { LOGGER } from "../gate/run/failure-log.ts";
+import type { Fleet } from "./fleet.ts";
+import type { Journal } from "../journal/journal.ts";
+import {
+  advised,
+  asked,
+  bareFunction,
+  callback,
+  describe,
+  flag,
+  listener,
+  object,
+  option,
+  type OptionsOf,
+  required,
+  wholeNumber,
+  withDefault,
+} from "../base/index.ts";
+import type { ExecutionEvent } from "../executions/event.ts";
+import { APPROVE, POLICY, PROGRAM_CHECK, TENANT } from "../executions/execute-options.ts";
+import { LIMITS_OPTION } from "../executions/limits.ts";
+import { REDACT } from "../journal/redaction/redact-option.ts";
+import { redactSecrets } from "../journal/redaction/redact-secrets.ts";
+import type { Sandbox } from "../sandboxes/sandbox.ts";
+import type { SearchFilter } from "../tools/search/tool-search.ts";
+import type { Embed } from "../tools/search/tool-vectors.ts";
+import { TELEMETRY } from "../gate/telemetry/options.ts";
+import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
+import { PLACES_OPTION } from "./execution-places.ts";
+
+export const JOURNAL = advised(
+  option<Journal>("a journal: create, append, read, find, list and renew", isJournal),
+  (given) =>
+    typeof given === "string"
+      ? `For a file write createSqliteJournal({ path: ${describe(given)} }), imported from "portcullis".`
+      : undefined,
+);
+export const LISTENER = listener<(event: ExecutionEvent) => void>();
+
+/** How tools are found if there are too many to be listed. */
+export const SEARCH_RULES = {
+  /** Gives a vector for each text. Searches then go by meaning too: tools are ranked by words and by vectors, and both count. */
+  embed: asked(bareFunction<Embed>(), "quoting"),
+  /** Whether a tool may be found by this caller of this tenant. It is asked at each search, and does not keep a tool from being called. */
+  filter: callback<SearchFilter>(),
+};
+
+export type SearchOptions = OptionsOf<typeof SEARCH_RULES>;
+
+export const RUNTIME_RULES = {
+  /**
+   * The tools that programs and models may call, or a function that returns those that there are now. It is asked at the
+   * beginning of each execution and conversation, which keep them.
+   */
+  tools: required(GIVEN_TOOLS),
+  /** Where programs run: `"isolate"` by default. The caller disposes of a sandbox that it passes in. */
+  sandbox: option<"isolate" | "docker" | Sandbox>(`"isolate", "docker" or a sandbox`, isSandboxOption),
+  /**
+   * How many executions, conversations and calls run at once, `{ atOnce, perTenant, queued }`; unbounded by default. Further
+   * ones wait, tenants in turn, up to `queued` (1,000 by default); after that they are refused with `busy`.
+   */
+  executions: PLACES_OPTION,
+  /** Changes to the default limits. */
+  limits: LIMITS_OPTION,
+  /** Decides calls that need approval. */
+  approve: APPROVE,
+  /**
+   * Asked about every call of every caller, after the tool's own rules, which it cannot loosen: a function that answers
+   * `"allow"`, `"ask"` or `{ deny: "reason" }`; or `"ask-writes"`, `"ask-changes"` or `"ask-all"`, which ask for approval.
+   */
+  policy: POLICY,
+  /**
+   * Holds the source of each program for a decision of `approve` before it starts: a request for the tool `run_program` with
+   * the input `{ source, language }`. False by default. Programs that run at a provider are not held.
+   */
+  approvePrograms: withDefault(flag(), false),
+  /**
+   * Whether a JavaScript or TypeScript program that a model wrote is checked against the declarations of its tools before its
+   * first call: in conversations, in loops of other packages, over MCP and HTTP. `"refuse"` (default): a program with calls
+   * that would be refused ends before any of them, with all that is wrong, and a field that no result has is a note of its
+   * report. `"warn"`: all is notes. `"off"`: no check. Needs the package `typescript` 7, and is not made without it.
+   */
+  checkPrograms: withDefault(PROGRAM_CHECK, "refuse"),
+  /** Where executions are recorded: in memory by default. */
+  journal: JOURNAL,
+  /** The fleet that it belongs to (`createFleet`), whose journal it has in place of one of its own. */
+  fleet: option<Fleet>("a fleet: createFleet({ journal })", isFleet),
+  /**
+   * Finds what must not leave: to a model, into the journal, to logs. `redactSecrets()` is one. Programs compute with values
+   * as they are.
+   */
+  redact: advised({ ...REDACT, accepts: (given) => REDACT.accepts(given) && given !== redactSecrets }, (given) =>
+    given === redactSecrets ? "Call it: redact: redactSecrets()." : undefined,
+  ),
+  /**
+   * Spans and metrics for OpenTelemetry, wherever an SDK is registered in the process: `{ capture: ["inputs", "results",
+   * "programs"] }` says which contents spans have, none by default; false records nothing.
+   */
+  telemetry: TELEMETRY,
+  /** Tenant of executions without a tenant of their own; `"default"` by default. Programs of different tenants never share a process. */
+  tenant: TENANT,
+  /**
+   * Bytes that all executions together may hold in this process's memory: texts of guests, inputs and results. By
+   * default a quarter of V8's heap limit or of the available memory, whichever is less. Below 1 MiB no program can start.
+   */
+  heldBytes: wholeNumber({ min: 1024 * 1024 }),
+  /**
+   * How long another driver must wait before it may take over an execution whose driver has died, in milliseconds; 15
+   * seconds by default. A driver renews its lease three times in that time.
+   */
+  leaseMs: wholeNumber({ min: 100, max: 86_400_000, default: 15_000 }),
+  /** Called with each event of an execution. What it throws is ignored. */
+  onEvent: LISTENER,
+  /**
+   * Told of each handler that failed, with its error: pino, console or any object with `error`. Without it these
+   * failures go to `console.error`, also if there is an `onEvent`.
+   */
+  logger: LOGGER,
+  /**
+   * Maximum tokens of the declaration of `run_program` with the stubs of all tools that programs may call; 1,500 by
+   * default. Above it, a model is told their namespaces, and finds tools by `search_tools` and `searchTools`.
+   */
+  stubTokens: wholeNumber({ min: 1 }),
+  /** How tools are searched for. */
+  search: object<SearchOptions>(),
+  /**
+   * Whether it is learned from results what they are like, for tools that declare no `output`: models and programs are
+   * shown their types then. Shapes alone are held, in memory and for each tenant apart. True by default with
+   * a journal that outlives the process.
+   */
+  observeResults: flag(),
+};
+
+/** `Context` is the type of the `context` that executions, conversations and calls pass to handlers and to `approve`. */
+export type RuntimeOptions<Context = unknown> = Omit<
+  OptionsOf<typeof RUNTIME_RULES>,
+  "tools" | "approve" | "policy"
+> & {
+  /** The tools that programs and models may call, or a function that returns those that there are now. */
+  readonly tools: GivenTools<Context>;
+  /** Decides calls that need approval. */
+  readonly approve?: Approve<Context>;
+  /**
+   * Asked about every call of every caller, after the tool's own rules, which it cannot loosen: a function that answers
+   * `"allow"`, `"ask"` or `{ deny: "reason" }`; or `"ask-writes"`, `"ask-changes"` or `"ask-all"`, which ask for approval.
+   */
+  readonly policy?: Policy<Context> | PolicyName;
+};
+
+function isSandboxOption(value: unknown): boolean {
+  if (value === "isolate" || value === "docker") return true;
+  return typeof value === "object" && value !== null && "open" in value && typeof value.open === "function";
+}
+
+function isJournal(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { create, append, read, find, list, renew } = value as Partial<Journal>;
+  return [create, append, read, find, list, renew].every((method) => typeof method === "function");
+}
+
+function isFleet(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "figures" in value && "startWorker" in value;
+}

@@ -1,0 +1,613 @@
+import type { AgentReport } from "../conversations/agent-report.ts";
+import type { AgentOptions, ConverseOptions, ResumeAgentOptions, SayOptions } from "../conversations/agent-options.ts";
+import type { AgentScope } from "../conversations/agent-scope.ts";
+import { declarePrograms } from "../conversations/calls/run-program.ts";
+import type { Talk } from "../conversations/converse.ts";
+import type { Said } from "../conversations/user-message.ts";
+import {
+  checkValue,
+  type ExecutionId,
+  HeldBytes,
+  jsonTextOf,
+  optionError,
+  optionsIn,
+  readOptions,
+  required,
+  type Resolved,
+  wholeNumber,
+  words,
+} from "../base/index.ts";
+import { type CallAnswer, callTool } from "../gate/call-tool.ts";
+import { ToolQueues } from "../gate/queues/tool-queues.ts";
+import { Gate } from "../gate/gate.ts";
+import type { Fleet, SubmitOptions, WaitOptions, Worker, WorkOptions } from "./fleet.ts";
+import type { Journal, ListOptions } from "../journal/journal.ts";
+import { countReadings } from "../journal/reading/reading-quota.ts";
+import { type Report, reportOf } from "../executions/output/report.ts";
+import type { ProgramCheckMode } from "../executions/scope.ts";
+import { execute } from "../executions/execute.ts";
+import type { Execution } from "../executions/execution.ts";
+import {
+  type ContextArguments,
+  correctedBy,
+  EXECUTE_RULES,
+  type ExecuteOptions,
+} from "../executions/execute-options.ts";
+import { type Limits, resolveLimits } from "../executions/limits.ts";
+import type { ClientResult, Decision } from "../executions/decide.ts";
+import type { ListedExecution } from "./executions/listed-execution.ts";
+import type { LeftOpen } from "./executions/left-open.ts";
+import type { TakeUpWork, Unrecovered } from "./executions/recover.ts";
+import { RECOVER_RULES, type RecoverOptions } from "./executions/recover-options.ts";
+import type { Scope } from "../executions/scope.ts";
+import { resultSchemaOf } from "../executions/drive/ending/result-schema.ts";
+import { RESUME_RULES, type ResumeOptions } from "../executions/resume-options.ts";
+import { RedactingJournal, storeOf, unredacted } from "../journal/redaction/redacting-journal.ts";
+import type { Sandbox } from "../sandboxes/sandbox.ts";
+import { addLoad, type RuntimeLoad } from "../gate/telemetry/process-load.ts";
+import { declareTools, type DeclarationOptions } from "../tools/declarations/declarations.ts";
+import { ObservedResults } from "../tools/observed/observed-results.ts";
+import type { Tool } from "../tools/tool.ts";
+import { FOUND_MAX } from "../tools/search/search-tool.ts";
+import type { FoundTool, SearchSettings } from "../tools/search/tool-search.ts";
+import { SEARCH_TOOLS } from "../tools/tool-name.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import { CurrentTools } from "../tools/current-tools.ts";
+import {
+  CALL_RULES,
+  type CallOptions,
+  DECISIONS,
+  DERIVE_RULES,
+  type DeriveOptions,
+  OF_TENANT_RULES,
+  RESULTS,
+  SAID_RULES,
+  type SaidOptions,
+  SEARCH_TOOLS_RULES,
+  type SearchToolsOptions,
+  LIST_RULES,
+} from "./method-options.ts";
+import { HostObservers, type Listener, listenerOfPrograms, type ObserverParts } from "./observers.ts";
+import { type ExecutionHandle, type ExecutionStatus, handleOf, statusOf } from "./execution-handle.ts";
+import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
+import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
+import type { FleetMember } from "./fleet-methods.ts";
+import { endWarmUp } from "./warm-up.ts";
+import { WorkUnderWay } from "./work-under-way.ts";
+
+export { warmUp } from "./warm-up.ts";
+
+/** What `asTool` loads on demand. */
+type LoopTools = import("../frameworks/loops.ts").LoopTools;
+type AsToolOptions<Context> = import("../frameworks/loops.ts").AsToolOptions<Context>;
+
+const SEARCH_CALL = { tool: SEARCH_TOOLS, caller: "programmatic" } as const;
+
+export interface RuntimeParts extends ScopeParts, ObserverParts {
+  readonly ownsSandbox: boolean;
+  readonly journal: Journal;
+  /** The fleet whose journal it is; undefined for a runtime of its own. */
+  readonly fleet: Fleet | undefined;
+  /** Bounds what runs at once; undefined if nothing is bounded. */
+  readonly places: ExecutionPlaces | undefined;
+  /** Whether it is learned from results what they are like. */
+  readonly observeResults: boolean;
+  /** What is learned, if the runtime is derived from another one. */
+  readonly observed?: ObservedResults | undefined;
+  /** The work of the runtime that this runtime is derived from. */
+  readonly parent: WorkUnderWay | undefined;
+}
+
+/**
+ * Runs programs and conversations. Made by `createRuntime`. `Context` is the type of the `context` that its executions,
+ * conversations and calls are given.
+ */
+export class Runtime<Context = unknown> implements AsyncDisposable {
+  readonly limits: Limits;
+  /** The tenant of executions that name none. */
+  readonly tenant: string;
+  readonly sandbox: Sandbox;
+  readonly journal: Journal;
+  /** Aborted when the runtime closes; the reason is a `PortcullisError` with the code `runtime_closed` or `runtime_suspended`. */
+  readonly closing: AbortSignal;
+  readonly #parts: RuntimeParts;
+  readonly #scopes: RuntimeScopes;
+  readonly #observers: HostObservers;
+  readonly #work: WorkUnderWay;
+  readonly #removeLoad: (() => void) | undefined;
+  readonly #left: LeftOpen = new Map();
+  readonly #observed: ObservedResults | undefined;
+
+  constructor(parts: RuntimeParts) {
+    const { sandbox, gate, limits, tenant, parent, observeResults } = parts;
+    this.#observers = new HostObservers(parts);
+    const { redactor } = this.#observers;
+    const given = unredacted(parts.journal);
+    const journal = redactor ? new RedactingJournal(given, redactor) : parts.journal;
+    countReadings(gate.held, storeOf(journal), given, journal);
+    this.#work = new WorkUnderWay(parts.places, parent);
+    // The load of a derived runtime counts in the runtime that it is derived from.
+    this.#removeLoad = parent ? undefined : addLoad(() => this.#load);
+    this.limits = limits;
+    this.tenant = tenant;
+    this.sandbox = sandbox;
+    this.journal = journal;
+    this.closing = this.#work.closing;
+    this.#parts = parts;
+    const { observed = observeResults ? new ObservedResults(this.#observers.hiddenNames) : undefined } = parts;
+    this.#observed = observed;
+    this.#scopes = new RuntimeScopes(parts, journal, this.#observers, this.#observed, this.closing);
+  }
+
+  /** How programs are checked that a model wrote. */
+  get checkPrograms(): ProgramCheckMode {
+    return this.#parts.checkPrograms ?? "off";
+  }
+
+  /** The fleet that it belongs to; undefined without one. */
+  get fleet(): Fleet | undefined {
+    return this.#parts.fleet;
+  }
+
+  /** How many executions, conversations and calls run, and how many wait for a place (`createRuntime({ executions })`). */
+  get queue(): QueueState {
+    return this.#work.queue;
+  }
+
+  get #load(): RuntimeLoad {
+    const { sandbox } = this;
+    const load = sandbox.load;
+    return { ...this.queue, sandbox: load && { name: sandbox.name, ...load } };
+  }
+
+  #report<Value>({ gate, observed, telemetry }: AgentScope, execution: Execution): Report<Value> {
+    const report = reportOf<Value>(execution, gate.tools, { shown: observed?.shown });
+    telemetry?.noteOutput(report.usage.bytesOut);
+    return report;
+  }
+
+  get tools(): ToolSet {
+    return this.#scopes.gate.tools;
+  }
+
+  /**
+   * Runs a program to its ending and resolves with the report, whatever the ending. Rejects with a `PortcullisError`
+   * only if an option is invalid, the runtime is closed, the sandbox cannot run or the journal cannot be written; with
+   * the id of an `execution` that exists, also with `execution_exists` and as `resume` does; with `after` also with
+   * `execution_unknown`, and with `execution_open` for an execution that has not ended.
+   */
+  async execute<Value = unknown>(
+    program: string,
+    ...given: ContextArguments<ExecuteOptions<Context, Value>, Context>
+  ): Promise<Report<Value>> {
+    const [options = {}] = given;
+    const read = readOptions("execute", options, EXECUTE_RULES);
+    const result = resultSchemaOf(read.result, "execute({ result })");
+    return this.#run("execute", read, listenerOfPrograms(read.onEvent), async (scope) => {
+      if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
+      const { execution: id } = read;
+      const after = correctedBy(read);
+      if (id === undefined) return this.#report<Value>(scope, await execute(scope, program, { result, after }));
+      const { executeOnce } = await import("../executions/resume.ts");
+      return this.#report<Value>(scope, await executeOnce(scope, program, id, { result, after }));
+    });
+  }
+
+  /**
+   * Takes up a program's execution that waits, or whose host died, and drives it to its ending or until it waits again.
+   * An execution that has ended gives its report, and nothing runs. Rejects with `execution_unknown`, `call_unknown`,
+   * `decision_exists`, `tools_changed`, `execution_driven`, `head_moved`, and as `execute` does.
+   */
+  async resume<Value = unknown>(
+    id: ExecutionId,
+    ...given: ContextArguments<ResumeOptions<Context, Value>, Context>
+  ): Promise<Report<Value>> {
+    const [options = {}] = given;
+    const read = readOptions("resume", options, RESUME_RULES);
+    const result = resultSchemaOf(read.result, "resume({ result })");
+    return this.#run("resume", read, listenerOfPrograms(read.onEvent), async (scope) => {
+      const { resume } = await import("../executions/resume.ts");
+      const resumed = await resume(scope, id, { ...read, result, asks: read.approve !== undefined });
+      return this.#report<Value>(scope, resumed);
+    });
+  }
+
+  /**
+   * Takes up a conversation that waits, or whose host died, with the model that it began with, and drives it to its
+   * ending or until it waits again. No recorded turn is asked for again. A call of one of its programs has both ids,
+   * like `call_2/17`. A conversation that has ended gives its report, and nothing runs. Rejects as `resume` and `agent`
+   * do.
+   */
+  async resumeAgent<Answer = string>(
+    id: ExecutionId,
+    options: ResumeAgentOptions<Context, Answer>,
+  ): Promise<AgentReport<Answer>> {
+    const [{ resumeAgent }, { RESUME_AGENT_RULES, withModels }] = await Promise.all([
+      import("../conversations/resume-agent.ts"),
+      import("../conversations/agent-options.ts"),
+    ]);
+    const read = withModels(readOptions("resumeAgent", options, RESUME_AGENT_RULES));
+    const answer = resultSchemaOf(read.answer, "resumeAgent({ answer })");
+    return this.#run("resumeAgent", read, read.onEvent, (scope) =>
+      resumeAgent<Answer>(scope, id, { ...read, answer, asks: read.approve !== undefined }),
+    );
+  }
+
+  /**
+   * Notes decisions about calls of an execution or a conversation that wait, by call id. It drives nothing. Rejects as
+   * `resume` does.
+   */
+  async decide(
+    id: ExecutionId,
+    decisions: Readonly<Record<string, Decision>>,
+    options: SaidOptions = {},
+  ): Promise<void> {
+    const { tenant, signal } = readOptions("decide", options, SAID_RULES);
+    checkValue("decide(id, decisions)", decisions, DECISIONS);
+    const { decide } = await import("./executions/decide.ts");
+    await decide({ journal: this.journal, tenant: tenant ?? this.#scopes.base.tenant, signal }, id, { decisions });
+  }
+
+  /**
+   * Notes results of calls that a client answers (`handler: "client"`), by call id. It drives nothing. Rejects as `resume`
+   * does.
+   */
+  async answer(
+    id: ExecutionId,
+    results: Readonly<Record<string, ClientResult>>,
+    options: SaidOptions = {},
+  ): Promise<void> {
+    const { tenant, signal } = readOptions("answer", options, SAID_RULES);
+    checkValue("answer(id, results)", results, RESULTS);
+    const { answer } = await import("./executions/decide.ts");
+    const own = tenant ?? this.#scopes.base.tenant;
+    const { tools } = this.#scopes.gateFor({ tenant: own });
+    await answer({ journal: this.journal, tenant: own, tools, signal }, id, results);
+  }
+
+  /**
+   * What the journal tells of an execution or a conversation: its state, and the report of a program that has ended or
+   * waits. It drives nothing. Rejects with `execution_unknown`, also for another tenant's, and as the journal does.
+   */
+  async status(id: ExecutionId, options: { readonly tenant?: string } = {}): Promise<ExecutionStatus> {
+    const { tenant } = readOptions("status", options, OF_TENANT_RULES);
+    const { readFacts } = await import("./executions/read-facts.ts");
+    const scope = this.#ofTenant(tenant);
+    return statusOf(await readFacts(scope, id), scope);
+  }
+
+  #ofTenant(tenant = this.#scopes.base.tenant): Scope {
+    return { ...this.#scopes.base, tenant };
+  }
+
+  /**
+   * Takes up every program's execution that no driver holds and that does not only wait, several at once. With `model`,
+   * which gives the model of a conversation, it takes up conversations too. Yields the report of each once it has ended
+   * or waits, and `{ execution, tenant, error }` if it could not be taken up; the others go on. Rejects only if an
+   * option is invalid, the runtime is closed or the journal cannot be listed.
+   */
+  recover(
+    options: RecoverOptions<Context> & Required<Pick<RecoverOptions, "model">>,
+  ): AsyncGenerator<Report | AgentReport | Unrecovered>;
+  recover(
+    ...given: ContextArguments<RecoverOptions<Context> & { readonly model?: never }, Context>
+  ): AsyncGenerator<Report | Unrecovered>;
+  recover(options: RecoverOptions<Context>): AsyncGenerator<Report | AgentReport | Unrecovered>;
+  async *recover(
+    ...given: ContextArguments<RecoverOptions<Context>, Context>
+  ): AsyncGenerator<Report | AgentReport | Unrecovered> {
+    const [options = {}] = given;
+    const read = readOptions("recover", options, RECOVER_RULES);
+    const { gate } = this.#scopes.of("recover", {});
+    const { recover } = await import("./executions/recover.ts");
+    const recovering = recover({
+      ...this.#takingUp("recover", read),
+      signal: this.closing,
+      concurrency: read.concurrency,
+      left: this.#left,
+      only: (one) => read.only?.(one) ?? true,
+    });
+    for await (const one of recovering) yield "error" in one || "transcript" in one ? one : reportOf(one, gate.tools);
+  }
+
+  /** How executions are taken up, by the options of a method. */
+  #takingUp(subject: string, options: Resolved<typeof RECOVER_RULES>): TakeUpWork {
+    const { context, model, fallbacks, result, signal, onEvent } = options;
+    return {
+      journal: this.journal,
+      model: (conversation) => model?.(conversation),
+      fallbacks: (conversation) => fallbacks?.(conversation),
+      result: (one) => resultSchemaOf(result?.(one), `${subject}({ result })`),
+      run: ({ model: own, ...one }, work) => {
+        const cancel = signal?.(one);
+        const of = { tenant: one.tenant, context: context?.(one), model: own, ...(cancel && { signal: cancel }) };
+        return this.#run(subject, of, onEvent, work);
+      },
+    };
+  }
+
+  /**
+   * Hands a program to the workers of the runtime's fleet, and resolves with the id of its execution once the journal has
+   * it: from then on it is not lost. The same program again under the same id is the same execution. A program that
+   * cannot be run has ended then, as `failed`. Rejects with `option_invalid` without a fleet, with `execution_exists`, and
+   * as the journal does.
+   */
+  async submit(program: string, options: SubmitOptions = {}): Promise<ExecutionId> {
+    const { submit } = await import("./fleet-methods.ts");
+    return submit(this.#member, program, options);
+  }
+
+  /**
+   * Resolves with what `status` tells of an execution once it has ended, or waits for decisions or results, whichever
+   * process drives it. Rejects as `status` does, with the reason of `signal`, and with `runtime_closed`.
+   */
+  async wait(id: ExecutionId, options: WaitOptions = {}): Promise<ExecutionStatus> {
+    const { wait } = await import("./fleet-methods.ts");
+    const { scope, facts } = await wait((tenant) => this.#ofTenant(tenant), this.closing, id, options);
+    return statusOf(facts, scope);
+  }
+
+  /**
+   * Makes this runtime a worker of its fleet: it takes up executions that were submitted, decided or left by other
+   * drivers, with its tools, until the worker is disposed of; `suspend` then leaves to other workers what it still drives.
+   * Rejects with `option_invalid` without a fleet, and with `queue_unavailable`.
+   */
+  async work(...given: ContextArguments<WorkOptions<Context>, Context>): Promise<Worker> {
+    const [options = {}] = given;
+    const { work } = await import("./fleet-methods.ts");
+    return work(this.#member, options);
+  }
+
+  get #member(): FleetMember {
+    return {
+      fleet: this.fleet,
+      leaseMs: this.#parts.leaseMs,
+      tools: () => this.tools,
+      closing: this.closing,
+      scopeOf: async (subject, options) => ({
+        ...this.#scopes.of(subject, options),
+        telemetry: await this.#observers.telemetry,
+      }),
+      takingUp: (subject, options) => this.#takingUp(subject, options),
+      untilEnded: (running) => this.#work.untilEnded(running),
+    };
+  }
+
+  /** Executions and conversations of the journal, the latest first. */
+  async *executions(options?: ListOptions): AsyncIterable<ListedExecution> {
+    const { listExecutions } = await import("./executions/list-executions.ts");
+    yield* listExecutions(this.journal, readOptions("executions", options ?? {}, LIST_RULES));
+  }
+
+  /**
+   * Runs a conversation in which a model works on a task with the tools, and resolves with the report, whatever the
+   * ending. Rejects with a `PortcullisError` only if an option is invalid, the model cannot be called at all, the
+   * runtime is closed, the sandbox cannot run or the journal cannot be written.
+   */
+  async agent<Answer = string>(options: AgentOptions<Context, Answer>): Promise<AgentReport<Answer>> {
+    const [{ runAgent }, { AGENT_RULES, requestOf, withModels }] = await Promise.all([
+      import("../conversations/resume-agent.ts"),
+      import("../conversations/agent-options.ts"),
+    ]);
+    const read = withModels(readOptions("agent", options, AGENT_RULES));
+    return this.#run("agent", read, read.onEvent, (scope) =>
+      runAgent<Answer>(scope, requestOf(read, scope.gate.tools, "agent"), read.task, read.execution),
+    );
+  }
+
+  /**
+   * Begins a conversation that you hold, or goes on with a conversation: many messages of the user, turn by turn if
+   * wanted. Nothing is asked before the first `say` or `step`. Dispose of it with `await using`. Rejects as `agent`
+   * does, and to `continue` as `resumeAgent` does.
+   */
+  async converse<Answer = string>(options: ConverseOptions<Context, Answer>): Promise<Talk<Context, Answer>> {
+    const [{ CONVERSE_RULES, withModels }, { openTalk }] = await Promise.all([
+      import("../conversations/agent-options.ts"),
+      import("../conversations/converse.ts"),
+    ]);
+    const read = withModels(readOptions("converse", options, CONVERSE_RULES));
+    const telemetry = await this.#observers.telemetry;
+    const own = { ...this.#scopes.of("converse", read), telemetry };
+    const { scope, flush, end } = this.#observers.observe(own, read.onEvent);
+    return openTalk<Context, Answer>(
+      scope,
+      { given: options, read },
+      {
+        untilEnded: (running) => this.#work.untilEnded(running),
+        inPlace: (signal, work) => settledThen(this.#work.inPlace({ ...scope, signal }, work), flush),
+        selectTools: (tools) =>
+          this.#scopes.gateFor(read, this.#parts.gate.beside(this.tools.select(tools, "setTools(tools)"))).tools,
+        onDisposed: end,
+      },
+    );
+  }
+
+  /**
+   * Says something in a conversation that no host holds, drives it to its next ending, and leaves it resting in the
+   * journal: for hosts that keep nothing between two messages. Begins the conversation if the journal does not have the
+   * id; its options are then those of `converse`. Without a message it goes on from where it is. Rejects with
+   * `execution_exists`, `conversation_moved`, `conversation_busy`, `conversation_ended`, and as `agent` and
+   * `resumeAgent` do.
+   */
+  async say<Answer = string>(
+    id: ExecutionId,
+    message: Said | undefined,
+    options: SayOptions<Context, Answer>,
+  ): Promise<AgentReport<Answer>> {
+    const { say } = await import("./say.ts");
+    return say<Answer>(id, message, options, (read, work) => this.#run("say", read, read.onEvent, work));
+  }
+
+  /**
+   * Makes one call of a tool through the gate, for a host that runs a model's loop itself. The call is checked, limited
+   * and journalled like any other, as an execution of its own. Resolves with the value, or with the code and the sentence
+   * of a refusal or failure. Rejects with a `PortcullisError` only if an option is invalid, the runtime is closed or the
+   * journal cannot be written.
+   *
+   * Of a tool with `stream` it resolves with the first item, and gives the items as they come: `{ ok: true, items }`, which
+   * one `for await` may read. A failure after that is thrown by the loop: `stream_failed`, whose `cause` is the failure. The
+   * call goes on, and keeps its place (`createRuntime({ executions })`), until the items are read, the loop is left, the
+   * iterator's `return` is called, `signal` is aborted or the runtime closes. If no loop has begun within the tool's
+   * `timeoutMs`, the call is cancelled.
+   */
+  async call(options: CallOptions<Context>): Promise<CallAnswer> {
+    const { gather, ...read } = readOptions("call", options, CALL_RULES);
+    const { tool, caller, idempotencyKey } = read;
+    const inputText = jsonTextOf(read.input) ?? "null";
+    const begun = Promise.withResolvers<CallAnswer>();
+    const reading = { begin: begun.resolve, recorded: () => running };
+    const running = this.#run("call", read, undefined, (scope) =>
+      callTool(scope, { tool, caller, inputText, idempotencyKey }, gather ? undefined : reading),
+    );
+    return Promise.race([begun.promise, running]);
+  }
+
+  /**
+   * Tools for the loop of another package: `run_program`, as that loop takes a tool. A failed program is a failed call
+   * there, and the loop's signal cancels it. Rejects with `option_invalid` for an unknown loop or option.
+   */
+  async asTool<Loop extends keyof LoopTools>(
+    loop: Loop,
+    ...given: ContextArguments<AsToolOptions<Context>, Context>
+  ): Promise<LoopTools[Loop]> {
+    const [options = {}] = given;
+    const { tenant, limits } = this;
+    const gate = this.#scopes.gateFor({ context: (options as { readonly context?: unknown }).context });
+    const { toolsFor } = await import("../frameworks/loops.ts");
+    return toolsFor(loop, options, {
+      tools: gate.tools,
+      tenant,
+      programs: () => declarePrograms(gate.search, "javascript", { tenant, limits, shares: false, shown: this.shown }),
+      approves: this.#parts.approve !== undefined,
+      execute: (program, own) => {
+        const checked = { checkPrograms: this.checkPrograms, ...own };
+        return this.execute(program, checked as ExecuteOptions<Context>);
+      },
+      resume: (id, own) => this.resume(id, own as ResumeOptions<Context>),
+      records: (id) => this.execution(id).records(),
+      approval: async (id, callId) => {
+        const { waitingApproval } = await import("../executions/decide.ts");
+        return waitingApproval(this.#scopes.base, id, callId);
+      },
+      status: (id) => this.status(id),
+      untilAppended: async (id, records) => {
+        const { untilAppended } = await import("./executions/wait-for-rest.ts");
+        await untilAppended(this.journal, id, records, this.closing);
+      },
+      search: (input, context, signal) =>
+        this.call({ ...SEARCH_CALL, input, context, ...(signal && { signal }) } as unknown as CallOptions<Context>),
+    });
+  }
+
+  /**
+   * A runtime on the same sandbox with the same approval, and with other tools, limits, another tenant or logger if
+   * they are given. A tool that is in both runtimes shares its `concurrency` and its `rate` between them. The derived
+   * runtime closes with this runtime; dispose of the derived runtime to close it earlier. Throws a `PortcullisError` if
+   * an option is invalid. `authority` is for servers of this package.
+   */
+  derive(
+    options: DeriveOptions<Context>,
+    authority: Pick<ScopeParts, "owner" | "owners" | "ownerSignal"> = {},
+  ): Runtime<Context> {
+    const read = readOptions("derive", options, DERIVE_RULES);
+    const { journal, onEvent, logger, gate, limits, tenant } = this.#parts;
+    const tools = read.tools && new CurrentTools(read.tools, "derive({ tools })");
+    return new Runtime<Context>({
+      ...this.#parts,
+      limits: resolveLimits(limits, read.limits, optionsIn("derive", "limits")),
+      tenant: read.tenant ?? tenant,
+      journal: read.journal ?? journal,
+      onEvent: read.onEvent ?? onEvent,
+      logger: read.logger ?? logger,
+      ...(tools ? { tools, gate: gate.beside(tools.set) } : {}),
+      ...authority,
+      ownsSandbox: false,
+      observed: this.#observed,
+      parent: this.#work,
+    });
+  }
+
+  /**
+   * The tools that fit a query best, of those that the caller may call; 5 by default. Rejects with a `PortcullisError` only
+   * if an argument is invalid.
+   */
+  async searchTools(query: string, limit?: number, options: SearchToolsOptions = {}): Promise<readonly FoundTool[]> {
+    checkValue("searchTools(query)", query, required(words()));
+    if (limit !== undefined) checkValue("searchTools(query, limit)", limit, wholeNumber({ min: 1, max: FOUND_MAX }));
+    const read = readOptions("searchTools", options, SEARCH_TOOLS_RULES);
+    return this.#scopes.findTools(query, limit, read);
+  }
+
+  /** The tools that exist for the runtime's tenant, of those that it was given. */
+  get enabledTools(): ToolSet {
+    return this.#scopes.gateFor({}).tools;
+  }
+
+  /** Typed stubs of the tools that programs may call, for a model to read. */
+  declarations(options?: DeclarationOptions): string {
+    return declareTools(this.#scopes.gateFor({}).tools.visibleTo(["programmatic"]).map(this.shown), options);
+  }
+
+  /** A tool as models of the runtime's tenant are shown it: with what its results were like, if that was observed. */
+  readonly shown = (tool: Tool): Tool => this.#scopes.shown(tool);
+
+  /** A handle of an execution or a conversation in the journal. The id is checked only when a method of the handle is called. */
+  execution(id: ExecutionId): ExecutionHandle {
+    return handleOf(id, this.#scopes.base);
+  }
+
+  /** Cancels all executions and conversations, waits for their ends, and ends the processes of the sandbox. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    endWarmUp();
+    await this.#work.close();
+    this.#removeLoad?.();
+    if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
+  }
+
+  /**
+   * Closes the runtime and leaves its executions and conversations open in the journal, where `recover` of another runtime
+   * takes them up; their methods reject with `runtime_suspended`. Single calls are cancelled. Waits `afterMs` first for what
+   * runs to end by itself. Resolves with the number of executions that were left open, once nothing runs any more. A runtime
+   * that owns its sandbox is disposed of after that, as always.
+   */
+  suspend(afterMs = 0): Promise<number> {
+    return this.#work.suspend(afterMs);
+  }
+
+  /** Runs the work of one method in the runtime's scope, changed by the method's options. `subject` is the method, for errors. */
+  async #run<Value>(
+    subject: string,
+    options: ScopeOptions,
+    listener: Listener | undefined,
+    work: (scope: AgentScope) => Promise<Value>,
+  ): Promise<Value> {
+    endWarmUp();
+    const loading = this.#observers.telemetry;
+    const telemetry = loading && (await loading);
+    const own = this.#scopes.of(subject, options);
+    const { scope, end } = this.#observers.observe(telemetry ? { ...own, telemetry } : own, listener);
+    try {
+      return await this.#work.untilEnded(this.#work.inPlace(scope, () => work(scope), options.execution));
+    } finally {
+      await end();
+    }
+  }
+}
+
+/** What the work settles with, once `after` is done too. */
+async function settledThen<Value>(work: Promise<Value>, after: () => Promise<void>): Promise<Value> {
+  try {
+    return await work;
+  } finally {
+    await after();
+  }
+}
+
+export function openGate(
+  tools: CurrentTools,
+  heldBytes: number | undefined,
+  search: SearchSettings,
+  fleet: Fleet | undefined,
+): Gate {
+  return new Gate(tools.set, new HeldBytes(heldBytes), search, new ToolQueues(fleet?.limits));
+}

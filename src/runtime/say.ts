@@ -1,0 +1,33 @@
+import { requestOf, SAY_RULES, type WithModels, withModels } from "../conversations/agent-options.ts";
+import type { AgentReport } from "../conversations/agent-report.ts";
+import type { AgentScope } from "../conversations/agent-scope.ts";
+import { sayOnce } from "../conversations/drive/say-once.ts";
+import { messagesOf } from "../conversations/user-message.ts";
+import { checkValue, type ExecutionId, readOptions, required, type Resolved } from "../base/index.ts";
+import { EXECUTION } from "../executions/execute-options.ts";
+
+type Read = WithModels<Resolved<typeof SAY_RULES>>;
+
+/** As `Runtime.say`. `run` runs work in the runtime's scope, changed by the options, when there is a place for it. */
+export async function say<Answer>(
+  id: ExecutionId,
+  message: unknown,
+  options: object,
+  run: (
+    read: Read & { readonly execution: ExecutionId },
+    work: (scope: AgentScope) => Promise<AgentReport<Answer>>,
+  ) => Promise<AgentReport<Answer>>,
+): Promise<AgentReport<Answer>> {
+  checkValue("say(id, message)", id, required(EXECUTION));
+  const messages = message === undefined ? undefined : messagesOf(message, "say(id, message)");
+  const read = readSaying(options);
+  const { expect, allowChangedTools, onSaid = () => {} } = read;
+  return run({ ...read, execution: id }, (scope) => {
+    const request = requestOf(read, scope.gate.tools, "say");
+    return sayOnce<Answer>(scope, id, { messages, expect, request, allowChangedTools, onSaid });
+  });
+}
+
+function readSaying(options: object): Read {
+  return withModels(readOptions("say", options, SAY_RULES));
+}

@@ -1,0 +1,89 @@
+import type { ExecutionSummary, Journal } from "../../../journal/journal.ts";
+import type { Header, ToolDigest } from "../../../journal/record.ts";
+import { isDriven, neededBy } from "../../../executions/driven.ts";
+import { shownText, type UnansweredCall } from "../../../executions/from-journal/execution-state.ts";
+import { TextAllowance } from "./text-allowance.ts";
+import { titleOf } from "../title.ts";
+import type { FaultView, OutcomeView, WaitingView } from "../view.ts";
+import { countOf, fieldOf, type Fields, given, isFields, textOf } from "../../../base/index.ts";
+
+/** The fields of the header that the views of all kinds have. */
+export function baseOf(journal: Journal, summary: ExecutionSummary, header: Header) {
+  const { execution, tenant, startedAt, versions, parent } = header;
+  const driven = isDriven(journal, summary);
+  return {
+    execution,
+    title: titleOf(header),
+    tenant,
+    startedAt,
+    driven,
+    ...(driven && summary.lease && { drivenUntil: summary.lease.until }),
+    ...given({ needs: neededBy(summary, driven) }),
+    versions: Object.entries(versions).map(([name, text]) => ({ name, text })),
+    ...(parent && { parent: { execution: parent.execution, call: parent.call } }),
+  };
+}
+
+/** Maximum of the inputs of all calls that wait, in UTF-16 code units: they are whole unless many large calls wait. */
+const INPUTS = 4 * 1024 * 1024;
+
+interface WaitingGroup {
+  readonly calls: Iterable<UnansweredCall>;
+  /** The tools of the program or the conversation that made them. */
+  readonly tools: readonly ToolDigest[];
+  /** What the ids of the group begin with, like `call_2/`. */
+  readonly above?: string;
+  /** Since when the host is to answer the calls, in milliseconds since 1970: no record tells of each of them. */
+  readonly hostSince?: number;
+}
+
+/** Tools by their names. */
+type Known = ReadonlyMap<string, ToolDigest>;
+
+/** The calls that wait for a person, a client or the host. */
+export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingView[] {
+  const room = new TextAllowance({ each: INPUTS, all: INPUTS });
+  const viewOf = (call: UnansweredCall, { above = "", hostSince }: WaitingGroup, known: Known): WaitingView => {
+    const { id, tool, inputText, converted, decided } = call;
+    const held = decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
+    const digest = known.get(tool);
+    return {
+      id: `${above}${id}`,
+      tool,
+      why: hostSince !== undefined || decided?.decision === "client" ? "result" : held,
+      ...(digest && { effect: digest.effect ?? "read" }),
+      input: room.head(shownText(call)),
+      ...(converted !== undefined && { rawInput: room.head(inputText) }),
+      ...given({ policy: decided?.policy, inputDigest: decided?.inputDigest }),
+      since: hostSince ?? decided?.at ?? 0,
+      ...given({ hold: call.holds }),
+    };
+  };
+  return Array.from(groups, (group) => {
+    const calls = [...group.calls];
+    const known: Known = new Map(calls.length === 0 ? [] : group.tools.map((tool) => [tool.name, tool]));
+    return calls.map((call) => viewOf(call, group, known));
+  }).flat();
+}
+
+/** Reads an ending, which may come from elsewhere. */
+export function outcomeView(ending: Fields): OutcomeView {
+  const type = textOf(ending, "type") ?? "unreadable";
+  const fault = fieldOf(ending, "fault") ?? fieldOf(ending, "failure");
+  return { type, ...given({ fault: faultView(type, fault), limit: textOf(ending, "limit") }) };
+}
+
+function faultView(type: string, fault: unknown): FaultView | undefined {
+  if (!isFields(fault)) return undefined;
+  return {
+    name: textOf(fault, "name") ?? type,
+    message: textOf(fault, "message") ?? "",
+    ...given({ code: textOf(fault, "code"), tool: textOf(fault, "tool") }),
+    ...given({ line: placeOf(fault, "line"), column: placeOf(fault, "column") }),
+  };
+}
+
+/** A line or a column, counted from 1. */
+function placeOf(fault: Fields, name: string): number | undefined {
+  return countOf(fault, name) || undefined;
+}

@@ -1,0 +1,183 @@
+import { placesOf } from "../../../executions/from-journal/places-of.ts";
+import type { DecisionRecord, Header, JournalRecord, ResultRecord } from "../../../journal/record.ts";
+import {
+  type CallEnd,
+  CallHistory,
+  isExpired,
+  isWaiting,
+  type KnownCall,
+  lineOf,
+  streamedOf,
+  type ToldAnswer,
+} from "../../../executions/from-journal/call-history.ts";
+import { grantText } from "../../../executions/output/grant-text.ts";
+import { given } from "../../../base/index.ts";
+import type { Caller } from "../../../tools/tool.ts";
+import type { TextAllowance } from "./text-allowance.ts";
+import type { CallState, CallView, DecisionView, TextHead, WaitingView } from "../view.ts";
+
+/** What a view shows of a call beside its history. */
+interface Shown {
+  input: TextHead;
+  rawInput?: TextHead;
+  result?: TextHead;
+  decision?: DecisionView | undefined;
+  /** Why the policy held or refused it. */
+  policy?: string;
+  /** How a client answered the call. */
+  answer?: string;
+}
+
+export interface MadeCall extends Pick<KnownCall, "id" | "tool" | "at"> {
+  readonly caller: string;
+  readonly inputText: string;
+}
+
+interface ToldBody extends Omit<ToldAnswer, "bytes"> {
+  readonly body: string;
+  /** UTF-8 bytes of its value, if the body is not the whole of it. */
+  readonly bytes?: number;
+}
+
+/** What decides how an open call goes on. */
+export interface CallStanding {
+  readonly header: Header;
+  readonly driven: boolean;
+  /** The calls that wait for a person or a client. */
+  readonly waiting: readonly Pick<WaitingView, "id">[];
+}
+
+/** Calls that a view lists. A program may make a million. */
+const LISTED = 50_000;
+
+const EMPTY: TextHead = { text: "", bytes: 0 };
+
+/** The calls of an execution as a view lists them: their history, with the beginnings of their texts. */
+export class CallViews {
+  readonly #history = new CallHistory();
+  readonly #shown = new Map<string, Shown>();
+  readonly #room: TextAllowance;
+  /** Number of the latest calls, which are not listed. */
+  left = 0;
+
+  constructor(room: TextAllowance) {
+    this.#room = room;
+  }
+
+  all(standing: CallStanding): readonly CallView[] {
+    const waiting = new Set(standing.waiting.map(({ id }) => id));
+    const places = placesOf(standing.header.tools);
+    const placed = (view: CallView): CallView => {
+      const place = places.get(view.tool);
+      return place === undefined ? view : { ...view, place };
+    };
+    return [...this.#shown].flatMap(([id, shown]) => {
+      const call = this.#history.get(id);
+      if (!call) return [];
+      if (call.end) {
+        const detail = endText(call.end, call.reused) || shown.answer;
+        return [placed(viewOf(call, shown, call.end.outcome.type, detail))];
+      }
+      if (waiting.has(id)) return [placed(viewOf(call, shown, "waiting", undefined))];
+      return [placed(viewOf(call, shown, "open", openText(call, standing)))];
+    });
+  }
+
+  make({ id, tool, caller, inputText, at }: MadeCall): void {
+    if (this.#shown.size >= LISTED && !this.#room.isMeant(id)) {
+      this.left += 1;
+      return;
+    }
+    this.#history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });
+    this.#shown.set(id, { input: inputText === "" ? EMPTY : this.#room.headOfCall(id, inputText) });
+  }
+
+  /** The answer that the caller was given. `body` is the JSON of a value, or the message of a refusal or failure. */
+  tell(id: string, { ok, body, at, bytes, code }: ToldBody): void {
+    const shown = this.#shown.get(id);
+    if (!shown) return;
+    const result = this.#room.headOfCall(id, body);
+    const call = this.#history.tell(id, { ok, bytes: bytes ?? result.bytes, at, code });
+    // What ends a stream is no value.
+    if (!ok || !call || !streamedOf(call)) shown.result = result;
+  }
+
+  /** A batch of its stream was handed to the program. */
+  stream(id: string, items: number, bytes: number): void {
+    this.#history.stream(id, items, bytes);
+  }
+
+  /** The program reads no more of its stream. */
+  leave(id: string, at: number): void {
+    this.#history.leave(id, at);
+  }
+
+  /** Takes what a record says of a call. */
+  note(record: JournalRecord): void {
+    const shown = "call" in record && record.call !== undefined ? this.#shown.get(record.call) : undefined;
+    if (!shown && record.type !== "outcome") return;
+    this.#history.note(record);
+    if (!shown) return;
+    if (record.type === "call" && record.input !== undefined) {
+      shown.rawInput ??= shown.input;
+      shown.input = this.#room.headOfCall(record.call, record.input);
+    }
+    if (record.type === "call" && record.policy !== undefined) shown.policy = record.policy;
+    if (record.type === "call" && record.decision === "held") delete shown.decision;
+    else if (record.type === "decision") shown.decision ??= decisionOf(record);
+    else if (record.type === "result") shown.answer ??= clientsResult(record);
+  }
+}
+
+function viewOf(call: KnownCall, shown: Shown, state: CallState, detail: string | undefined): CallView {
+  const { id, tool, caller, at, started, effect, retried, end } = call;
+  const { input, rawInput, result, decision, policy } = shown;
+  const streamed = streamedOf(call);
+  return {
+    id,
+    tool,
+    caller,
+    state,
+    at,
+    input,
+    bytes: streamed?.bytes ?? end?.bytes ?? 0,
+    started: started === true,
+    ...given({ rawInput, detail, ms: end?.ms, items: streamed?.items, result, effect }),
+    ...given({ attempts: retried && retried.attempt + 1, decision, policy }),
+    ...given({ display: end?.display, from: lineOf(call)?.from }),
+  };
+}
+
+/** Kind of a value, and whether it was given before; code of a refusal or failure. */
+function endText({ outcome }: CallEnd, reused = false): string | undefined {
+  if (outcome.type === "aborted") return undefined;
+  if (outcome.type !== "value") return outcome.code;
+  return reused ? `${outcome.shape}, from before` : outcome.shape;
+}
+
+/** Why a call that does not wait is open; undefined for a call that a driver goes on with. */
+function openText(call: KnownCall, { header, driven }: CallStanding): string | undefined {
+  if (isExpired(header, call)) return "has waited for longer than the limit of waiting time";
+  if (isWaiting(call)) return "was held, and cannot go on: only the driver that is gone could have answered it";
+  if (driven) return undefined;
+  if (call.decision) return "is decided, and goes on when the execution is taken up";
+  if (call.result) return "has its result, and goes on when the execution is taken up";
+  return call.started ? "was begun, and has no result" : "was made";
+}
+
+function decisionOf(record: DecisionRecord): DecisionView {
+  const { allow, done, by, note, remember, remembered, grant, granted, at } = record;
+  return {
+    decision: done !== undefined ? "done" : allow ? "allowed" : "denied",
+    ...given({ by, note, remember: remember && (true as const), remembered }),
+    ...given({
+      grant: grant && grantText(grant, at),
+      granted: granted && { call: granted.call, left: grantText(granted.left, at) },
+    }),
+    at,
+  };
+}
+
+function clientsResult({ error }: ResultRecord): string {
+  return error === undefined ? "answered by its client" : "failed at its client";
+}

@@ -1,0 +1,179 @@
+import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
+import { readRecords } from "../../journal/reading/read-records.ts";
+import type { ProgramHeader } from "../../journal/record.ts";
+import { reportOf } from "../../executions/output/report.ts";
+import { usageOf } from "../../executions/from-journal/execution-state.ts";
+import { limitsOf } from "../../executions/limits.ts";
+import { unreplayableNote } from "../../executions/drive/ending/endings.ts";
+import { endingHead } from "../../executions/from-journal/ending-head.ts";
+import { type Past, PastFold } from "../../executions/from-journal/past-execution.ts";
+import { readEnding, recordedExecution } from "../../executions/from-journal/recorded-execution.ts";
+import { standingOf, waitingCalls } from "../../executions/from-journal/standing.ts";
+import type { Effect } from "../../tools/tool.ts";
+import { ToolSet } from "../../tools/tool-set.ts";
+import { given, Lane } from "../../base/index.ts";
+import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
+import { COUNTED_BYTES, partOf } from "./parts/funnel-view.ts";
+import { ProgramReader } from "./program-reader.ts";
+import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
+import { toolPlaces } from "./parts/tool-places.ts";
+import type { LimitView, ProgramView } from "./view.ts";
+
+/** The view of one program. Rejects with `journal_invalid`, and as the journal does. */
+export async function viewProgram(
+  journal: Journal,
+  summary: ExecutionSummary,
+  header: ProgramHeader,
+  bounds: TextBounds,
+): Promise<ProgramView> {
+  const fold = new ProgramFold(bounds);
+  await fold.read(journal, header);
+  return fold.view(journal, summary, header);
+}
+
+/** Memory of what is kept of a call, in bytes. */
+const CALL_BYTES = 1024;
+
+/** A program as its records are read, which can be viewed after any of them. */
+export class ProgramFold {
+  readonly #bounds: TextBounds;
+  readonly #room: TextAllowance;
+  readonly #past = new PastFold();
+  readonly #reader: ProgramReader;
+
+  constructor(bounds: TextBounds) {
+    this.#bounds = bounds;
+    this.#room = new TextAllowance(bounds);
+    this.#reader = new ProgramReader(this.#room);
+  }
+
+  /** Number of records that were read. */
+  get records(): number {
+    return this.#past.state.records;
+  }
+
+  /** Memory that it holds, in bytes: its view has most of it, too. */
+  get heldBytes(): number {
+    const { calls, header } = this.#past.state;
+    const inputs = calls.values().reduce((sum, { inputText }) => sum + inputText.length, 0);
+    const source = header?.kind === "program" ? header.source.length : 0;
+    return 2 * (this.#room.taken + inputs + source + this.#reader.logLength) + this.#past.known * CALL_BYTES;
+  }
+
+  /** Reads records on, from the one after the last. Rejects with `journal_invalid`, and as the journal does. */
+  async read(journal: Journal, { execution, tenant }: ProgramHeader): Promise<void> {
+    const records = readRecords(journal, execution, { tenant, from: this.records, itemBytes: COUNTED_BYTES });
+    for await (const record of records) {
+      await records.lane.work(this.#past.take(record));
+      await records.lane.work(this.#reader.take(record));
+    }
+  }
+
+  async view(journal: Journal, summary: ExecutionSummary, header: ProgramHeader): Promise<ProgramView> {
+    const lane = new Lane(header.tenant);
+    const reader = this.#reader;
+    const bounds = this.#bounds;
+    const past = await lane.work(this.#past.past());
+    const output = await outputText(journal, header, past);
+    const base = baseOf(journal, summary, header);
+    const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven), tools: header.tools }]);
+    const { language, sandbox, source, after } = header;
+    const calls = reader.calls.all({ header, driven: base.driven, waiting });
+    const artifacts = past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call }));
+    return {
+      ...base,
+      kind: "program",
+      state: standingOf(past.state, base.driven).state,
+      lastAt: reader.lastAt,
+      records: past.state.records,
+      ...(past.outcome && { outcome: outcomeView(await lane.work(endingHead(past.outcome.outcome))) }),
+      ...(output && { output: headOf(output.text, bounds.all) }),
+      waiting,
+      calls,
+      ...(reader.calls.left === 0 ? {} : { callsLeft: reader.calls.left }),
+      limits: limitViews(header, past, reader, output),
+      funnel: {
+        fetched: reader.tokens.of(past.resultBytes + past.streamedBytes),
+        seen: reader.tokens.seen,
+        ...(output && { returned: partOf(output.text, output.isExact) }),
+      },
+      // What is read later changes no view that was given.
+      events: [...reader.events.all],
+      notes: notesOf(past),
+      artifacts,
+      language,
+      sandbox,
+      ...given({ after: after?.execution }),
+      source,
+      places: toolPlaces(source, new Set(calls.map(({ tool }) => tool))),
+      logs: [...reader.logs],
+    };
+  }
+}
+
+/** Notes that the model got, and what an operator has to know beside them. */
+function notesOf({ outcome, state: { end, unreplayable } }: Past): readonly string[] {
+  const notes = [...(outcome?.notes ?? []), ...(end.settled?.notes ?? [])];
+  return unreplayable === undefined ? notes : [...notes, unreplayableNote(unreplayable)];
+}
+
+type OutputText = NonNullable<Awaited<ReturnType<typeof outputText>>>;
+
+/** The text that the model got of a program. Undefined if the program has not ended, or its outcome cannot be read. */
+async function outputText(journal: Journal, header: ProgramHeader, past: Past) {
+  const ending = await readEnding(past, limitsOf(header).outputBytes, new Lane(header.tenant));
+  if (!ending) return undefined;
+  const execution = recordedExecution({ journal }, past, ending);
+  const effects = new Map<string, Effect | undefined>(header.tools.map(({ name, effect }) => [name, effect]));
+  const calls = execution.calls.map((line) => ({ ...line, effect: line.effect ?? effects.get(line.tool) ?? "read" }));
+  const { output } = reportOf({ ...execution, calls }, new ToolSet([]));
+  return {
+    text: output.text,
+    /**
+     * Whether the text is exact. The text lacks the hint of a fault, which needs the tools: the journal does not hold
+     * them. It also lacks values that a program of a conversation has kept, which the conversation's journal has.
+     */
+    isExact: ending.type !== "failed" && header.parent === undefined,
+  };
+}
+
+/** UTF-8 bytes of the items of the stream that has most; undefined if no stream was read. */
+function largestStream({ lines, state }: Past): number | undefined {
+  let largest: number | undefined;
+  for (const { items, bytes } of lines) if (items !== undefined) largest = Math.max(largest ?? 0, bytes);
+  for (const { streamed } of state.calls.values()) if (streamed) largest = Math.max(largest ?? 0, streamed.bytes);
+  return largest;
+}
+
+function limitViews(
+  header: ProgramHeader,
+  past: Past,
+  { largest, lastAt }: ProgramReader,
+  output: OutputText | undefined,
+): readonly LimitView[] {
+  const { runningMs, wallMs, peakMemoryBytes } = {
+    ...(Object.keys(past.state.used.noted).length > 0 && usageOf(past.state)),
+    ...past.outcome?.usage,
+  };
+  const returned = past.state.end.settled?.body;
+  const streamBytes = largestStream(past);
+  const limits = limitsOf(header);
+  const { printedBytes } = limits;
+  const used: Readonly<Record<string, number | undefined>> = {
+    runningMs,
+    wallMs: wallMs ?? (past.outcome ? undefined : lastAt - header.startedAt),
+    memoryBytes: peakMemoryBytes,
+    calls: past.calls,
+    inputBytes: largest.inputBytes,
+    resultBytes: largest.resultBytes,
+    totalBytes: past.inputBytes + past.resultBytes,
+    ...given({ streamBytes }),
+    outputBytes: output && returned !== undefined ? Buffer.byteLength(returned) : undefined,
+    printedBytes: Math.min(past.logs.bytes, printedBytes),
+  };
+  return Object.entries(used).map(([name, value]) => ({
+    name,
+    ...given({ used: value }),
+    allowed: limits[name as keyof typeof limits] ?? 0,
+  }));
+}

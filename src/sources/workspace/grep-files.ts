@@ -1,0 +1,149 @@
+import { z } from "zod";
+import { LinearPattern } from "../../tools/json-schema/patterns/linear-pattern.ts";
+import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
+import { Steps, StepsSpent } from "../../tools/json-schema/steps.ts";
+import type { CallContext } from "../../tools/tool.ts";
+import { Lane, Pace, type SchemaType } from "../../base/index.ts";
+import { objectSchema } from "../../base/values/object-schema.ts";
+import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
+import { isText, linesOf } from "./text-lines.ts";
+import { failed, LongFile, type Place, Search, type Workspace } from "./workspace.ts";
+
+/** Matches that are given, if the call does not say how many, and at most. */
+const MATCHES = { default: 100, max: 1000 } as const;
+/** Longest line that is searched, in bytes, and how much of it is given, in characters. */
+const LINE_BYTES = 10_000;
+const SHOWN_CHARACTERS = 300;
+/** Steps for one line: some milliseconds of the host's thread. */
+const LINE_STEPS = 250_000;
+/**
+ * Bytes of a text that are looked for in a whole file at once. Node's search is linear for so many: it knows where a text
+ * repeats itself in its last 250 bytes alone, and a longer one costs its length at each byte of the file.
+ */
+const LOOKED_FOR = 250;
+/** Characters with a meaning in a regular expression. A pattern without them is a text that is looked for. */
+const SYNTAX = /[\^$\\.*+?()[\]{}|]/;
+
+export const GREP_INPUT = objectSchema({
+  pattern: z
+    .string()
+    .min(1)
+    .max(1000)
+    .describe("regular expression of ECMAScript with the flag u, for one line; case matters"),
+  ...SEARCHED,
+  limit: z.int().min(1).max(MATCHES.max).optional().describe(`matches; ${MATCHES.default} by default`),
+});
+
+export const GREP_OUTPUT = objectSchema({
+  matches: z.array(objectSchema({ path: z.string(), line: z.int(), text: z.string() })),
+  ...SEEN,
+});
+type Matches = SchemaType<typeof GREP_OUTPUT>;
+
+/** Finds the lines of files that a pattern fits. Files that are no text, and what is too long, are counted. */
+export async function grepFiles(
+  workspace: Workspace,
+  { pattern, path = "", files, limit = MATCHES.default }: SchemaType<typeof GREP_INPUT>,
+  { caller, tenant, signal }: CallContext,
+  { fileBytes, pageBytes }: { readonly fileBytes: number; readonly pageBytes: number },
+): Promise<Matches> {
+  const test = new LineTest(pattern);
+  const glob = files === undefined ? undefined : globOf(files);
+  const search = new Search(new Pace(new Lane(tenant)), signal);
+  const place = workspace.place(path);
+  const isFolder = await workspace.isFolder(place);
+  const given = new Given<Matches["matches"][number]>(
+    limit,
+    caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY,
+  );
+  const leftIn = new Set<string>();
+  for await (const file of isFolder ? workspace.files(place, search) : [place]) {
+    await search.next();
+    if (isFolder && !isWanted(glob, file, search)) continue;
+    const bytes = await readText(workspace, file, fileBytes, search, isFolder);
+    if (!bytes || !test.mayFit(bytes)) continue;
+    for (const line of linesOf(bytes)) {
+      // An expression may take as long for each of a thousand short lines as for one long line.
+      if (line === undefined || test.isExpression) await search.next();
+      if (line === undefined) continue;
+      if (line.bytes.length > LINE_BYTES) search.pass("longLines");
+      else {
+        const text = line.bytes.toString("utf8");
+        const fits = test.fits(text);
+        if (fits === undefined) search.pass("longLines");
+        if (fits && !given.add({ path: file.path, line: line.number, text: shown(text) })) leftIn.add(file.path);
+      }
+    }
+  }
+  const { items: matches, left } = given;
+  const what = `${left === 1 ? "match" : "matches"} in ${leftIn.size} ${leftIn.size === 1 ? "file" : "files"}`;
+  return { matches, ...seenBy(search, left, what) };
+}
+
+/** The text of a file; undefined if it is passed over. A file that the call names is not passed over. */
+async function readText(
+  workspace: Workspace,
+  file: Place,
+  fileBytes: number,
+  search: Search,
+  isOneOfMany: boolean,
+): Promise<Buffer | undefined> {
+  try {
+    const bytes = await workspace.read(file, fileBytes);
+    if (isText(bytes)) return bytes;
+    if (!isOneOfMany) throw failed(`${JSON.stringify(file.path)} is no text in UTF-8.`);
+    search.pass("binary");
+  } catch (error) {
+    if (!isOneOfMany) throw error;
+    search.pass(error instanceof LongFile ? "longFiles" : "unreadable");
+  }
+  return undefined;
+}
+
+/** Whether a pattern fits a line, in linear time. Throws `tool_failed` for a pattern that is none, or that has no linear time. */
+export class LineTest {
+  readonly #pattern: LinearPattern | undefined;
+  readonly #text: string;
+  readonly #bytes: Buffer;
+
+  constructor(source: string) {
+    this.#text = source;
+    this.#bytes = Buffer.from(source).subarray(0, LOOKED_FOR);
+    this.#pattern = SYNTAX.test(source) ? linearPattern(source) : undefined;
+  }
+
+  get isExpression(): boolean {
+    return this.#pattern !== undefined;
+  }
+
+  /** Whether a file may have a line that fits: a look at all its bytes at once, for a pattern that is a text. */
+  mayFit(bytes: Buffer): boolean {
+    return this.#pattern !== undefined || bytes.includes(this.#bytes);
+  }
+
+  /** Undefined if finding it out takes too many steps. */
+  fits(line: string): boolean | undefined {
+    if (this.#pattern === undefined) return line.includes(this.#text);
+    try {
+      return this.#pattern.test(line, new Steps(LINE_STEPS));
+    } catch (error) {
+      if (error instanceof StepsSpent) return undefined;
+      throw error;
+    }
+  }
+}
+
+function linearPattern(source: string): LinearPattern {
+  try {
+    return new LinearPattern(source);
+  } catch (error) {
+    if (!(error instanceof PatternRefused)) throw error;
+    throw failed(
+      `The pattern ${error.message}. Write it without groups that change flags and without references to groups; [Aa] fits either case, and \\ before a character stands for the character.`,
+    );
+  }
+}
+
+function shown(text: string): string {
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS).toWellFormed()}…` : text;
+}

@@ -1,0 +1,111 @@
+import { z } from "zod";
+import type { CallContext } from "../../tools/tool.ts";
+import { Lane, Pace, type SchemaType } from "../../base/index.ts";
+import { objectSchema } from "../../base/values/object-schema.ts";
+import { isText, linesOf } from "./text-lines.ts";
+import { imageTypeOf } from "./view-image.ts";
+import { failed, quoted, type Workspace } from "./workspace.ts";
+
+/** Lines of one page, if the call does not say how many. */
+const PAGE_LINES = 2000;
+/** Bytes of JSON of a page for a program, which reads it without a model. */
+const PROGRAM_PAGE_BYTES = 1024 * 1024;
+/** Characters of a line that a model is shown. */
+const LINE_CHARACTERS = 2000;
+
+export const READ_INPUT = objectSchema({
+  path: z.string().min(1).describe("path of the file from the root of the workspace"),
+  offset: z.int().min(1).optional().describe("number of the first line to read; 1 by default"),
+  limit: z.int().min(1).optional().describe(`number of lines to read; ${PAGE_LINES} by default`),
+  numbered: z.boolean().optional().describe("number of each line and a tab before it; true by default"),
+});
+
+export const READ_OUTPUT = objectSchema({
+  path: z.string(),
+  lines: z.int().describe("of the whole file"),
+  text: z.string(),
+  more: z.string().optional().describe("what is not in text, and how to read it"),
+});
+
+/** Reads a page of a file: whole lines, as many as `limit` and the size of a page allow. */
+export async function readPage(
+  workspace: Workspace,
+  { path: given, offset = 1, limit = PAGE_LINES, numbered = true }: SchemaType<typeof READ_INPUT>,
+  { caller, tenant, signal }: CallContext,
+  { fileBytes, pageBytes }: { readonly fileBytes: number; readonly pageBytes: number },
+): Promise<SchemaType<typeof READ_OUTPUT>> {
+  const place = workspace.place(given);
+  const { path } = place;
+  const bytes = await workspace.read(place, fileBytes);
+  if (!isText(bytes)) throw failed(binaryText(path, bytes));
+  const isDirect = caller === "direct";
+  const page = new Page(isDirect ? pageBytes : PROGRAM_PAGE_BYTES, isDirect ? LINE_CHARACTERS : PROGRAM_PAGE_BYTES);
+  const pace = new Pace(new Lane(tenant));
+  let lines = 0;
+  for (const line of linesOf(bytes)) {
+    if (line === undefined) {
+      await pace.rest();
+      signal.throwIfAborted();
+      continue;
+    }
+    lines = line.number;
+    if (lines < offset || lines >= offset + limit) continue;
+    page.add(numbered ? `${lines}\t` : "", line.bytes);
+  }
+  if (offset > Math.max(lines, 1))
+    throw failed(`${quoted(path)} has ${lines} lines: offset is from 1 to ${Math.max(lines, 1)}.`);
+  const more = page.moreOf(lines, offset);
+  return { path, lines, text: page.text, ...(more === "" ? {} : { more }) };
+}
+
+/** Lines that are gathered until the next one does not fit. The first line is always taken, cut if need be. */
+class Page {
+  readonly #maxBytes: number;
+  readonly #lineCharacters: number;
+  readonly #lines: string[] = [];
+  #bytes = 0;
+  #isFull = false;
+  #cut = 0;
+
+  constructor(maxBytes: number, lineCharacters: number) {
+    this.#maxBytes = maxBytes;
+    this.#lineCharacters = lineCharacters;
+  }
+
+  get text(): string {
+    return this.#lines.join("\n");
+  }
+
+  add(number: string, bytes: Buffer): void {
+    if (this.#isFull) return;
+    const line = number + this.#shown(bytes);
+    const size = Buffer.byteLength(JSON.stringify(line));
+    this.#isFull = this.#lines.length > 0 && this.#bytes + size > this.#maxBytes;
+    if (this.#isFull) return;
+    this.#bytes += size;
+    this.#lines.push(line);
+  }
+
+  #shown(bytes: Buffer): string {
+    const text = bytes.toString("utf8", 0, this.#lineCharacters * 4);
+    if (text.length <= this.#lineCharacters) return text;
+    this.#cut += 1;
+    return `${text.slice(0, this.#lineCharacters).toWellFormed()}… (cut: the line has ${bytes.length} bytes)`;
+  }
+
+  /** What the page leaves out of a file with this many lines, in words; empty if it has the whole rest. */
+  moreOf(lines: number, offset: number): string {
+    const next = offset + this.#lines.length;
+    const left = lines - next + 1;
+    return [
+      ...(left > 0 ? [`${left} more ${left === 1 ? "line" : "lines"}: offset=${next}`] : []),
+      ...(this.#cut > 0 ? [`${this.#cut} ${this.#cut === 1 ? "line was" : "lines were"} cut`] : []),
+    ].join("; ");
+  }
+}
+
+function binaryText(path: string, bytes: Buffer): string {
+  const type = imageTypeOf(bytes);
+  const what = type === undefined ? "" : ` (${type}): view_image shows it`;
+  return `${quoted(path)} is no text in UTF-8, but ${bytes.length} bytes of data${what}.`;
+}

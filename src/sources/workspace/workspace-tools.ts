@@ -1,0 +1,157 @@
+import {
+  array,
+  Lane,
+  optionError,
+  type OptionsOf,
+  Pace,
+  readOptions,
+  required,
+  type SchemaType,
+  wholeNumber,
+  withDefault,
+  words,
+} from "../../base/index.ts";
+import { defineTool } from "../../tools/define-tool.ts";
+import { ALLOWED_CALLERS, type CallContext, type Caller, type Tool } from "../../tools/tool.ts";
+import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
+import { Glob } from "./glob.ts";
+import { GREP_INPUT, GREP_OUTPUT, grepFiles } from "./grep-files.ts";
+import { READ_INPUT, READ_OUTPUT, readPage } from "./read-file.ts";
+import { VIEW_INPUT, VIEW_OUTPUT, viewImage } from "./view-image.ts";
+import { below, failed, quoted, Search, Workspace } from "./workspace.ts";
+import { z } from "zod";
+import { objectSchema } from "../../base/values/object-schema.ts";
+import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
+
+const SUBJECT = "workspaceTools";
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/** Patterns of `exclude` that the description of a tool names. */
+const EXCLUDED_NAMED = 12;
+
+export const WORKSPACE_RULES = {
+  /** The folder whose files the tools read. Nothing outside of it is reached; links are not followed. */
+  root: required(words("the path of a folder")),
+  /**
+   * Files and folders that do not exist for the tools, like `["dist", "*.pem", "docs/old"]`: `*` and `?` stand for what
+   * has no slash, `**` for any folders, `{a,b}` for a choice; a pattern without a slash is one of names at any depth. By
+   * default `.git`, `node_modules`, `.env` and `.env.*`.
+   */
+  exclude: withDefault(array<string>("an array of patterns"), [".git", "node_modules", ".env", ".env.*"]),
+  /** Which callers may call the tools; both by default. `view_image` is for direct calls alone, since programs see no images. */
+  allowedCallers: withDefault({ ...ALLOWED_CALLERS, presence: "optional" as const }, ["direct", "programmatic"]),
+  /** Bytes of the longest file that is read or searched; 16 MiB by default. */
+  fileBytes: wholeNumber({ min: KIB, max: 256 * MIB, default: 16 * MIB }),
+  /** Bytes that a direct call gives at once, as JSON; 12 KiB by default. Keep it below the limit `outputBytes`. */
+  pageBytes: wholeNumber({ min: KIB, max: 16 * MIB, default: 12 * KIB }),
+};
+
+export type WorkspaceOptions = OptionsOf<typeof WORKSPACE_RULES>;
+
+/**
+ * Tools that read the files below one folder: `read_file`, `grep_files`, `list_files` and `view_image`. All of them only
+ * read. Throws `option_invalid` for a wrong option, and for a root that is no folder.
+ */
+export function workspaceTools(options: WorkspaceOptions): readonly Tool[] {
+  const { root, exclude, allowedCallers, fileBytes, pageBytes } = readOptions(SUBJECT, options, WORKSPACE_RULES);
+  const workspace = new Workspace(root, exclude.map(excludedGlob));
+  const sizes = { fileBytes, pageBytes };
+  const except = exceptText(exclude);
+  const common = { allowedCallers: allowedCallers, effect: "read", concurrency: 16 } as const;
+  const tools: Tool[] = [
+    defineTool({
+      ...common,
+      name: "read_file",
+      description: `Reads a text file of the workspace, with numbered lines. If \`more\` says that lines are left, call again with its offset.${except}`,
+      input: READ_INPUT,
+      output: READ_OUTPUT,
+      handler: (input, context) => readPage(workspace, input, context, sizes),
+    }),
+    defineTool({
+      ...common,
+      name: "grep_files",
+      description: `Finds lines in the text files of the workspace by a regular expression.${except}`,
+      input: GREP_INPUT,
+      output: GREP_OUTPUT,
+      handler: (input, context) => grepFiles(workspace, input, context, sizes),
+    }),
+    defineTool({
+      ...common,
+      name: "list_files",
+      description: `Lists a folder of the workspace; with \`files\`, all files below it with such names.${except}`,
+      input: LIST_INPUT,
+      output: LIST_OUTPUT,
+      handler: (input, context) => listFiles(workspace, input, context, sizes),
+    }),
+  ];
+  if (!allowedCallers.includes("direct")) return tools;
+  const viewer = defineTool({
+    ...common,
+    allowedCallers: ["direct"] as readonly Caller[],
+    name: "view_image",
+    description: "Shows you an image of the workspace: PNG, JPEG, GIF or WebP.",
+    input: VIEW_INPUT,
+    output: VIEW_OUTPUT,
+    handler: (input) => viewImage(workspace, input),
+  });
+  return [...tools, viewer];
+}
+
+function excludedGlob(source: unknown, index: number): Glob {
+  const option = `${SUBJECT}({ exclude[${index}] })`;
+  const expected = "a pattern of paths, like dist or *.pem";
+  if (typeof source !== "string" || source.replace(/^\.?\/|\/$/g, "") === "")
+    throw optionError(option, expected, source);
+  try {
+    return new Glob(source);
+  } catch (error) {
+    throw error instanceof PatternRefused ? optionError(option, `${expected}; it ${error.message}`, source) : error;
+  }
+}
+
+/** What the tools do not have, so that a model does not look for it. */
+function exceptText(exclude: readonly string[]): string {
+  if (exclude.length === 0) return "";
+  const named = exclude.slice(0, EXCLUDED_NAMED).join(", ");
+  return ` Without ${named}${exclude.length > EXCLUDED_NAMED ? " and more" : ""}.`;
+}
+
+/** Paths that are given, if the call does not say how many, and at most. */
+const PATHS = { default: 500, max: 10_000 } as const;
+
+const LIST_INPUT = objectSchema({
+  path: z.string().optional().describe("folder, from the root of the workspace; the root by default"),
+  files: SEARCHED.files,
+  limit: z.int().min(1).max(PATHS.max).optional().describe(`paths; ${PATHS.default} by default`),
+});
+
+const LIST_OUTPUT = objectSchema({
+  paths: z.array(z.string()).describe("from the root; those of folders end with a slash"),
+  ...SEEN,
+});
+
+/** Lists a folder, or with `files` all files below it with such names. */
+async function listFiles(
+  workspace: Workspace,
+  { path = "", files, limit = PATHS.default }: SchemaType<typeof LIST_INPUT>,
+  { caller, tenant, signal }: CallContext,
+  { pageBytes }: { readonly pageBytes: number },
+): Promise<SchemaType<typeof LIST_OUTPUT>> {
+  const glob = files === undefined ? undefined : globOf(files);
+  const search = new Search(new Pace(new Lane(tenant)), signal);
+  const place = workspace.place(path);
+  if (!(await workspace.isFolder(place))) throw failed(`${quoted(place.path)} is a file: read_file reads it.`);
+  const given = new Given<string>(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);
+  if (!glob)
+    for (const name of await workspace.entries(place, search)) {
+      await search.next();
+      given.add(below(place.path, name));
+    }
+  else
+    for await (const file of workspace.files(place, search)) {
+      await search.next();
+      if (isWanted(glob, file, search)) given.add(file.path);
+    }
+  const { items: paths, left } = given;
+  return { paths, ...seenBy(search, left, left === 1 ? "entry" : "entries") };
+}

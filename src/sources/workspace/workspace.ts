@@ -1,0 +1,303 @@
+import { constants, lstatSync, realpathSync } from "node:fs";
+import { type FileHandle, lstat, open, opendir, readlink, realpath } from "node:fs/promises";
+import { isAbsolute, join, relative, win32 } from "node:path";
+import { optionError, type Pace, PortcullisError } from "../../base/index.ts";
+import type { Glob } from "./glob.ts";
+
+/** Longest path, in UTF-16 code units. */
+const PATH_LENGTH = 4096;
+/** Entries of folders that one search looks at. */
+export const MAX_ENTRIES = 200_000;
+
+const IS_LINUX = process.platform === "linux";
+/** Opening fails if the last part of the path is a link; on macOS, with O_NOFOLLOW_ANY of its <fcntl.h>, if any part is. */
+const NO_LINK = process.platform === "darwin" ? 0x2000_0000 : (constants.O_NOFOLLOW ?? 0);
+
+/** A place below the root. `path` is relative to it, with slashes; empty for the root itself. */
+export interface Place {
+  readonly path: string;
+  readonly full: string;
+}
+
+export const PASSED_OVER = ["links", "unreadable", "binary", "longFiles", "longLines", "costlyPaths"] as const;
+
+/** What a search has not looked at, and why: how many of each. Empty if it has seen all. */
+export type PassedOver = Partial<Record<(typeof PASSED_OVER)[number], number>>;
+
+/** A search through folders: what it passes over, and whether it had to end early. */
+export class Search {
+  readonly passedOver: PassedOver = {};
+  entries = 0;
+  readonly #pace: Pace;
+  readonly #signal: AbortSignal;
+
+  constructor(pace: Pace, signal: AbortSignal) {
+    this.#pace = pace;
+    this.#signal = signal;
+  }
+
+  get isCut(): boolean {
+    return this.entries > MAX_ENTRIES;
+  }
+
+  /** Lets others have the thread. Rejects once the call is given up. */
+  async next(): Promise<void> {
+    await this.#pace.rest();
+    this.#signal.throwIfAborted();
+  }
+
+  pass(why: keyof PassedOver): void {
+    this.passedOver[why] = (this.passedOver[why] ?? 0) + 1;
+  }
+}
+
+/**
+ * The files below a root. A path from a model leads to a file below the root and nowhere else: absolute paths, `..` and
+ * links are refused, and a file or folder is looked at only if it lies at its path by what the kernel says of it once it is
+ * open. What `exclude` means does not exist here.
+ */
+export class Workspace {
+  readonly #root: string;
+  readonly #exclude: readonly Glob[];
+
+  /** Throws `option_invalid` if the root is no folder. */
+  constructor(root: string, exclude: readonly Glob[]) {
+    this.#root = realFolder(root);
+    this.#exclude = exclude;
+  }
+
+  /** Throws `tool_failed` for a path that does not lead to a place below the root. */
+  place(path: string): Place {
+    if (path.length > PATH_LENGTH || path.includes("\0"))
+      throw failed(`A path has up to ${PATH_LENGTH} characters, and no character 0.`);
+    if (isAbsolute(path) || win32.isAbsolute(path))
+      throw failed(`${quoted(path)}: paths are relative to the workspace, like src/index.ts.`);
+    const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+    const full = join(this.#root, ...parts);
+    if (parts.includes("..") || leadsOut(relative(this.#root, full)))
+      throw failed(`${quoted(path)} leads out of the workspace: write the path from its root, without "..".`);
+    const whole = parts.join("/");
+    // A path at which a pattern is too costly is kept too: else such a path would get round it.
+    if (this.#exclude.some((glob) => glob.covers(whole) ?? true))
+      throw failed(`${quoted(whole)} is kept from these tools.`);
+    return { path: whole, full };
+  }
+
+  /** Whether a place is a folder. Rejects with `tool_failed` if it is neither a folder nor a file, or a link. */
+  async isFolder({ path, full }: Place): Promise<boolean> {
+    try {
+      await refuseLinks({ path, full });
+      const there = await lstat(full);
+      if (there.isDirectory() || there.isFile()) return there.isDirectory();
+    } catch (error) {
+      throw faultOf(error, path);
+    }
+    throw failed(`${quoted(path)} is no file and no folder.`);
+  }
+
+  /** The bytes of a file. Rejects with `tool_failed` for anything else, and for a file of more than `maxBytes`. */
+  async read(place: Place, maxBytes: number): Promise<Buffer> {
+    const { path } = place;
+    try {
+      await using file = await this.#open(place);
+      const opened = await file.stat();
+      if (opened.isDirectory()) throw failed(`${quoted(path)} is a folder: list_files shows what is in it.`);
+      if (!opened.isFile()) throw failed(`${quoted(path)} is no file.`);
+      if (opened.size > maxBytes) throw new LongFile(path, opened.size, maxBytes);
+      return await readAll(file, opened.size);
+    } catch (error) {
+      throw faultOf(error, path);
+    }
+  }
+
+  /** Opens a file or folder. Rejects with `tool_failed` unless it lies at its path: another process may move folders meanwhile. */
+  async #open(place: Place): Promise<FileHandle> {
+    await refuseLinks(place);
+    // Without waiting for the other end of a pipe.
+    const file = await open(place.full, constants.O_RDONLY | NO_LINK | (constants.O_NONBLOCK ?? 0));
+    try {
+      if (await liesAt(file, place)) return file;
+      throw failed(`${quoted(place.path)} was replaced while it was opened: try again.`);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  /** The entries of a folder in the order of their names, without links and what is excluded. Folders end with a slash. */
+  async entries(place: Place, search: Search): Promise<readonly string[]> {
+    const names: string[] = [];
+    try {
+      await using opened = IS_LINUX ? await this.#open(place) : undefined;
+      if (!opened) await refuseLinks(place);
+      await using folder = await opendir(opened ? linkOf(opened) : place.full);
+      for await (const entry of folder) {
+        await search.next();
+        if (this.#isExcluded(below(place.path, entry.name))) continue;
+        search.entries += 1;
+        if (search.isCut) break;
+        if (entry.isSymbolicLink()) search.pass("links");
+        else if (entry.isDirectory() || entry.isFile()) names.push(entry.isDirectory() ? `${entry.name}/` : entry.name);
+        else search.pass("unreadable");
+      }
+      await refuseLinks(place);
+    } catch (error) {
+      throw faultOf(error, place.path);
+    }
+    return sortedNames(names, () => search.next());
+  }
+
+  /** All files below a folder, in the order of their paths. A folder inside it that cannot be read is passed over. */
+  async *files(from: Place, search: Search): AsyncGenerator<Place> {
+    const open: string[] = [""];
+    for (let inner = open.pop(); inner !== undefined; inner = open.pop()) {
+      if (inner !== "" && !inner.endsWith("/")) {
+        yield this.#at(from, inner);
+        continue;
+      }
+      if (search.isCut) return;
+      const names = await this.entries(this.#at(from, inner.slice(0, -1)), search).catch((error: unknown) => {
+        if (inner === "" || !PortcullisError.is(error)) throw error;
+        search.pass("unreadable");
+        return [];
+      });
+      for (const name of names.toReversed()) open.push(inner + name);
+    }
+  }
+
+  #at({ path, full }: Place, inner: string): Place {
+    return inner === "" ? { path, full } : { path: below(path, inner), full: join(full, inner) };
+  }
+
+  #isExcluded(path: string): boolean {
+    return this.#exclude.some((glob) => glob.matches(path) ?? true);
+  }
+}
+
+export function failed(message: string): PortcullisError {
+  return new PortcullisError("tool_failed", message);
+}
+
+/** A file that is too large to be read. */
+export class LongFile extends PortcullisError {
+  constructor(path: string, size: number, maxBytes: number) {
+    super("tool_failed", `${quoted(path)} has ${size} bytes; files of up to ${maxBytes} bytes are read.`);
+  }
+}
+
+/** A path as errors name it. */
+export function quoted(path: string): string {
+  return path === ""
+    ? "The root of the workspace"
+    : JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
+}
+
+function realFolder(root: string): string {
+  const expected = "the path of a folder";
+  try {
+    const real = realpathSync(root);
+    if (lstatSync(real).isDirectory()) return real;
+  } catch {
+    throw optionError("workspaceTools({ root })", expected, root);
+  }
+  throw optionError("workspaceTools({ root })", expected, root);
+}
+
+function leadsOut(path: string): boolean {
+  return isAbsolute(path) || path.split(/[\\/]/, 1)[0] === "..";
+}
+
+async function refuseLinks({ path, full }: Place): Promise<void> {
+  if ((await realpath(full)) !== full) throw behindLink(path);
+}
+
+function behindLink(path: string): PortcullisError {
+  return failed(
+    `${quoted(path)} is a link, or lies behind one, or its name is written otherwise. Links are not followed: list_files shows what there is.`,
+  );
+}
+
+/** Where Linux says which file or folder an open one is. */
+function linkOf({ fd }: FileHandle): string {
+  return `/proc/self/fd/${fd}`;
+}
+
+/**
+ * Whether an open file or folder is the one at its path. Linux is asked about the open one itself. macOS has followed no link
+ * to it. Elsewhere the path is looked at again.
+ */
+async function liesAt(file: FileHandle, place: Place): Promise<boolean> {
+  if (IS_LINUX) return (await readlink(linkOf(file))) === place.full;
+  await refuseLinks(place);
+  const [opened, there] = await Promise.all([file.stat({ bigint: true }), lstat(place.full, { bigint: true })]);
+  return there.dev === opened.dev && there.ino === opened.ino;
+}
+
+async function readAll(file: FileHandle, size: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(size);
+  let length = 0;
+  while (length < size) {
+    const { bytesRead } = await file.read(bytes, length, size - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return bytes.subarray(0, length);
+}
+
+export function below(path: string, inner: string): string {
+  return path === "" ? inner : `${path}/${inner}`;
+}
+
+/** What the file system says of a path, without where the workspace lies. */
+function faultOf(error: unknown, path: string): unknown {
+  if (PortcullisError.is(error) || !(error instanceof Error) || !("code" in error)) return error;
+  const { code } = error;
+  if (code === "ENOENT" || code === "ENOTDIR")
+    return failed(`There is no ${quoted(path)}: list_files shows what there is.`);
+  if (code === "ELOOP") return behindLink(path);
+  if (code === "ENAMETOOLONG") return failed(`${quoted(path)}: this name is too long for a file.`);
+  return new PortcullisError("tool_failed", `${quoted(path)} cannot be read: ${String(code)}.`, { cause: error });
+}
+
+/** Names that are sorted at once, and steps of a merge between two pauses. */
+const RUN = 500;
+
+/**
+ * Names in the order of their UTF-16 code units. A folder may have hundreds of thousands, which take seconds to sort if they
+ * begin alike: `pause` is awaited again and again, and may give the thread to others.
+ */
+async function sortedNames(names: readonly string[], pause: () => Promise<void>): Promise<readonly string[]> {
+  let runs: (readonly string[])[] = [];
+  for (let from = 0; from < names.length; from += RUN) {
+    runs.push(names.slice(from, from + RUN).toSorted());
+    await pause();
+  }
+  while (runs.length > 1) {
+    const merged: (readonly string[])[] = [];
+    for (let at = 0; at < runs.length; at += 2)
+      merged.push(await mergedRuns(runs[at] ?? [], runs[at + 1] ?? [], pause));
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+async function mergedRuns(
+  one: readonly string[],
+  other: readonly string[],
+  pause: () => Promise<void>,
+): Promise<readonly string[]> {
+  if (other.length === 0) return one;
+  const merged: string[] = [];
+  for (let [left, right] = [0, 0]; merged.length < one.length + other.length;) {
+    const [a, b] = [one[left], other[right]];
+    if (a !== undefined && (b === undefined || a <= b)) {
+      merged.push(a);
+      left += 1;
+    } else if (b !== undefined) {
+      merged.push(b);
+      right += 1;
+    }
+    if (merged.length % RUN === 0) await pause();
+  }
+  return merged;
+}

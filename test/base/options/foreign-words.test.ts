@@ -1,0 +1,116 @@
+import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import {
+  agentAsTool,
+  createRuntime,
+  createSqliteJournal,
+  defineTool,
+  fromMcpConfig,
+  redactSecrets,
+  type Runtime,
+} from "../../../src/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+
+const TOOL = {
+  name: "crm.find",
+  description: "Finds",
+  input: z.object({ id: z.string() }),
+  allowedCallers: ["direct"],
+  effect: "read",
+  handler: () => 1,
+};
+
+const { handler: _handler, input: _input, ...NEITHER } = TOOL;
+
+test.each<[string, object, readonly string[]]>([
+  [
+    "`execute` and `parameters`",
+    { ...NEITHER, execute: () => 1, parameters: TOOL.input },
+    ["`execute` is called `handler` here", "`parameters` is called `input` here"],
+  ],
+  [
+    "`inputSchema`",
+    { ...NEITHER, handler: () => 1, inputSchema: TOOL.input },
+    ["`inputSchema` is called `input` here"],
+  ],
+  ["a raw shape", { ...TOOL, input: { id: z.string() } }, ["write input: z.object({ … }) around it"]],
+  ["a raw shape of the output", { ...TOOL, output: { n: z.number() } }, ["write output: z.object({ … }) around it"]],
+  ["approval: true", { ...TOOL, approval: true }, ['write approval: "always"']],
+])("a tool in the words of other libraries is told those of this one: %s", (_what, options, sentences) => {
+  for (const sentence of sentences)
+    expect(() => defineTool(options as never)).toThrow(
+      expect.objectContaining({ code: "tool_invalid", message: expect.stringContaining(sentence) }),
+    );
+});
+
+test("a journal that is the path of a file is told what to write", async () => {
+  await expect(createRuntime({ tools: [], journal: "x.db" as never })).rejects.toMatchObject({
+    code: "option_invalid",
+    message: expect.stringContaining('createSqliteJournal({ path: "x.db" })'),
+  });
+});
+
+describe("a model that is a name, as on the command line,", () => {
+  const NAME = "openai:gpt-5";
+  const methods: [string, (runtime: Runtime, model: never) => Promise<unknown>][] = [
+    ["agent", (runtime, model) => runtime.agent({ model, task: "Do it." })],
+    ["converse", (runtime, model) => runtime.converse({ model })],
+    ["resumeAgent", (runtime, model) => runtime.resumeAgent("none", { model })],
+    ["fallbacks", (runtime, model) => runtime.agent({ model: scriptedModel([]), fallbacks: [model], task: "Do it." })],
+    [
+      "agentAsTool",
+      async (_, model) => agentAsTool({ name: "a", description: "d", model, tools: [], allowedCallers: ["direct"] }),
+    ],
+  ];
+
+  test.each(methods)("is taken by %s: only its key is missing", async (_, call) => {
+    vi.stubEnv("OPENAI_API_KEY", "");
+    await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+    await expect(call(runtime, NAME as never)).rejects.toMatchObject({
+      code: "model_unavailable",
+      message: expect.stringContaining("OPENAI_API_KEY") as string,
+    });
+    vi.unstubAllEnvs();
+  });
+
+  test.each(methods)("is refused by %s where no provider has that name", async (_, call) => {
+    await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+    for (const name of ["gpt-5", "opnai:gpt-5", "openai:", ":x", "constructor:x"])
+      await expect(call(runtime, name as never)).rejects.toMatchObject({ code: "option_invalid" });
+  });
+});
+
+test("an option that is undefined counts as missing where another library's word for it is given", () => {
+  expect(() => defineTool({ ...TOOL, handler: undefined, execute: () => 1 } as never)).toThrow(
+    "`execute` is called `handler` here",
+  );
+});
+
+test("redactSecrets that was not called is told so, before a text is left out", async () => {
+  await expect(createRuntime({ tools: [], redact: redactSecrets as never })).rejects.toMatchObject({
+    code: "option_invalid",
+    message: expect.stringContaining("Call it: redact: redactSecrets()."),
+  });
+});
+
+test("a promise is called so where a value is expected", async () => {
+  await expect(createRuntime({ tools: Promise.resolve([]) as never })).rejects.toThrow("got a promise.");
+});
+
+test("a misspelt option of a list or of a deletion is refused, and lists or deletes nothing", async () => {
+  using journal = createSqliteJournal({ path: ":memory:" });
+  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  await runtime.execute("return 1");
+  const misspelt = { code: "option_invalid", message: expect.stringContaining("did you mean open?") };
+  await expect(Array.fromAsync(runtime.executions({ opened: true } as never))).rejects.toMatchObject(misspelt);
+  await expect(journal.prune({ before: Date.now(), opened: true } as never)).rejects.toMatchObject(misspelt);
+  await expect(journal.prune({} as never)).rejects.toMatchObject({ code: "option_invalid" });
+  expect(await Array.fromAsync(runtime.executions())).toHaveLength(1);
+});
+
+test("a configuration file of MCP servers that is no path is refused by the name of the argument", async () => {
+  await expect(fromMcpConfig(undefined as never)).rejects.toMatchObject({
+    code: "option_invalid",
+    message: expect.stringMatching(/^fromMcpConfig\(path\): expected the path/),
+  });
+});

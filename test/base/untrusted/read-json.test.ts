@@ -1,0 +1,93 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { AT_ONCE, plainFault, readJson, untrusted } from "../../../src/base/index.ts";
+
+const NONE = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
+const READER = { tenant: "test", hold: () => () => {} };
+
+/** Depth and values of parsed JSON. */
+function sizeOf(value: unknown): { depth: number; values: number } {
+  if (typeof value !== "object" || value === null) return { depth: 0, values: 1 };
+  const parts = Object.values(value).map(sizeOf);
+  return {
+    depth: 1 + Math.max(0, ...parts.map(({ depth }) => depth)),
+    values: 1 + parts.reduce((sum, { values }) => sum + values, 0),
+  };
+}
+
+test("what is within the bounds is read as JSON.parse reads it, at its exact depth, and no more values are allowed than asked", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), fc.nat(2), async (value, space) => {
+      const text = JSON.stringify(value, undefined, space);
+      const { depth, values } = sizeOf(JSON.parse(text));
+      expect(await readJson(untrusted(text), NONE, READER)).toEqual({ ok: true, value: JSON.parse(text) as unknown });
+      expect(await readJson(untrusted(text), { ...NONE, depth }, READER)).toMatchObject({ ok: true });
+      if (depth > 0)
+        expect(await readJson(untrusted(text), { ...NONE, depth: depth - 1 }, READER)).toEqual({
+          ok: false,
+          fault: "depth",
+        });
+      if (values > 1)
+        expect(await readJson(untrusted(text), { ...NONE, values: values - 1 }, READER)).toEqual({
+          ok: false,
+          fault: "values",
+        });
+    }),
+  );
+});
+
+test("any text is read as JSON.parse reads it, or refused", async () => {
+  const piece = fc.constantFrom(
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ":",
+    '"',
+    "\\",
+    '\\"',
+    "1",
+    "a",
+    " ",
+    "null",
+    '"a":',
+    "\u0000",
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 30 }), async (pieces) => {
+      const text = pieces.join("");
+      let parsed: unknown;
+      try {
+        parsed = JSON.parse(text);
+      } catch {
+        expect(await readJson(untrusted(text), NONE, READER)).toEqual({ ok: false, fault: "syntax" });
+        return;
+      }
+      expect(await readJson(untrusted(text), NONE, READER)).toEqual({ ok: true, value: parsed });
+    }),
+  );
+});
+
+test("a string over many slices is one value, wherever its escapes are", async () => {
+  for (const shift of [0, 1, 2]) {
+    const text = `["${"x".repeat(shift)}${String.raw`\"[,`.repeat(100_000)}"]`;
+    expect(await readJson(untrusted(text), { depth: 1, values: 2 }, READER)).toEqual({
+      ok: true,
+      value: JSON.parse(text) as unknown,
+    });
+  }
+});
+
+test.each([AT_ONCE, AT_ONCE + 1])(
+  "a text of %i units says why it is no plain JSON, wherever it is read",
+  async (length) => {
+    for (const [text, fault] of [
+      [`[${"1".padEnd(length - 2)}]`, undefined],
+      [`[${"1e999".padEnd(length - 2)}]`, "it holds a number that is too large"],
+      [`{${'"__proto__":1'.padEnd(length - 2)}}`, "it has a field called __proto__"],
+      ["[".repeat(length), "it is nested more than 100 levels deep"],
+    ] as const)
+      expect(await plainFault(untrusted(text), READER)).toBe(fault);
+  },
+);

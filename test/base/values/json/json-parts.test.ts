@@ -1,0 +1,48 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { jsonInParts } from "../../../../src/base/index.ts";
+import { runs } from "../../../support/all-tests.ts";
+
+function written(value: unknown): { readonly text: string; readonly slices: number } {
+  const work = jsonInParts(value);
+  for (let slices = 1; ; slices += 1) {
+    const { done, value: text } = work.next();
+    if (done) return { text, slices };
+  }
+}
+
+test("the text is that of JSON.stringify, for any plain data", () => {
+  const long = fc.array(fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(undefined)), {
+    maxLength: 300,
+    size: "max",
+  });
+  const values = fc.oneof(
+    fc.jsonValue(),
+    long,
+    fc.record({ a: long, b: fc.record({ c: long, d: fc.option(fc.string(), { nil: undefined }) }) }),
+    fc.dictionary(fc.oneof(fc.string(), fc.constantFrom("__proto__", "toJSON")), fc.constantFrom(1, null, undefined)),
+  );
+  fc.assert(
+    fc.property(values, (value) => {
+      expect(written(value).text).toBe(JSON.stringify(value));
+    }),
+  );
+});
+
+test("others have the thread between the parts of a long list, also of one within records", () => {
+  const rows = Array.from({ length: 10_000 }, (_, id) => ({ id }));
+  expect(written({ calls: rows, outcome: { type: "completed", value: rows } }).slices).toBeGreaterThan(100);
+});
+
+test("a long text is written in parts, and no pair of surrogates is parted", () => {
+  const odd = fc.constantFrom("😀", "a", "\ud83d", "\ude00", '"', "\\", "\u0000");
+  fc.assert(
+    fc.property(fc.array(odd, { maxLength: 8 }), fc.nat({ max: 8 }), (pattern, shift) => {
+      const text = "x".repeat(shift) + pattern.join("").repeat(30_000);
+      expect(written({ text }).text).toBe(JSON.stringify({ text }));
+    }),
+    { numRuns: runs(50) },
+  );
+  expect(written(["x".repeat(1_000_000)]).slices).toBe(2);
+  expect(written({ text: "x".repeat(1_000_000) }).slices).toBeGreaterThan(15);
+});

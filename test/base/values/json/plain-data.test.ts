@@ -1,0 +1,96 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { readPlainData } from "../../../../src/base/index.ts";
+import { anyCharacter } from "../../../support/any-character.ts";
+
+const lists = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+const objects = (levels: number) => '{"a":'.repeat(levels) + "1" + "}".repeat(levels);
+const refused = (reason: string) => ({ ok: false, reason });
+const TOO_DEEP = refused("it is nested more than 100 levels deep");
+const HAS_PROTO = refused("it has a field called __proto__");
+const NO_JSON = refused("it is not JSON");
+
+test.each([
+  "null",
+  "1",
+  '"text"',
+  "[]",
+  '[[[{"a":[1,"b",null]}]]]',
+  '{"constructor":1,"prototype":[],"hasOwnProperty":{}}',
+  '{"__proto":1,"proto__":"__proto__"}',
+])("%s is plain data", (text) => {
+  expect(readPlainData(text)).toEqual({ ok: true, value: JSON.parse(text) });
+});
+
+test("any JSON is read as JSON.parse reads it", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: anyCharacter }), fc.constantFrom(0, 1, "\t"), (value, space) => {
+      const text = JSON.stringify(value, null, space);
+      if (!text.includes("__proto__")) expect(readPlainData(text)).toEqual({ ok: true, value: JSON.parse(text) });
+    }),
+  );
+});
+
+test.each(["", " ", "undefined", "{'a':1}", "NaN", '{"a":1}{"b":2}', "[1,]", '"a', '"a\\"', "]", "]]]]{{"])(
+  "%j is no JSON",
+  (text) => {
+    expect(readPlainData(text)).toEqual(NO_JSON);
+  },
+);
+
+test.each(["1e400", "-1e400", `[1,${"9".repeat(400)}]`, '{"a":{"b":[[1E+309]]}}'])(
+  "%s holds a number that would be read as infinite, and is not plain data",
+  (text) => {
+    expect(readPlainData(text)).toEqual(refused("it holds a number that is too large"));
+  },
+);
+
+test("a value nested a hundred levels deep is plain data, and one nested deeper is not", () => {
+  for (const nested of [lists, objects]) {
+    expect(readPlainData(nested(100))).toMatchObject({ ok: true });
+    expect(readPlainData(nested(101))).toEqual(TOO_DEEP);
+  }
+});
+
+test("nesting that would exhaust a stack is found before it is parsed", () => {
+  expect(readPlainData(`[1,{"wide":${lists(1_000_000)}}]`)).toEqual(TOO_DEEP);
+  expect(readPlainData("[".repeat(1_000_000))).toEqual(TOO_DEEP);
+});
+
+test("brackets and commas within strings and names are no nesting and no values", () => {
+  const text = JSON.stringify({ [lists(500)]: `\\"${"[{,".repeat(500)}\\`, b: ["\\", '"', "]"] });
+  expect(readPlainData(text, 6)).toEqual({ ok: true, value: JSON.parse(text) });
+});
+
+test.each([
+  ["[]", 2],
+  ["[1,2,3]", 4],
+  ['{"a":1,"b":{"c":2}}', 4],
+  [`[${"[],".repeat(99)}[]]`, 201],
+])("what holds more values than are allowed is not parsed: %s holds at most %i", (text, values) => {
+  expect(readPlainData(text, values)).toMatchObject({ ok: true });
+  expect(readPlainData(text, values - 1)).toEqual(refused(`it holds more than ${values - 1} values`));
+});
+
+test("however a value is written, it is never taken to hold fewer values than it does", () => {
+  const count = (value: unknown): number =>
+    typeof value === "object" && value !== null
+      ? Object.values(value).reduce((sum: number, one) => sum + count(one), 1)
+      : 1;
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const held = count(value);
+      expect(readPlainData(JSON.stringify(value), held - 1)).toMatchObject({ ok: false });
+    }),
+  );
+});
+
+test.each([
+  '{"__proto__":1}',
+  '{"__proto__":{"a":1}}',
+  '[[{"a":{"b":[{"__proto__":null}]}}]]',
+  '{"a":1,"__proto__":[]}',
+  '{"\\u005f_proto__":1}',
+])("a field called __proto__ is found wherever it is, however it is written: %s", (text) => {
+  expect(readPlainData(text)).toEqual(HAS_PROTO);
+});

@@ -1,0 +1,113 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { taskTool } from "../../../src/conversations/files/index.ts";
+import { withoutSideEffects } from "../../../src/comparison/task.ts";
+import { agentAsTool, createRuntime, PortcullisError } from "../../../src/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { makeTool } from "../../gate/open-session.ts";
+
+const CALLERS = ["direct", "programmatic"] as const;
+const sandbox = createMemorySandbox();
+const agent = (name: string, options: object = {}) =>
+  agentAsTool({
+    name,
+    description: `Does ${name}`,
+    allowedCallers: CALLERS,
+    tools: [],
+    model: scriptedModel([({ said }) => ({ text: `${name}: ${said[0]}` })]),
+    ...options,
+  });
+
+test("one tool names the agents, and gives each its task with the context", async () => {
+  const task = taskTool([agent("clerk"), agent("law.reader")]);
+  expect(task.description).toContain("\n- clerk: Does clerk\n- law.reader: Does law.reader");
+  await using runtime = await createRuntime({ tools: [task], sandbox });
+  const { outcome } = await runtime.execute(`return Promise.all([
+    tools.task({ agent: "clerk", task: "count" }),
+    tools.task({ agent: "law.reader", task: "read", context: "Article 1" }),
+  ]);`);
+  expect(outcome).toEqual({ type: "completed", value: ["clerk: count", "law.reader: read\n\nArticle 1"] });
+  expect(runtime.declarations()).toContain('agent: "clerk" | "law.reader"');
+});
+
+test("an agent that is not there is refused before anything runs", async () => {
+  const model = scriptedModel([{ text: "x" }]);
+  await using runtime = await createRuntime({ tools: [taskTool([agent("clerk", { model })])], sandbox });
+  for (const input of [
+    { agent: "other", task: "x" },
+    { agent: "toString", task: "x" },
+    { agent: "clerk", task: "" },
+  ])
+    expect(await runtime.call({ tool: "task", caller: "direct", input })).toMatchObject({ code: "input_invalid" });
+  expect(model.conversations).toEqual([]);
+});
+
+test("the effect of a call is its agent's, and so is the failure", async () => {
+  const task = taskTool([agent("reads"), agent("writes", { tools: [makeTool({ effect: "write" })] })]);
+  expect([task.effect, task.effectOf?.({ agent: "reads" }), task.effectOf?.({ agent: "writes" })]).toEqual([
+    "write",
+    "read",
+    "write",
+  ]);
+  expect(task.effectOf?.({ agent: "other" })).toBe("write");
+  expect(taskTool([agent("reads")]).effect).toBe("read");
+  const failing = agent("fails", { model: scriptedModel([{ failure: { code: "key_refused", message: "secret" } }]) });
+  await using runtime = await createRuntime({ tools: [taskTool([failing])], sandbox });
+  expect(await runtime.call({ tool: "task", caller: "direct", input: { agent: "fails", task: "x" } })).toMatchObject({
+    message: expect.stringContaining("fails has no answer") as string,
+  });
+});
+
+test("an agent with a schema gives its value, changed by the schema once, beside agents that give text", async () => {
+  const answer = z.object({ units: z.number().overwrite((units) => units + 1) });
+  const counts = agent("counts", { model: scriptedModel([{ text: '{"units":4}' }]), answer });
+  const task = taskTool([counts, agent("clerk")]);
+  expect([task.output, taskTool([agent("clerk")]).output === undefined]).toEqual([undefined, false]);
+  await using runtime = await createRuntime({ tools: [task], sandbox });
+  const { outcome } = await runtime.execute('return tools.task({ agent: "counts", task: "x" });');
+  expect(outcome).toEqual({ type: "completed", value: { units: 5 } });
+});
+
+test("callers, concurrency and timeout are those that suit every agent, or those of the options", () => {
+  const agents = [
+    agent("a", { concurrency: 7, timeoutMs: 5 }),
+    agent("b", { allowedCallers: ["direct"], concurrency: 3, timeoutMs: 9 }),
+  ];
+  const facts = ({ name, allowedCallers, concurrency, timeoutMs }: ReturnType<typeof taskTool>) => [
+    name,
+    allowedCallers,
+    concurrency,
+    timeoutMs,
+  ];
+  expect(facts(taskTool(agents))).toEqual(["task", ["direct"], 3, 9]);
+  const options = { name: "desk.ask", allowedCallers: ["programmatic"], concurrency: 20, timeoutMs: 1000 } as const;
+  expect(facts(taskTool(agents, options))).toEqual(["desk.ask", ["programmatic"], 20, 1000]);
+});
+
+test("a measurement does not call it, because it is an agent", () => {
+  const { handler } = withoutSideEffects(taskTool([agent("clerk")]));
+  expect(() => (handler as () => unknown)()).toThrow("task is an agent");
+});
+
+test.each([
+  ["no list", "clerk", {}, "taskTool(agents): expected agents made by agentAsTool or loadAgents, at least one"],
+  [
+    "another tool",
+    [agent("clerk"), makeTool()],
+    {},
+    "taskTool(agents[1]): expected an agent made by agentAsTool or loadAgents",
+  ],
+  ["two of one name", [agent("clerk"), agent("clerk")], {}, 'Two tools are named "clerk"'],
+  [
+    "no caller in common",
+    [agent("a", { allowedCallers: ["direct"] }), agent("b", { allowedCallers: ["programmatic"] })],
+    {},
+    "taskTool(agents, { allowedCallers })",
+  ],
+  ["a wrong caller", [agent("a")], { allowedCallers: ["model"] }, "taskTool({ allowedCallers })"],
+  ["an unknown option", [agent("a")], { description: "x" }, 'taskTool: there is no option "description"'],
+])("%s is refused", (_, agents, options, message) => {
+  const make = () => taskTool(agents as never, options as never);
+  expect(make).toThrow(PortcullisError);
+  expect(make).toThrow(message);
+});

@@ -1,0 +1,353 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { childExecution } from "../../src/conversations/calls/child-execution.ts";
+import { readPastConversation } from "../../src/conversations/from-journal/past-conversation.ts";
+import { agentAsTool, createRuntime, defineTool, type Tool } from "../../src/index.ts";
+import { CallLedger } from "../../src/gate/call-ledger.ts";
+import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
+import { scriptedGuest } from "../gate/scripted-guest.ts";
+import { copyOf } from "../support/journal-with.ts";
+import { payTool } from "../support/tools.ts";
+
+const sandbox = createMemorySandbox();
+const later = () => "later" as const;
+const LEASE_MS = 100;
+
+const CALLERS = ["direct", "programmatic"] as const;
+
+const { tool: pay } = payTool();
+
+const payment = (euros: number) => ({ id: `pay-${euros}`, tool: "pay", input: { euros } });
+
+const isOfHost = (record: JournalRecord) => record.type === "message" && record.from === "host";
+
+const TEXTS: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => text).join("|") });
+
+function toolOf(name: string, handler: () => unknown, effect: "read" | "write" = "read") {
+  return defineTool({ name, description: name, input: z.object({}), allowedCallers: CALLERS, effect, handler });
+}
+
+async function runtimeOf(journal: Journal, tools: readonly Tool[]) {
+  const runtime = await createRuntime({ tools, journal, sandbox, approve: later, leaseMs: LEASE_MS });
+  onTestFinished(() => runtime[Symbol.asyncDispose]());
+  return runtime;
+}
+
+/** The same executions, as if all had happened that much earlier. */
+const earlier = (journal: Journal, byMs: number) =>
+  copyOf(journal, (records) =>
+    records.map((record): JournalRecord => ("at" in record ? { ...record, at: record.at - byMs } : record)),
+  );
+
+// The second time, nothing is loaded any more that would let timers run.
+test.each([1, 2])(
+  "a call whose time to wait is over when its conversation is taken up is refused, time %d",
+  async () => {
+    const journal = createMemoryJournal();
+    const model = scriptedModel([{ calls: [payment(1)] }, TEXTS]);
+    const first = await runtimeOf(journal, [pay]);
+    const { execution } = await first.agent({ model, task: "Pay.", limits: { waitMs: 60_000 } });
+    const runtime = await runtimeOf(await earlier(journal, 120_000), [pay]);
+    const ended = await runtime.resumeAgent(execution, { model });
+    expect(ended.answer).toContain("no decision");
+  },
+);
+
+test("a conversation that is cancelled before it is taken up makes no call", async () => {
+  const journal = createMemoryJournal();
+  const model = scriptedModel([{ calls: [payment(1)] }, TEXTS]);
+  const runtime = await runtimeOf(journal, [pay]);
+  const { execution } = await runtime.agent({ model, task: "Pay." });
+  await runtime.decide(execution, { "pay-1": { allow: true } });
+  const ended = await runtime.resumeAgent(execution, { model, signal: AbortSignal.abort() });
+  expect(ended.ending).toEqual({ type: "cancelled" });
+  expect(ended.calls.filter(({ started }) => started)).toEqual([]);
+});
+
+describe("a conversation with a program that waits while another call runs", () => {
+  const SCRIPT: readonly ScriptedStep[] = [
+    { calls: [{ id: "slow-1", tool: "slow" }], programs: ["return tools.pay({ euros: 1 })"] },
+    TEXTS,
+  ];
+
+  async function waiting(limits: { readonly calls?: number } = {}) {
+    const journal = createMemoryJournal();
+    const released = Promise.withResolvers<string>();
+    const runtime = await runtimeOf(journal, [pay, toolOf("slow", () => released.promise)]);
+    const waits = Promise.withResolvers<void>();
+    const abort = new AbortController();
+    const running = runtime.agent({
+      model: scriptedModel(SCRIPT),
+      task: "Pay.",
+      execution: "one",
+      limits,
+      signal: abort.signal,
+      onEvent: ({ type }) => type === "execution_waiting" && waits.resolve(),
+    });
+    await waits.promise;
+    return { journal, runtime, running, abort, release: () => released.resolve("slow") };
+  }
+
+  test("counts the calls of the program once when it goes on", async () => {
+    const { runtime, running, release } = await waiting({ calls: 3 });
+    await runtime.decide("one", { "call-2/1": { allow: true } });
+    release();
+    const { answer, usage } = await running;
+    expect(answer).toContain('{"paid":1}');
+    expect(usage.calls).toBe(2);
+  });
+
+  test("ends with its program when it is cancelled", async () => {
+    const { journal, running, abort } = await waiting();
+    abort.abort();
+    expect((await running).ending).toEqual({ type: "cancelled" });
+    expect(await Array.fromAsync(journal.list({ open: true }))).toEqual([]);
+  });
+});
+
+test.each<[string, ScriptedStep]>([
+  ["a conversation", { calls: [{ id: "d", tool: "desk", input: { task: "x" } }] }],
+  ["a program", { programs: ['return tools.desk({ task: "x" })'] }],
+])("an agent leaves its conversation to the driver that has taken over its caller, %s", async (_, step) => {
+  const { journal, lost } = losable(createMemoryJournal());
+  const begun = Promise.withResolvers<void>();
+  const inner = scriptedModel([
+    async () => {
+      begun.resolve();
+      return new Promise<never>(() => {});
+    },
+  ]);
+  const desk = agentAsTool({ name: "desk", description: "d", model: inner, tools: [], allowedCallers: CALLERS });
+  const runtime = await runtimeOf(journal, [desk]);
+  const running = runtime.agent({ model: scriptedModel([step]), task: "Ask.", execution: "one" });
+  running.catch(() => {});
+  await begun.promise;
+  const open = (await Array.fromAsync(journal.list({ open: true }), ({ execution }) => execution)).toSorted();
+  const { records } = await journal.find("one");
+  await journal.append("one", records, [{ type: "claim", driver: "other", leaseMs: 10_000, at: Date.now() }]);
+  await expect(running).rejects.toMatchObject({ code: "head_moved" });
+  // The last thing that a driver does is to give its lease back.
+  await lost(open.filter((execution) => execution !== "one"));
+  expect((await Array.fromAsync(journal.list({ open: true }), ({ execution }) => execution)).toSorted()).toEqual(open);
+});
+
+/** A journal that tells when the leases of executions were given back, or their outcomes appended. */
+function losable(journal: Journal): {
+  readonly journal: Journal;
+  readonly lost: (executions: readonly string[]) => Promise<unknown>;
+} {
+  const ends = new Map<string, PromiseWithResolvers<void>>();
+  const endOf = (execution: string) => {
+    const end = ends.get(execution) ?? Promise.withResolvers<void>();
+    ends.set(execution, end);
+    return end;
+  };
+  return {
+    lost: (executions) => Promise.all(executions.map((execution) => endOf(execution).promise)),
+    journal: {
+      ...journal,
+      append: async (execution, ...given) => {
+        const head = await journal.append(execution, ...given);
+        if (given[1].some(({ type }) => type === "outcome")) endOf(execution).resolve();
+        return head;
+      },
+      renew: async (execution, lease) => {
+        if (lease.until === 0) endOf(execution).resolve();
+        return journal.renew(execution, lease);
+      },
+    },
+  };
+}
+
+describe("an execution of another under the id that a call's own would have", () => {
+  test("is not read as the program of the call, and none of it is shown or counted", async () => {
+    const journal = createMemoryJournal();
+    const runtime = await runtimeOf(journal, [pay]);
+    const script: readonly ScriptedStep[] = [{ calls: [payment(1)], programs: ["return 1"] }, TEXTS];
+    const model = scriptedModel(script);
+    const foreign = childExecution("one", "call-2");
+    await runtime.execute("return tools.pay({ euros: 666 })", { execution: foreign, tenant: "other" });
+    // The program of the call cannot begin.
+    await expect(runtime.agent({ model, task: "Pay.", execution: "one" })).rejects.toMatchObject({
+      code: "execution_exists",
+    });
+    const copy = await copyOf(journal, (records) => records.filter(({ type }) => type !== "outcome"));
+    const past = await readPastConversation(copy, "one");
+    expect(past.open.get("call-2")).toMatchObject({ program: undefined });
+    expect(past.use.lines).toEqual([]);
+  });
+});
+
+test("a conversation that was taken up where its programs cannot run stays open", async () => {
+  const journal = createMemoryJournal();
+  const model = scriptedModel([{ programs: ["return tools.pay({ euros: 1 })"] }, TEXTS]);
+  const runtime = await runtimeOf(journal, [pay]);
+  await runtime.agent({ model, task: "Pay.", execution: "one" });
+  await runtime.decide("one", { "call-1/1": { allow: true } });
+  const broken = { ...sandbox, open: async () => Promise.reject(new Error("no engine")) };
+  await using without = await createRuntime({ tools: [pay], journal, sandbox: broken, leaseMs: LEASE_MS });
+  await expect(without.resumeAgent("one", { model })).rejects.toThrow("no engine");
+  expect((await runtime.resumeAgent("one", { model })).answer).toBe('{"paid":1}');
+});
+
+test("tokens that an agent has used in a turn do not keep the turn's approved calls from being made", async () => {
+  const journal = createMemoryJournal();
+  const inner = scriptedModel([{ text: "Done.", usage: { outputTokens: 100 } }]);
+  const desk = agentAsTool({ name: "desk", description: "d", model: inner, tools: [], allowedCallers: CALLERS });
+  const runtime = await runtimeOf(journal, [pay, desk]);
+  const model = scriptedModel([{ calls: [payment(1), { id: "d", tool: "desk", input: { task: "x" } }] }, TEXTS]);
+  const { execution } = await runtime.agent({ model, task: "Pay.", maxTokens: 50 });
+  const ended = await runtime.resumeAgent(execution, { model, decisions: { "pay-1": { allow: true } } });
+  expect(ended.ending).toMatchObject({ type: "tokens_spent", seen: 100 });
+  expect(ended.transcript.turns[0]?.results.map(({ text }) => text)).toEqual(['{"paid":1}', '"Done."']);
+});
+
+describe("recover ends what was left by callers that have ended", () => {
+  test.each<[string, readonly Tool[], ScriptedStep, number]>([
+    ["a program that waits", [pay], { programs: ["return tools.pay({ euros: 1 })"] }, 1],
+    [
+      "the conversation of an agent",
+      [
+        agentAsTool({
+          name: "desk",
+          description: "d",
+          model: scriptedModel([{ text: "Done." }]),
+          tools: [],
+          allowedCallers: CALLERS,
+        }),
+      ],
+      { calls: [{ id: "d", tool: "desk", input: { task: "x" } }] },
+      1,
+    ],
+  ])("%s", async (_, tools, step) => {
+    const journal = createMemoryJournal();
+    const runtime = await runtimeOf(journal, tools);
+    await runtime.agent({ model: scriptedModel([step, TEXTS]), task: "Pay.", execution: "one" });
+    const outcome = { type: "outcome", outcome: JSON.stringify({ type: "cancelled" }), at: Date.now() } as const;
+    const copy = await copyOf(journal, (records, execution) => {
+      const kept = records.filter(({ type }) => type !== "outcome");
+      return execution === "one" ? [...kept, outcome] : kept;
+    });
+    const after = await runtimeOf(copy, tools);
+    const told = await Array.fromAsync(after.recover({ model: () => undefined }));
+    expect(told).toHaveLength(1);
+    expect(await Array.fromAsync(copy.list({ open: true }))).toEqual([]);
+  });
+});
+
+test("a call that was given up while its handler ran is not run again without a decision", async () => {
+  const journal = createMemoryJournal();
+  let ran = 0;
+  const send = toolOf("send", () => ran++, "write");
+  const runtime = await runtimeOf(journal, [pay, send]);
+  const model = scriptedModel([{ calls: [payment(1), { id: "send-1", tool: "send" }] }, TEXTS]);
+  await runtime.agent({ model, task: "Pay.", execution: "one" });
+  expect(ran).toBe(1);
+  const given = { type: "call", call: "send-1", tool: "send", caller: "direct", decision: "dropped", at: 0 } as const;
+  // Its result is missing.
+  const isKept = (record: JournalRecord) => record.type !== "answered" && !isOfHost(record);
+  const copy = await copyOf(journal, (records) => [...records.filter(isKept), given]);
+  const after = await runtimeOf(copy, [pay, send]);
+  const { ending } = await after.resumeAgent("one", { model, decisions: { "pay-1": { allow: true } } });
+  expect(ending).toMatchObject({ type: "waiting", approvals: [{ callId: "send-1", why: "outcome_unknown" }] });
+  expect(ran).toBe(1);
+});
+
+test("the result of a call that is made again counts once", async () => {
+  const journal = createMemoryJournal();
+  const big = toolOf("big", () => "x".repeat(1000));
+  const runtime = await runtimeOf(journal, [pay, big]);
+  const model = scriptedModel([{ calls: [payment(1), { id: "big-1", tool: "big" }] }, TEXTS]);
+  await runtime.agent({ model, task: "Pay.", execution: "one" });
+  const again = { type: "answered", call: "big-1", ok: true, ms: 1, bytes: 1002, shape: "text", at: 0 } as const;
+  const copy = await copyOf(journal, (records) => [...records.filter((record) => !isOfHost(record)), again]);
+  expect((await readPastConversation(copy, "one")).use).toMatchObject({ resultBytes: 0, lines: [] });
+});
+
+test("the programs of a conversation need approval also where it is taken up without that option", async () => {
+  const journal = createMemoryJournal();
+  const runtime = await runtimeOf(journal, [pay]);
+  const model = scriptedModel([{ calls: [payment(1)] }, { programs: ["return 1"] }, TEXTS]);
+  await runtime.agent({ model, task: "Pay.", execution: "one", approvePrograms: true });
+  const resumed = await runtime.resumeAgent("one", { model, decisions: { "pay-1": { allow: true } } });
+  expect(resumed.ending).toMatchObject({ type: "waiting", approvals: [{ tool: "run_program" }] });
+});
+
+test("a program that was taken up calls no tool that it did not begin with, whatever its guest sends", async () => {
+  const journal = createMemoryJournal();
+  let ran = 0;
+  const secret = toolOf("secret", () => ran++);
+  const call = (tool: string, body: string) => [{ kind: "call", tool, body, idStep: 1 }] as const;
+  const heard: string[] = [];
+  const guest = () => scriptedGuest([call("pay", '{"euros":1}'), call("secret", "{}"), []], heard);
+  const scripted = createMemorySandbox({ guest });
+  await using runtime = await createRuntime({ tools: [pay, secret], journal, sandbox: scripted, approve: later });
+  await runtime.execute("return 1", { execution: "one", tools: ["pay"] });
+  await runtime.resume("one", { decisions: { "1": { allow: true } } });
+  expect(heard.at(-1)).toContain("tool_unknown");
+  expect(ran).toBe(0);
+});
+
+test("two calls never have one idempotency key, whatever the ids of their executions", async () => {
+  const keys: string[] = [];
+  const key = defineTool({
+    name: "key",
+    description: "d",
+    input: z.object({}),
+    allowedCallers: CALLERS,
+    effect: "read",
+    handler: (_, { idempotencyKey }) => keys.push(idempotencyKey),
+  });
+  const runtime = await runtimeOf(createMemoryJournal(), [key]);
+  for (const [execution, id] of [
+    ["a", "b:c"],
+    ["a:b", "c"],
+  ] as const)
+    await runtime.agent({ model: scriptedModel([{ calls: [{ id, tool: "key" }] }, TEXTS]), task: "Do it.", execution });
+  expect(new Set(keys).size).toBe(2);
+});
+
+test.each([
+  ["more calls than a turn may make", Array.from({ length: 1001 }, (_, index) => `c-${index}`)],
+  ["two calls of one id", ["c", "c"]],
+])("a recorded turn with %s is refused", async (_, ids) => {
+  const journal = createMemoryJournal();
+  const runtime = await runtimeOf(journal, [pay]);
+  const model = scriptedModel([{ calls: [payment(1)] }, TEXTS]);
+  await runtime.agent({ model, task: "Pay.", execution: "one" });
+  const copy = await copyOf(journal, ([header, ...records]) => [
+    header as JournalRecord,
+    ...records.flatMap((record) => {
+      if (record.type !== "message") return [];
+      const turn = JSON.parse(record.message) as { readonly calls: readonly object[] };
+      return [{ ...record, message: JSON.stringify({ ...turn, calls: ids.map((id) => ({ ...turn.calls[0], id })) }) }];
+    }),
+  ]);
+  const after = await runtimeOf(copy, [pay]);
+  await expect(after.resumeAgent("one", { model })).rejects.toMatchObject({ code: "journal_invalid" });
+});
+
+test("a conversation with more calls than a function takes arguments is taken up", () => {
+  const line = { callId: "1", tool: "t", caller: "direct", started: true, bytes: 0, ms: 0 } as const;
+  const lines = Array.from({ length: 200_000 }, () => ({ ...line, outcome: { type: "aborted" } as const }));
+  const past = { calls: 0, openCalls: 0, inputBytes: 0, resultBytes: 0, lines };
+  const log = { append: async () => {}, appendSafely: async () => {}, defer: () => {}, catchUp: async () => {} };
+  const ledger = new CallLedger({ execution: "one", past, log, above: undefined, onEvent: () => {} });
+  expect(ledger.lines).toHaveLength(200_000);
+});
+
+test("an agent that is a tool works in a program that was taken up", async () => {
+  const helper = agentAsTool({
+    name: "helper",
+    description: "d",
+    model: scriptedModel([{ text: "helped" }]),
+    tools: [],
+    allowedCallers: ["programmatic"],
+  });
+  const runtime = await runtimeOf(createMemoryJournal(), [helper, pay]);
+  const program = 'await tools.pay({ euros: 1 }); return await tools.helper({ task: "t" });';
+  await runtime.execute(program, { execution: "one" });
+  const { outcome } = await runtime.resume("one", { decisions: { 1: { allow: true } } });
+  expect(outcome).toEqual({ type: "completed", value: "helped" });
+});

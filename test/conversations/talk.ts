@@ -1,0 +1,53 @@
+import {
+  type AgentEvent,
+  type AgentOptions,
+  type AgentReport,
+  createRuntime,
+  type RuntimeOptions,
+} from "../../src/index.ts";
+import type { Transcript } from "../../src/runtime/reports.ts";
+import { readTranscript } from "../../src/conversations/from-journal/read-transcript.ts";
+import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
+import {
+  createMemorySandbox,
+  type ScriptedModel,
+  scriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedStep,
+} from "../../src/runtime/testing.ts";
+
+const sandbox = createMemorySandbox();
+
+export interface Talked extends AgentReport {
+  readonly model: ScriptedModel;
+  readonly events: readonly AgentEvent[];
+  readonly records: readonly JournalRecord[];
+}
+
+export type TalkOptions = Omit<Partial<AgentOptions>, "model"> &
+  Pick<RuntimeOptions, "tools"> & { readonly scripted?: ScriptedModelOptions };
+
+/** Gives the model of a script a task in a runtime with these tools, and everything that can be seen of it. */
+export async function talk(
+  script: readonly ScriptedStep[],
+  { tools, scripted, ...options }: TalkOptions,
+): Promise<Talked> {
+  const journal = createMemoryJournal();
+  const { approve } = options;
+  await using runtime = await createRuntime({ tools, sandbox, journal, ...(approve ? { approve } : {}) });
+  const model = scriptedModel(script, scripted);
+  const events: AgentEvent[] = [];
+  const report = await runtime.agent({ model, task: "Do it.", onEvent: (event) => events.push(event), ...options });
+  return { ...report, model, events, records: await Array.fromAsync(journal.read(report.execution)) };
+}
+
+/** Throws for a transcript that cannot be gone on from. */
+export function checkTranscript(transcript: Transcript): void {
+  const reading = readTranscript(transcript, "it");
+  while (reading.next().done !== true);
+}
+
+/** What the model was answered before a turn, in the order of its calls. */
+export function resultsBefore({ model }: Talked, turn: number) {
+  return model.conversations[0]?.[turn]?.results ?? [];
+}

@@ -1,0 +1,162 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool, type Effect, type ToolOptions } from "../../src/index.ts";
+import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
+
+const sandbox = createMemorySandbox();
+
+/** The next turn of the event loop. */
+const nextTurn = () =>
+  new Promise<void>((resolve) => {
+    setImmediate(resolve);
+  });
+
+interface Append {
+  readonly records: readonly JournalRecord[];
+  readonly safe: boolean;
+}
+
+/** A journal that notes its appends. `before` is awaited before each of them. */
+function noted(before: (append: Append) => Promise<void> = async () => {}) {
+  const inner = createMemoryJournal();
+  const appends: Append[] = [];
+  const append: Journal["append"] = async (execution, head, records, { safe = false } = {}) => {
+    const one = { records, safe };
+    await before(one);
+    appends.push(one);
+    return inner.append(execution, head, records);
+  };
+  return { journal: { ...inner, append } satisfies Journal, appends };
+}
+
+function makeTool(name: string, effect: Effect, options: Partial<ToolOptions<z.ZodObject<{ n: z.ZodNumber }>>> = {}) {
+  const runs: number[] = [];
+  const tool = defineTool({
+    name,
+    description: "d",
+    input: z.object({ n: z.number() }),
+    allowedCallers: ["programmatic"],
+    effect,
+    handler: ({ n }) => {
+      runs.push(n);
+      return n;
+    },
+    ...options,
+  });
+  return { tool, runs };
+}
+
+test.each(["read", "idempotent", "write"] as const)(
+  "a call of a %s tool costs one append: its turn, its decision and the last answer are written together",
+  async (effect) => {
+    const { journal, appends } = noted();
+    const { tool, runs } = makeTool("work", effect);
+    await using runtime = await createRuntime({ tools: [tool], sandbox, journal });
+    await runtime.execute("for (let n = 0; n < 100; n += 1) await tools.work({ n });");
+    expect(runs).toHaveLength(100);
+    expect(appends.length / runs.length).toBeLessThanOrEqual(1.2);
+    const deciding = appends.filter(({ records }) => records.some(({ type }) => type === "call"));
+    // A busy host may read an input in a later turn of its event loop.
+    const whole = deciding.filter(({ records }) => records.map(({ type }) => type).join() === "answered,turn,call");
+    expect(whole.length).toBeGreaterThanOrEqual(80);
+    // The append before a call that changes something survives a loss of power.
+    expect(deciding.filter(({ safe }) => safe)).toHaveLength(effect === "read" ? 0 : 100);
+  },
+);
+
+test("the input check, the function that decides about an approval, and a refusal need no append of their own", async () => {
+  const { journal, appends } = noted();
+  const late = z.object({ n: z.number() }).refine(async () => true);
+  const { tool: checked } = makeTool("checked", "read", { input: late });
+  const perhaps = makeTool("perhaps", "write", { approval: async () => false });
+  await using runtime = await createRuntime({ tools: [checked, perhaps.tool], sandbox, journal });
+  const { outcome } = await runtime.execute(`
+    for (let n = 0; n < 50; n += 1) {
+      await tools.checked({ n });
+      await tools.perhaps({ n });
+      await tools.perhaps({ n: "no number" }).catch(() => {});
+    }
+  `);
+  expect(outcome.type).toBe("completed");
+  expect(appends.length / 150).toBeLessThanOrEqual(1.2);
+});
+
+test("100 calls at once take a few appends in a store that is slower than the program", async () => {
+  const { journal, appends } = noted(nextTurn);
+  const { tool, runs } = makeTool("work", "write");
+  await using runtime = await createRuntime({ tools: [tool], sandbox, journal, limits: { callsAtOnce: 100 } });
+  await runtime.execute("await Promise.all(Array.from({ length: 100 }, (_, n) => tools.work({ n })));");
+  expect(runs).toHaveLength(100);
+  expect(appends.length).toBeLessThan(20);
+});
+
+test("the last turn and the outcome are one append, unless the turn prints", async () => {
+  const { journal, appends } = noted();
+  await using runtime = await createRuntime({ tools: [], sandbox, journal });
+  await runtime.execute("return 1;");
+  expect(appends.map(({ records }) => records.map(({ type }) => type))).toEqual([["turn", "outcome"]]);
+  appends.length = 0;
+  await runtime.execute("console.log(1);");
+  expect(appends.map(({ records }) => records.map(({ type }) => type))).toEqual([["turn"], ["outcome"]]);
+});
+
+/** A program that prints, calls, asks and sets a timer in its first turn. */
+const BUSY = `
+  console.log("hello");
+  setTimeout(() => console.log("later"), 1);
+  await Promise.all([tools.work({ n: 1 }), tools.asked({ n: 2 }), tools.work({ n: "x" }).catch(() => {})]);
+`;
+
+test("before a turn is in the journal no handler runs, no approver is asked and nothing is shown; then all of it is done", async () => {
+  const reached = Promise.withResolvers<void>();
+  const free = Promise.withResolvers<void>();
+  const { journal } = noted(async ({ records }) => {
+    if (!records.some(({ type }) => type === "turn")) return;
+    reached.resolve();
+    await free.promise;
+  });
+  const work = makeTool("work", "write");
+  const asked = makeTool("asked", "write", { approval: "always" });
+  const seen: string[] = [];
+  await using runtime = await createRuntime({
+    tools: [work.tool, asked.tool],
+    sandbox,
+    journal,
+    approve: ({ tool }) => seen.push(`approve ${tool}`) > 0,
+  });
+  const running = runtime.execute(BUSY, { onEvent: ({ type }) => seen.push(type) });
+  await reached.promise;
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  const before = { runs: [...work.runs, ...asked.runs], seen: [...seen] };
+  free.resolve();
+  expect(before).toEqual({ runs: [], seen: ["execution_started"] });
+  expect((await running).outcome.type).toBe("completed");
+  expect([...work.runs, ...asked.runs]).toEqual([1, 2]);
+  // What a turn prints is shown before its calls start.
+  expect(seen.slice(0, 2)).toEqual(["execution_started", "output"]);
+  expect(seen).toContain("approve asked");
+});
+
+test.each([
+  ["fails", { code: "journal_full" }],
+  ["is fenced", { code: "head_moved" }],
+])("if the append of a turn %s, nothing of the turn is done", async (_, error) => {
+  const { journal } = noted(async ({ records }) => {
+    if (!records.some(({ type }) => type === "turn")) return;
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+    throw Object.assign(new Error("no"), error);
+  });
+  const work = makeTool("work", "write");
+  const asked = makeTool("asked", "write", { approval: "always" });
+  const seen: string[] = [];
+  await using runtime = await createRuntime({
+    tools: [work.tool, asked.tool],
+    sandbox,
+    journal,
+    approve: ({ tool }) => seen.push(`approve ${tool}`) > 0,
+  });
+  await expect(runtime.execute(BUSY, { onEvent: ({ type }) => seen.push(type) })).rejects.toMatchObject(error);
+  expect([...work.runs, ...asked.runs]).toEqual([]);
+  expect(seen.filter((what) => what !== "call_ended")).toEqual(["execution_started"]);
+});

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
+
+const common = { description: "d", input: z.object({}), effect: "read", allowedCallers: ["programmatic"] } as const;
+const ROW = JSON.stringify({ name: "Ünal" });
+
+const tools = [
+  defineTool({ ...common, name: "row", handler: () => JSON.parse(ROW) as unknown }),
+  defineTool({ ...common, name: "text", handler: () => "x".repeat(1000) }),
+  defineTool({ ...common, name: "fail", handler: () => Promise.reject(new Error("a long message".repeat(20))) }),
+  defineTool({ ...common, name: "ask", effect: "write", approval: "always", handler: () => 12 }),
+];
+
+test("a report counts the bytes of results that the program was handed: no failure, and none that came after its end", async () => {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+  const { usage, outcome } = await runtime.execute(`
+    await tools.row();
+    await tools.row();
+    await tools.fail().catch(() => {});
+    void tools.text();
+    return 1;`);
+  expect(outcome.type).toBe("completed");
+  expect(usage.bytesSeen).toBe(2 * Buffer.byteLength(ROW));
+  expect(usage.bytesIn).toBeGreaterThanOrEqual(usage.bytesSeen);
+});
+
+test("what another driver had handed to the program counts too, once, and an ended execution tells the same", async () => {
+  const journal = createMemoryJournal();
+  const open = () => createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" as const });
+  const program = "await tools.row(); await tools.ask(); return (await tools.row()).name;";
+  const ids: string[] = [];
+  {
+    await using first = await open();
+    const { execution, outcome, usage } = await first.execute(program);
+    expect([outcome.type, usage.bytesSeen]).toEqual(["waiting", Buffer.byteLength(ROW)]);
+    ids.push(execution);
+  }
+  await using second = await open();
+  const [execution = ""] = ids;
+  const { usage } = await second.resume(execution, { decisions: { 2: { allow: true } } });
+  expect(usage.bytesSeen).toBe(2 * Buffer.byteLength(ROW) + "12".length);
+  expect((await second.resume(execution)).usage.bytesSeen).toBe(usage.bytesSeen);
+});

@@ -1,0 +1,712 @@
+import { afterAll, afterEach, expect, test } from "vitest";
+import { z } from "zod";
+import {
+  type Approve,
+  type CallContext,
+  content,
+  createRuntime,
+  defineTool,
+  PortcullisError,
+  type RedactRequest,
+  type RuntimeOptions,
+} from "../../src/index.ts";
+import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { parseRecord } from "../../src/journal/reading/parse-records.ts";
+import { replay } from "../../src/executions/replay.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { viewExecution } from "../../src/serve/views/view-execution.ts";
+import { settableClock } from "../support/clock.ts";
+
+const sandbox = createMemorySandbox();
+afterAll(async () => {
+  await sandbox[Symbol.asyncDispose]?.();
+});
+
+/** Every record that was written can be read: a journal in memory keeps also what no reader would take. */
+const journals = new Set<Journal>();
+afterEach(async () => {
+  for (const journal of journals)
+    for await (const { execution } of journal.list({}))
+      for await (const record of journal.read(execution)) parseRecord(JSON.parse(JSON.stringify(record)), 0);
+  journals.clear();
+});
+
+const input = z.object({ n: z.number() });
+const common = { description: "d", input, allowedCallers: ["programmatic"] } as const;
+const later: Approve = () => "later";
+
+type Options = Omit<Partial<Parameters<typeof defineTool>[0]>, "handler">;
+type Handler = (given: { n: number }, context: CallContext) => unknown;
+
+/** A runtime with one tool, `t`, and what its handler was given. */
+async function open(own: Options & { readonly handler?: Handler } = {}, more: Partial<RuntimeOptions> = {}) {
+  const runs: number[] = [];
+  const { handler = ({ n }) => n * 10, ...options } = own;
+  const tool = defineTool({
+    ...common,
+    name: "t",
+    effect: "read",
+    ...(options as object),
+    handler: (given: { n: number }, context: CallContext) => {
+      runs.push(given.n);
+      return handler(given, context);
+    },
+  });
+  const journal = more.journal ?? createMemoryJournal();
+  journals.add(journal);
+  const runtime = await createRuntime({ tools: [tool], sandbox, journal, logger: { error: () => {} }, ...more });
+  return { runtime, runs, journal };
+}
+
+const FAILS = "throw new Error('the last line is wrong');";
+
+test("calls of a corrected program are answered as before: no handler runs, and the report says so", async () => {
+  const { runtime, runs } = await open();
+  const first = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 2 }); ${FAILS}`);
+  const second = await runtime.execute(
+    "return [await tools.t({ n: 2 }), await tools.t({ n: 1 }), await tools.t({ n: 3 })];",
+    {
+      after: first.execution,
+    },
+  );
+  expect(second.outcome).toEqual({ type: "completed", value: [20, 10, 30] });
+  expect(runs).toEqual([1, 2, 3]);
+  expect(second.usage).toMatchObject({ calls: 3, reused: 2 });
+  expect(second.calls.map(({ from, started }) => [from, started])).toEqual([
+    [{ execution: first.execution, callId: "2" }, false],
+    [{ execution: first.execution, callId: "1" }, false],
+    [undefined, true],
+  ]);
+  expect(second.output.text).toBe(
+    "[20,10,30]\n\n2 of its 3 calls were answered from before: an earlier program had made the same, and nothing was done again.",
+  );
+  expect(first.usage.reused).toBeUndefined();
+});
+
+test("events and the view tell where an answer comes from", async () => {
+  const events: unknown[] = [];
+  const { runtime, journal } = await open();
+  const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+  const second = await runtime.execute("return tools.t({ n: 1 });", { after, onEvent: (event) => events.push(event) });
+  expect(events).toMatchObject([
+    { type: "execution_started", after },
+    { type: "call_ended", callId: "1", started: false, from: { execution: after, callId: "1" } },
+    { type: "execution_ended" },
+  ]);
+  const view = await viewExecution(journal, second.execution);
+  expect(view).toMatchObject({
+    after,
+    calls: [{ id: "1", state: "value", detail: "number, from before", from: { execution: after, callId: "1" } }],
+  });
+  expect(await runtime.status(second.execution)).toMatchObject({
+    report: { calls: second.calls, usage: { reused: 1 } },
+  });
+});
+
+test("the journal of the corrected program is complete: it replays, and is reported, without the other one", async () => {
+  const { runtime, journal } = await open();
+  const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+  const { execution, calls } = await runtime.execute("return tools.t({ n: 1 });", { after });
+  const records = await Array.fromAsync(journal.read(execution));
+  expect(records.filter(({ type }) => type === "call")).toMatchObject([
+    { decision: "reused", earlier: { execution: after, call: "1" } },
+  ]);
+  const alone = createMemoryJournal();
+  await alone.create(records[0] as never);
+  await alone.append(execution, 1, records.slice(1));
+  expect(await replay(records, sandbox, new AbortController().signal)).toEqual({ type: "identical" });
+  const other = await open({}, { journal: alone });
+  expect(await other.runtime.status(execution)).toMatchObject({ report: { outcome: { value: 10 }, calls } });
+});
+
+test("each recorded call serves once, and a chain of corrections sees all of it", async () => {
+  const { runtime, runs } = await open({ effect: "write" });
+  const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 2 }); ${FAILS}`);
+  const b = await runtime.execute(`await tools.t({ n: 2 }); await tools.t({ n: 3 }); ${FAILS}`, { after: a.execution });
+  const c = await runtime.execute(
+    "const out = []; for (const n of [1, 2, 3, 3]) out.push(await tools.t({ n })); return out;",
+    { after: b.execution },
+  );
+  expect(c.outcome).toMatchObject({ value: [10, 20, 30, 30] });
+  expect(runs).toEqual([1, 2, 3, 3]);
+  expect(c.calls.map(({ from }) => from)).toEqual([
+    { execution: a.execution, callId: "1" },
+    { execution: a.execution, callId: "2" },
+    { execution: b.execution, callId: "2" },
+    undefined,
+  ]);
+  // What was given again counts as done, for the next program to read.
+  expect(b.output.text).toContain("t (2 times)");
+});
+
+test("a program reads the one that it corrects and none before, and makes no change again that any of them has made", async () => {
+  const store = createMemoryJournal();
+  const read = new Set<string>();
+  const journal: Journal = {
+    ...store,
+    read: (execution, options) => {
+      read.add(execution);
+      return store.read(execution, options);
+    },
+  };
+  const { runtime, runs } = await open({ effect: "write" }, { journal });
+  const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 2 }); ${FAILS}`);
+  // It fails before it comes to the second change, and the next one before the first.
+  const b = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`, { after: a.execution });
+  const c = await runtime.execute(FAILS, { after: b.execution });
+  read.clear();
+  const d = await runtime.execute(
+    "return [await tools.t({ n: 2 }), await tools.t({ n: 1 }), await tools.t({ n: 2 })];",
+    {
+      after: c.execution,
+    },
+  );
+  expect(d.outcome).toEqual({ type: "completed", value: [20, 10, 20] });
+  expect(runs).toEqual([1, 2, 2]);
+  expect(d.calls.map(({ from }) => from?.callId)).toEqual(["2", "1", undefined]);
+  expect([...read].filter((id) => id !== d.execution)).toEqual([c.execution]);
+});
+
+test("a write of unknown outcome that the program between did not come to still waits for a decision", async () => {
+  const { runtime, runs } = await open(
+    { effect: "write", timeoutMs: 20, handler: () => new Promise(() => {}) },
+    { approve: later },
+  );
+  const a = await runtime.execute("return tools.t({ n: 1 });");
+  const b = await runtime.execute(FAILS, { after: a.execution });
+  const c = await runtime.execute("return tools.t({ n: 1 });", { after: b.execution });
+  expect(c.outcome).toMatchObject({ type: "waiting", approvals: [{ why: "outcome_unknown" }] });
+  const d = await runtime.resume(c.execution, { decisions: { 1: { done: { value: 5 } } } });
+  expect([d.outcome, runs]).toEqual([{ type: "completed", value: 5 }, [1]]);
+});
+
+test("an approval holds through all corrections, for what was done as well", async () => {
+  let asked = 0;
+  const approve: Approve = () => {
+    asked += 1;
+    return { allow: true, by: "ann" };
+  };
+  const { runtime, runs, journal } = await open({ effect: "write", approval: "always" }, { approve });
+  const call = "await tools.t({ n: 1 });";
+  const a = await runtime.execute(`${call} ${FAILS}`);
+  let after = a.execution;
+  for (const source of [`${call} ${FAILS}`, FAILS, `${call} return 1;`])
+    ({ execution: after } = await runtime.execute(source, { after }));
+  expect([asked, runs]).toEqual([1, [1]]);
+  const records = await Array.fromAsync(journal.read(after));
+  expect(records.filter(({ type }) => type === "decision")).toMatchObject([
+    { allow: true, by: "ann", remembered: `${a.execution}/1` },
+  ]);
+});
+
+test("an answer that is given again stays as old as it is", async () => {
+  const { runtime, journal } = await open();
+  const call = "await tools.t({ n: 1 });";
+  const a = await runtime.execute(`${call} ${FAILS}`);
+  const b = await runtime.execute(`${call} ${FAILS}`, { after: a.execution });
+  const c = await runtime.execute(`${call} return 1;`, { after: b.execution });
+  const [first, , last] = await Promise.all(
+    [a, b, c].map(async ({ execution }) => Array.fromAsync(journal.read(execution))),
+  );
+  const at = first?.find(({ type }) => type === "answered");
+  expect(last?.filter((record) => record.type === "call")).toMatchObject([
+    { decision: "reused", answeredAt: at?.type === "answered" && at.at },
+  ]);
+});
+
+test("a program does not begin after more changes than it may make calls", async () => {
+  const { runtime, runs } = await open({ effect: "write" });
+  const two = "await tools.t({ n: 1 }); await tools.t({ n: 2 });";
+  const a = await runtime.execute(`${two} ${FAILS}`);
+  const { outcome, usage } = await runtime.execute(two, { after: a.execution, limits: { calls: 1 } });
+  expect(outcome).toEqual({ type: "stopped", limit: "calls", allowed: 1, seen: 2 });
+  expect([runs, usage.calls]).toEqual([[1, 2], 0]);
+});
+
+test("what is known of calls before counts in heldBytes until the program has ended", async () => {
+  const asked = Promise.withResolvers<void>();
+  const decided = Promise.withResolvers<boolean>();
+  const approve: Approve = () => {
+    asked.resolve();
+    return decided.promise;
+  };
+  const { runtime } = await open({ approval: ({ n }: { n: number }) => n < 0 } as never, {
+    approve,
+    heldBytes: 2 ** 20,
+  });
+  const many = "await Promise.all(Array.from({ length: 125 }, () => tools.t({ n: 1 })));";
+  const { execution: after } = await runtime.execute(`${many} ${many} ${many} ${many} ${FAILS}`);
+  const holding = runtime.execute("return tools.t({ n: -1 });", { after });
+  await asked.promise;
+  expect((await runtime.execute("return 1;", { after })).outcome).toMatchObject({
+    type: "stopped",
+    limit: "heldBytes",
+  });
+  expect((await runtime.execute("return 1;")).outcome.type).toBe("completed");
+  decided.resolve(true);
+  expect((await holding).outcome.type).toBe("completed");
+  expect((await runtime.execute("return 1;", { after })).outcome.type).toBe("completed");
+});
+
+test("what was read is read again once it is older than maxAgeMs, what was done is never done again", async () => {
+  const { jump } = settableClock();
+  for (const [effect, expected] of [
+    ["read", 2],
+    ["idempotent", 1],
+    ["write", 1],
+  ] as const) {
+    const { runtime, runs } = await open({ effect });
+    const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+    jump(3);
+    const { outcome } = await runtime.execute("return tools.t({ n: 1 });", { after, maxAgeMs: 1 });
+    expect([effect, outcome, runs.length]).toEqual([effect, { type: "completed", value: 10 }, expected]);
+  }
+});
+
+test("what was read before a change is read again after it", async () => {
+  let stock = 5;
+  const { runtime, runs } = await open({
+    effect: ({ n }: { n: number }) => (n === 0 ? "read" : "write"),
+    handler: ({ n }: { n: number }) => (n === 0 ? stock : (stock -= n)),
+  } as never);
+  const a = await runtime.execute(`await tools.t({ n: 0 }); ${FAILS}`);
+  const b = await runtime.execute(`await tools.t({ n: 2 }); const left = await tools.t({ n: 0 }); ${FAILS}`, {
+    after: a.execution,
+  });
+  expect(b.usage.reused).toBeUndefined();
+  expect(runs).toEqual([0, 2, 0]);
+  // The change is given again, and only what was read after it.
+  const c = await runtime.execute("return [await tools.t({ n: 2 }), await tools.t({ n: 0 })];", { after: b.execution });
+  expect(c.outcome).toMatchObject({ value: [3, 3] });
+  expect(c.usage.reused).toBe(2);
+  expect(c.calls.map(({ effect, started }) => [effect, started])).toEqual([
+    ["write", false],
+    ["read", false],
+  ]);
+});
+
+test("the order of fields and the form of numbers make no other call, and another definition does", async () => {
+  const { runtime, runs, journal } = await open({ input: z.object({ n: z.number(), m: z.number() }) });
+  const { execution: after } = await runtime.execute(`await tools.t({ n: 1, m: 2 }); ${FAILS}`);
+  await runtime.execute("return tools.t({ m: 2.0, n: 1e0 });", { after });
+  expect(runs).toEqual([1]);
+  const changed = await open(
+    { input: z.object({ n: z.number(), m: z.number(), o: z.number().optional() }) },
+    { journal },
+  );
+  await changed.runtime.execute("return tools.t({ n: 1, m: 2 });", { after });
+  expect(changed.runs).toEqual([1]);
+});
+
+test("streams are taken over if they had ended", async () => {
+  const { runtime, runs } = await open({
+    stream: true,
+    output: z.object({ i: z.number() }),
+    handler: ({ n }: { n: number }) => Array.from({ length: n }, (_, i) => ({ i })),
+  });
+  const all = "(await Array.fromAsync(tools.t({ n: 1200 }))).reduce((sum, { i }) => sum + i, 0)";
+  const some = "for await (const { i } of tools.t({ n: 40 })) if (i === 20) break;";
+  const a = await runtime.execute(`const sum = ${all}; ${some} ${FAILS}`);
+  expect(runs).toEqual([1200, 40]);
+  const b = await runtime.execute(`const sum = ${all}; ${some} return sum;`, { after: a.execution });
+  expect(b.outcome).toEqual({ type: "completed", value: 600 * 1199 });
+  expect(runs).toEqual([1200, 40, 40]);
+  expect(b.calls[0]).toMatchObject({ items: 1200, from: { callId: "1" }, bytes: a.calls[0]?.bytes });
+  expect(b.usage.reused).toBe(1);
+});
+
+test("a write whose outcome is unknown waits, and goes on as a person decides", async () => {
+  const begun = Promise.withResolvers<void>();
+  const { runtime, runs } = await open(
+    {
+      effect: "write",
+      handler: ({ n }) => {
+        if (n !== 1 || runs.length > 1) return n;
+        begun.resolve();
+        return new Promise(() => {});
+      },
+    },
+    { approve: later },
+  );
+  const a = await runtime.execute(`void tools.t({ n: 1 }); await new Promise((r) => setTimeout(r, 1)); ${FAILS}`);
+  await begun.promise;
+  const program = "return tools.t({ n: 1 });";
+  const waiting = async () => {
+    const { outcome, execution, output } = await runtime.execute(program, { after: a.execution });
+    expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", tool: "t", why: "outcome_unknown" }] });
+    expect(output.text).toContain("a decision about t (call 1), which may have taken effect already");
+    return execution;
+  };
+  const done = await runtime.resume(await waiting(), { decisions: { 1: { done: { value: 7 } } } });
+  expect(done.outcome).toEqual({ type: "completed", value: 7 });
+  const denied = await runtime.resume(await waiting(), { decisions: { 1: { allow: false } } });
+  expect(denied.outcome).toMatchObject({
+    fault: { code: "outcome_unknown", message: expect.stringContaining("An earlier run made the same call of t") },
+  });
+  expect(runs).toEqual([1]);
+  const again = await runtime.resume(await waiting(), { decisions: { 1: { allow: true } } });
+  expect(again.outcome).toEqual({ type: "completed", value: 1 });
+  expect(runs).toEqual([1, 1]);
+  // What was said to be done, and what was done again, stands for the call from then on.
+  for (const { execution } of [done, again])
+    expect((await runtime.execute(program, { after: execution })).usage.reused).toBe(1);
+});
+
+test.each([
+  ["done", { done: { value: 7 } }],
+  ["done again", { allow: true }],
+  ["neither", { allow: false }],
+] as const)(
+  "what was read before a write of unknown outcome that is decided as %s is read again",
+  async (_, decision) => {
+    const begun = Promise.withResolvers<void>();
+    const reads: number[] = [];
+    let writes = 0;
+    const read = defineTool({
+      ...common,
+      name: "read",
+      effect: "read",
+      handler: ({ n }: { n: number }) => reads.push(n),
+    });
+    const write = defineTool({
+      ...common,
+      name: "write",
+      effect: "write",
+      handler: () => {
+        writes += 1;
+        if (writes > 1) return writes;
+        begun.resolve();
+        return new Promise(() => {});
+      },
+    });
+    const journal = createMemoryJournal();
+    const tools = [read, write];
+    const logger = { error: () => {} };
+    await using runtime = await createRuntime({ tools, sandbox, journal, logger, approve: later });
+    const a = await runtime.execute(
+      `await tools.read({ n: 1 }); void tools.write({ n: 1 }); await new Promise((r) => setTimeout(r, 1)); ${FAILS}`,
+    );
+    await begun.promise;
+    const source = `await tools.write({ n: 1 }).catch(() => {}); return tools.read({ n: 1 });`;
+    const b = await runtime.execute(source, { after: a.execution });
+    expect(b.outcome.type).toBe("waiting");
+    // Another process takes it up, which knows of the decision and of the call that stands for it from the journal alone.
+    await using other = await createRuntime({ tools, sandbox, journal, logger, approve: later });
+    const ended = await other.resume(b.execution, { decisions: { 1: decision } });
+    expect(ended.outcome).toEqual({ type: "completed", value: 2 });
+    expect(reads).toEqual([1, 1]);
+  },
+);
+
+test.each([
+  ["fail", "failed", 1],
+  ["retry", "completed", 2],
+] as const)("with onUnknown %s a write whose outcome is unknown ends as %s", async (onUnknown, type, times) => {
+  const { runtime, runs } = await open({
+    effect: "write",
+    onUnknown,
+    timeoutMs: 20,
+    handler: () => (runs.length > 1 ? 1 : new Promise(() => {})),
+  });
+  const a = await runtime.execute("return tools.t({ n: 1 });");
+  expect(a.outcome).toMatchObject({ type: "failed", fault: { code: "handler_timed_out" } });
+  const b = await runtime.execute("return tools.t({ n: 1 });", { after: a.execution });
+  expect(b.outcome.type).toBe(type);
+  expect(runs).toHaveLength(times);
+});
+
+test("a write whose result was refused is not made again by itself, and one that failed by itself is", async () => {
+  const { runtime, runs } = await open(
+    {
+      effect: "write",
+      output: z.number(),
+      handler: ({ n }: { n: number }) => {
+        if (n === 1) return "no number";
+        throw new PortcullisError("tool_failed", "The account is closed.");
+      },
+    } as never,
+    { approve: later },
+  );
+  for (const [n, expected] of [
+    [1, "waiting"],
+    [2, "failed"],
+  ] as const) {
+    const a = await runtime.execute(`return tools.t({ n: ${n} });`);
+    expect((await runtime.execute(`return tools.t({ n: ${n} });`, { after: a.execution })).outcome.type).toBe(expected);
+  }
+  expect(runs).toEqual([1, 2, 2]);
+});
+
+test("refused and dropped calls are made as if they had never been", async () => {
+  const { runtime, runs } = await open({ effect: "write", approval: "always" }, { approve: () => false });
+  const denied = await runtime.execute("return tools.t({ n: 1 });");
+  expect(denied.outcome).toMatchObject({ fault: { code: "approval_denied" } });
+  const asked: unknown[] = [];
+  const approve: Approve = ({ input: given }) => {
+    asked.push(given);
+    return true;
+  };
+  const b = await runtime.execute("return tools.t({ n: 1 });", { after: denied.execution, approve });
+  expect([b.outcome, asked, runs]).toEqual([{ type: "completed", value: 10 }, [{ n: 1 }], [1]]);
+});
+
+test("an approval counts for the call that was made with it: one that is made anew is asked about anew", async () => {
+  const asked: unknown[] = [];
+  let fails = true;
+  const { runtime, runs } = await open(
+    {
+      effect: "write",
+      approval: "always",
+      handler: ({ n }) => {
+        if (fails && n === 2) throw new Error("out of order");
+        return n;
+      },
+    },
+    {
+      approve: ({ input: given }) => {
+        asked.push((given as { n: number }).n);
+        return { allow: true, by: "ann" };
+      },
+    },
+  );
+  const a = await runtime.execute("await tools.t({ n: 1 }); await tools.t({ n: 2 });");
+  expect([a.outcome.type, asked, runs]).toEqual(["failed", [1, 2], [1, 2]]);
+  fails = false;
+  const b = await runtime.execute(
+    "return [await tools.t({ n: 1 }), await tools.t({ n: 2 }), await tools.t({ n: 3 })];",
+    {
+      after: a.execution,
+    },
+  );
+  expect([b.outcome, asked, runs]).toEqual([{ type: "completed", value: [1, 2, 3] }, [1, 2, 2, 3], [1, 2, 2, 3]]);
+});
+
+test("an approval of a call that was never begun counts for no call of the programs after it", async () => {
+  const begun = Promise.withResolvers<void>();
+  const { runtime, runs } = await open(
+    {
+      effect: "write",
+      approval: "always",
+      concurrency: 1,
+      handler: ({ n }) => n === 1 && (begun.resolve(), untilEnded),
+    },
+    { approve: later },
+  );
+  const cancelling = new AbortController();
+  const untilEnded = new Promise((resolve) => cancelling.signal.addEventListener("abort", resolve));
+  const both = "await Promise.all([tools.t({ n: 1 }), tools.t({ n: 2 })]);";
+  const a = await runtime.execute(both, { execution: "a" });
+  expect(a.outcome.type).toBe("waiting");
+  const running = runtime.resume("a", {
+    decisions: { 1: { allow: true }, 2: { allow: true } },
+    signal: cancelling.signal,
+  });
+  await begun.promise;
+  cancelling.abort();
+  expect((await running).outcome.type).toBe("cancelled");
+  const after = await runtime.execute("return tools.t({ n: 2 });", { after: "a" });
+  expect([after.outcome, runs]).toMatchObject([{ type: "waiting", approvals: [{ why: "approval" }] }, [1]]);
+});
+
+test.each(["read", "write"] as const)(
+  "a %s is not answered as a call whose number the same double stands for",
+  async (effect) => {
+    const { runtime, runs } = await open({ effect });
+    const a = await runtime.execute(`await tools.t({ n: 9007199254740992 }); ${FAILS}`);
+    const other = `return tools.t({ n: JSON.rawJSON("9007199254740993") }).catch(({ code }) => code);`;
+    const b = await runtime.execute(other, { after: a.execution });
+    expect([b.outcome, b.usage.reused ?? 0, runs.length]).toEqual([
+      { type: "completed", value: "input_invalid" },
+      0,
+      1,
+    ]);
+  },
+);
+
+test("a call that needs approval now, and needed none, is not answered as before", async () => {
+  for (const [effect, why] of [
+    ["read", "approval"],
+    ["write", "outcome_unknown"],
+  ] as const) {
+    const journal = createMemoryJournal();
+    const before = await open({ effect }, { journal });
+    const { execution: after } = await before.runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+    const strict = await open({ effect }, { journal, approve: later, policy: "ask-all" });
+    const { outcome } = await strict.runtime.execute("return tools.t({ n: 1 });", { after });
+    expect(outcome).toMatchObject({ type: "waiting", approvals: [{ why }] });
+    const denying = await open({ effect }, { journal, policy: () => ({ deny: "not today" }) });
+    const refused = await denying.runtime.execute("return tools.t({ n: 1 });", { after });
+    expect(refused.outcome).toMatchObject({ type: "failed", fault: { code: "policy_denied" } });
+    expect([...strict.runs, ...denying.runs]).toEqual([]);
+  }
+});
+
+test("a call that was approved is not answered as before while the policy fails", async () => {
+  for (const effect of ["read", "write"] as const) {
+    const journal = createMemoryJournal();
+    const asking = await open({ effect }, { journal, approve: () => true, policy: "ask-all" });
+    const { execution: after } = await asking.runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+    const down = () => {
+      throw new Error("down");
+    };
+    const failing = await open({ effect }, { journal, policy: down, logger: { error: () => {} } });
+    const { outcome } = await failing.runtime.execute("return tools.t({ n: 1 });", { after });
+    expect(outcome).toMatchObject({ type: "failed", fault: { code: "policy_unavailable" } });
+    expect([asking.runs.length, failing.runs.length]).toEqual([1, 0]);
+  }
+});
+
+test("a tool with reusable: false is called each time", async () => {
+  const { runtime, runs } = await open({ effect: "write", reusable: false });
+  const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+  expect((await runtime.execute("return tools.t({ n: 1 });", { after })).usage.reused).toBeUndefined();
+  expect(runs).toEqual([1, 1]);
+});
+
+test("an answer that is given again spends no rate and no place of its tool", async () => {
+  const { runtime, runs } = await open({ rate: { calls: 2, perMs: 3_600_000 }, concurrency: 1 });
+  const a = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+  for (let time = 0; time < 5; time += 1) await runtime.execute("return tools.t({ n: 1 });", { after: a.execution });
+  expect((await runtime.execute("return tools.t({ n: 2 });", { after: a.execution })).outcome).toMatchObject({
+    value: 20,
+  });
+  expect(runs).toEqual([1, 2]);
+});
+
+test("what a handler said to people, and what a program did not get, is told again", async () => {
+  const image = { type: "image", mediaType: "image/png", data: Buffer.from("png").toString("base64") } as const;
+  const { runtime } = await open({ handler: () => content({ value: 1, display: { chart: 3 }, parts: [image] }) });
+  const a = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+  const b = await runtime.execute("return tools.t({ n: 1 });", { after: a.execution });
+  expect(b.calls).toMatchObject([{ display: { chart: 3 }, partsLeftOut: 1, from: { callId: "1" } }]);
+});
+
+test("values that the failed program kept are there to be loaded, also after two corrections and a restart", async () => {
+  const { runtime, journal } = await open();
+  const a = await runtime.execute(`await save("rows", [1, 2, 3]); await save("other", 1); ${FAILS}`);
+  const b = await runtime.execute(`await save("other", 2); ${FAILS}`, { after: a.execution });
+  const c = await runtime.execute('return [await load("rows"), await load("other")];', { after: b.execution });
+  expect(c.outcome).toEqual({ type: "completed", value: [[1, 2, 3], 2] });
+  expect(c.artifacts.map(({ name }) => name)).toEqual(["rows", "other"]);
+  const other = await open({}, { journal });
+  const status = await other.runtime.status(c.execution);
+  expect(await status.report?.artifacts[0]?.read()).toEqual([1, 2, 3]);
+});
+
+test("large results are read from the journal once they are given", async () => {
+  const { runtime, runs } = await open({ handler: ({ n }) => "x".repeat(n) });
+  const all = "(await Promise.all([1, 2, 3].map((i) => tools.t({ n: 1000000 + i })))).map((text) => text.length)";
+  const a = await runtime.execute(`${all}; ${FAILS}`.replace("(await", "void (await"));
+  const b = await runtime.execute(`return ${all};`, { after: a.execution });
+  expect(b.outcome).toEqual({ type: "completed", value: [1_000_001, 1_000_002, 1_000_003] });
+  expect(runs).toHaveLength(3);
+});
+
+/** What becomes of executions by other ways than an ending. */
+test.each([
+  ["an unknown id", { after: "nothing" }, "execution_unknown"],
+  ["another tenant's", { tenant: "b" }, "execution_unknown"],
+  ["one that waits", { after: "waits" }, "execution_open"],
+  ["a call of the host", { after: "call" }, "option_invalid"],
+  ["an age without it", { after: undefined, maxAgeMs: 1 }, "option_invalid"],
+  ["an age that is none", { maxAgeMs: -1 }, "option_invalid"],
+  ["an id that is none", { after: "" }, "option_invalid"],
+])("%s is refused, and nothing runs", async (_, options, code) => {
+  const { runtime, runs, journal } = await open({ approval: "always", effect: "write" }, { approve: later });
+  await runtime.execute("return 1;", { execution: "ended" });
+  await runtime.execute("return tools.t({ n: 1 });", { execution: "waits" });
+  await runtime.call({ tool: "t", input: { n: "x" }, caller: "programmatic" });
+  const calls = await Array.fromAsync(journal.list());
+  const call = calls.find(({ kind }) => kind === "call")?.execution ?? "";
+  const given = { after: "ended", ...options };
+  const asked = { ...given, ...(given.after === "call" ? { after: call } : {}) } as { readonly after: string };
+  const known = (await Array.fromAsync(journal.list())).length;
+  await expect(runtime.execute("return tools.t({ n: 2 });", asked)).rejects.toMatchObject({ code });
+  expect((await Array.fromAsync(journal.list())).length).toBe(known);
+  expect(runs).toEqual([]);
+});
+
+test("a program of another language is refused", async () => {
+  const { runtime, journal } = await open();
+  const a = await runtime.execute("return 1;");
+  const records = await Array.fromAsync(journal.read(a.execution));
+  const [header] = records as [JournalRecord & { readonly type: "header" }];
+  await add(journal, [{ ...header, execution: "python", language: "python" } as never, ...records.slice(1)]);
+  await expect(runtime.execute("return 1;", { after: "python" })).rejects.toMatchObject({
+    code: "option_invalid",
+    message: 'execute({ after }): expected an execution of a program in "javascript", got one in "python".',
+  });
+});
+
+async function add(journal: Journal, records: readonly JournalRecord[]): Promise<void> {
+  const [header, ...others] = records;
+  if (header?.type !== "header") throw new Error("The first record is the header.");
+  await journal.create(header);
+  await journal.append(header.execution, 1, others);
+}
+
+test("the same id again gives the same corrected program, and with another `after` it is refused", async () => {
+  const { runtime, runs } = await open();
+  const a = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+  const b = await runtime.execute(FAILS);
+  const options = { after: a.execution, execution: "fixed" };
+  for (let time = 0; time < 2; time += 1)
+    expect((await runtime.execute("return tools.t({ n: 1 });", options)).usage.reused).toBe(1);
+  for (const after of [{}, { after: b.execution }])
+    await expect(runtime.execute("return tools.t({ n: 1 });", { execution: "fixed", ...after })).rejects.toMatchObject({
+      code: "execution_exists",
+    });
+  expect(runs).toEqual([1]);
+});
+
+test("with redact, what was taken out of the journal is not given again, and a write whose input or result it was is not made again by itself", async () => {
+  const journal = createMemoryJournal();
+  const options = {
+    journal,
+    redact: ({ text, to }: RedactRequest) =>
+      to === "journal"
+        ? Array.from(text.matchAll(/secret-\d/g), ({ index }) => ({ start: index, end: index + 8, what: "secret" }))
+        : [],
+  };
+  const tool = (effect: "read" | "write") => ({
+    effect,
+    onUnknown: "fail",
+    input: z.object({ word: z.string() }),
+    handler: ({ word }: { readonly word: string }) => (word === "plain" ? "secret-2" : word),
+  });
+  for (const effect of ["read", "write"] as const) {
+    const { runtime, runs } = await open(tool(effect) as never, options);
+    for (const word of ["secret-1", "plain"]) {
+      const a = await runtime.execute(`await tools.t({ word: "${word}" }); ${FAILS}`);
+      const b = await runtime.execute(`return tools.t({ word: "${word}" });`, { after: a.execution });
+      const c = await runtime.execute('return tools.t({ word: "other" });', { after: a.execution });
+      expect(b.outcome).toMatchObject(
+        effect === "read" ? { type: "completed" } : { type: "failed", fault: { code: "outcome_unknown" } },
+      );
+      expect([b.usage.reused, c.outcome.type]).toEqual([undefined, "completed"]);
+    }
+    expect(runs).toHaveLength(effect === "read" ? 6 : 4);
+  }
+});
+
+test("a program that died after it was given answers is given no other ones", async () => {
+  const { runtime, runs, journal } = await open(
+    { effect: "write", approval: ({ n }: { n: number }) => n === 9 } as never,
+    {
+      approve: later,
+    },
+  );
+  const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 1 }); ${FAILS}`);
+  const program =
+    "return [await tools.t({ n: 1 }), await tools.t({ n: 9 }), await tools.t({ n: 1 }), await tools.t({ n: 1 })];";
+  const waiting = await runtime.execute(program, { after: a.execution });
+  expect(waiting.outcome.type).toBe("waiting");
+  const other = await open({ effect: "write", approval: ({ n }: { n: number }) => n === 9 } as never, { journal });
+  const ended = await other.runtime.resume(waiting.execution, { decisions: { 2: { allow: true } } });
+  expect(ended.outcome).toEqual({ type: "completed", value: [10, 90, 10, 10] });
+  expect(ended.calls.map(({ from }) => from?.callId)).toEqual(["1", undefined, "2", undefined]);
+  expect([runs, other.runs]).toEqual([
+    [1, 1],
+    [9, 1],
+  ]);
+});

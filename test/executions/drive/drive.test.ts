@@ -1,0 +1,400 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { createRuntime } from "../../../src/index.ts";
+import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
+import { createMemorySandbox, type GuestFace } from "../../../src/runtime/testing.ts";
+import { type Connection, type Exit, QueueFull, type Sandbox } from "../../../src/sandboxes/sandbox.ts";
+import { ALL_TESTS } from "../../support/all-tests.ts";
+import { manualClock } from "../../support/clock.ts";
+import { enginesOf } from "../../support/engines.ts";
+import { echo, tool } from "../../support/tools.ts";
+
+const READY = '{"kind":"ready","protocol":1,"language":"javascript"}';
+const TURN_END = (open: number) => `{"kind":"turn_end","open":${open}}`;
+const CALL = (id: number, name: string) => `{"kind":"call","id":${id},"tool":"${name}"}\n{}`;
+const SETTLED = '{"kind":"settled","ok":true,"notes":[]}\n"done"';
+const DEATH = "death";
+
+/** Guests that say these frames to these events, one list a guest; DEATH instead of frames ends it. */
+function scripted(...scripts: readonly (readonly (readonly string[] | typeof DEATH)[])[]): {
+  readonly sandbox: Sandbox;
+  readonly opened: () => number;
+} {
+  let opened = 0;
+  const guest = (): GuestFace => {
+    const script = scripts[Math.min(opened, scripts.length - 1)] ?? [];
+    opened += 1;
+    let said = [READY];
+    let turn = 0;
+    return {
+      deliver() {
+        const next = script[turn] ?? [];
+        turn += 1;
+        if (next === DEATH) throw new Error("the machine took it");
+        said = [...next];
+      },
+      drain() {
+        const frames = said.join("\u001e");
+        said = [];
+        return frames;
+      },
+    };
+  };
+  return { sandbox: createMemorySandbox({ guest }), opened: () => opened };
+}
+
+async function execute({ sandbox }: ReturnType<typeof scripted>, tools = [echo]) {
+  await using runtime = await createRuntime({ tools, sandbox });
+  const report = await runtime.execute("unused");
+  return { ...report, records: await Array.fromAsync(runtime.journal.read(report.execution)) };
+}
+
+test("if a guest dies, another one replays its turns and continues", async () => {
+  const first = [[CALL(1, "echo"), TURN_END(1)], DEATH] as const;
+  const second = [[CALL(1, "echo"), TURN_END(1)], [CALL(2, "echo"), TURN_END(1)], [SETTLED]];
+  const { outcome, usage, calls, records } = await execute(scripted(first, second));
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+  expect(usage.restarts).toBe(1);
+  expect(calls.map(({ callId }) => callId)).toEqual(["1", "2"]);
+  expect(records.filter(({ type }) => type === "restart")).toMatchObject([{ detail: "the machine took it" }]);
+});
+
+test("an execution whose guests die without progress ends after three replays", async () => {
+  const guests = scripted([DEATH]);
+  const { outcome } = await execute(guests);
+  expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+  expect(guests.opened()).toBe(4);
+});
+
+test("a guest that differs from the journal in a replay ends the execution", async () => {
+  const first = [[CALL(1, "echo"), TURN_END(1)], DEATH] as const;
+  const second = [[CALL(1, "other"), TURN_END(1)]];
+  const { outcome } = await execute(scripted(first, second));
+  expect(outcome).toMatchObject({ type: "crashed", code: "replay_diverged" });
+  expect((outcome as { detail: string }).detail).toContain("at turn 0: the program did");
+});
+
+test("deaths with progress between them end an execution after the 20th replay", async () => {
+  const turns = Array.from({ length: 60 }, (_, index) => [CALL(index + 1, "echo"), TURN_END(1)]);
+  const guests = scripted(...turns.map((_, index) => [...turns.slice(0, index + 1), DEATH] as const));
+  const { outcome, usage } = await execute(guests);
+  expect(outcome).toEqual({ type: "crashed", code: "engine_died", detail: "the machine took it" });
+  expect(usage.restarts).toBe(20);
+});
+
+test("all replays of a program that dies repeatedly take no longer than runningMs", async () => {
+  const clock = manualClock();
+  let seen = 0;
+  let replayedMs = 0;
+  /** Gets one turn further than the one before it, and dies in the next. */
+  const guest = (): GuestFace => {
+    const replayed = seen;
+    let turn = 0;
+    let said = [READY];
+    return {
+      deliver() {
+        if (turn > replayed) throw new Error("the machine took it");
+        turn += 1;
+        if (turn > seen) seen = turn;
+        else replayedMs += 30;
+        clock.block(30);
+        said = [CALL(turn, "echo"), TURN_END(1)];
+      },
+      drain() {
+        const frames = said.join("\u001e");
+        said = [];
+        return frames;
+      },
+    };
+  };
+  await using runtime = await createRuntime({
+    tools: [echo],
+    sandbox: createMemorySandbox({ guest }),
+    limits: { runningMs: 1000 },
+  });
+  const { outcome } = await runtime.execute("unused");
+  expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+  expect((outcome as { detail: string }).detail).toContain("replaying its turns took longer");
+  expect(replayedMs).toBeLessThanOrEqual(1000 + 30);
+});
+
+/** A sandbox that has a guest to give when it is told to. */
+function busy({ sandbox }: ReturnType<typeof scripted>) {
+  const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const open: Sandbox["open"] = async (options, abort) => {
+    asked.resolve();
+    const { promise, reject } = Promise.withResolvers<never>();
+    abort.addEventListener("abort", () => reject(abort.reason as Error));
+    await Promise.race([free.promise, promise]);
+    return sandbox.open(options, abort);
+  };
+  return { sandbox: { ...sandbox, open }, asked: asked.promise, free: free.resolve };
+}
+
+test("a program that waits too long for a guest is stopped by queueMs and has done nothing", async () => {
+  const guests = scripted([[CALL(1, "echo"), TURN_END(1)]]);
+  await using runtime = await createRuntime({
+    tools: [echo],
+    sandbox: busy(guests).sandbox,
+    limits: { queueMs: 30, wallMs: 10 },
+  });
+  const { outcome, calls, usage } = await runtime.execute("unused");
+  expect(outcome).toEqual({ type: "stopped", limit: "queueMs", allowed: 30, seen: 30 });
+  expect([calls, usage.runningMs, usage.restarts, guests.opened()]).toEqual([[], 0, 0, 0]);
+});
+
+test("no clock of a program, its Date included, starts before it has a guest", async () => {
+  const events: string[] = [];
+  let said = [READY];
+  const guest = (): GuestFace => ({
+    deliver(event) {
+      events.push(event);
+      said = [SETTLED];
+    },
+    drain() {
+      const frames = said.join("\u001e");
+      said = [];
+      return frames;
+    },
+  });
+  const { sandbox, asked, free } = busy({ sandbox: createMemorySandbox({ guest }), opened: () => 0 });
+  const clock = manualClock();
+  await using runtime = await createRuntime({ tools: [], sandbox, limits: { wallMs: 200, runningMs: 200 } });
+  const running = runtime.execute("unused");
+  await asked;
+  await clock.advance(300);
+  const freedAt = clock.now();
+  free();
+  const { outcome } = await running;
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+  expect((JSON.parse(events[0]?.split("\n")[0] ?? "") as { now: number }).now).toBe(freedAt);
+});
+
+test("a program that finds the queue full is stopped at once by the limit queue", async () => {
+  const { sandbox } = scripted([]);
+  const open: Sandbox["open"] = () => Promise.reject(new QueueFull(7));
+  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
+  const { outcome, output } = await runtime.execute("unused");
+  expect(outcome).toEqual({ type: "stopped", limit: "queue", allowed: 7, seen: 7 });
+  expect(output.text).toContain("Run it again later, unchanged");
+});
+
+test("a guest that settles while other events are outstanding is killed, not released", async () => {
+  const exits: Exit[] = [];
+  const { sandbox } = scripted([[CALL(1, "echo"), CALL(2, "echo"), TURN_END(2)], [SETTLED]]);
+  const open: Sandbox["open"] = async (options, abort) => {
+    const guest = await sandbox.open(options, abort);
+    void guest.exit.then((exit) => exits.push(exit));
+    return guest;
+  };
+  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
+  const { outcome } = await runtime.execute("unused");
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+  expect(exits).toEqual([{ type: "killed", reason: "it settled while other events were outstanding" }]);
+});
+
+test("if no further guest can be opened, the calls made so far are reported", async () => {
+  const { sandbox } = scripted([[CALL(1, "echo"), TURN_END(1)], DEATH]);
+  let opened = 0;
+  const open: Sandbox["open"] = (options, signal) => {
+    opened += 1;
+    return opened === 1 ? sandbox.open(options, signal) : Promise.reject(new Error("no memory left"));
+  };
+  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
+  const { execution, outcome, calls } = await runtime.execute("unused");
+  expect(outcome).toEqual({ type: "crashed", code: "engine_died", detail: "no memory left" });
+  expect(calls).toMatchObject([{ tool: "echo", outcome: { type: "value" } }]);
+  expect((await Array.fromAsync(runtime.journal.read(execution))).at(-1)).toMatchObject({ type: "outcome" });
+});
+
+test("an execution without any guest rejects, and its journal has an outcome", async () => {
+  const { sandbox } = scripted([]);
+  const open: Sandbox["open"] = () => Promise.reject(new Error("no memory left"));
+  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
+  await expect(runtime.execute("unused")).rejects.toThrow("no memory left");
+  const summaries = [];
+  for await (const summary of runtime.journal.list()) summaries.push(summary);
+  expect(summaries).toMatchObject([{ ended: true }]);
+});
+
+test("a program that has settled gets no events while its large value is read", async () => {
+  const large = `{"kind":"settled","ok":true,"notes":[]}\n[${"[],".repeat(400_000)}0]`;
+  const timers = Array.from({ length: 20 }, (_, index) => `{"kind":"timer","id":${index + 1},"ms":1}`);
+  const events: string[] = [];
+  let said = [READY];
+  const guest = (): GuestFace => ({
+    deliver(event) {
+      events.push(event);
+      said = [...timers, large];
+    },
+    drain() {
+      const frames = said.join("\u001e");
+      said = [];
+      return frames;
+    },
+  });
+  await using runtime = await createRuntime({
+    tools: [echo],
+    sandbox: createMemorySandbox({ guest }),
+    limits: { frameBytes: 16 * 1024 * 1024 },
+  });
+  const { outcome } = await runtime.execute("unused");
+  expect(outcome).toMatchObject({ type: "completed", value: { count: 400_001 } });
+  expect(events).toHaveLength(1);
+});
+
+test("a program that is marked unreplayable ends when its guest dies", async () => {
+  const marked = '{"kind":"unreplayable","cause":"files"}';
+  const guests = scripted([[CALL(1, "echo"), marked, TURN_END(1)], DEATH]);
+  const { outcome } = await execute(guests);
+  expect(outcome).toEqual({
+    type: "crashed",
+    code: "engine_died",
+    detail:
+      "the machine took it; it was not replayed, because the program had used state that a replay cannot reproduce (files)",
+  });
+  expect(guests.opened()).toBe(1);
+});
+
+test("output that was received before a guest's death is not reported twice", async () => {
+  const output = '{"kind":"output","stream":"stdout","dropped":0}\n"hello\\n"';
+  const first = [[output, CALL(1, "echo"), TURN_END(1)], DEATH] as const;
+  const second = [[output, CALL(1, "echo"), TURN_END(1)], [SETTLED]];
+  expect((await execute(scripted(first, second))).logs.text).toBe("hello\n");
+});
+
+/** A sandbox with a way out, by which each guest makes these connections before anything is heard of it. */
+function connecting({ sandbox }: ReturnType<typeof scripted>, connections: readonly Connection[]): Sandbox {
+  return {
+    ...sandbox,
+    open(options, signal) {
+      for (const connection of connections) options.onConnection?.(connection);
+      return sandbox.open(options, signal);
+    },
+  };
+}
+
+const connection: Connection = {
+  host: "allowed.test",
+  port: 443,
+  address: "192.0.2.1",
+  bytesUp: 10,
+  bytesDown: 200,
+  ms: 5,
+  outcome: "done",
+  detail: "",
+};
+
+test("connections by egress are journalled and counted, and an execution with one is not replayed", async () => {
+  const guests = scripted([[SETTLED]]);
+  await using runtime = await createRuntime({ tools: [], sandbox: connecting(guests, [connection, connection]) });
+  const { execution, usage } = await runtime.execute("unused");
+  expect(usage.connections).toEqual({ count: 2, bytesUp: 20, bytesDown: 400 });
+  const records = await Array.fromAsync(runtime.journal.read(execution));
+  expect(records.map(({ type }) => type)).toEqual(["header", "egress", "egress", "turn", "outcome"]);
+  expect(records[1]).toEqual({ type: "egress", ...connection, at: expect.any(Number) });
+  expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "network" });
+  expect(guests.opened()).toBe(1);
+});
+
+test("a guest that dies after a connection by egress is not replaced", async () => {
+  const guests = scripted([DEATH]);
+  await using runtime = await createRuntime({ tools: [], sandbox: connecting(guests, [connection]) });
+  const { outcome } = await runtime.execute("unused");
+  expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+  expect((outcome as { detail: string }).detail).toContain("it was not replayed");
+  expect(guests.opened()).toBe(1);
+});
+
+test("a violation ends the execution, is journalled, and reaches no handler", async () => {
+  let handled = 0;
+  const counting = tool("echo", () => (handled += 1));
+  const { outcome, records } = await execute(scripted([[CALL(2, "echo"), CALL(1, "echo"), TURN_END(2)]]), [counting]);
+  expect(outcome).toEqual({
+    type: "crashed",
+    code: "bridge_broken",
+    detail: expect.stringContaining("the id 1 after 2"),
+  });
+  expect(records.filter(({ type }) => type === "violation")).toHaveLength(1);
+  expect(handled).toBe(0);
+});
+
+describe("an engine that is killed", () => {
+  const sandbox = createIsolateSandbox({ engines: 1, warm: 1 });
+  afterAll(() => sandbox[Symbol.asyncDispose]());
+  const kill = () => {
+    const killed = enginesOf();
+    for (const pid of killed) process.kill(pid, "SIGKILL");
+    return killed;
+  };
+
+  test.each(ALL_TESTS ? [1, 2, 3, 4] : [2])(
+    "is replaced after turn %i, and no completed call is repeated",
+    async (death) => {
+      const handled: unknown[] = [];
+      const step = tool("step", (input) => {
+        handled.push(input);
+        if (handled.length === death) kill();
+        return input;
+      });
+      await using runtime = await createRuntime({ sandbox, tools: [step] });
+      const program =
+        "const seen = [];\nfor (let n = 0; n < 4; n += 1) seen.push([(await tools.step({ n, dice: Math.random() })).n, Date.now()]);\nreturn seen.map(([n]) => n);";
+      const report = await runtime.execute(program);
+      expect(report.outcome).toEqual({ type: "completed", value: [0, 1, 2, 3] });
+      expect(report.usage.restarts).toBe(1);
+      expect(handled).toHaveLength(4);
+      expect(await runtime.execution(report.execution).replay()).toEqual({ type: "identical" });
+    },
+  );
+
+  test("leaves its open call to the next one", async () => {
+    let handled = 0;
+    const slow = tool("slow", async () => {
+      handled += 1;
+      const killed = kill();
+      await expect.poll(() => enginesOf().filter((pid) => killed.includes(pid))).toEqual([]);
+      return "late";
+    });
+    await using runtime = await createRuntime({ sandbox, tools: [slow] });
+    const { outcome } = await runtime.execute("return tools.slow();");
+    expect(outcome).toEqual({ type: "completed", value: "late" });
+    expect(handled).toBe(1);
+  });
+});
+
+test("a guest that sends more than totalBytes in one turn is stopped before the turn ends", async () => {
+  const print = `{"kind":"output","stream":"stdout","dropped":0}\n${JSON.stringify("x".repeat(30_000))}`;
+  const { sandbox } = scripted([[print, print, print, CALL(1, "echo")]]);
+  await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { frameBytes: 65_536, totalBytes: 2 } });
+  const { outcome, calls, logs } = await runtime.execute("unused");
+  expect(outcome).toMatchObject({ type: "stopped", limit: "totalBytes", allowed: 2 });
+  expect([calls, logs.text]).toEqual([[], ""]);
+});
+
+test.each(["1", "[]", "null", '{"a":1}', '"a', '"a"b'])(
+  "a guest that prints %s, which is not a JSON string, breaks the bridge",
+  async (body) => {
+    const print = `{"kind":"output","stream":"stdout","dropped":0}\n${body}`;
+    const { outcome } = await execute(scripted([[print, TURN_END(0)]]));
+    expect(outcome).toEqual({
+      type: "crashed",
+      code: "bridge_broken",
+      detail: expect.stringContaining("output frame"),
+    });
+  },
+);
+
+// An input of ASCII characters has one byte for each, which is known without a count.
+test.each([
+  ["x", { type: "completed", value: 400 }],
+  ["→", { type: "stopped", limit: "inputBytes", allowed: 1024, seen: 1211 }],
+])("the input of a call counts in bytes of UTF-8: %s", async (character, outcome) => {
+  await using runtime = await createRuntime({
+    sandbox: createMemorySandbox(),
+    tools: [echo],
+    limits: { inputBytes: 1024 },
+  });
+  const text = JSON.stringify(character.repeat(400));
+  const report = await runtime.execute(`return (await tools.echo({ text: ${text} })).text.length;`);
+  expect(report.outcome).toMatchObject(outcome);
+});

@@ -1,0 +1,165 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool } from "../../../../src/index.ts";
+import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
+import { runs } from "../../../support/all-tests.ts";
+import { createPythonProcessSandbox, PYTHON } from "../../../support/python-process-sandbox.ts";
+
+const tool = (name: string, handler: () => unknown = () => ({ items: [1], a: { b: 1 } })) =>
+  defineTool({
+    name,
+    description: name,
+    input: z.object({ id: z.number(), opt: z.object({ deep: z.string() }).optional() }),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler,
+  });
+const tools = [
+  tool("crm.find"),
+  tool("broken", () => {
+    throw new Error("no");
+  }),
+];
+
+/** Programs; the place that its error has to name stands behind `→`, which is taken out. */
+const PROGRAMS = [
+  "const a = 1;\nconst r = await tools.crm.→fnd({ id: 1 });\nreturn r;",
+  "const { crm } = tools;\nreturn await crm.→fnd({ id: 1 });",
+  "const r = await tools.→cmr.find({ id: 1 });\nreturn r;",
+  "const r = await tools?.→cmr['find']({ id: 1 });\nreturn r;",
+  "const x = 1,\n  r = await tools.crm.find({\n    →idd: 1,\n  });\nreturn r;",
+  "return await tools.crm.find({ id: 1, →idd: 1 });",
+  "const idd = (1);\nreturn await tools.crm.find({ →idd });",
+  "const id = 'x';\nreturn await tools.crm.find({ →id: id });",
+  "return await tools.crm.find({ id: Number('1'), opt: { →dep: 'x' } });",
+  "const f = async (idd) => {\n  const q = idd; return (await tools.crm.find({ →idd: q })).items;\n};\nreturn await Promise.all([f(1), f(2)]);",
+  "const { find } = tools.crm;\nconst found = { idd: 1 };\nreturn await →find(found);",
+  "const r = await →tools.broken({ id: 1 });\nreturn r;",
+  "return await Promise.all([tools.crm.find({ id: 1 }), →tools.broken({ id: 2 })]);",
+  "const first = tools.broken({ id: 1 });\n→await first;",
+  "const r = await tools.crm.find({ id: 1 });\nreturn r.→itms.length;",
+  "const r = await tools.crm.find({ id: 1 });\nreturn r.a.→c.d;",
+  "const r = await tools.crm.find({ id: 1 });\nreturn r.items.map((i) => i).→foo();",
+  "return { a: 1,\n b: →foo };",
+  "const r = await →crm.find({ id: 1 });\nreturn r;",
+  "const r = await tools.crm.find({ id: →foo });\nreturn r;",
+];
+
+test.each(PROGRAMS)("an error points at the name that is wrong: %j", async (marked) => {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  const { outcome } = await runtime.execute(marked.replace("→", ""));
+  const before = marked.slice(0, marked.indexOf("→")).split("\n");
+  expect(outcome).toMatchObject({
+    type: "failed",
+    fault: { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 },
+  });
+});
+
+const LINE_ENDS = ["\n", "\r", "\r\n", "\u2028", "\u2029"];
+
+test.each([
+  ["a call without a position", (end: string) => `const a = 1;${end}await tools.crm.find(1n);`, 2, "await tools"],
+  ["an unknown name", (end: string) => `const a = 1;${end}return nothing;`, 2, "return nothing;"],
+  ["a missing await", (end: string) => `const a = 1;${end}return tools.crm.find({ id: 1 }).items;`, 2, "return tools"],
+  ["a wrong bracket", (end: string) => `const a = 1;${end}return (a;`, 2, "return (a;"],
+  [
+    "a place of the stripper's",
+    (end: string) => `const a: number = 1;${end}const f = () => { await a; };`,
+    2,
+    "const f",
+  ],
+  ["a rewritten text", (end: string) => `enum A { b }${end}const c = "\u2028";${end}return nothing;`, 4, "return"],
+  ["an import with types", (end: string) => `const a: number = 1;${end}import b from "b"`, 2, "import b"],
+] as const)("%s has the line and excerpt of V8, whatever ends its lines", async (_, write, line, excerpt) => {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  for (const end of LINE_ENDS) {
+    const { outcome } = await runtime.execute(write(end));
+    expect(outcome, JSON.stringify(end)).toMatchObject({ type: "failed", fault: { line } });
+    expect("fault" in outcome ? outcome.fault.excerpt : "", JSON.stringify(end)).toContain(excerpt);
+  }
+});
+
+const LAST_LINES = [
+  "throw fault",
+  "  throw fault;",
+  "throw fault//",
+  "throw fault // tools.crm.find crm find",
+  "{throw fault}",
+];
+const name = fc.constantFrom("ToolError", "Error", "TypeError", "ReferenceError", "");
+const text = fc.oneof(
+  fc.string({ maxLength: 20 }),
+  fc.constantFrom(
+    undefined,
+    "",
+    ".",
+    "..",
+    "a.",
+    ".a",
+    "find",
+    "crm.find",
+    "crm.",
+    "tools",
+    "tools.",
+    "save",
+    "load",
+    " ",
+    "$",
+    "e",
+  ),
+);
+const message = fc.oneof(
+  text,
+  text.map((word) => `${word ?? ""} is not defined`),
+  text.map((word) => `Cannot read properties of undefined (reading '${word ?? ""}')`),
+  text.map((word) => `The input of crm.find does not fit: ${word ?? ""} is not a field of it.`),
+);
+const fault = fc.record({
+  name,
+  message,
+  tool: text,
+  code: fc.constantFrom(undefined, "input_invalid", "value_not_json", "tool_not_found"),
+  stack: fc.constantFrom(
+    "program.js:1:1",
+    "program.js:2:1",
+    "program.js:3:1",
+    "program.js:3:7",
+    "program.js:4:1",
+    "program.js:99:99",
+  ),
+});
+
+test("a program that describes its own error as a tool's, with any name, tool and place, fails with that error", async () => {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  await fc.assert(
+    fc.asyncProperty(fault, fc.constantFrom(...LAST_LINES), async (fields, last) => {
+      const program = `const fault = new Error("");\nObject.assign(fault, ${JSON.stringify(fields)});\n${last}`;
+      const { outcome } = await runtime.execute(program);
+      expect(outcome).toMatchObject({ type: "failed" });
+    }),
+    { numRuns: runs(160) },
+  );
+});
+
+test.each([
+  [
+    "an error that names itself a tool's",
+    'const e = new Error("x")\ne.name = "ToolError"\ne.stack = "program.js:6:1"\nthrow e',
+  ],
+  ["the error class of tools, thrown by the program", "if (1)\n  throw new ToolError"],
+])("%s ends the program as failed", async (_, program) => {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  expect((await runtime.execute(program)).outcome).toMatchObject({ type: "failed", fault: { name: "ToolError" } });
+});
+
+test
+  .skipIf(PYTHON.missing)
+  .each(["class ToolError(Exception): pass\ndef f():\n    raise ToolError\nf()", "raise ToolError"])(
+  "the error class of tools, raised by a program in Python, ends it as failed: %j",
+  async (program) => {
+    const sandbox = createPythonProcessSandbox();
+    await using runtime = await createRuntime({ tools, sandbox, logger: { error() {} } });
+    expect((await runtime.execute(program, { language: "python" })).outcome).toMatchObject({ type: "failed" });
+  },
+);

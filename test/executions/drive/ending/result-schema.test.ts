@@ -1,0 +1,159 @@
+import { hash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, createSqliteJournal, jsonSchema, type Report } from "../../../../src/index.ts";
+import { createMemoryJournal } from "../../../../src/journal/index.ts";
+import { recordedResult } from "../../../../src/executions/drive/ending/result-schema.ts";
+import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
+import { tool } from "../../../support/tools.ts";
+
+const sandbox = createMemorySandbox();
+const start = (options: Partial<Parameters<typeof createRuntime>[0]> = {}) =>
+  createRuntime({ tools: [], sandbox, ...options });
+const rows = z.object({ rows: z.array(z.object({ price: z.number() })) });
+const faultOf = ({ outcome }: Report) => (outcome.type === "failed" ? outcome.fault : undefined);
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "resolved",
+    (error: { readonly code?: string }) => error.code,
+  );
+
+describe("a value that fits the result is the report's value, as the schema gives it out", () => {
+  test("whole, also where the model is shown a stub", async () => {
+    await using runtime = await start();
+    const prices = jsonSchema<number[]>({ type: "array", items: { type: "number" } });
+    const report = await runtime.execute("return Array.from({ length: 20_000 }, (_, n) => n);", { result: prices });
+    expect(report.outcome).toMatchObject({ type: "completed", value: { too_large: expect.any(String) } });
+    expect(report.value).toHaveLength(20_000);
+  });
+
+  test("changed, where the schema changes it", async () => {
+    await using runtime = await start();
+    const result = z.object({ at: z.string().transform((text) => text.length) });
+    const { value } = await runtime.execute('return { at: "noon", more: 1 };', { result });
+    expect(value).toEqual({ at: 4 });
+  });
+
+  test("without a schema there is none", async () => {
+    await using runtime = await start();
+    expect(await runtime.execute("return 1;")).not.toHaveProperty("value");
+  });
+});
+
+describe("a value that does not fit ends the program as failed, with a sentence that the model can mend", () => {
+  test("it has the path, and the type that was expected", async () => {
+    await using runtime = await start();
+    const report = await runtime.execute('return { rows: [{ price: 1 }, { price: "2" }] };', { result: rows });
+    expect(faultOf(report)).toMatchObject({ name: "ResultError", code: "result_invalid" });
+    expect(report.output.text).toContain("rows[1].price");
+    expect(report.output.text).toContain("{ rows: { price: number }[] }");
+    expect(report).not.toHaveProperty("value");
+  });
+
+  test("nothing, and a value of the wrong type at the root, are told in words", async () => {
+    await using runtime = await start();
+    const of = async (program: string) => faultOf(await runtime.execute(program, { result: rows }))?.message;
+    expect(await of("if (0) {}")).toContain("the program returned nothing");
+    expect(await of("return null;")).toContain("expected object");
+  });
+
+  test("calls that have changed something are told, so that they are not repeated", async () => {
+    await using runtime = await start({ tools: [tool("pay", () => 1, { effect: "write" })] });
+    const { output } = await runtime.execute("await tools.pay({}); return 1;", { result: rows });
+    expect(output.text).toContain("Already done, and not undone: pay.");
+  });
+
+  test("more bytes than may be checked, or more values, are refused before a schema walks them", async () => {
+    let checked = 0;
+    const any = z.any().refine(() => {
+      checked += 1;
+      return true;
+    });
+    await using runtime = await start({ limits: { inputBytes: 500_000 } });
+    const long = await runtime.execute('return "x".repeat(600_000);', { result: any });
+    expect(faultOf(long)?.message).toContain("limit inputBytes");
+    const many = await runtime.execute("return Array(50_000).fill(0);", { result: any });
+    expect(faultOf(many)?.message).toContain("more than 40000 values");
+    expect(checked).toBe(0);
+  });
+
+  test("a schema that throws refuses the value, and its error stays on the host", async () => {
+    const throws = z.any().transform(() => {
+      throw new Error("the password is hunter2");
+    });
+    await using runtime = await start();
+    const report = await runtime.execute("return 1;", { result: throws });
+    expect(faultOf(report)?.code).toBe("result_invalid");
+    expect(JSON.stringify(report)).not.toContain("hunter2");
+  });
+});
+
+test("a schema without a JSON Schema is refused before anything runs", async () => {
+  await using runtime = await start();
+  const given = { result: { type: "object" } } as never;
+  await expect(runtime.execute("return 1;", given)).rejects.toMatchObject({
+    code: "option_invalid",
+    message: expect.stringContaining("execute({ result })"),
+  });
+});
+
+describe("an execution keeps the result that it began with", () => {
+  test.each([
+    ["memory", () => createMemoryJournal()],
+    ["sqlite", () => createSqliteJournal({ path: ":memory:" })],
+  ])("the same id with another schema is another execution: %s", async (_name, journal) => {
+    await using runtime = await start({ journal: journal() });
+    const execution = "order-1";
+    const again = (options: object) => runtime.execute("return { rows: [] };", { execution, ...options });
+    expect((await again({ result: rows })).value).toEqual({ rows: [] });
+    expect((await again({ result: rows })).value).toEqual({ rows: [] });
+    expect(await codeOf(again({ result: z.any() }))).toBe("execution_exists");
+    expect(await codeOf(again({}))).toBe("execution_exists");
+  });
+
+  test("one that waits goes on only with it, and its value is checked then", async () => {
+    const stock = tool("stock", () => 1);
+    const client = { ...stock, handler: "client" as const };
+    await using runtime = await start({ tools: [client] });
+    const result = z.object({ units: z.number() });
+    const waiting = await runtime.execute("return await tools.stock({});", { result });
+    expect(waiting.outcome.type).toBe("waiting");
+    const goOn = (options: object) =>
+      runtime.resume(waiting.execution, { results: { 1: { value: { units: 3 } } }, ...options });
+    expect(await codeOf(goOn({}))).toBe("option_invalid");
+    expect(await codeOf(goOn({ result: rows }))).toBe("option_invalid");
+    expect((await goOn({ result })).value).toEqual({ units: 3 });
+    expect((await runtime.resume(waiting.execution, { result })).value).toEqual({ units: 3 });
+    expect(await runtime.resume(waiting.execution)).not.toHaveProperty("value");
+  });
+
+  test("a plain one need not be given again: the journal has it, and the value is checked against it", async () => {
+    const client = { ...tool("stock", () => 1), handler: "client" as const };
+    const result = jsonSchema({ type: "object", properties: { units: { type: "integer" } } });
+    using journal = createSqliteJournal({ path: ":memory:" });
+    const waiting = async () => {
+      await using runtime = await start({ tools: [client], journal });
+      return (await runtime.execute("return await tools.stock({});", { result })).execution;
+    };
+    await using next = await start({ tools: [client], journal });
+    const goOn = async (units: unknown) => next.resume(await waiting(), { results: { 1: { value: { units } } } });
+    expect((await goOn(3)).value).toEqual({ units: 3 });
+    expect(faultOf(await goOn("many"))).toMatchObject({ code: "result_invalid" });
+  });
+
+  test.each([
+    ["another schema", '{"type":"string"}'],
+    ["no JSON", "{"],
+    ["no schema", "[]"],
+    ["one that cannot be checked", '{"$ref":"#/nowhere"}'],
+  ])("a journal whose text is %s has no schema to go on with", (name, resultSchema) => {
+    const result = name === "another schema" ? "0".repeat(64) : hash("sha256", resultSchema);
+    expect(recordedResult({ result, resultSchema })).toBeUndefined();
+  });
+
+  test("one that began without a schema is not given one", async () => {
+    await using runtime = await start();
+    const { execution } = await runtime.execute("return 1;");
+    expect(await codeOf(runtime.resume(execution, { result: rows }))).toBe("option_invalid");
+  });
+});

@@ -1,0 +1,233 @@
+import { afterAll, describe, expect, test } from "vitest";
+import type { Language } from "../../bridge/frames.ts";
+import type { TurnRecord } from "../../src/journal/record.ts";
+import type { Report } from "../../src/executions/output/report.ts";
+import { replay } from "../../src/executions/replay.ts";
+import type { Tool } from "../../src/tools/tool.ts";
+import { createRuntime } from "../../src/runtime/create-runtime.ts";
+import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
+import { ALL_TESTS } from "../support/all-tests.ts";
+import { patientClock } from "../support/clock.ts";
+import { broken, echo, later, signal, tool } from "../support/tools.ts";
+import { LANGUAGE_CASES } from "./language-cases.ts";
+
+/** Of the prefixes, the quick run replays from one in so many. */
+const STEP = ALL_TESTS ? 1 : 100;
+
+const hang = () => new Promise(() => {});
+
+/**
+ * What executing programs promises in every language, on any sandbox. Executions that are replayed run on `recorded` first,
+ * and are replayed from every prefix, or only as a whole.
+ */
+export function executeSuite(
+  language: Language,
+  sandbox: Sandbox,
+  recorded: Sandbox = sandbox,
+  prefixes: "every" | "whole" = "every",
+): void {
+  afterAll(() => Promise.all([sandbox[Symbol.asyncDispose](), recorded[Symbol.asyncDispose]()]));
+  const cases = LANGUAGE_CASES[language];
+  const start = (...tools: readonly Tool[]) => createRuntime({ sandbox, tools: [echo, later, broken, ...tools] });
+
+  describe("ordinary programs complete, and replay from every prefix", () => {
+    test.each(cases.ordinary)("a program that $does", { timeout: 120_000 }, async ({ program, returns }) => {
+      const { outcome } = await executeAndReplay(program);
+      expect(outcome).toEqual({ type: "completed", value: returns });
+    });
+  });
+
+  test("calls that are made at the same time overlap", async () => {
+    const allAreThere = signal();
+    let waiting = 0;
+    const meet = tool("meet", async () => {
+      waiting += 1;
+      if (waiting === 50) allAreThere.happen();
+      await allAreThere.happened;
+      return null;
+    });
+    await using runtime = await start(meet);
+    const { outcome } = await runtime.execute(cases.meets, { language });
+    expect(outcome).toEqual({ type: "completed", value: 50 });
+  });
+
+  test("a read that is not awaited is aborted when the program ends, with a note", async () => {
+    const aborted = signal();
+    const slow = tool(
+      "slow",
+      (_input, { signal: end }) => new Promise(() => end.addEventListener("abort", aborted.happen)),
+    );
+    await using runtime = await start(slow);
+    const report = await runtime.execute(cases.leavesRead, { language });
+    expect(report.outcome).toEqual({ type: "completed", value: "done" });
+    expect(report.notes).toEqual(["1 call of slow was not awaited and ended with the program."]);
+    await aborted.happened;
+  });
+
+  test.each(cases.leavesWrite)("a write that is not awaited fails the program: %j", async (program) => {
+    let begun = 0;
+    const pay = tool("pay", () => ((begun += 1), hang()), { effect: "write" });
+    await using runtime = await start(pay);
+    const { outcome } = await runtime.execute(program, { language });
+    const fate =
+      begun > 0 ? "has side effects that may or may not have happened" : "was not started and changed nothing";
+    expect(outcome).toMatchObject({
+      type: "failed",
+      fault: { code: "calls_not_awaited", message: expect.stringContaining(`still open. It ${fate}:`) },
+    });
+  });
+
+  test("what a handler threw stays on the host, where onEvent receives it", async () => {
+    const errors: unknown[] = [];
+    await using runtime = await createRuntime({
+      sandbox,
+      tools: [broken],
+      onEvent: (event) => event.type === "call_ended" && errors.push(event.error),
+    });
+    const report = await runtime.execute(cases.fails, { language });
+    expect(report.outcome).toMatchObject({
+      type: "failed",
+      fault: { name: "ToolError", code: "handler_failed", tool: "broken", line: 1, column: 8 },
+    });
+    expect(JSON.stringify(report)).not.toMatch(/hunter2|shadow/);
+    expect(errors).toEqual([expect.objectContaining({ message: "the password is hunter2, see /etc/shadow" })]);
+  });
+
+  test("a program that awaits a promise that nothing can settle fails at once", async () => {
+    await using runtime = await start();
+    const { outcome } = await runtime.execute(cases.neverSettles, { language });
+    expect(outcome).toMatchObject({ type: "failed", fault: { code: "never_settles" } });
+  });
+
+  test("an aborted signal cancels, and the program's last output is kept", async () => {
+    patientClock();
+    const called = signal();
+    const hangs = tool("hang", () => {
+      called.happen();
+      return hang();
+    });
+    await using runtime = await start(hangs);
+    const cancel = new AbortController();
+    const running = runtime.execute(cases.saysGoodbye, { language, signal: cancel.signal });
+    await called.happened;
+    cancel.abort();
+    const report = await running;
+    expect(report.outcome).toEqual({ type: "cancelled" });
+    expect(report.logs.text).toBe("goodbye\n");
+    expect(report.output.isError).toBe(true);
+  });
+
+  test("a signal that is aborted before the start starts nothing", async () => {
+    await using runtime = await start();
+    const { outcome, usage } = await runtime.execute(cases.returnsEcho, { language, signal: AbortSignal.abort() });
+    expect(outcome).toEqual({ type: "cancelled" });
+    expect(usage.calls).toBe(0);
+  });
+
+  test("the calls limit refuses the next call, which the program may catch", async () => {
+    await using runtime = await start();
+    const { outcome } = await runtime.execute(cases.catchesLimit, { language, limits: { calls: 3 } });
+    expect(outcome).toEqual({ type: "completed", value: [[0, 1, 2], "budget_spent"] });
+  });
+
+  test("a program that does not catch the refusal is stopped by the calls limit", async () => {
+    await using runtime = await start();
+    const { outcome } = await runtime.execute(cases.callsForever, { language, limits: { calls: 3 } });
+    expect(outcome).toEqual({ type: "stopped", limit: "calls", allowed: 3, seen: 4 });
+  });
+
+  test("the sum of inputs and results is bounded by totalBytes", async () => {
+    await using runtime = await start(tool("big", () => "x".repeat(1000)));
+    const { outcome } = await runtime.execute(cases.callsBigForever, { language, limits: { totalBytes: 5000 } });
+    expect(outcome).toMatchObject({ type: "stopped", limit: "totalBytes", allowed: 5000 });
+  });
+
+  test.each(cases.stopped)("%j is stopped by its limit, %s", async (program, limit) => {
+    await using runtime = await start(tool("hang", hang));
+    const limits = { calls: 3, frameBytes: 65_536, outputBytes: 512, wallMs: limit === "wallMs" ? 300 : 20_000 };
+    const allowed = limit in limits ? { allowed: limits[limit as keyof typeof limits] } : {};
+    const { outcome } = await runtime.execute(program, { language, limits });
+    expect(outcome).toMatchObject({ type: "stopped", limit, ...allowed });
+  });
+
+  test("printed text is bounded by its bytes of UTF-8, and a line that is too long is cut at a character", async () => {
+    const limits = { logBytes: 1024 };
+    await using runtime = await start();
+    const lines = await runtime.execute(cases.printsLines, { language, limits });
+    expect(lines.outcome.type).toBe("completed");
+    expect(lines.logs.text).toContain("0 語語語語語語語語語語語");
+    expect(lines.logs.text).toContain("499 語語語語語語語語語語語");
+    expect(lines.logs.bytes).toBeGreaterThan(1.8 * limits.logBytes);
+    expect(lines.logs.bytes).toBeLessThanOrEqual(2 * limits.logBytes + 40);
+    const line = await runtime.execute(cases.printsLongLine, { language, limits });
+    expect(line.outcome.type).toBe("completed");
+    expect(line.logs.text).toBe(
+      `x${"😀".repeat(111)}… [${2 * (5000 - 111 - 112)} characters of this line left out] …${"😀".repeat(112)}\n`,
+    );
+    const [kept] = line.artifacts;
+    expect([kept?.name, await kept?.read()]).toEqual(["printed", `x${"😀".repeat(5000)}\n`]);
+  });
+
+  test("what is printed over logBytes is kept whole, and over printedBytes as its lines from both ends", async () => {
+    await using runtime = await start();
+    const limits = { logBytes: 512, printedBytes: 65_536 };
+    const whole = await runtime.execute(cases.printsTables(60), { language, limits });
+    expect(whole.logs).toMatchObject({ lines: 3000 });
+    expect(whole.output.text).toMatch(/kept for the host as printed\. .*:\n {2}0 /);
+    expect(whole.output.cut).toEqual({ logLines: whole.logs.dropped });
+    const text = String(await whole.artifacts[0]?.read());
+    expect(text.split("\n").map((line) => line.split(" ")[0])).toEqual([
+      ...Array.from({ length: 3000 }, (_, n) => String(n % 50)),
+      "",
+    ]);
+    const long = await runtime.execute(cases.printsTables(600), { language, limits });
+    expect(long.outcome.type).toBe("completed");
+    expect(long.logs).toMatchObject({ lines: 30_000 });
+    const kept = String(await long.artifacts[0]?.read());
+    expect(kept).toMatch(/^0 [^]*\n… \d+ lines left out …\n[^]*\n49 x{10}\n$/);
+    expect(Buffer.byteLength(kept)).toBeGreaterThan(65_000);
+  });
+
+  test("of a long error the beginning and the end are told, and how much is between them", async () => {
+    await using runtime = await start();
+    const { outcome, output } = await runtime.execute(cases.failsAtLength, { language });
+    expect(outcome).toMatchObject({
+      type: "failed",
+      fault: { message: expect.stringMatching(/^begins😀*.?… \d+ characters left out ….?😀*ends$/u) as string },
+    });
+    expect(output.text).toContain("begins");
+    expect(output.text).toContain("ends");
+  });
+
+  test("a value over outputBytes is a stub, in the outcome too", async () => {
+    await using runtime = await start();
+    const { outcome, output } = await runtime.execute(cases.returnsList, { language, limits: { outputBytes: 512 } });
+    expect(outcome).toMatchObject({ type: "completed", value: { count: 1000, shape: "{ n: number }[]" } });
+    expect(JSON.parse(output.text)).toEqual((outcome as { value: unknown }).value);
+    expect(output.cut).toEqual({ valueBytes: 9891 });
+  });
+
+  test(`${cases.mixed.calls} mixed calls replay from every prefix`, { timeout: 300_000 }, async () => {
+    const { calls, program } = cases.mixed;
+    const { outcome, usage } = await executeAndReplay(program);
+    expect(outcome).toMatchObject({ type: "completed", value: { calls } });
+    expect(usage.calls).toBe(calls);
+  });
+
+  /** Runs a program. Its journal, cut after every turn, leads to the same commands in new guests, byte for byte. */
+  async function executeAndReplay(program: string): Promise<Report> {
+    // On a machine with much else to do, the longest of these programs needs more than the default.
+    const limits = { runningMs: 60_000 };
+    await using runtime = await createRuntime({ sandbox: recorded, tools: [echo, later, broken], limits });
+    const report = await runtime.execute(program, { language });
+    const records = await Array.fromAsync(runtime.journal.read(report.execution));
+    const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
+    const before =
+      prefixes === "every" ? Array.from({ length: Math.ceil(turns / STEP) }, (_, index) => index * STEP) : [];
+    for (const from of [...before, turns])
+      expect(await replay(records, sandbox, AbortSignal.timeout(limits.runningMs), from)).toEqual({
+        type: "identical",
+      });
+    return report;
+  }
+}

@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import type { GuestFace } from "../../src/sandboxes/memory-sandbox.ts";
+import type { ExecutionEvent } from "../../src/executions/event.ts";
+import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
+import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { journalWith } from "../support/journal-with.ts";
+
+/** A third of it passes until a driver reads what others have decided. A busy machine must not let it end. */
+const LEASE_MS = 3000;
+const folder = mkdtempSync(join(tmpdir(), "portcullis-held-"));
+let files = 0;
+const newFile = () => join(folder, `${(files += 1)}.db`);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A guest that has used the network, calls `pay`, and returns the answer that it gets. */
+function usesNetwork(): { readonly sandbox: Sandbox; readonly opened: () => number } {
+  let opened = 0;
+  const guest = (): GuestFace => {
+    opened += 1;
+    let said = ['{"kind":"ready","protocol":1,"language":"javascript"}'];
+    let turn = 0;
+    return {
+      deliver(text) {
+        turn += 1;
+        const answer = text.slice(text.indexOf("\n") + 1);
+        if (text.startsWith('{"kind":"stop"')) said = ['{"kind":"turn_end","open":0}'];
+        else if (turn > 1) said = [`{"kind":"settled","ok":true,"notes":[]}\n${answer}`];
+        else
+          said = [
+            '{"kind":"unreplayable","cause":"network"}',
+            '{"kind":"call","id":1,"tool":"pay"}\n{}',
+            '{"kind":"turn_end","open":1}',
+          ];
+      },
+      drain() {
+        const frames = said.join("\u001e");
+        said = [];
+        return frames;
+      },
+    };
+  };
+  return { sandbox: createMemorySandbox({ guest }), opened: () => opened };
+}
+
+function payTool() {
+  const paid: string[] = [];
+  const tool = defineTool({
+    name: "pay",
+    description: "Pays",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    approval: "always",
+    handler: (_, { callId }) => {
+      paid.push(callId);
+      return "paid";
+    },
+  });
+  return { tool, paid };
+}
+
+/** Starts a program that cannot be replayed, and resolves once it waits for the approval of its call, or has ended. */
+async function startHeld(journal: Journal, options: { readonly signal?: AbortSignal; readonly waitMs?: number } = {}) {
+  const { tool, paid } = payTool();
+  const guests = usesNetwork();
+  const runtime = await createRuntime({
+    tools: [tool],
+    journal,
+    sandbox: guests.sandbox,
+    leaseMs: LEASE_MS,
+    approve: () => "later",
+  });
+  const waits = Promise.withResolvers<ExecutionEvent>();
+  const events: ExecutionEvent[] = [];
+  const running = runtime.execute("unused", {
+    execution: "one",
+    signal: options.signal ?? new AbortController().signal,
+    limits: { waitMs: options.waitMs },
+    onEvent: (event) => {
+      events.push(event);
+      if (event.type === "execution_waiting") waits.resolve(event);
+    },
+  });
+  // A call that may wait for some milliseconds has expired on a busy machine before it is told to wait.
+  const told = await Promise.race([waits.promise, running.then(() => undefined)]);
+  return { runtime, running, paid, events, tool, guests, waits: told };
+}
+
+/** The journal as it is now, without its driver's lease. */
+async function copyOf(journal: Journal): Promise<Journal> {
+  return journalWith(await Array.fromAsync(journal.read("one")));
+}
+
+test("a program that cannot be replayed waits where it runs, says so, and is decided from another process", async () => {
+  const file = newFile();
+  using journal = createSqliteJournal({ path: file });
+  const { runtime, running, paid, waits, events } = await startHeld(journal);
+  expect(waits).toMatchObject({
+    execution: "one",
+    held: "network",
+    waiting: { approvals: [{ callId: "1", tool: "pay" }] },
+  });
+  const [listed] = await Array.fromAsync(runtime.executions());
+  expect(listed).toMatchObject({ state: "waiting", driven: true, waitsFor: ["pay"] });
+
+  // Another connection to the file is another process to the journal.
+  using elsewhere = createSqliteJournal({ path: file });
+  const { tool } = payTool();
+  await using other = await createRuntime({ tools: [tool], journal: elsewhere, sandbox: createMemorySandbox() });
+  // It only waits, so a resume reports that, and drives nothing.
+  expect((await other.resume("one")).outcome.type).toBe("waiting");
+  expect(await Array.fromAsync(other.recover())).toEqual([]);
+  await other.decide("one", { "1": { allow: true, by: "ann" } });
+  const report = await running;
+  expect(report.outcome).toEqual({ type: "completed", value: "paid" });
+  expect(report.output.text).toContain("could not be put down");
+  expect(paid).toEqual(["1"]);
+  expect(events.filter(({ type }) => type === "execution_waiting").length).toBe(1);
+  await runtime[Symbol.asyncDispose]();
+});
+
+test("it is ended by its signal, and its call is dropped", async () => {
+  const over = new AbortController();
+  const { runtime, running, paid } = await startHeld(createMemoryJournal(), { signal: over.signal });
+  over.abort();
+  expect((await running).outcome).toEqual({ type: "cancelled" });
+  expect(paid).toEqual([]);
+  await runtime[Symbol.asyncDispose]();
+});
+
+test("its call is refused after waitMs, and the program goes on", async () => {
+  const { runtime, running, paid } = await startHeld(createMemoryJournal(), { waitMs: 50 });
+  expect((await running).outcome).toMatchObject({ type: "completed", value: { code: "approval_expired" } });
+  expect(paid).toEqual([]);
+  await runtime[Symbol.asyncDispose]();
+});
+
+test("if its host dies it ends as crashed with the cause, decided or not, and nothing of it runs again", async () => {
+  const { runtime, running, tool, paid, guests } = await startHeld(createMemoryJournal());
+  const journals = [await copyOf(runtime.journal), await copyOf(runtime.journal), await copyOf(runtime.journal)];
+  await runtime[Symbol.asyncDispose]();
+  await running;
+  for (const [index, journal] of journals.entries()) {
+    await using next = await createRuntime({ tools: [tool], journal, sandbox: guests.sandbox, approve: () => true });
+    const [left] = await Array.fromAsync(next.executions());
+    expect(left).toMatchObject({ state: "running", driven: false });
+    const report =
+      index === 0
+        ? (await Array.fromAsync(next.recover()))[0]
+        : await next.resume("one", index === 1 ? {} : { decisions: { "1": { allow: true } } });
+    expect(report).toHaveProperty("outcome", {
+      type: "crashed",
+      code: "engine_died",
+      detail:
+        "the host died; the program was not taken up, because it had used state that a replay cannot reproduce (network)",
+    });
+    expect(await Array.fromAsync(next.executions({ open: true }))).toEqual([]);
+  }
+  expect(paid).toEqual([]);
+});
+
+test.skipIf(PYTHON.missing)("a Python program that read a file waits in its process, and goes on there", async () => {
+  const { tool, paid } = payTool();
+  const journal = createMemoryJournal();
+  await using sandbox = createPythonProcessSandbox();
+  await using runtime = await createRuntime({ tools: [tool], journal, sandbox, approve: () => "later" });
+  const waits = Promise.withResolvers<ExecutionEvent>();
+  const running = runtime.execute(
+    `own = open("/proc/self/stat").read().split()[0]\nanswer = await tools.pay()\nreturn [answer, own == open("/proc/self/stat").read().split()[0]]`,
+    {
+      execution: "one",
+      language: "python",
+      limits: { wallMs: 60_000 },
+      onEvent: (event) => event.type === "execution_waiting" && waits.resolve(event),
+    },
+  );
+  expect(await waits.promise).toMatchObject({ held: "files" });
+  await runtime.decide("one", { "1": { allow: true } });
+  expect((await running).outcome).toEqual({ type: "completed", value: ["paid", true] });
+  expect(paid).toEqual(["1"]);
+});

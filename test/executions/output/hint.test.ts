@@ -1,0 +1,258 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { hintFor } from "../../../src/executions/output/hint.ts";
+import { defineTool } from "../../../src/tools/define-tool.ts";
+import type { Caller } from "../../../src/tools/tool.ts";
+import { ToolSet } from "../../../src/tools/tool-set.ts";
+
+const tool = (name: string, ...allowedCallers: Caller[]) =>
+  defineTool({ name, description: name, input: z.object({}), allowedCallers, effect: "read", handler: () => null });
+
+const tools = new ToolSet([
+  tool("crm.listPeople", "programmatic"),
+  tool("billing.listInvoices", "direct", "programmatic"),
+  tool("crm.listPersons", "direct"),
+]);
+
+const hint = (message: string, excerpt?: string) =>
+  hintFor({ name: "TypeError", message, ...(excerpt === undefined ? {} : { excerpt }) }, tools);
+
+test("a name that is looked for on the global object is answered in the same way, and a name of JavaScript is not in Python", () => {
+  const answer = hint("fetch is not defined");
+  expect(answer).toContain("network");
+  expect(hint("globalThis.fetch is not a function")).toBe(answer);
+  expect(hint("globalThis.WebSocket is not a constructor")).toBe(answer);
+  expect(hint("globalThis.toString is not a constructor")).toBeUndefined();
+  expect(hint("name 'z' is not defined")).toBeUndefined();
+});
+
+test("who misspells a tool is told the nearest that programs may call", () => {
+  const meant = "Did you mean tools.crm.listPeople?";
+  expect(hint("tools.crm.listPeopl is not a function")).toBe(meant);
+  expect(hint("listPeople is not defined")).toBe(meant);
+  const excerpt = "const people = await tools.cmr.listPeople({});";
+  expect(hint("Cannot read properties of undefined (reading 'listPeople')", excerpt)).toBe(meant);
+});
+
+test("who is refused for too many requests at once is told to make fewer, and to wait", () => {
+  const fault = (name: string, message: string) => hintFor({ name, message }, tools);
+  for (const message of ["429 Too Many Requests (Retry-After: 2)", "shop: status 429", "Rate limit exceeded"])
+    expect(fault("ToolError", message)).toMatch(/^Make fewer calls at once\..* timers\.$/);
+  expect(fault("ToolError", "order 4290 is closed")).toBeUndefined();
+});
+
+test("who forgets tools. before a tool is told of that tool, not of others of its namespace", () => {
+  const crm = new ToolSet(["crm.addNote", "crm.list", "crm.merge"].map((name) => tool(name, "programmatic")));
+  const hintAt = (message: string, excerpt: string) => hintFor({ name: "ReferenceError", message, excerpt }, crm);
+  const meant = "Did you mean tools.crm.list?";
+  expect(hintAt("crm is not defined", "const all = await crm.list({});")).toBe(meant);
+  expect(hintAt("crm is not defined", "const all = await crm.lst({});")).toBe(meant);
+  expect(hintAt("name 'crm' is not defined", "people = await crm.list()")).toBe(meant);
+});
+
+test("a suggestion never is what was written", () => {
+  expect(hint("tools.crm.listPeople is not a function")).toContain("tools.crm.listPeople, tools.billing.listInvoices");
+  const short = new ToolSet([tool("ping", "programmatic")]);
+  expect(hintFor({ name: "ReferenceError", message: "ping is not defined" }, short)).toBe("Did you mean tools.ping?");
+  expect(hintFor({ name: "TypeError", message: "tools.ping is not a function" }, short)).not.toContain("Did you mean");
+});
+
+test("an error after a promise was used as a result tells of that too", () => {
+  const fault = { name: "Error", message: "No.", unawaited: "crm.listPeople" };
+  const unawaited = hintFor(fault, tools) ?? "";
+  expect(unawaited).toContain("tools.crm.listPeople(…)");
+  const both = hintFor({ ...fault, message: "fetch is not defined" }, tools) ?? "";
+  expect([both.includes("network"), both.endsWith(` ${unawaited}`)]).toEqual([true, true]);
+});
+
+test("where nothing is near, the tools that there are for programs are listed", () => {
+  const all = "tools.crm.listPeople, tools.billing.listInvoices";
+  expect(hint("tools.zzzzzz is not a function")).toContain(all);
+  expect(hint("Cannot read properties of undefined (reading 'zz')", "tools.qqqqqqqqqq.zz({})")).toContain(all);
+});
+
+test("a long list is cut, and says by how much; an empty one is said", () => {
+  const many = new ToolSet(Array.from({ length: 15 }, (_, index) => tool(`tool${index}`, "programmatic")));
+  const fault = { name: "TypeError", message: "tools.zzzzzzzz is not a function" };
+  expect(hintFor(fault, many)).toMatch(/tools\.tool0, .*tools\.tool11 and 3 more/);
+  expect(hintFor(fault, new ToolSet([tool("hidden", "direct")]))).not.toContain("hidden");
+});
+
+test("a tool that only the model may call directly is in no hint", () => {
+  for (const message of [
+    "tools.crm.listPersons is not a function",
+    "tools.crm.listPerson is not a function",
+    "listPersons is not defined",
+    "tools.zzzzzz is not a function",
+  ]) {
+    expect(hint(message) ?? "").not.toContain("listPersons");
+  }
+});
+
+test.each([
+  ["rows.map is not a function", "const rows = tools.crm.listPeople({}); rows.map(f)"],
+  ["rows is not iterable", "for (const row of tools.crm.listPeople({})) f(row)"],
+])("who uses a call's promise as its result is told to await it: %s", (message, excerpt) => {
+  expect(hint(message, excerpt)).toContain("await");
+});
+
+test.each(["tools.crm.listPeople({}).filter(f)", "const a = await tools.crm.listPeople({}).filter(f);", undefined])(
+  "who goes on with a call's promise at once is shown where the await belongs: %s",
+  (excerpt) => {
+    expect(hint("tools.crm.listPeople(...).filter is not a function", excerpt)).toContain(
+      "(await tools.crm.listPeople(...)).filter",
+    );
+  },
+);
+
+test.each<[string, string?]>([
+  ["rows.map is not a function", "rows.map(f)"],
+  ["rows.map is not a function", "const rows = await tools.crm.listPeople({}); rows.map(f)"],
+  ["Cannot read properties of undefined (reading 'a')", "b.a"],
+  ["Cannot read properties of undefined (reading 'a')"],
+  ["No customer has this id."],
+  ["toString is not defined"],
+])("nothing is said about %j (%j)", (message, excerpt) => {
+  expect(hint(message, excerpt)).toBeUndefined();
+});
+
+test("who misspells a tool in Python is told the nearest that programs may call", () => {
+  const meant = "Did you mean tools.crm.listPeople?";
+  for (const message of [
+    "tools.crm has no tool 'listPeopl'",
+    "tools has no tool 'listPeople'",
+    "name 'listPeople' is not defined",
+  ])
+    expect(hint(message)).toBe(meant);
+  const all = "The tools are tools.crm.listPeople, tools.billing.listInvoices.";
+  expect(hint("tools has no tool 'zzzzzz'")).toBe(all);
+  expect(hint("tools.billing has no tool 'zzzzzz'")).toBe(all);
+  expect(hint("tools.crm has no tool 'listPersons'")).not.toContain("listPersons");
+});
+
+test.each([
+  ["name 'json' is not defined", "Import it first: import json."],
+  ["name 'fetch' is not defined", "A program has no network access. Use `tools` to reach anything outside."],
+  [
+    "No module named 'requests'",
+    "Use `tools` to reach anything outside. Python's standard library is available, and no other package.",
+  ],
+  [
+    "No module named 'pandas.core'",
+    "Python's standard library is available, and no other package. Write the code it needs into the program.",
+  ],
+  [
+    "'coroutine' object is not iterable",
+    "An async function returns before its result is ready: await it before using its result.",
+  ],
+  ...[
+    "unsupported operand type(s) for +: 'int' and 'coroutine'",
+    "'<' not supported between instances of 'Task' and 'int'",
+    "Object of type coroutine is not JSON serializable",
+  ].map((message) => [
+    message,
+    "An async function returns before its result is ready: await it before using its result.",
+  ]),
+  ...[
+    "unsupported operand type(s) for +: 'ToolCall' and 'int'",
+    "int() argument must be a string, a bytes-like object or a real number, not 'ToolCall'",
+    "unsupported format string passed to ToolCall.__format__",
+  ].map((message) => [message, "A call returns before its result is ready: await it before using its result."]),
+  ...[
+    "unsupported operand type(s) for +: 'ToolStream' and 'int'",
+    "'ToolStream' object does not support the asynchronous context manager protocol",
+  ].map((message) => [message, "Read a stream with `async for item in ...`."]),
+])("the words of Python have hints of their own: %s", (message, expected) => {
+  expect(hint(message)).toBe(expected);
+});
+
+test.each([
+  "name 'total' is not defined",
+  "'int' object is not iterable",
+  "'int' and 'str'",
+  "crm has no tool 'listPeople'",
+])("nothing is said about %j", (message) => {
+  expect(hint(message)).toBeUndefined();
+});
+
+test.each([
+  "tools.search_tools is not a function",
+  "tools.searchTools is not a function",
+  "tools has no tool 'search_tools'",
+  "name 'search_tools' is not defined",
+])("who looks for the search in another place is told where it is: %s", (message) => {
+  expect(hint(message)).toContain("searchTools(");
+});
+
+// ---- fields of results -----------------------------------------------------------------------------------------
+
+const withOutput = (name: string, output: z.ZodType) =>
+  defineTool({
+    name,
+    description: name,
+    input: z.object({}),
+    output,
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => null,
+  });
+
+const desk = new ToolSet([
+  withOutput("desk.list", z.object({ tickets: z.array(z.object({ title: z.string(), createdAt: z.string() })) })),
+  withOutput("desk.count", z.number()),
+  withOutput("shop.list", z.object({ orders: z.array(z.object({ items: z.array(z.string()) })) })),
+]);
+const fieldHint = (message: string, excerpt: string, ...called: string[]) =>
+  hintFor({ name: message.startsWith("'") ? "KeyError" : "TypeError", message, excerpt }, desk, called);
+
+const LISTED = 'A result of tools.desk.list has no field "items". It has "tickets".';
+test.each([
+  ["Cannot read properties of undefined (reading 'length')", "return r.items.length", LISTED],
+  ["Cannot read properties of undefined (reading 'map')", "return r.items?.a ?? items.map((x) => x)", LISTED],
+  ["r.items is not iterable", "for (const one of r.items) print(one)", LISTED],
+  ["'items'", 'return r["items"]', LISTED],
+  [
+    "Cannot read properties of undefined (reading 'slice')",
+    "r.tickets.map((x) => x.created_at.slice(0, 4))",
+    'A result of tools.desk.list has no field "created_at". Did you mean "createdAt"?',
+  ],
+])("who looks for a field that no result has is told what there is: %s in %s", (message, excerpt, expected) => {
+  expect(fieldHint(message, excerpt, "desk.list", "desk.count", "desk.list")).toBe(expected);
+});
+
+test.each([
+  ["a field that a result may have", "return r.tickets.length", ["desk.list"]],
+  ["a field that another result may have", "return r.items.length", ["desk.list", "shop.list"]],
+  ["no result was read", "return r.items.length", []],
+  ["results without fields", "return r.items.length", ["desk.count"]],
+])("a field is no fault of the program where that cannot be told: %s", (_name, excerpt, called) => {
+  expect(fieldHint("Cannot read properties of undefined (reading 'length')", excerpt, ...called)).toBeUndefined();
+});
+
+test.each([
+  ["tools.shop.order is not a function or its return value is not async iterable", "Did you mean tools.shop.orders?"],
+  [
+    "tools.shop.orders(...).then is not a function",
+    "A stream is read item by item: for await (const item of tools.shop.orders(…)).",
+  ],
+  ["rows.map is not a function", "A stream is read item by item: for await (const item of tools.shop.orders(…))."],
+  ["tools.shop.orders is not async iterable", "Call it: tools.shop.orders({ … })."],
+  [
+    "tools.shop.list is not a function or its return value is not async iterable",
+    "tools.shop.list gives one result and no stream. Await it: const result = await tools.shop.list(…).",
+  ],
+  ["Cannot read properties of undefined (reading 'customer')", undefined],
+])("of a stream: %s", (message, expected) => {
+  const base = { description: "Gives", input: z.object({}), allowedCallers: ["programmatic"], effect: "read" } as const;
+  const orders = defineTool({
+    ...base,
+    name: "shop.orders",
+    output: z.object({ id: z.string() }),
+    stream: true,
+    handler: () => [],
+  });
+  const list = defineTool({ ...base, name: "shop.list", handler: () => [] });
+  const excerpt = message.includes("customer") ? "found.customer" : "const rows = tools.shop.orders({}); rows.map(f)";
+  const fault = { name: "TypeError", message, excerpt };
+  expect(hintFor(fault, new ToolSet([orders, list]), ["shop.orders"])).toBe(expected);
+});

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { defineTool, jsonSchema } from "portcullis";
+import { byteText } from "../../../src/executions/output/byte-text.ts";
+import { callAbout } from "../../../src/executions/output/call-about.ts";
+import { hintFor } from "../../../src/executions/output/hint.ts";
+import { amount, endingText } from "../../../src/executions/output/sentences.ts";
+import { DEFAULT_LIMITS } from "../../../src/executions/limits.ts";
+import type { CrashCode, StoppedBy } from "../../../src/executions/outcome.ts";
+import { ToolSet } from "../../../src/tools/tool-set.ts";
+import { holdSentences } from "../../support/sentences.ts";
+
+const tool = (name: string) =>
+  defineTool({
+    name,
+    description: name,
+    input: jsonSchema({ type: "object" }),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => null,
+  });
+const tools = new ToolSet([tool("crm.listPeople"), tool("billing.listInvoices")]);
+const hint = (message: string, excerpt = "") => hintFor({ name: "TypeError", message, excerpt }, tools);
+
+/** Names that programs miss, because they know them from elsewhere. */
+const MISSED = ["fetch", "require", "process", "fs", "window", "_", "setImmediate", "Temporal", "WebAssembly"];
+
+/** What each limit may be: those of a program, of the runtime and of an engine. */
+const ALLOWED: { readonly [Name in StoppedBy]: number } = {
+  ...DEFAULT_LIMITS,
+  queue: 1000,
+  heldBytes: 64 * 1024 * 1024,
+};
+const CRASHES: Readonly<Record<CrashCode, true>> = { engine_died: true, bridge_broken: true, replay_diverged: true };
+const SECRET = "a secret of the host";
+
+const stopped = Object.entries(ALLOWED).map(([limit, allowed]) =>
+  endingText({ type: "stopped", limit: limit as StoppedBy, allowed, seen: 1 }, undefined, false),
+);
+const crashed = Object.keys(CRASHES).map((code) =>
+  endingText({ type: "crashed", code: code as CrashCode, detail: SECRET }, undefined, true),
+);
+
+test("each ending, each hint for a program that failed, and what a person reads of a call have one sentence", () => {
+  expect(crashed.join()).not.toContain(SECRET);
+  return holdSentences([
+    ...stopped,
+    ...crashed,
+    endingText({ type: "cancelled" }, undefined, true),
+    ...MISSED.map((name) => hint(`${name} is not defined`)),
+    hint("tools.crm.listPeopl is not a function"),
+    hint("tools.zzzzzz is not a function"),
+    hint("tools.search_tools is not a function"),
+    hint("rows is not iterable", "for (const row of tools.crm.listPeople({})) f(row)"),
+    hint("tools.crm.listPeople(...).filter is not a function"),
+    hintFor({ name: "Error", message: "No.", unawaited: "crm.listPeople" }, tools),
+    hintFor({ name: "TypeError", message: "tools.a is not a function" }, new ToolSet([])),
+    ...(["read", "idempotent", "write"] as const).flatMap((effect) =>
+      [undefined, "files"].map((source) => callAbout({ effect, source, description: "Pays" })),
+    ),
+  ]);
+});
+
+test.each([
+  [{}, undefined, "TypeError: No."],
+  [{}, "Do this.", "TypeError: No.\nDo this."],
+  [{ line: 2, column: 5 }, undefined, "TypeError at line 2, column 5: No."],
+  [{ line: 2, column: 5, excerpt: "a.b()" }, "Do this.", "TypeError at line 2, column 5: No.\n  2 | a.b()\nDo this."],
+  [{ excerpt: "a.b()" }, undefined, "TypeError: No."],
+])("a fault (%j, hint %j) is told as a compiler would", (place, hint, text) => {
+  expect(endingText({ type: "failed", fault: { name: "TypeError", message: "No.", ...place } }, hint, true)).toBe(text);
+});
+
+test.each([
+  ["runningMs", 1500, "1500 ms"],
+  ["wallMs", 3000, "3 s"],
+  ["calls", 12, "12"],
+  ["inputBytes", 2048, "2 KiB"],
+] as const)("of %s, %i is %s", (limit, value, text) => {
+  expect(amount(limit, value)).toBe(text);
+});
+
+test.each([
+  [0, "0 B"],
+  [1023, "1023 B"],
+  [1024, "1 KiB"],
+  [1536, "1.5 KiB"],
+  [1024 ** 2, "1 MiB"],
+  [5.25 * 1024 ** 3, "5.3 GiB"],
+  [2048 * 1024 ** 3, "2048 GiB"],
+])("%i bytes are %s", (bytes, text) => {
+  expect(byteText(bytes)).toBe(text);
+});

@@ -1,0 +1,202 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool, type Report, type Unrecovered } from "../../src/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { header, turn } from "../journal/records.ts";
+
+const sandbox = createMemorySandbox();
+const input = z.object({ n: z.number() });
+const common = { description: "d", input, allowedCallers: ["programmatic"], effect: "read" } as const;
+const plain = defineTool({ ...common, name: "plain", handler: ({ n }) => n });
+
+/** A journal with executions as their hosts left them before their first turn. `tools` are those that they began with. */
+async function leftOpen(ids: readonly string[], tools = [plain], tenant?: string): Promise<Journal> {
+  const [from, to] = [createMemoryJournal(), createMemoryJournal()];
+  await using runtime = await createRuntime({ tools, journal: from, sandbox });
+  for (const execution of ids) {
+    await runtime.execute(`return "${execution}";`, { execution, ...(tenant === undefined ? {} : { tenant }) });
+    for await (const record of from.read(execution)) if (record.type === "header") await to.create(record);
+  }
+  return to;
+}
+
+const outcomes = (all: readonly (Report | Unrecovered)[]) =>
+  Object.fromEntries(
+    all.map((one) => [one.execution, "error" in one ? (one.error as { code?: string }).code : one.outcome.type]),
+  );
+
+test("executions that cannot be taken up are told with their error, stay as they are, and do not end the others", async () => {
+  const changed = defineTool({ ...common, name: "plain", input: z.object({}), handler: () => 1 });
+  const journal = await leftOpen(["good-1", "good-2"]);
+  for await (const record of (await leftOpen(["changed"], [changed])).read("changed"))
+    if (record.type === "header") await journal.create(record);
+  await journal.create(header("unreadable"));
+  await journal.append("unreadable", 1, [turn("no frame")]);
+  await journal.create(header("no-limits", { limits: { calls: -1 } }));
+  await journal.create(header("unknown-language", { language: "cobol", tools: [] }));
+  await using runtime = await createRuntime({ tools: [plain], journal, sandbox });
+  for (const concurrency of [1, 8]) {
+    const told = await Array.fromAsync(runtime.recover({ concurrency }));
+    expect(outcomes(told)).toEqual({
+      changed: "tools_changed",
+      unreadable: "journal_invalid",
+      "no-limits": "journal_invalid",
+      "unknown-language": "sandbox_unavailable",
+      ...(concurrency === 1 ? { "good-1": "completed", "good-2": "completed" } : {}),
+    });
+  }
+  expect(await journal.find("unreadable")).toMatchObject({ records: 2, ended: false });
+  expect(await journal.find("changed")).toMatchObject({ records: 1, ended: false });
+});
+
+test("only those are taken up that the host chooses; the others stay open", async () => {
+  const journal = await leftOpen(["one", "two", "three"]);
+  await using runtime = await createRuntime({ tools: [plain], journal, sandbox });
+  const told = await Array.fromAsync(runtime.recover({ only: ({ execution }) => execution === "two" }));
+  expect(outcomes(told)).toEqual({ two: "completed" });
+  const left = await Array.fromAsync(journal.list({ open: true }), ({ execution }) => execution);
+  expect(left.toSorted()).toEqual(["one", "three"]);
+});
+
+test("so many are taken up at once as the option says, and each is reported as soon as it has ended", async () => {
+  const ids = ["a", "b", "c", "d", "e"];
+  const gates = new Map(ids.map((id) => [id, Promise.withResolvers<void>()]));
+  const begun: string[] = [];
+  let onBegun = () => {};
+  const hold = defineTool({
+    ...common,
+    name: "hold",
+    handler: async (_, { execution }) => {
+      begun.push(execution);
+      onBegun();
+      await gates.get(execution)?.promise;
+      return 1;
+    },
+  });
+  const from = createMemoryJournal();
+  const journal = createMemoryJournal();
+  {
+    for (const gate of gates.values()) gate.resolve();
+    await using runtime = await createRuntime({ tools: [hold], journal: from, sandbox });
+    for (const execution of ids) {
+      await runtime.execute("return await tools.hold({ n: 1 });", { execution });
+      for await (const record of from.read(execution)) if (record.type === "header") await journal.create(record);
+    }
+    begun.length = 0;
+    for (const id of ids) gates.set(id, Promise.withResolvers<void>());
+  }
+  const untilBegun = async (count: number) => {
+    while (begun.length < count)
+      await new Promise<void>((resolve) => {
+        onBegun = resolve;
+      });
+  };
+  await using runtime = await createRuntime({ tools: [hold], journal, sandbox });
+  const reports = runtime.recover({ concurrency: 2 });
+  const first = reports.next();
+  await untilBegun(2);
+  expect(begun).toEqual(["e", "d"]);
+  gates.get("d")?.resolve();
+  expect(await first).toMatchObject({ value: { execution: "d" } });
+  const second = reports.next();
+  await untilBegun(3);
+  expect(begun).toEqual(["e", "d", "c"]);
+  for (const gate of gates.values()) gate.resolve();
+  const rest = [(await second).value, ...(await Array.fromAsync(reports))];
+  expect(rest).toHaveLength(4);
+});
+
+test("executions that hosts may have died of come last, one after the other", async () => {
+  const from = createMemoryJournal();
+  const journal = createMemoryJournal();
+  let [open, most] = [0, 0];
+  const order: string[] = [];
+  const work = defineTool({
+    ...common,
+    name: "work",
+    handler: async (_, { execution }) => {
+      order.push(execution);
+      most = Math.max(most, (open += 1));
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      open -= 1;
+      return 1;
+    },
+  });
+  {
+    await using runtime = await createRuntime({ tools: [work], journal: from, sandbox });
+    for (const execution of ["good", "suspect-1", "suspect-2"]) {
+      await runtime.execute("return await tools.work({ n: 1 });", { execution });
+      for await (const record of from.read(execution)) if (record.type === "header") await journal.create(record);
+    }
+  }
+  const at = 1;
+  for (const execution of ["suspect-1", "suspect-2"])
+    await journal.append(execution, 1, [
+      { type: "claim", driver: "d", leaseMs: 0, at },
+      { type: "hand", to: "program", at },
+    ]);
+  [most, order.length] = [0, 0];
+  await using runtime = await createRuntime({ tools: [work], journal, sandbox });
+  await Array.fromAsync(runtime.recover());
+  expect([order[0], order.toSorted(), most]).toEqual(["good", ["good", "suspect-1", "suspect-2"], 1]);
+});
+
+test("each execution runs for its tenant, with the context that the host gives for it, and tells the runtime's listener", async () => {
+  interface User {
+    readonly name: string;
+  }
+  const seen: unknown[] = [];
+  const who = defineTool<typeof input, undefined, User>({
+    ...common,
+    name: "who",
+    handler: (_, { context, tenant }) => {
+      seen.push([tenant, context.name]);
+      return context.name;
+    },
+  });
+  const from = createMemoryJournal();
+  const journal = createMemoryJournal();
+  {
+    await using runtime = await createRuntime<User>({ tools: [who], journal: from, sandbox });
+    for (const tenant of ["acme", "zeta"]) {
+      const context = { name: "first" };
+      await runtime.execute("return await tools.who({ n: 1 });", { execution: tenant, tenant, context });
+      for await (const record of from.read(tenant)) if (record.type === "header") await journal.create(record);
+    }
+    seen.length = 0;
+  }
+  const events: string[] = [];
+  await using runtime = await createRuntime<User>({
+    tools: [who],
+    journal,
+    sandbox,
+    onEvent: (event) => events.push(`${event.execution} ${event.type}`),
+  });
+  const told = await Array.fromAsync(
+    runtime.recover({
+      context: ({ execution, tenant }) => {
+        if (tenant === "zeta") throw new Error("There is no user.");
+        return { name: `user of ${execution}` };
+      },
+    }),
+  );
+  expect(seen).toEqual([["acme", "user of acme"]]);
+  expect(told).toMatchObject([
+    { execution: "zeta", error: { code: "callback_failed", cause: { message: "There is no user." } } },
+    { execution: "acme" },
+  ]);
+  expect(events).toContain("acme execution_ended");
+});
+
+test("a runtime that closes takes up nothing more", async () => {
+  const journal = await leftOpen(["a", "b", "c"]);
+  const runtime = await createRuntime({ tools: [plain], journal, sandbox });
+  const reports = runtime.recover({ concurrency: 1 });
+  expect(await reports.next()).toMatchObject({ value: { execution: "c" } });
+  await runtime[Symbol.asyncDispose]();
+  await expect(reports.next()).rejects.toMatchObject({ code: "runtime_closed" });
+  expect((await journal.find("a")).ended).toBe(false);
+});

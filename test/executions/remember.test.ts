@@ -1,0 +1,174 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { shownText } from "../../src/cli/commands/journal/show.ts";
+import { type Approve, createRuntime, defineTool, type Tool } from "../../src/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { journalWith } from "../support/journal-with.ts";
+
+const sandbox = createMemorySandbox();
+
+/** A tool that needs approval, with a note of what it has done. */
+function makePay(input: z.ZodObject = z.object({ n: z.number() })) {
+  const done: unknown[] = [];
+  const pay = defineTool({
+    name: "pay",
+    description: "d",
+    input,
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    approval: "always",
+    handler: (given) => {
+      done.push(given);
+      return "paid";
+    },
+  });
+  return { pay, done };
+}
+
+const LATER: Approve = () => "later";
+const open = (journal: Journal, tools: readonly Tool[], approve: Approve = LATER) =>
+  createRuntime({ tools, sandbox, journal, approve });
+const TRY = "const attempt = (n) => tools.pay({ n }).catch(({ code, message }) => `${code}: ${message}`);";
+
+async function decisionsOf(journal: Journal) {
+  return (await Array.fromAsync(journal.read("one"))).flatMap((record) =>
+    record.type === "decision" ? [{ ...record, at: 0 }] : [],
+  );
+}
+
+test("a remembered decision holds for equal calls in later runtimes, and each call has a decision record of its own", async () => {
+  const journal = createMemoryJournal();
+  const { pay, done } = makePay();
+  {
+    await using runtime = await open(journal, [pay]);
+    const program = `${TRY} return [await attempt(1), await attempt(1), await attempt(2), await attempt(1)];`;
+    await runtime.execute(program, { execution: "one" });
+    await runtime.decide("one", { "1": { allow: true, by: "ann", note: "small", remember: "execution" } });
+  }
+  {
+    await using runtime = await open(journal, [pay]);
+    const waits = await runtime.resume("one");
+    // The third call has another input.
+    expect(waits.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "3", input: { n: 2 } }] });
+    expect(done).toEqual([{ n: 1 }, { n: 1 }]);
+  }
+  // Without an approver, and with the decision only in the journal.
+  await using runtime = await createRuntime({ tools: [pay], sandbox, journal });
+  const { outcome } = await runtime.resume("one", { decisions: { "3": { allow: true, by: "bob" } } });
+  expect(outcome).toEqual({ type: "completed", value: ["paid", "paid", "paid", "paid"] });
+  expect(done).toEqual([{ n: 1 }, { n: 1 }, { n: 2 }, { n: 1 }]);
+  const ann = { type: "decision", allow: true, by: "ann", note: "small", at: 0 };
+  expect(await decisionsOf(journal)).toEqual([
+    { ...ann, call: "1", remember: "execution" },
+    { ...ann, call: "2", remembered: "1" },
+    { type: "decision", allow: true, by: "bob", call: "3", at: 0 },
+    { ...ann, call: "4", remembered: "1" },
+  ]);
+  expect(await runtime.execution("one").replay()).toEqual({ type: "identical" });
+});
+
+test("a remembered denial is repeated with its note, and calls that wait at the same time are decided with it", async () => {
+  const journal = createMemoryJournal();
+  const { pay, done } = makePay();
+  await using runtime = await open(journal, [pay]);
+  const program = `${TRY} return [...await Promise.all([attempt(1), attempt(1)]), await attempt(1)];`;
+  const waits = await runtime.execute(program, { execution: "one" });
+  expect(waits.outcome).toMatchObject({ approvals: [{ callId: "1" }, { callId: "2" }] });
+  const decisions = { "2": { allow: false, by: "ann", note: "not this one", remember: "execution" } } as const;
+  const { outcome } = await runtime.resume("one", { decisions });
+  const denied = expect.stringMatching(/^approval_denied: .*"not this one"$/);
+  expect(outcome).toEqual({ type: "completed", value: [denied, denied, denied] });
+  expect(done).toEqual([]);
+});
+
+test("an approver may answer with a decision to be remembered, and is asked once about equal calls", async () => {
+  const { pay, done } = makePay();
+  const asked: unknown[] = [];
+  const approve: Approve = ({ input }) => {
+    asked.push(input);
+    return { allow: true, by: "ann", remember: "execution" };
+  };
+  await using runtime = await open(createMemoryJournal(), [pay], approve);
+  const program = `${TRY} for (const n of [1, 2, 1, 2, 1]) await attempt(n);`;
+  await runtime.execute(program);
+  expect(asked).toEqual([{ n: 1 }, { n: 2 }]);
+  expect(done).toHaveLength(5);
+  // Another execution is asked about again.
+  await runtime.execute(program);
+  expect(asked).toHaveLength(4);
+});
+
+test("a denial that reaches the journal before a remembered decision is written holds", async () => {
+  const { pay, done } = makePay();
+  const inner = createMemoryJournal();
+  const denied = new Set<string>();
+  const append: Journal["append"] = async (execution, expected, records, options) => {
+    const [call] = records.flatMap((one) => (one.type === "decision" && one.remembered ? [one.call] : []));
+    const denial = { type: "decision", call: call ?? "", allow: false, by: "bob", note: "no", at: 1 } as const;
+    if (call !== undefined && !denied.has(call)) await inner.append(execution, expected, [denial]);
+    denied.add(call ?? "");
+    return inner.append(execution, expected, records, options);
+  };
+  const journal: Journal = { ...inner, append };
+  await using runtime = await open(journal, [pay], () => ({ allow: true, by: "ann", remember: "execution" }));
+  const { outcome } = await runtime.execute(`${TRY} return [await attempt(1), await attempt(1)];`);
+  expect(outcome).toMatchObject({ value: ["paid", expect.stringContaining("approval_denied: ") as string] });
+  expect(done).toHaveLength(1);
+});
+
+test("a remembered decision does not hold for a tool that has changed under its name", async () => {
+  const journal = createMemoryJournal();
+  const first = makePay();
+  {
+    await using runtime = await open(journal, [first.pay]);
+    await runtime.execute(`${TRY} return [await attempt(1), await attempt(1)];`, { execution: "one" });
+    const decisions = { "1": { allow: true, remember: "execution" } } as const;
+    await runtime.decide("one", decisions);
+  }
+  const second = makePay(z.object({ n: z.number().max(5) }));
+  await using runtime = await open(journal, [second.pay]);
+  const waits = await runtime.resume("one", { allowChangedTools: true });
+  expect(second.done).toEqual([{ n: 1 }]);
+  expect(waits.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "2" }] });
+});
+
+test("a decision about a call whose outcome is unknown cannot be remembered, nor one with another word", async () => {
+  const journal = createMemoryJournal();
+  const { pay } = makePay();
+  {
+    await using runtime = await open(journal, [pay], () => true);
+    await runtime.execute(`${TRY} return await attempt(1);`, { execution: "one" });
+  }
+  const records = await Array.fromAsync(journal.read("one"));
+  const allowed = records.findIndex((record) => record.type === "call" && record.decision === "allowed");
+  const cut = await journalWith(records.slice(0, allowed + 1));
+  await using runtime = await open(cut, [pay]);
+  const { outcome, output } = await runtime.resume("one");
+  expect(outcome).toMatchObject({ approvals: [{ why: "outcome_unknown" }] });
+  expect(output.text).toContain("waits for a decision about pay (call 1), which may have taken effect already.");
+  expect(await shownText(cut, "one")).toContain("waits for a decision: it may have taken effect already");
+  const refused = { code: "option_invalid", message: expect.stringContaining('decisions["1"].remember') };
+  const remember = "execution";
+  await expect(runtime.decide("one", { "1": { allow: true, hold: 2, remember } })).rejects.toMatchObject(refused);
+  await expect(runtime.decide("one", { "1": { done: { value: 1 }, hold: 2, remember } })).rejects.toMatchObject(
+    refused,
+  );
+  const always = { allow: true, remember: "always" as "execution" };
+  await expect(runtime.decide("one", { "1": always })).rejects.toMatchObject(refused);
+});
+
+test("of two decisions about a call the one that is in the journal first holds, also against the approver's own", async () => {
+  const journal = createMemoryJournal();
+  const { pay, done } = makePay();
+  const approve: Approve = async () => {
+    const { records } = await journal.find("one");
+    const decision = { type: "decision", call: "1", allow: false, by: "ann", note: "no", at: Date.now() } as const;
+    await journal.append("one", records, [decision]);
+    return true;
+  };
+  await using runtime = await open(journal, [pay], approve);
+  const { outcome } = await runtime.execute(`${TRY} return await attempt(1);`, { execution: "one" });
+  expect(outcome).toMatchObject({ value: expect.stringMatching(/^approval_denied: .*"no"$/) });
+  expect(done).toEqual([]);
+});

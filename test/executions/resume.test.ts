@@ -1,0 +1,362 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import {
+  type Approve,
+  createRuntime,
+  createSqliteJournal,
+  defineTool,
+  type Runtime,
+  type Tool,
+} from "../../src/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
+
+const sandbox = createMemorySandbox();
+const folder = mkdtempSync(join(tmpdir(), "portcullis-resume-"));
+let files = 0;
+const journals: Readonly<Record<string, () => Journal>> = {
+  memory: () => createMemoryJournal(),
+  sqlite: () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) }),
+};
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Tools with a note of what their handlers have done. */
+function bank() {
+  const done: string[] = [];
+  const input = z.object({ n: z.number() });
+  const common = { description: "d", input, allowedCallers: ["programmatic"] } as const;
+  const tools: readonly Tool[] = [
+    defineTool({
+      ...common,
+      name: "pay",
+      effect: "write",
+      approval: "always",
+      handler: ({ n }, { idempotencyKey }) => {
+        done.push(idempotencyKey);
+        return { paid: n };
+      },
+    }),
+    defineTool({ ...common, name: "read", effect: "read", handler: ({ n }) => n * 2 }),
+    defineTool({
+      ...common,
+      name: "stock",
+      effect: "read",
+      output: z.object({ units: z.number() }),
+      handler: "client",
+    }),
+  ];
+  return { tools, done };
+}
+
+const LATER: Approve = () => "later";
+
+function open(journal: Journal, tools: readonly Tool[], approve: Approve = LATER): Promise<Runtime> {
+  return createRuntime({ tools, journal, sandbox, approve });
+}
+
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "resolved",
+    (error: { readonly code: string }) => error.code,
+  );
+
+describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) => {
+  test("a program waits for an approval, its runtime ends, and another one takes it up with the decision", async () => {
+    const journal = makeJournal();
+    const { tools, done } = bank();
+    const program = `
+      console.log("before");
+      const two = await tools.read({ n: 1 });
+      const { paid } = await tools.pay({ n: two });
+      console.log("after");
+      return paid + (await tools.read({ n: 5 }));
+    `;
+    {
+      await using runtime = await open(journal, tools);
+      const report = await runtime.execute(program, { execution: "order-1" });
+      expect(report.outcome).toEqual({
+        type: "waiting",
+        approvals: [
+          {
+            callId: "2",
+            tool: "pay",
+            input: { n: 2 },
+            inputDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
+            since: expect.any(Number),
+            why: "approval",
+            hold: 1,
+          },
+        ],
+        calls: [],
+      });
+      expect(report.output.text).toContain("pay (call 2)");
+      expect(await Array.fromAsync(runtime.executions({ open: true }))).toMatchObject([
+        { execution: "order-1", state: "waiting", waitsFor: ["pay"], driven: false },
+      ]);
+    }
+    await using runtime = await open(journal, tools);
+    await runtime.decide("order-1", { "2": { allow: true, by: "ann", note: "checked" } });
+    expect(done).toEqual([]);
+    const report = await runtime.resume("order-1");
+    expect(report.outcome).toEqual({ type: "completed", value: 12 });
+    expect(report.logs.text).toBe("before\nafter\n");
+    expect(report.calls.map(({ callId, tool, outcome }) => [callId, tool, outcome.type])).toEqual([
+      ["1", "read", "value"],
+      ["2", "pay", "value"],
+      ["3", "read", "value"],
+    ]);
+    expect(done).toEqual([expect.stringMatching(/^order-1:2:/)]);
+  });
+
+  test("a denial reaches the program with its note, and an ended execution gives its report again without running", async () => {
+    const journal = makeJournal();
+    const { tools, done } = bank();
+    await using runtime = await open(journal, tools);
+    const program = `try { await tools.pay({ n: 1 }); } catch (error) { return error.message; }`;
+    await runtime.execute(program, { execution: "one" });
+    const decisions = { "1": { allow: false, by: "ann", note: "too much" } };
+    const report = await runtime.resume("one", { decisions });
+    expect(report.outcome).toMatchObject({ type: "completed", value: expect.stringContaining('"too much"') });
+    const again = await runtime.execute(program, { execution: "one" });
+    expect(again.outcome).toEqual(report.outcome);
+    expect(again.output.text).toBe(report.output.text);
+    expect((await runtime.resume("one")).calls).toMatchObject(
+      report.calls.map(({ callId, outcome }) => ({ callId, outcome })),
+    );
+    expect(done).toEqual([]);
+  });
+
+  test("everything else is done before a program waits, timers too, and calls that wait together are decided one by one", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    await using runtime = await open(journal, tools);
+    const report = await runtime.execute(
+      `const paid = [1, 2].map((n) => tools.pay({ n }));
+       await new Promise((resolve) => setTimeout(resolve, 20));
+       console.log(await tools.read({ n: 4 }));
+       return (await Promise.all(paid)).map(({ paid }) => paid);`,
+      { execution: "two" },
+    );
+    expect(report.logs.text).toBe("8\n");
+    expect(report.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1" }, { callId: "2" }] });
+    const half = await runtime.resume("two", { decisions: { "2": { allow: true } } });
+    expect(half.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1" }] });
+    const whole = await runtime.resume("two", { decisions: { "1": { allow: true } } });
+    expect(whole.outcome).toEqual({ type: "completed", value: [1, 2] });
+  });
+
+  test("a client's tool is answered from outside, by a value or an error, and its output schema holds", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    await using runtime = await open(journal, tools);
+    const program = `const tried = await Promise.allSettled([1, 2, 3].map((n) => tools.stock({ n })));
+      return tried.map(({ value, reason }) => value?.units ?? reason.message);`;
+    const waits = await runtime.execute(program, { execution: "stock" });
+    expect(waits.outcome).toMatchObject({
+      type: "waiting",
+      approvals: [],
+      calls: [
+        { callId: "1", tool: "stock", input: { n: 1 } },
+        { callId: "2", input: { n: 2 } },
+        { callId: "3", input: { n: 3 } },
+      ],
+    });
+    const before = await Array.fromAsync(journal.read("stock"));
+    const first = { "1": { value: { units: 4 } }, "2": { error: "There is no article 2." } };
+    await expect(
+      runtime.resume("stock", { results: { ...first, "3": { value: { units: "many" } } } }),
+    ).rejects.toMatchObject({
+      code: "option_invalid",
+      message: expect.stringMatching(/^results\["3"\]\.value does not match the output of stock: units: /),
+    });
+    expect(await Array.fromAsync(journal.read("stock"))).toEqual(before);
+    const report = await runtime.resume("stock", { results: { ...first, "3": { value: { units: 7 } } } });
+    expect(report.outcome).toEqual({ type: "completed", value: [4, "There is no article 2.", 7] });
+  });
+
+  test("another tenant's execution is unknown, in the words of one that is not there", async () => {
+    const { tools } = bank();
+    await using runtime = await open(makeJournal(), tools);
+    await runtime.execute("return tools.pay({ n: 1 });", { execution: "one" });
+    const refusal = (work: Promise<unknown>) =>
+      work.then(String, ({ code, message }: Error & { code?: string }) => ({ code, message }));
+    const other = { tenant: "other" };
+    for (const work of [
+      (id: string) => runtime.decide(id, { "1": { allow: true } }, other),
+      (id: string) => runtime.resume(id, other),
+    ]) {
+      const absent = JSON.stringify(await refusal(work("two")));
+      expect(absent).toContain("execution_unknown");
+      expect(JSON.stringify(await refusal(work("one")))).toBe(absent.replace("two", "one"));
+    }
+  });
+
+  test("decisions and results that fit no waiting call are refused, and change nothing", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    await using runtime = await open(journal, tools);
+    await runtime.execute("return [await tools.pay({ n: 1 }), await tools.stock({ n: 1 })];", { execution: "one" });
+    expect(await codeOf(runtime.decide("two", { "1": { allow: true } }))).toBe("execution_unknown");
+    expect(await codeOf(runtime.decide("one", { "9": { allow: true } }))).toBe("call_unknown");
+    expect(await codeOf(runtime.decide("one", { __proto__: { allow: true }, "01": { allow: true } }))).toBe(
+      "call_unknown",
+    );
+    expect(await codeOf(runtime.resume("one", { results: { "1": { value: 1 } } }))).toBe("call_unknown");
+    expect(await codeOf(runtime.decide("one", { "1": { done: { value: 1 } } }))).toBe("call_unknown");
+    expect(await codeOf(runtime.decide("one", { "1": {} }))).toBe("option_invalid");
+    const before = await Array.fromAsync(journal.read("one"));
+    await runtime.decide("one", { "1": { allow: true, by: "ann" } });
+    await expect(runtime.decide("one", { "1": { allow: false } })).rejects.toMatchObject({
+      code: "decision_exists",
+      message: expect.stringContaining("by ann: allowed") as string,
+    });
+    expect(await Array.fromAsync(journal.read("one"))).toHaveLength(before.length + 1);
+  });
+
+  test("a second decision is told who made the first one, also after the execution has gone on or ended", async () => {
+    const { tools } = bank();
+    await using runtime = await open(makeJournal(), tools);
+    await runtime.execute("return [await tools.pay({ n: 1 }), await tools.stock({ n: 1 })];", { execution: "one" });
+    const second = () => runtime.decide("one", { "1": { allow: true } });
+    const told = {
+      code: "decision_exists",
+      message: expect.stringContaining("by ann: denied"),
+    };
+    await runtime.resume("one", { decisions: { "1": { allow: false, by: "ann" } } });
+    await expect(second()).rejects.toMatchObject(told);
+    await expect(runtime.decide("one", { "2": { allow: true } })).rejects.toMatchObject({ code: "call_unknown" });
+  });
+
+  test.each<[Record<string, unknown>, string]>([
+    [{ allow: true, nte: "late" }, 'decisions["1"]: there is no option "nte", did you mean note?'],
+    [{ allow: true, by: 7 }, 'decisions["1"].by: expected a string of at most 256 characters, got 7'],
+    [{ allow: true, note: "x".repeat(2049) }, 'decisions["1"].note: expected a string of at most 2048 characters'],
+    [{ allow: true, remember: true }, 'decisions["1"].remember: expected "execution", got true'],
+    [true as never, 'decisions["1"]: expected an object like { allow: true }, got true'],
+    [null as never, 'decisions["1"]: expected an object like { allow: true }, got null'],
+  ])("a decision %j is refused with what is wrong, and the call still waits", async (decision, message) => {
+    const { tools } = bank();
+    const journal = makeJournal();
+    await using runtime = await open(journal, tools);
+    await runtime.execute("return tools.pay({ n: 1 });", { execution: "one" });
+    const before = await Array.fromAsync(journal.read("one"));
+    const refused = { code: "option_invalid", message: expect.stringContaining(message) };
+    await expect(runtime.decide("one", { "1": decision })).rejects.toMatchObject(refused);
+    await expect(runtime.resume("one", { decisions: { "1": decision } })).rejects.toMatchObject(refused);
+    expect(await Array.fromAsync(journal.read("one"))).toEqual(before);
+  });
+
+  test.each<[unknown, string]>([
+    ["four", 'results["1"]: expected { value } or { error }, got "four"'],
+    [{ value: 1, error: "no" }, 'results["1"]: expected { value } or { error }'],
+    [{ error: 7 }, 'results["1"].error: expected a sentence for the program, got 7'],
+    [{ units: 4 }, 'results["1"]: there is no option "units"'],
+  ])("a client's result %j is refused with what is wrong, and the call still waits", async (result, message) => {
+    const { tools } = bank();
+    await using runtime = await open(makeJournal(), tools);
+    await runtime.execute("return tools.stock({ n: 1 });", { execution: "one" });
+    await expect(runtime.resume("one", { results: { "1": result as never } })).rejects.toMatchObject({
+      code: "option_invalid",
+      message: expect.stringContaining(message),
+    });
+    expect((await runtime.resume("one")).outcome.type).toBe("waiting");
+  });
+
+  test("no decision at all is refused: a caller that lost its map would wait for an execution that nobody decided", async () => {
+    await using runtime = await open(makeJournal(), bank().tools);
+    for (const none of [{}, undefined, []])
+      await expect(runtime.decide("one", none as never)).rejects.toMatchObject({
+        code: "option_invalid",
+        message: expect.stringContaining("decide(id, decisions): expected decisions by call id"),
+      });
+  });
+
+  test("tools that are gone or changed are named, and the execution stays as it is", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    {
+      await using runtime = await open(journal, tools);
+      await runtime.execute("return await tools.pay({ n: 1 });", { execution: "one" });
+    }
+    const [pay, , stock] = tools as readonly [Tool, Tool, Tool];
+    const other: Tool = { ...pay, input: z.object({ n: z.string() }) };
+    await using runtime = await open(journal, [other, stock]);
+    const decisions = { "1": { allow: true } };
+    await expect(runtime.resume("one", { decisions })).rejects.toMatchObject({
+      code: "tools_changed",
+      message: expect.stringContaining("(gone: read; changed: pay)"),
+    });
+    const report = await runtime.resume("one", { decisions, allowChangedTools: true });
+    expect(report.outcome).toMatchObject({ type: "failed", fault: { code: "input_invalid" } });
+  });
+
+  test("another program, language or tenant under an id is refused", async () => {
+    const journal = makeJournal();
+    await using runtime = await open(journal, []);
+    await runtime.execute("return 1;", { execution: "one" });
+    expect(await codeOf(runtime.execute("return 2;", { execution: "one" }))).toBe("execution_exists");
+    expect(await codeOf(runtime.execute("return 1;", { execution: "one", tenant: "b" }))).toBe("execution_exists");
+    expect((await runtime.execute("return 1;", { execution: "one" })).outcome).toMatchObject({ value: 1 });
+  });
+
+  test("the same id joins an execution that runs", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    await using runtime = await open(journal, tools);
+    const program = "return await tools.read({ n: 1 });";
+    const reports = await Promise.all([1, 2, 3].map(() => runtime.execute(program, { execution: "one" })));
+    expect(reports.map(({ outcome }) => outcome)).toEqual([1, 2, 3].map(() => ({ type: "completed", value: 2 })));
+    expect(await Array.fromAsync(journal.list())).toHaveLength(1);
+  });
+
+  test("a decision reaches a program that still runs", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<boolean>();
+    await using runtime = await open(journal, tools, () => {
+      asked.resolve();
+      return answer.promise;
+    });
+    const running = runtime.execute("return await tools.pay({ n: 1 });", { execution: "one" });
+    await asked.promise;
+    await runtime.decide("one", { "1": { allow: true, by: "ann" } });
+    expect((await running).outcome).toEqual({ type: "completed", value: { paid: 1 } });
+    answer.resolve(false);
+    const decisions = (await Array.fromAsync(journal.read("one"))).filter(({ type }) => type === "decision");
+    expect(decisions).toMatchObject([{ by: "ann", allow: true }]);
+  });
+});
+
+test("what waits is listed as far as its inputs have room together; the rest is counted, and listed once that is decided", async () => {
+  const { tools, done } = bank();
+  await using runtime = await open(journals.sqlite!(), [
+    ...tools,
+    defineTool({
+      name: "send",
+      description: "d",
+      input: z.object({ n: z.number(), text: z.string() }),
+      allowedCallers: ["programmatic"],
+      approval: "always",
+      effect: "idempotent",
+      handler: ({ n }) => n,
+    }),
+  ]);
+  const program = `const text = "x".repeat(30_000);
+return (await Promise.all(Array.from({ length: 30 }, (_, n) => tools.send({ n, text })))).length;`;
+  let report = await runtime.execute(program, { execution: "many" });
+  const listed: number[] = [];
+  for (let rounds = 0; report.outcome.type === "waiting" && rounds < 30; rounds += 1) {
+    const { approvals, more = 0 } = report.outcome;
+    expect(listed.length + approvals.length + more).toBe(30);
+    listed.push(...approvals.map(({ input }) => (input as { readonly n: number }).n));
+    const decisions = Object.fromEntries(approvals.map(({ callId }) => [callId, { allow: true }]));
+    report = await runtime.resume("many", { decisions });
+  }
+  expect(report.outcome).toMatchObject({ type: "completed", value: 30 });
+  expect(listed).toEqual(Array.from({ length: 30 }, (_, n) => n));
+  expect(done).toEqual([]);
+});

@@ -1,0 +1,76 @@
+import { createMemoryJournal } from "portcullis/journal";
+import { test } from "vitest";
+import { createRuntime, defineTool, jsonSchema } from "portcullis";
+import { createMemorySandbox } from "portcullis/testing";
+import { prepare } from "../../src/executions/prepare/prepare.ts";
+import { holdSentences } from "../support/sentences.ts";
+
+const tool = (name: string, effect: "read" | "write", more: object = {}) =>
+  defineTool({
+    name,
+    description: name,
+    input: jsonSchema({ type: "object" }),
+    allowedCallers: ["programmatic"],
+    effect,
+    handler: () => 1,
+    ...more,
+  });
+const late = () => new Promise(() => {});
+
+/** Programs that are refused before they run. */
+const REFUSED = [
+  "",
+  "return 1\0",
+  `return '${"x".repeat(40_000)}'`,
+  "First:\n```js\nreturn 1\n```\nthen:\n```ts\nreturn 2\n```\n",
+  "return {",
+  "}\n{",
+];
+/** Programs that end otherwise than their model meant. */
+const ENDED = [
+  "tools.add({}); return 1",
+  "tools.add({}); tools.pay({}); return 1",
+  "tools.find({}); return 1",
+  "return tools.none({})",
+  "return await tools.pay({})",
+  "fetch('x')",
+  "",
+];
+
+test("each program that is refused or does not complete has one text for its model", async () => {
+  const tools = [
+    tool("add", "write", { handler: late }),
+    tool("find", "read", { handler: late }),
+    tool("pay", "write", { approval: "always" }),
+  ];
+  const runtime = await createRuntime({
+    tools,
+    sandbox: createMemorySandbox(),
+    journal: createMemoryJournal(),
+    approve: () => "later",
+  });
+  await using _ = runtime;
+  const text = async (program: string, more: object = {}) => (await runtime.execute(program, more)).output.text;
+  const decide = (decisions: object) => () => runtime.decide("waits", decisions as never);
+  await holdSentences([
+    ...REFUSED.map((source) => async () => {
+      const prepared = await prepare(source);
+      return prepared.ok ? "prepared" : prepared.fault;
+    }),
+    ...ENDED.map((program) => () => text(program)),
+    () =>
+      text("return { rows: 1 }", { result: jsonSchema({ type: "object", properties: { rows: { type: "array" } } }) }),
+    () => text("return 1", { limits: { runningMs: 0 } }),
+    () => text("return 1", { limits: { outputBites: 1 } }),
+    () => text("return 1", { limits: { zzzzzzzzz: 1 } }),
+    async () => (await runtime.execute("return tools.pay({})", { execution: "waits" })).output.text,
+    decide({}),
+    decide({ 9: { allow: true } }),
+    async () => {
+      await decide({ 1: { allow: true, by: "ann" } })();
+      await decide({ 1: { allow: false } })();
+    },
+    () => runtime.execute("return 1", { execution: "waits" }),
+    () => runtime.resume("never"),
+  ]);
+});

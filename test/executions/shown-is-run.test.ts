@@ -1,0 +1,316 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { type Approve, createRuntime, defineTool, jsonSchema, type Runtime } from "../../src/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import type { PolicyRequest } from "../../src/gate/index.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { runs } from "../support/all-tests.ts";
+
+const sandbox = createMemorySandbox();
+const LATER: Approve = () => "later";
+const never = () => false;
+type ApprovalRequest = Parameters<Approve>[0];
+type Input = Parameters<typeof defineTool>[0]["input"];
+
+/** A tool that needs approval, and what its handler was given. */
+function takes(input: Input, { approval = "always" }: { readonly approval?: "always" | typeof never } = {}) {
+  const given: unknown[] = [];
+  const tool = defineTool({
+    name: "pay",
+    description: "Pays",
+    input,
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    approval,
+    handler: (value: unknown) => {
+      given.push(value);
+      return "paid";
+    },
+  });
+  return { tool, given };
+}
+
+const pays = (...inputs: readonly unknown[]) =>
+  `const made = []; for (const input of ${JSON.stringify(inputs)}) made.push(await tools.pay(input).catch(({ code, message }) => \`\${code}: \${message}\`)); return made;`;
+
+async function recordOf(journal: Journal, execution: string, call = "1") {
+  const records = await Array.fromAsync(journal.read(execution));
+  return records.flatMap((record) => (record.type === "call" && record.call === call ? [record] : []));
+}
+
+/** Numbers that no two conversions share, in this process. */
+let conversions = 0;
+const next = () => (conversions += 1);
+
+const trimmed = z.object({ to: z.string().trim() });
+const CONVERTED: readonly (readonly [string, Input, unknown, unknown])[] = [
+  ["takes blanks off", trimmed, { to: " eve" }, { to: "eve" }],
+  [
+    "counts in cents",
+    z.object({ amount: z.preprocess((value) => Number(value) * 100, z.number()) }),
+    { amount: 5 },
+    { amount: 500 },
+  ],
+  ["has defaults", z.object({ to: z.string().default("me") }), {}, { to: "me" }],
+  [
+    "is asynchronous",
+    z.object({ to: z.string().transform(async (to) => `${to}@example.com`) }),
+    { to: "eve" },
+    { to: "eve@example.com" },
+  ],
+  [
+    "changes what it was given",
+    z.object({ to: z.preprocess((value) => Object.assign(value as object, { name: "mallory" }), z.looseObject({})) }),
+    { to: { name: "eve" } },
+    { to: { name: "mallory" } },
+  ],
+  ["leaves null out", jsonSchema({ type: "object", properties: { to: { type: "string" } } }), { to: null }, {}],
+];
+
+test.each(CONVERTED)(
+  "policy, approver, journal, report and handler have one input, and beside it the one that was sent, if the schema %s",
+  async (_, input, sent, converted) => {
+    const { tool, given } = takes(input);
+    const ruled: PolicyRequest[] = [];
+    const asked: ApprovalRequest[] = [];
+    const journal = createMemoryJournal();
+    await using runtime = await createRuntime({
+      tools: [tool],
+      sandbox,
+      journal,
+      policy: (request) => {
+        ruled.push(request);
+        return "allow";
+      },
+      approve: (request) => {
+        asked.push(request);
+        return "later";
+      },
+    });
+    const { execution, outcome } = await runtime.execute(pays(sent));
+    const both = { input: converted, rawInput: sent };
+    expect([ruled, asked]).toMatchObject([[both], [both]]);
+    expect(outcome).toMatchObject({ type: "waiting", approvals: [both] });
+    await runtime.resume(execution, { decisions: { "1": { allow: true } } });
+    expect(given).toEqual([converted]);
+    // Written once, by the first record that knows it.
+    const [held, allowed] = await recordOf(journal, execution);
+    expect([held?.input, allowed?.input]).toEqual([JSON.stringify(converted), undefined]);
+    expect(allowed?.inputDigest).toBe(held?.inputDigest);
+    expect(held?.inputDigest).toBe(asked[0]?.inputDigest);
+  },
+);
+
+test("an input that its schema leaves as it is is shown once, in whatever order its fields come", async () => {
+  const { tool, given } = takes(z.object({ to: z.string(), n: z.number(), at: z.iso.datetime() }));
+  const journal = createMemoryJournal();
+  await using runtime = await createRuntime({ tools: [tool], sandbox, journal, approve: LATER });
+  const sent = { at: "2026-01-01T00:00:00Z", n: 1.5, to: "eve" };
+  const { execution, outcome } = await runtime.execute(pays(sent));
+  const [waits] = outcome.type === "waiting" ? outcome.approvals : [];
+  expect(waits).toMatchObject({ input: sent });
+  expect(waits).not.toHaveProperty("rawInput");
+  expect((await recordOf(journal, execution))[0]).not.toHaveProperty("input");
+  await runtime.resume(execution, { decisions: { "1": { allow: true } } });
+  expect(given).toEqual([sent]);
+});
+
+test("a policy judges what the handler would get, and the journal says what that was", async () => {
+  const { tool, given } = takes(z.object({ path: z.string().trim() }), { approval: never });
+  const journal = createMemoryJournal();
+  const policy = ({ input }: PolicyRequest) =>
+    (input as { path: string }).path.startsWith("/etc") ? { deny: "not there" } : ("allow" as const);
+  await using runtime = await createRuntime({ tools: [tool], sandbox, journal, policy });
+  const { execution, outcome } = await runtime.execute(pays({ path: "/etc" }, { path: " /etc" }, { path: " /tmp" }));
+  const denied = expect.stringContaining("policy_denied");
+  expect(outcome).toMatchObject({ value: [denied, denied, "paid"] });
+  expect(given).toEqual([{ path: "/tmp" }]);
+  expect(await recordOf(journal, execution, "2")).toMatchObject([{ decision: "refused", input: '{"path":"/etc"}' }]);
+  expect(await recordOf(journal, execution, "3")).toMatchObject([{ decision: "allowed", input: '{"path":"/tmp"}' }]);
+});
+
+test("a policy or an approver that changes what it is shown changes nothing that others get", async () => {
+  const { tool, given } = takes(trimmed);
+  const spoil = ({ input, rawInput }: { readonly input: unknown; readonly rawInput?: unknown }) => {
+    for (const one of [input, rawInput]) Object.assign(one as object, { to: "mallory" });
+  };
+  await using runtime = await createRuntime({
+    tools: [tool],
+    sandbox,
+    policy: (request) => (spoil(request), "allow"),
+    approve: (request) => (spoil(request), true),
+  });
+  await runtime.execute(pays({ to: " eve" }));
+  expect(given).toEqual([{ to: "eve" }]);
+});
+
+const numbered = z.object({ to: z.string(), n: z.number().default(next) });
+const dated = z.object({
+  at: z
+    .string()
+    .optional()
+    .transform(() => new Date(next())),
+  rows: z.array(z.string().transform((text) => new Date(text))),
+  to: z.string(),
+});
+const late = z.object({ to: z.string().transform(async (to) => `${to} ${next()}`) });
+
+test.each([
+  ["a number", numbered, { to: "eve" }],
+  ["a date", dated, { to: "eve", rows: ["2026-01-01"] }],
+  ["a text, and asynchronously", late, { to: "eve" }],
+] as const)(
+  "a schema that makes %s anew each time makes what was shown, also in another runtime, and a call is made with that",
+  async (_, input, sent) => {
+    const { tool, given } = takes(input);
+    const journal = createMemoryJournal();
+    const seen: unknown[] = [];
+    const open = (approve: Approve) =>
+      createRuntime({
+        tools: [tool],
+        sandbox,
+        journal,
+        policy: (request) => (seen.push(request.input), "allow"),
+        approve,
+      });
+    let execution = "";
+    {
+      await using runtime = await open((request) => (seen.push(request.input), "later"));
+      ({ execution } = await runtime.execute(pays(sent)));
+    }
+    await using runtime = await open(LATER);
+    const { outcome } = await runtime.resume(execution, { decisions: { "1": { allow: true } } });
+    expect(outcome).toMatchObject({ value: ["paid"] });
+    expect(seen).toHaveLength(2);
+    for (const shown of seen) expect(JSON.parse(JSON.stringify(given[0]))).toEqual(shown);
+    if (input === dated) expect(given[0]).toMatchObject({ at: expect.any(Date), rows: [new Date("2026-01-01")] });
+  },
+);
+
+test("a call that was begun and is made again has the input that it had, though its schema makes another", async () => {
+  const journal = createMemoryJournal();
+  const { tool, given } = takes(numbered, { approval: never });
+  const idempotent = { ...tool, effect: "idempotent" as const };
+  await using runtime = await createRuntime({ tools: [idempotent], sandbox, journal });
+  const { execution } = await runtime.execute(pays({ to: "eve" }));
+  const other = createMemoryJournal();
+  const records = await Array.fromAsync(journal.read(execution));
+  const begun = records.findIndex((record) => record.type === "call" && record.decision === "allowed");
+  const [header, ...rest] = records.slice(0, begun + 1);
+  if (header?.type !== "header") throw new Error("no header");
+  await other.append(execution, await other.create(header), rest);
+  await using second = await createRuntime({ tools: [idempotent], sandbox, journal: other });
+  expect((await second.resume(execution)).outcome).toMatchObject({ value: ["paid"] });
+  expect(given).toEqual([given[0], given[0]]);
+  // The journal has it where it was written first.
+  expect((await recordOf(other, execution)).map(({ input }) => input)).toEqual([JSON.stringify(given[0]), undefined]);
+});
+
+test("what has no JSON form is shown as that, so that no rule takes it for a text, and the handler gets it", async () => {
+  const { tool, given } = takes(
+    z.object({ path: z.string().transform((path) => ({ path, run: () => path, size: 5n })), data: z.string() }),
+  );
+  const asked: unknown[] = [];
+  await using runtime = await createRuntime({
+    tools: [tool],
+    sandbox,
+    approve: ({ input, rawInput }) => asked.push(input, rawInput) > 0,
+  });
+  await runtime.execute(pays({ path: "/etc", data: "x" }));
+  const without = (thing: string) => ({ "(not JSON)": thing });
+  expect(asked).toEqual([
+    { path: { path: "/etc", run: without("a function"), size: 5 }, data: "x" },
+    { path: "/etc", data: "x" },
+  ]);
+  expect(given).toMatchObject([{ path: { path: "/etc", size: 5n } }]);
+});
+
+test("a call whose shown input cannot be made again is refused, and no handler runs", async () => {
+  const { tool, given } = takes(z.object({ to: z.string().transform(() => ({ [`n${next()}`]: 5n })) }));
+  await using runtime = await createRuntime({ tools: [tool], sandbox, approve: () => true });
+  const { outcome } = await runtime.execute(pays({ to: "eve" }));
+  expect(outcome).toMatchObject({ value: [expect.stringMatching(/^input_invalid: .*makes another value/)] });
+  expect(given).toEqual([]);
+});
+
+test("a remembered decision holds for inputs that become the same, and for no other", async () => {
+  const { tool, given } = takes(trimmed);
+  const asked: unknown[] = [];
+  const approve: Approve = ({ input }) => {
+    asked.push(input);
+    return { allow: true, remember: "execution" };
+  };
+  await using runtime = await createRuntime({ tools: [tool], sandbox, approve });
+  await runtime.execute(pays({ to: "eve" }, { to: " eve" }, { to: "bob" }));
+  expect(asked).toEqual([{ to: "eve" }, { to: "bob" }]);
+  expect(given).toEqual([{ to: "eve" }, { to: "eve" }, { to: "bob" }]);
+
+  const other = takes(numbered);
+  asked.length = 0;
+  await using second = await createRuntime({ tools: [other.tool], sandbox, approve });
+  await second.execute(pays({ to: "eve" }, { to: "eve" }));
+  expect(asked).toEqual(other.given);
+  expect(asked).toHaveLength(2);
+});
+
+test("the sums of a grant count what the handler gets, with a driver and without one", async () => {
+  const cents = z.object({ amount: z.number().transform((amount) => amount * 100) });
+  const grant = { sums: { "/amount": 1000 } };
+  for (const decide of [
+    async (runtime: Runtime, execution: string) => runtime.decide(execution, { "1": { allow: true, grant } }),
+    undefined,
+  ]) {
+    const { tool, given } = takes(cents);
+    let asked = 0;
+    const approve: Approve = () => ((asked += 1) > 1 || decide ? "later" : { allow: true, grant });
+    await using runtime = await createRuntime({ tools: [tool], sandbox, journal: createMemoryJournal(), approve });
+    const { execution, outcome } = await runtime.execute(pays({ amount: 1 }, { amount: 9 }, { amount: 2 }));
+    await decide?.(runtime, execution);
+    const last = decide ? (await runtime.resume(execution)).outcome : outcome;
+    expect(last).toMatchObject({ type: "waiting", approvals: [{ callId: "3", input: { amount: 200 } }] });
+    expect(given).toEqual([{ amount: 100 }, { amount: 900 }]);
+  }
+});
+
+test("a client is given the input that a handler would get", async () => {
+  const stock = defineTool({
+    name: "pay",
+    description: "Pays",
+    input: trimmed,
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: "client",
+  });
+  await using runtime = await createRuntime({ tools: [stock], sandbox, journal: createMemoryJournal() });
+  const { outcome } = await runtime.execute(pays({ to: " eve" }));
+  expect(outcome).toMatchObject({ calls: [{ input: { to: "eve" }, rawInput: { to: " eve" } }] });
+});
+
+test("whatever a schema makes of any data, what an approver is shown is what the handler gets, and what was sent", async () => {
+  const anything = z.object({ made: z.any(), sent: z.any() }).transform(({ made, sent }) => ({ ...made, sent }));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.dictionary(
+        fc.string().filter((name) => name !== "__proto__"),
+        fc.jsonValue({ maxDepth: 3 }),
+      ),
+      fc.jsonValue({ maxDepth: 3 }),
+      async (made, sent) => {
+        const { tool, given } = takes(anything);
+        const asked: ApprovalRequest[] = [];
+        await using runtime = await createRuntime({
+          tools: [tool],
+          sandbox,
+          approve: (request) => asked.push(request) > 0,
+        });
+        const input = JSON.parse(JSON.stringify({ made, sent })) as unknown;
+        if (JSON.stringify(input).includes("__proto__")) return;
+        await runtime.execute(pays(input));
+        expect(asked.map((request) => request.input)).toEqual(given);
+        expect(asked.map((request) => request.rawInput ?? request.input)).toEqual([input]);
+      },
+    ),
+    { numRuns: runs(200) },
+  );
+});

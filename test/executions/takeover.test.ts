@@ -1,0 +1,355 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool, type Effect, PortcullisError, type Tool } from "../../src/index.ts";
+import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { type OpenOptions, QueueFull, type Sandbox } from "../../src/sandboxes/sandbox.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { finding } from "../journal/redaction/redact.ts";
+import { recovered } from "./recovered.ts";
+import { journalWith } from "../support/journal-with.ts";
+
+const sandbox = createMemorySandbox();
+const LEASE_MS = 100;
+
+/** A tool whose handler notes its idempotency keys. The first `hangs` calls never end. */
+function makeTool(effect: Effect, options: { readonly hangs?: number; readonly onUnknown?: Tool["onUnknown"] } = {}) {
+  const { hangs = 0, onUnknown = "ask" } = options;
+  const keys: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const tool = defineTool({
+    name: "work",
+    description: "d",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect,
+    onUnknown,
+    handler: (_, { idempotencyKey }) => {
+      keys.push(idempotencyKey);
+      begun.resolve();
+      return keys.length <= hangs ? new Promise<never>(() => {}) : "done";
+    },
+  });
+  return { tool, keys, begun: begun.promise };
+}
+
+/** The records of an execution, copied to a journal of their own as if its host had died after `count` of them. */
+async function cutAfter(journal: Journal, execution: string, count: number): Promise<Journal> {
+  return journalWith((await Array.fromAsync(journal.read(execution))).slice(0, count));
+}
+
+/** Starts a program whose call hangs, and gives the journal as it is then. */
+async function dieInCall(made: ReturnType<typeof makeTool>): Promise<Journal> {
+  const journal = createMemoryJournal();
+  const runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+  const running = runtime.execute("return await tools.work({});", { execution: "one" });
+  await made.begun;
+  const records = await Array.fromAsync(journal.read("one"));
+  const copy = await cutAfter(journal, "one", records.length);
+  await runtime[Symbol.asyncDispose]();
+  await running;
+  return copy;
+}
+
+describe("a call whose host died while its handler ran", () => {
+  test.each(["read", "idempotent"] as const)("is run again under the same key if it is %s", async (effect) => {
+    const made = makeTool(effect, { hangs: 1 });
+    const journal = await dieInCall(made);
+    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+    const [report] = await recovered(runtime);
+    expect(report?.outcome).toEqual({ type: "completed", value: "done" });
+    expect(made.keys).toHaveLength(2);
+    expect(new Set(made.keys).size).toBe(1);
+  });
+
+  test("waits for a person if it is a write, and is then run again, or not, or was done", async () => {
+    for (const [decision, value, runs] of [
+      [{ allow: true }, "done", 2],
+      [{ allow: false }, "outcome_unknown", 1],
+      [{ done: { value: "by hand" } }, "by hand", 1],
+    ] as const) {
+      const made = makeTool("write", { hangs: 1 });
+      const journal = createMemoryJournal();
+      const first = await createRuntime({ tools: [made.tool], journal, sandbox });
+      const running = first.execute("try { return await tools.work({}); } catch (error) { return error.code; }", {
+        execution: "one",
+      });
+      await made.begun;
+      const copy = await cutAfter(journal, "one", (await Array.fromAsync(journal.read("one"))).length);
+      await first[Symbol.asyncDispose]();
+      await running;
+      await using runtime = await createRuntime({ tools: [made.tool], journal: copy, sandbox });
+      const [waits] = await recovered(runtime);
+      expect(waits?.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", why: "outcome_unknown" }] });
+      expect(await Array.fromAsync(runtime.recover())).toEqual([]);
+      const report = await runtime.resume("one", { decisions: { "1": decision } });
+      expect(report.outcome).toEqual({ type: "completed", value });
+      expect(made.keys).toHaveLength(runs);
+    }
+  });
+
+  test.each([
+    ["retry", { type: "completed", value: "done" }],
+    ["fail", { type: "failed", fault: { code: "outcome_unknown" } }],
+  ] as const)("goes the way that its tool says: onUnknown %s", async (onUnknown, outcome) => {
+    const made = makeTool("write", { hangs: 1, onUnknown });
+    const journal = await dieInCall(made);
+    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+    expect((await runtime.resume("one")).outcome).toMatchObject(outcome);
+  });
+});
+
+describe("two drivers", () => {
+  test("a driver whose execution was taken over starts no further handler, and rejects with head_moved", async () => {
+    const journal = createMemoryJournal();
+    const made = makeTool("read", { hangs: 1 });
+    const tools = [made.tool];
+    await using first = await createRuntime({ tools, journal, sandbox, leaseMs: LEASE_MS });
+    const running = first.execute("await tools.work({}); return await tools.work({});", { execution: "one" });
+    const rejected = expect(running).rejects.toMatchObject({ code: "head_moved" });
+    await made.begun;
+    // As if the first driver had been stopped past its lease: another one claims at the head.
+    const { records } = await journal.find("one");
+    await journal.append("one", records, [{ type: "claim", driver: "other", leaseMs: 60_000, at: Date.now() }]);
+    await rejected;
+    expect(made.keys).toHaveLength(1);
+    expect((await Array.fromAsync(journal.read("one"))).at(-1)?.type).toBe("claim");
+  });
+
+  test("a driver that is fenced while it journals that a call is held leaves no rejection unhandled", async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    onTestFinished(() => void process.off("unhandledRejection", note));
+    const journal = createMemoryJournal();
+    const fenced: Journal = {
+      ...journal,
+      append: async (execution, expected, records, options) => {
+        if (records.some(({ type }) => type === "call"))
+          await journal.append(execution, expected, [{ type: "claim", driver: "other", leaseMs: 60_000, at: 1 }]);
+        return journal.append(execution, expected, records, options);
+      },
+    };
+    const held = defineTool({
+      name: "work",
+      description: "d",
+      input: z.object({}),
+      allowedCallers: ["programmatic"],
+      effect: "write",
+      approval: "always",
+      handler: () => 1,
+    });
+    await using runtime = await createRuntime({ tools: [held], journal: fenced, sandbox, approve: () => "later" });
+    await expect(
+      runtime.execute("await Promise.all([tools.work({}), tools.work({})]);", { execution: "one" }),
+    ).rejects.toMatchObject({ code: "head_moved" });
+    // Node reports unhandled rejections once the microtasks of a turn of its event loop have run out.
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    expect(unhandled).toEqual([]);
+  });
+
+  test("an execution that another process drives is not taken over before its lease has ended", async () => {
+    const journal = createMemoryJournal();
+    const made = makeTool("read", { hangs: 1 });
+    const copy = await dieInCall(made);
+    await copy.append("one", (await copy.find("one")).records, [
+      { type: "claim", driver: "other", leaseMs: 60_000, at: Date.now() },
+    ]);
+    await using runtime = await createRuntime({ tools: [made.tool], journal: copy, sandbox });
+    await expect(runtime.resume("one")).rejects.toMatchObject({ code: "execution_driven" });
+    expect(await Array.fromAsync(runtime.recover())).toEqual([]);
+    expect(made.keys).toHaveLength(1);
+    expect(await Array.fromAsync(journal.list())).toEqual([]);
+  });
+
+  test("an execution whose drivers died three times in a row while the program ran ends as crashed", async () => {
+    const cut = await diedAfter(["program", "host", "program"], 3);
+    await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+    const told: unknown[] = [];
+    const onEvent = (event: unknown) => told.push(event);
+    const { outcome } = await runtime.resume("one", { onEvent });
+    expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+    expect((await runtime.resume("one")).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+    expect(told).toEqual([{ type: "execution_ended", at: expect.any(Number) as number, execution: "one", outcome }]);
+  });
+
+  test("what is shown of an execution that its drivers died of is redacted", async () => {
+    const cut = await diedAfter(["program"], 3);
+    await using runtime = await createRuntime({
+      tools: [],
+      journal: cut,
+      sandbox,
+      redact: finding("hosts", ["model"]),
+    });
+    const { outcome } = await runtime.resume("one");
+    expect(outcome).toMatchObject({ type: "crashed", detail: expect.stringMatching(/^3 (?!hosts).* died/) as string });
+  });
+
+  test.each([
+    ["twice only", ["program"], 2],
+    ["any number of times before they had an engine", [], 9],
+    ["any number of times while the program waited", ["program", "host"], 9],
+  ] as const)("one whose drivers died %s goes on", async (_, hands, deaths) => {
+    const cut = await diedAfter(hands, deaths);
+    await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+    expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+  });
+
+  test("a driver that lost the execution while the program had the turn says that it is alive, and does not count", async () => {
+    const journal = await diedAfter(["program"], 2);
+    const begun = Promise.withResolvers<void>();
+    const held: Journal = {
+      ...journal,
+      append: async (execution, expected, records, options) => {
+        // As if this process had been stopped before it could journal the turn.
+        if (records.some(({ type }) => type === "turn")) {
+          begun.resolve();
+          await taken.promise;
+        }
+        return journal.append(execution, expected, records, options);
+      },
+    };
+    const taken = Promise.withResolvers<void>();
+    await using slow = await createRuntime({ tools: [], journal: held, sandbox });
+    const lost = expect(slow.resume("one")).rejects.toMatchObject({ code: "head_moved" });
+    await begun.promise;
+    const { records } = await journal.find("one");
+    await journal.append("one", records, [{ type: "claim", driver: "next", leaseMs: 0, at: 1 }]);
+    taken.resolve();
+    await lost;
+    expect((await Array.fromAsync(journal.read("one"))).at(-1)).toMatchObject({ type: "alive" });
+    await using runtime = await createRuntime({ tools: [], journal, sandbox });
+    expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+  });
+});
+
+/** An execution without a turn that this many drivers took up, gave the turn to these one after the other, and died. */
+async function diedAfter(hands: readonly ("program" | "host")[], deaths: number): Promise<Journal> {
+  const journal = createMemoryJournal();
+  {
+    await using runtime = await createRuntime({ tools: [], journal, sandbox });
+    await runtime.execute("return 1;", { execution: "one" });
+  }
+  const cut = await cutAfter(journal, "one", 1);
+  for (let death = 0; death < deaths; death += 1) {
+    const claim = { type: "claim", driver: `d${death}`, leaseMs: 0, at: 1 } as const;
+    const { records } = await cut.find("one");
+    await cut.append("one", records, [claim, ...hands.map((to) => ({ type: "hand", to, at: 1 }) as const)]);
+  }
+  return cut;
+}
+
+describe("an execution that was taken up and gets no engine", () => {
+  const failing = (open: Sandbox["open"]): Sandbox => ({ ...sandbox, open });
+  test.each([
+    [
+      "the sandbox fails",
+      () => Promise.reject(new PortcullisError("sandbox_unavailable", "No daemon answers.")),
+      "sandbox_unavailable",
+    ],
+    ["too many programs wait", () => Promise.reject(new QueueFull(3)), "queue_full"],
+    [
+      "none is free in time",
+      (_: OpenOptions, signal: AbortSignal) =>
+        new Promise<never>((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(new Error("No longer needed.")));
+        }),
+      "queue_full",
+    ],
+  ] as const)("stays as it is where %s, before its first turn and after it", async (_, openGuest, code) => {
+    for (const records of [1, 2]) {
+      const journal = createMemoryJournal();
+      {
+        await using runtime = await createRuntime({ tools: [], journal, sandbox, limits: { queueMs: 10 } });
+        await runtime.execute("await new Promise((resolve) => setTimeout(resolve, 1)); return 1;", {
+          execution: "one",
+        });
+      }
+      const cut = await cutAfter(journal, "one", records);
+      await using busy = await createRuntime({ tools: [], journal: cut, sandbox: failing(openGuest) });
+      for (let attempt = 0; attempt < 4; attempt += 1) await expect(busy.resume("one")).rejects.toMatchObject({ code });
+      expect(await cut.find("one")).toMatchObject({ ended: false, lease: { until: 0 } });
+      await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+      expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+    }
+  });
+});
+
+describe("an execution that is taken up with other versions of node, V8 or the protocol", () => {
+  async function begun(change: (record: JournalRecord) => JournalRecord): Promise<Journal> {
+    const journal = createMemoryJournal();
+    const made = makeTool("read");
+    {
+      await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+      await runtime.execute("const one = await tools.work({}); return one + (await tools.work({}));", {
+        execution: "one",
+      });
+    }
+    const records = await Array.fromAsync(journal.read("one"));
+    const kept = records.slice(
+      0,
+      records.findLastIndex(({ type }) => type === "turn"),
+    );
+    return journalWith(kept.map(change));
+  }
+  const older = (record: JournalRecord): JournalRecord =>
+    record.type === "header" ? { ...record, versions: { node: "22.1.0", v8: "12.4", protocol: "1" } } : record;
+
+  test("goes on, and the report says so", async () => {
+    const journal = await begun(older);
+    await using runtime = await createRuntime({ tools: [makeTool("read").tool], journal, sandbox });
+    const report = await runtime.resume("one");
+    expect(report.outcome).toEqual({ type: "completed", value: "donedone" });
+    expect(report.notes).toEqual([
+      expect.stringContaining(
+        `node 22.1.0 there, ${process.versions.node} here; v8 12.4 there, ${process.versions.v8} here`,
+      ),
+    ]);
+    expect((await runtime.resume("one")).notes).toEqual(report.notes);
+  });
+
+  test("ends as replay_diverged where the program does something else, with the turn and both commands", async () => {
+    const journal = await begun((record) =>
+      record.type === "turn"
+        ? { ...record, commands: record.commands.map((text) => text.replace('"tool":"work"', '"tool":"wirk"')) }
+        : older(record),
+    );
+    const made = makeTool("read");
+    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+    const report = await runtime.resume("one");
+    expect(report.outcome).toMatchObject({
+      type: "crashed",
+      code: "replay_diverged",
+      detail: expect.stringMatching(
+        /^The replay differs from the journal at turn 0: the program did \{.*"work".*, the journal has \{.*"wirk".*\.$/s,
+      ),
+    });
+    expect(report.notes).toHaveLength(1);
+    expect(made.keys).toEqual([]);
+    expect((await runtime.resume("one")).outcome).toEqual(report.outcome);
+  });
+
+  test("says nothing of versions where they are the same", async () => {
+    const journal = await begun((record) => record);
+    await using runtime = await createRuntime({ tools: [makeTool("read").tool], journal, sandbox });
+    expect((await runtime.resume("one")).notes).toEqual([]);
+  });
+});
+
+test("the usage of a journal from elsewhere changes no other fact of a report", async () => {
+  const journal = createMemoryJournal();
+  {
+    await using runtime = await createRuntime({ tools: [], journal, sandbox });
+    await runtime.execute("console.log('hi'); return 1;", { execution: "one" });
+  }
+  const records = await Array.fromAsync(journal.read("one"));
+  const forged = await cutAfter(journal, "one", records.length - 1);
+  const usage = { ending: 1, logs: 2, turns: 99, calls: 3, runningMs: 4 };
+  const outcome = { type: "outcome", outcome: '{"type":"completed"}', usage, at: 5 } as const;
+  await forged.append("one", records.length - 1, [outcome]);
+  await using runtime = await createRuntime({ tools: [], journal: forged, sandbox });
+  const report = await runtime.resume("one");
+  expect(report).toMatchObject({ outcome: { type: "completed", value: 1 }, logs: { text: "hi\n" }, calls: [] });
+  expect(report.usage).toMatchObject({ turns: 1, runningMs: 4 });
+});

@@ -1,0 +1,174 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { createPostgresJournal } from "../../../../src/fleet/postgres/postgres-journal.ts";
+import type { PostgresJournalOptions } from "../../../../src/fleet/postgres/postgres-options.ts";
+import { createRuntime } from "../../../../src/index.ts";
+import { createServer } from "../../../../src/serve/index.ts";
+import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
+import { portcullis } from "../../../cli/command.ts";
+import { noPostgres, PostgresServer } from "../../../postgres-support/postgres-server.ts";
+import { settableClock } from "../../../support/clock.ts";
+import { header } from "../../../journal/records.ts";
+
+/** Holds `src/fleet/postgres/connection/diagnose.ts`, `src/serve/api/handlers/health.ts` and `src/cli/commands/doctor.ts`. */
+describe.skipIf(noPostgres)("what is found out about a database", () => {
+  let server: PostgresServer;
+  const open: AsyncDisposable[] = [];
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+  }, 120_000);
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    for (const one of open.splice(0).toReversed()) await one[Symbol.asyncDispose]();
+  });
+  afterAll(() => server[Symbol.asyncDispose](), 60_000);
+
+  function journalOf(options: Partial<PostgresJournalOptions> = {}) {
+    const journal = createPostgresJournal({ url: server.url(), unavailableMs: 60_000, ...options });
+    open.push(journal);
+    return journal;
+  }
+  const diagnose = async (options: Partial<PostgresJournalOptions> = {}) => journalOf(options).diagnose?.() ?? [];
+
+  test("a database without a journal, and with one, is good", async () => {
+    const schema = "fresh";
+    expect(await diagnose({ schema })).toMatchObject([
+      {
+        what: "database",
+        state: "good",
+        detail: expect.stringMatching(/^PostgreSQL [\d.]+.* at postgres:\/\/postgres@/),
+      },
+      { what: "journal format", state: "good", detail: "the schema fresh has no journal; the first use makes one" },
+      { what: "database clock", state: "good" },
+      { what: "connections", state: "good", detail: expect.stringMatching(/^the server has \d+ of at most 200$/) },
+    ]);
+    const journal = journalOf({ schema });
+    await journal.create(header("one"));
+    const found = (await journal.diagnose?.()) ?? [];
+    expect(found.map(({ what, state }) => [what, state])).toEqual([
+      ["database", "good"],
+      ["journal format", "good"],
+      ["journal rights", "good"],
+      ["database clock", "good"],
+      ["connections", "good"],
+    ]);
+    expect(found.at(-1)?.detail).toContain("this process has 1 of at most 8, and 0 statements wait for one");
+  });
+
+  test("however many ask at once, they take one connection together", async () => {
+    const journal = journalOf({ schema: "asked" });
+    await journal.create(header("one"));
+    const asked = await Promise.all(Array.from({ length: 50 }, () => journal.diagnose?.()));
+    expect(new Set(asked.map((found) => found?.at(-1)?.detail)).size).toBe(1);
+    const used = /^the server has (\d+) of/.exec(asked[0]?.at(-1)?.detail ?? "")?.[1];
+    expect(Number(used)).toBeLessThan(20);
+    expect((await journal.diagnose?.()) ?? []).not.toBe(asked[0]);
+  });
+
+  test.each([
+    [
+      "a wrong password",
+      () => ({ url: server.url({ password: "s3cret" }) }),
+      "journal_unavailable",
+      "refuses this user",
+    ],
+    ["no such database", () => ({ url: server.url({ database: "nowhere" }) }), "journal_unavailable", "createdb"],
+    [
+      "no server",
+      () => ({ url: "postgres://ana:s3cret@127.0.0.1:1/work" }),
+      "journal_unavailable",
+      "Check that the database",
+    ],
+  ])("%s is one sentence without the password, at once", async (_, options, code, sentence) => {
+    const found = await diagnose({ ...options(), unavailableMs: 600_000 });
+    expect(found).toMatchObject([
+      { what: "database", state: "missing", code, detail: expect.stringContaining(sentence) },
+    ]);
+    expect(JSON.stringify(found)).not.toContain("s3cret");
+  });
+
+  test("tables of another build, a role without rights and one that may make no journal", async () => {
+    const stateOf = async (options: Partial<PostgresJournalOptions>, what: string) =>
+      (await diagnose(options)).find((one) => one.what === what);
+    await journalOf({ schema: "other" }).create(header("one"));
+    for (const version of [0, 99]) {
+      await server.sql(`UPDATE other.journal_format SET version = ${version}`);
+      const refused = {
+        state: "missing",
+        code: "journal_version",
+        detail: expect.stringContaining(`version ${version}`),
+      };
+      expect(await stateOf({ schema: "other" }, "journal format")).toMatchObject(refused);
+    }
+    await server.sql("UPDATE other.journal_format SET version = 1");
+    expect(await stateOf({ schema: "other" }, "journal format")).toMatchObject({ state: "good", detail: "version 1" });
+    await server.sql(`CREATE ROLE guest LOGIN PASSWORD 'guest-word'`);
+    const guest = server.url({ user: "guest", password: "guest-word" });
+    const denied = { state: "missing", code: "journal_read_only" };
+    expect(await stateOf({ url: guest, schema: "other" }, "journal format")).toMatchObject({
+      ...denied,
+      detail: expect.stringContaining("Let its owner grant the rights"),
+    });
+    expect(await stateOf({ url: guest, schema: "none" }, "journal format")).toMatchObject({
+      ...denied,
+      detail: expect.stringContaining("GRANT CREATE ON DATABASE"),
+    });
+    await server.sql("GRANT USAGE ON SCHEMA other TO guest; GRANT SELECT ON other.journal_format TO guest");
+    expect(await stateOf({ url: guest, schema: "other" }, "journal rights")).toMatchObject(denied);
+  });
+
+  test("a clock that differs is told with the difference, and that nothing is taken over for it", async () => {
+    settableClock().jump(600_000);
+    const clock = (await diagnose()).find(({ what }) => what === "database clock");
+    expect(clock).toMatchObject({
+      state: "weak",
+      detail: expect.stringMatching(/^is (599|600)\.\d s behind this machine's/),
+    });
+  });
+
+  test("a server with few connections left is weak", async () => {
+    const found = await diagnose({ connections: 300 });
+    expect(found.at(-1)).toMatchObject({ state: "weak", detail: expect.stringContaining("raise max_connections") });
+  });
+
+  test("doctor tells it, and ends with the code of a machine that cannot be used", async () => {
+    const good = await portcullis(["doctor", "--json", "--journal", server.url()]);
+    const states = (text: string) =>
+      (JSON.parse(text) as { what: string; state: string }[]).filter(({ what }) => /database|journal/.test(what));
+    expect(states(good.stdout)).toMatchObject([
+      { what: "database", state: "good" },
+      { what: "journal format" },
+      { what: "database clock" },
+    ]);
+    const bad = await portcullis(["doctor", "--json", "--journal", server.url({ password: "s3cret" })]);
+    expect(bad.code).not.toBe(0);
+    expect(states(bad.stdout)).toMatchObject([{ what: "database", state: "missing" }]);
+    expect(bad.stdout).not.toContain("s3cret");
+  }, 120_000);
+
+  // The last one: it ends the database.
+  test("a server of the HTTP API is ready with what was found, and without a database not, at once and without its address", async () => {
+    const journal = createPostgresJournal({ url: server.url(), unavailableMs: 600_000 });
+    const runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+    const http = await createServer(runtime, { token: "t".repeat(32) });
+    const ask = () =>
+      http.fetch(new Request("http://localhost/readyz", { headers: { authorization: `Bearer ${"t".repeat(32)}` } }));
+    const answer = await ask();
+    expect(answer.status).toBe(200);
+    const told = (await answer.json()) as {
+      readonly status: string;
+      readonly journal: readonly { readonly what: string }[];
+    };
+    expect(told.status).toBe("ready");
+    expect(told.journal[0]).toEqual({ what: "database", state: "good" });
+    expect(told.journal.map(({ what }) => what)).toContain("connections");
+    await server.kill();
+    const refused = await ask();
+    const text = await refused.text();
+    expect(refused.status).toBe(503);
+    expect(JSON.parse(text)).toMatchObject({ error: { code: "journal_unavailable" } });
+    expect(text).not.toContain("127.0.0.1");
+    await journal[Symbol.asyncDispose]();
+    await http.close();
+    await runtime[Symbol.asyncDispose]();
+  }, 60_000);
+});

@@ -1,0 +1,217 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { now } from "../../../src/base/index.ts";
+import { createPostgresJournal, type PostgresJournal, type PostgresJournalOptions } from "../../../src/fleet/index.ts";
+import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { settableClock } from "../../support/clock.ts";
+import { journalSuite, listed } from "../../journal/journal-suite.ts";
+import { header, outcome, RECORDS, turn } from "../../journal/records.ts";
+import { testOfAll } from "../../support/all-tests.ts";
+
+describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
+  let server: PostgresServer;
+  const open: AsyncDisposable[] = [];
+  let count = 0;
+
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+  }, 120_000);
+  afterEach(async () => {
+    for (const journal of open.splice(0)) await journal[Symbol.asyncDispose]();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  /** A journal in a schema of its own, or another one in the same. */
+  function openJournal(options: Partial<PostgresJournalOptions> = {}): PostgresJournal {
+    const { schema = `journal_${(count += 1)}`, ...others } = options;
+    const journal = createPostgresJournal({ url: server.url(), schema, unavailableMs: 60_000, ...others });
+    open.push(journal);
+    return journal;
+  }
+
+  describe("with group commit", () => journalSuite(() => openJournal()));
+
+  // By `src/fleet/postgres/tables/lease-times.ts`.
+  test("a machine whose clock is wrong has leases as long as the others have", async () => {
+    const schema = "clock";
+    const right = openJournal({ schema });
+    await right.create(header("held"), { driver: "right", until: Date.now() + 60_000 });
+    const clock = settableClock();
+    clock.jump(600_000);
+    const wrong = openJournal({ schema });
+    const { lease: held } = await wrong.find("held");
+    expect((held?.until ?? 0) - now()).toBeGreaterThan(30_000);
+    await wrong.create(header("own"), { driver: "wrong", until: now() + 60_000 });
+    expect((await wrong.find("own")).lease?.until).toBeGreaterThan(now());
+    clock.jump(-600_000);
+    const { lease } = await right.find("own");
+    expect((lease?.until ?? 0) - Date.now()).toBeLessThan(90_000);
+    expect((lease?.until ?? 0) - Date.now()).toBeGreaterThan(0);
+  });
+
+  test("a machine whose clock is wrong prunes no execution that a driver holds, and each that none holds", async () => {
+    const right = openJournal({ schema: "clock_prune" });
+    await right.create(header("held", { startedAt: 1 }), { driver: "right", until: Date.now() + 60_000 });
+    await right.create(header("left", { startedAt: 1 }), { driver: "gone", until: Date.now() - 60_000 });
+    const clock = settableClock();
+    clock.jump(600_000);
+    expect(await right.prune({ before: 5, open: true })).toBe(1);
+    expect((await right.find("held")).execution).toBe("held");
+    await right.create(header("gone", { startedAt: 1 }), { driver: "gone", until: 5 });
+    clock.jump(-1_200_000);
+    expect(await right.prune({ before: 5, open: true })).toBe(1);
+    expect((await listed(right)).map(({ execution }) => execution)).toEqual(["held"]);
+  });
+
+  test("is there again for the next process", async () => {
+    const schema = "again";
+    const first = openJournal({ schema });
+    await first.create(header("one"));
+    await first.append("one", 1, [...RECORDS, outcome]);
+    await first[Symbol.asyncDispose]();
+    const second = openJournal({ schema });
+    expect(await Array.fromAsync(second.read("one"))).toEqual([header("one"), ...RECORDS, outcome]);
+    expect(await listed(second)).toMatchObject([{ execution: "one", ended: true }]);
+    await expect(first.find("one")).rejects.toMatchObject({ code: "runtime_closed" });
+  });
+
+  test("keeps names that a column of text cannot hold", async () => {
+    const journal = openJournal();
+    const names = ["a\0b", "\\0000", "ü😀", '"quoted"'];
+    for (const name of names) await journal.create(header(name, { tenant: `t${name}` }), { driver: name, until: 5 });
+    for (const name of names)
+      expect(await listed(journal, { tenant: `t${name}` })).toMatchObject([
+        { execution: name, lease: { driver: name } },
+      ]);
+    expect(await Array.fromAsync(journal.check())).toEqual([]);
+  });
+
+  test("keeps a large text once for a tenant, however many records and executions have it", async () => {
+    const journal = openJournal({ schema: "large" });
+    const large = JSON.stringify(Array.from({ length: 30_000 }, (_, n) => ({ n, text: `row ${n}` })));
+    for (const execution of ["one", "two"]) {
+      await journal.create(header(execution));
+      await journal.append(
+        execution,
+        1,
+        [1, 2, 3].map((id) => turn(`{"kind":"answer","id":${id}}\n${large}`)),
+      );
+    }
+    expect(await server.sql("SELECT bytes FROM large.texts")).toEqual([{ bytes: String(large.length) }]);
+  });
+
+  testOfAll(
+    "a large execution is read with a page of it in memory, which the reading says before it holds it",
+    async () => {
+      const journal = openJournal();
+      await journal.create(header("one"));
+      // 1,200 records of 30 kB, some of 400 kB, and texts that are kept by their hash.
+      const records = Array.from({ length: 1200 }, (_, n) =>
+        turn(
+          `${n}`,
+          ...(n % 100 === 50
+            ? [`"`.repeat(60_000), `"`.repeat(60_000), `${n}`.repeat(70_000)]
+            : [`${n}`.padEnd(30_000)]),
+        ),
+      );
+      for (let from = 0; from < records.length; from += 200)
+        await journal.append("one", from + 1, records.slice(from, from + 200));
+      const holds: number[] = [];
+      const hold = (bytes: number) => {
+        holds.push(bytes);
+        return Promise.resolve();
+      };
+      let position = 0;
+      for await (const record of journal.read("one", { hold })) {
+        if (position > 0) expect(record).toEqual(records[position - 1]);
+        position += 1;
+      }
+      expect(position).toBe(1201);
+      // A page twice, as text and parsed; more only for a record that is larger, and for its texts.
+      expect(Math.max(...holds)).toBeLessThan(2.5 * 1024 * 1024);
+      expect(holds.filter((bytes) => bytes > 512 * 1024).length).toBeLessThan(12 * 40);
+      // A reading of a few records reads no others.
+      const before = holds.length;
+      const few = await Array.fromAsync(journal.read("one", { hold, from: 10, count: 2 }));
+      expect(few).toEqual(records.slice(9, 11));
+      expect(holds.length - before).toBeLessThan(8);
+    },
+  );
+
+  describe("check", () => {
+    const large = JSON.stringify(Array.from({ length: 30_000 }, (_, n) => n));
+    test.each([
+      ["a missing record", "DELETE FROM records WHERE position = 1", /record 1 .* is missing/],
+      ["a record that is not JSON", "UPDATE records SET record = '{' WHERE position = 1", /not JSON/],
+      [
+        "a record of an unknown type",
+        `UPDATE records SET record = '{"type":"x"}' WHERE position = 1`,
+        /no record of type "x"/,
+      ],
+      ["an altered large text", "UPDATE texts SET data = '\\x00'", /cannot be decompressed/],
+      ["a large text under another hash", "UPDATE texts SET sha256 = '\\x00'", /is missing/],
+      ["another tenant in the list", "UPDATE executions SET tenant = 'other'", /does not match|is missing/],
+      ["an execution that is listed as open", "UPDATE executions SET ended = false", /disagree/],
+      ["a head below 1", "UPDATE executions SET head = -5", /values that no execution has/],
+      ["a start before 1970", "UPDATE executions SET started_at = -1", /values that no execution has/],
+      [
+        "a lease that JavaScript cannot hold",
+        "UPDATE executions SET leased_until = 9223372036854775807",
+        /values that no/,
+      ],
+      ["a tenant of 100 kB", "UPDATE executions SET tenant = repeat('x', 100000)", /values that no execution has/],
+      ["a driver of 20 MB", "UPDATE executions SET driver = repeat('x', 20000000)", /values that no execution has/],
+    ])("finds %s", async (_, sql, problem) => {
+      const schema = `checked_${(count += 1)}`;
+      const journal = openJournal({ schema });
+      await journal.create(header("one"));
+      await journal.append("one", 1, [turn("a"), turn(`{"kind":"answer"}\n${large}`), outcome]);
+      expect(await Array.fromAsync(journal.check())).toEqual([]);
+      await server.sql(`SET search_path = ${schema}; ${sql}`);
+      expect(await Array.fromAsync(journal.check())).toEqual([
+        expect.objectContaining({ problem: expect.stringMatching(problem) as string }),
+      ]);
+    });
+  });
+
+  test("an entry that cannot be read hides no other one, and `check` looks at those after it", async () => {
+    const schema = "one_bad";
+    const journal = openJournal({ schema });
+    for (const id of ["first", "bad", "last"]) await journal.create(header(id));
+    await server.sql(`SET search_path = ${schema};
+      UPDATE executions SET kind = 'none' WHERE id = 'bad'; DELETE FROM records WHERE execution = 1`);
+    const told: string[] = [];
+    const listing = journal.list({ onDamaged: ({ code }) => told.push(code) });
+    expect((await Array.fromAsync(listing)).map(({ execution }) => execution)).toEqual(["last", "first"]);
+    expect(told).toEqual(["journal_corrupt"]);
+    expect((await listed(journal)).map(({ execution }) => execution)).toEqual(["last", "first"]);
+    expect(await Array.fromAsync(journal.check())).toMatchObject([
+      { problem: expect.stringMatching(/values that no execution has/) as string },
+      { execution: "first", problem: expect.stringMatching(/record 0 .* is missing/) as string },
+    ]);
+  });
+
+  test("a number that is taken is no execution that exists", async () => {
+    const schema = "numbers";
+    const journal = openJournal({ schema });
+    await journal.create(header("first"));
+    await server.sql(`SELECT setval(pg_get_serial_sequence('${schema}.executions', 'number'), 1, false)`);
+    const error: unknown = await journal.create(header("unlucky")).catch((one: unknown) => one);
+    expect(error).not.toMatchObject({ code: "execution_exists" });
+    expect(error).toMatchObject({ code: "23505" });
+    expect(await journal.create(header("unlucky"))).toBe(1);
+  });
+
+  test("prune keeps what a driver holds, and the ended programs of an open conversation", async () => {
+    const journal = openJournal();
+    const ids = async () => (await listed(journal)).map(({ execution }) => execution).toReversed();
+    await journal.create(header("driven", { startedAt: 1 }));
+    await journal.append("driven", 1, [{ type: "claim", driver: "d", leaseMs: 60_000, at: Date.now() }]);
+    await journal.create(header("above", { startedAt: 8 }));
+    await journal.create(header("child", { startedAt: 1, parent: { execution: "above", call: "1" } }));
+    await journal.append("child", 1, [outcome]);
+    expect(await journal.prune({ before: 5, open: true })).toBe(0);
+    await journal.append("above", 1, [outcome]);
+    expect(await journal.prune({ before: 5, open: true })).toBe(1);
+    expect(await ids()).toEqual(["driven", "above"]);
+  });
+});

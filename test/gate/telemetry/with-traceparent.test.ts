@@ -1,0 +1,93 @@
+import { trace } from "@opentelemetry/api";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createRuntime } from "../../../src/index.ts";
+import { createServer } from "../../../src/serve/create-server.ts";
+import { parseTraceParent, traceParentOf } from "../../../src/gate/telemetry/otel.ts";
+import { withTraceparent } from "../../../src/gate/telemetry/with-traceparent.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
+import { record, type Recording } from "./recording.ts";
+import { anyCharacter } from "../../support/any-character.ts";
+
+const TRACE = "0af7651916cd43dd8448eb211c80319c";
+const SPAN = "b7ad6b7169203331";
+const GOOD = `00-${TRACE}-${SPAN}-01`;
+const headers = (traceparent: string) => new Headers({ traceparent });
+
+let recording: Recording;
+beforeEach(() => {
+  recording = record();
+});
+afterEach(() => recording.stop());
+
+test("spans of a request are below the span of its sender", async () => {
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await withTraceparent(headers(GOOD), () => runtime.execute("return 1"));
+  const program = recording.span("execute_tool run_program");
+  expect(program.spanContext().traceId).toBe(TRACE);
+  expect(program.parentSpanContext).toMatchObject({ spanId: SPAN, isRemote: true });
+});
+
+test("executions of a request are below its span, and an invalid header fails no request", async () => {
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  const server = await createServer(runtime);
+  const post = (traceparent: string) =>
+    server.fetch(
+      new Request("http://127.0.0.1/v1/executions", {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${server.token}`,
+          "content-type": "application/json",
+          host: "127.0.0.1",
+          traceparent,
+        },
+        body: JSON.stringify({ program: "return 1" }),
+      }),
+    );
+  expect((await post(GOOD)).status).toBe(200);
+  expect(recording.span("execute_tool run_program").parentSpanContext?.spanId).toBe(SPAN);
+  expect((await post("\u00ff--")).status).toBe(200);
+  expect(recording.spans().at(-1)?.parentSpanContext).toBeUndefined();
+  await server.close();
+});
+
+test("the span of an instrumented server stays the parent", async () => {
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await trace.getTracer("http").startActiveSpan("POST", async (span) => {
+    await withTraceparent(headers(GOOD), () => runtime.execute("return 1"));
+    span.end();
+  });
+  const { parentSpanContext } = recording.span("execute_tool run_program");
+  expect(parentSpanContext?.spanId).toBe(recording.span("POST").spanContext().spanId);
+});
+
+test.each(["", "00", GOOD.toUpperCase(), `${GOOD}-more`, `ff${GOOD.slice(2)}`, `00-${"0".repeat(32)}-${SPAN}-01`])(
+  "a header that is none (%s) is left aside",
+  async (header) => {
+    expect(parseTraceParent(header)).toBeUndefined();
+    await withTraceparent(headers(header), async () => {
+      expect(trace.getActiveSpan()).toBeUndefined();
+    });
+  },
+);
+
+test("work without an SDK runs as it is, and its errors are its own", async () => {
+  await recording.stop();
+  expect(await withTraceparent(headers(GOOD), async () => 7)).toBe(7);
+  recording = record();
+  await expect(withTraceparent(headers(GOOD), () => Promise.reject(new Error("own")))).rejects.toThrow("own");
+});
+
+test("any text is read without an error, and a valid traceparent is written unchanged", () => {
+  const hex = (length: number) =>
+    fc.string({ unit: fc.constantFrom(..."0123456789abcdef".split("")), minLength: length, maxLength: length });
+  const form = fc.tuple(hex(2), hex(32), hex(16), hex(2)).map((parts) => parts.join("-"));
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.string({ unit: anyCharacter }), form), (text) => {
+      const place = parseTraceParent(text);
+      if (!place) return;
+      expect(parseTraceParent(traceParentOf(place))).toEqual(place);
+      expect(text).toContain(`-${place.traceId}-${place.spanId}-`);
+    }),
+  );
+});

@@ -1,0 +1,177 @@
+import { expect, test } from "vitest";
+import { shownText } from "../../../src/cli/commands/journal/show.ts";
+import { createRuntime, type ExecutionEvent, type RuntimeOptions } from "../../../src/index.ts";
+import { createMemoryJournal } from "../../../src/journal/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { viewExecution } from "../../../src/serve/views/view-execution.ts";
+import { makeTool } from "../../gate/open-session.ts";
+import { finding } from "./redact.ts";
+
+const sandbox = createMemorySandbox();
+const SECRET = "hunter2";
+const both = ["direct", "programmatic"] as const;
+const give = makeTool({ name: "give", allowedCallers: both, handler: () => SECRET });
+const held = makeTool({ name: "held", allowedCallers: both, approval: "always" });
+const PROGRAM = "const given = await tools.give({}); await tools.held({}); return given.length;";
+
+const open = (options: Partial<RuntimeOptions> = {}) =>
+  createRuntime({ tools: [give, held], sandbox, approve: () => true, ...options });
+
+test("a program computes with what a tool gave, though nothing else sees it", async () => {
+  await using runtime = await open({ redact: finding(SECRET) });
+  expect((await runtime.execute(PROGRAM)).outcome).toEqual({ type: "completed", value: SECRET.length });
+});
+
+test("a replay stays exact where the rule leaves the journal alone, and says otherwise that redaction ended it", async () => {
+  await using exact = await open({ redact: finding(SECRET, ["model", "log"]) });
+  const first = await exact.execute(PROGRAM);
+  expect(await exact.execution(first.execution).replay()).toEqual({ type: "identical" });
+
+  await using runtime = await open({ redact: finding(SECRET) });
+  const { execution } = await runtime.execute(PROGRAM);
+  const records = await runtime.execution(execution).records();
+  expect(records.filter((record) => "redacted" in record)).toMatchObject([{ type: "turn", redacted: SECRET.length }]);
+  expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "redaction" });
+});
+
+test("one in whose journal nothing was found is replayed and taken up as ever", async () => {
+  const journal = createMemoryJournal();
+  const redact = finding("another secret");
+  {
+    await using runtime = await open({ redact, journal, approve: () => "later" });
+    expect((await runtime.execute(PROGRAM, { execution: "one" })).outcome.type).toBe("waiting");
+  }
+  await using runtime = await open({ redact, journal });
+  const { outcome } = await runtime.resume("one", { decisions: { "2": { allow: true } } });
+  expect(outcome).toEqual({ type: "completed", value: SECRET.length });
+  expect(await runtime.execution("one").replay()).toEqual({ type: "identical" });
+});
+
+test("a program whose journal was redacted keeps its process while it waits, goes on there, and ends with its host", async () => {
+  const journal = createMemoryJournal();
+  const waiting = Promise.withResolvers<ExecutionEvent>();
+  const later: Partial<RuntimeOptions> = {
+    redact: finding(SECRET),
+    journal,
+    approve: () => "later",
+    onEvent: (event) => {
+      if (event.type === "execution_waiting") waiting.resolve(event);
+    },
+  };
+  {
+    await using runtime = await open(later);
+    const running = runtime.execute(PROGRAM, { execution: "one" });
+    expect(await waiting.promise).toMatchObject({ held: "redaction" });
+    await runtime.decide("one", { "2": { allow: true } });
+    const { outcome, notes } = await running;
+    expect(outcome).toEqual({ type: "completed", value: SECRET.length });
+    expect(notes.join(" ")).toContain("its journal was redacted and does not hold what happened");
+  }
+});
+
+test("the same execution is found again by another runtime of the same store", async () => {
+  const journal = createMemoryJournal();
+  await using one = await open({ journal, redact: finding(SECRET) });
+  await using other = await open({ journal, redact: finding("x".repeat(50)) });
+  const [first, second] = await Promise.all([
+    one.execute("return tools.held({});", { execution: "same" }),
+    other.execute("return tools.held({});", { execution: "same" }),
+  ]);
+  expect([first.outcome, second.outcome]).toEqual([
+    { type: "completed", value: "ok" },
+    { type: "completed", value: "ok" },
+  ]);
+});
+
+test("a conversation whose journal was redacted says so while it waits, and is not taken up", async () => {
+  const journal = createMemoryJournal();
+  const model = scriptedModel([{ calls: [{ tool: "held", input: { said: SECRET } }] }, { text: "Done." }]);
+  {
+    await using runtime = await open({ redact: finding(SECRET), journal, approve: () => "later" });
+    const { ending } = await runtime.agent({ model, task: "Do it.", execution: "talk" });
+    expect(ending).toMatchObject({
+      type: "waiting",
+      approvals: [{ input: { said: "[redacted 7 characters: test]" } }],
+    });
+  }
+  await using runtime = await open({ redact: finding(SECRET), journal });
+  const records = await Array.fromAsync(runtime.journal.read("talk"));
+  const cannot = "only the process that has the conversation can go on with it";
+  expect((await viewExecution(journal, "talk")).notes).toEqual([expect.stringContaining(cannot)]);
+  expect(await shownText(journal, "talk")).toContain(cannot);
+  const calls = records.flatMap((record) => (record.type === "call" ? [record.call] : []));
+  const decisions = Object.fromEntries(calls.map((call) => [call, { allow: true }]));
+  await expect(runtime.resumeAgent("talk", { model, decisions })).rejects.toMatchObject({
+    code: "journal_redacted",
+    message: expect.stringContaining('"talk"') as string,
+  });
+});
+
+test("a program and a task of which the journal holds less are the same under their id, and others are not", async () => {
+  await using runtime = await open({ redact: finding(SECRET) });
+  const program = `const word = "${SECRET}"; return word.length;`;
+  const first = await runtime.execute(program, { execution: "program" });
+  const second = await runtime.execute(program, { execution: "program" });
+  expect([first.outcome, second.outcome]).toEqual([
+    { type: "completed", value: SECRET.length },
+    { type: "completed", value: SECRET.length },
+  ]);
+  const ask = (task: string) => runtime.agent({ model: scriptedModel([{ text: "Done." }]), task, execution: "task" });
+  for (const _ of [1, 2]) expect((await ask(`Look for ${SECRET}.`)).ending).toMatchObject({ answer: "Done." });
+  for (const other of [() => runtime.execute(`${program} `, { execution: "program" }), () => ask(`Look at ${SECRET}.`)])
+    await expect(other()).rejects.toMatchObject({ code: "execution_exists" });
+});
+
+test("a program of which the journal holds nothing is not taken for another", async () => {
+  const redact = () => {
+    throw new Error("broken");
+  };
+  await using runtime = await open({ redact, logger: { error: () => {} } });
+  await runtime.execute("return 1;", { execution: "one" });
+  await expect(runtime.execute("return 2;", { execution: "one" })).rejects.toMatchObject({ code: "execution_exists" });
+});
+
+test("what a program prints is told in one piece, without a secret that it prints in several", async () => {
+  const events: ExecutionEvent[] = [];
+  await using runtime = await open({ redact: finding("ter2\nhun"), onEvent: (event) => events.push(event) });
+  await runtime.execute('console.log("hunter2"); await tools.give({}); console.log("hunter2"); return 1;');
+  const told = events.filter(({ type }) => type === "output" || type === "execution_ended");
+  expect(told).toMatchObject([
+    { type: "output", text: "hun[redacted 8 characters: test]ter2\n" },
+    { type: "execution_ended" },
+  ]);
+});
+
+test("where the function fails nothing of a result leaves, and the operator reads no text of it", async () => {
+  const logged: string[] = [];
+  const logger = { error: (entry: object, message: string) => void logged.push(JSON.stringify(entry) + message) };
+  await using runtime = await open({
+    logger,
+    redact: ({ text }) => {
+      throw new Error(text);
+    },
+  });
+  const { output } = await runtime.execute("return tools.give({});");
+  expect(output.text).toBe('"[redacted 9 characters: redact failed]"');
+  expect(logged.length).toBeGreaterThan(0);
+  expect(logged.length).toBeLessThanOrEqual(20);
+  expect(logged.join("\n")).not.toContain(SECRET);
+});
+
+test("a secret is found in what a program prints at once, wherever the pieces in which it is sent end", async () => {
+  const events: string[] = [];
+  const onEvent = (event: ExecutionEvent) => void (event.type === "output" && events.push(event.text));
+  await using runtime = await open({ redact: finding(SECRET), onEvent });
+  const program = `const secret = await tools.give({});
+for (let length = 8180; length < 8200; length += 1) console.log("x".repeat(length) + secret);`;
+  const { execution } = await runtime.execute(program, { limits: { printedBytes: 2 ** 20 } });
+  const journal = await runtime.execution(execution).records();
+  const pieces = journal.flatMap((record) => (record.type === "turn" ? record.commands : []));
+  const printed = pieces.flatMap((piece) => (piece.startsWith('{"kind":"output"') ? [piece.split("\n")[1]] : []));
+  const text = printed.map((piece) => JSON.parse(piece ?? "null") as string).join("");
+  for (const shown of [text, events.join("")]) {
+    expect(shown.length).toBeGreaterThan(20 * 8180);
+    expect(shown).not.toContain(SECRET);
+    expect(shown.split("redacted").length).toBe(21);
+  }
+});

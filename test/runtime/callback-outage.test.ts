@@ -1,0 +1,121 @@
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { z } from "zod";
+import { createRuntime, createSqliteJournal, defineTool, type RuntimeOptions } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
+
+const sandbox = createMemorySandbox();
+const FAILURES: readonly (readonly [string, () => never])[] = [
+  ["throws", () => outage()],
+  ["rejects", (async () => outage()) as () => never],
+];
+const ABOUT = { description: "Does it", input: z.object({}), allowedCallers: ["direct", "programmatic"] } as const;
+
+function outage(): never {
+  throw new Error("db down: 10.0.0.7");
+}
+
+function durable() {
+  return createSqliteJournal({ path: join(memoryFolder("callback-outage-"), "journal.db") });
+}
+
+function open(options: Partial<RuntimeOptions>) {
+  const paid = vi.fn(() => "paid");
+  const error = vi.fn();
+  const tools = [defineTool({ ...ABOUT, name: "pay", effect: "write", approval: "always", handler: paid })];
+  const runtime = createRuntime({ tools, sandbox, logger: { error }, ...options });
+  return { paid, error, runtime };
+}
+
+test.each(FAILURES)(
+  "an approver that %s leaves the call to a person where the journal is durable",
+  async (_, approve) => {
+    using journal = durable();
+    const { paid, error, runtime: opening } = open({ approve, journal });
+    await using runtime = await opening;
+    const report = await runtime.execute("return await tools.pay({});", { execution: "e" });
+    expect(report.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", tool: "pay" }] });
+    expect(report.output.isError).toBe(false);
+    expect(report.output.text).not.toContain("10.0.0.7");
+    expect(error.mock.calls).toMatchObject([
+      [
+        {
+          tool: "pay",
+          execution: "e",
+          code: "waiting",
+          err: { code: "callback_failed", cause: { message: "db down: 10.0.0.7" } },
+        },
+        expect.stringContaining("waits for a decision in call 1") as string,
+      ],
+    ]);
+    const decisions = (await Array.fromAsync(journal.read("e"))).filter(({ type }) => type === "decision");
+    expect(decisions).toEqual([]);
+    await runtime.decide("e", { 1: { allow: true, by: "ann" } });
+    expect((await runtime.resume("e")).outcome).toMatchObject({ type: "completed", value: "paid" });
+    expect(paid).toHaveBeenCalledOnce();
+  },
+);
+
+test.each(FAILURES)(
+  "an approver that %s leaves a model's call to a person where the journal is durable",
+  async (_, approve) => {
+    using journal = durable();
+    const { paid, runtime: opening } = open({ approve, journal });
+    await using runtime = await opening;
+    const model = scriptedModel([{ calls: [{ tool: "pay", input: {} }] }, { text: "Done." }]);
+    const { ending } = await runtime.agent({ model, task: "Pay.", execution: "c" });
+    expect(ending).toMatchObject({ type: "waiting", approvals: [{ tool: "pay" }] });
+    expect(paid).not.toHaveBeenCalled();
+  },
+);
+
+test.each(FAILURES)(
+  "where nobody can decide later, an approver that %s has the call refused as undecided",
+  async (_, approve) => {
+    const journal = createMemoryJournal();
+    const { paid, error, runtime: opening } = open({ approve, journal });
+    await using runtime = await opening;
+    const report = await runtime.execute("return await tools.pay({});", { execution: "e" });
+    expect(report.outcome).toMatchObject({ type: "failed", fault: { code: "approval_unavailable" } });
+    expect(JSON.stringify(report)).not.toMatch(/10\.0\.0\.7|denied/);
+    expect(error.mock.calls).toMatchObject([
+      [{ code: "approval_unavailable", err: { code: "callback_failed" } }, expect.anything()],
+    ]);
+    expect(paid).not.toHaveBeenCalled();
+  },
+);
+
+test.each(FAILURES)(
+  "a policy that %s has the call refused, and no reason of its own is journalled",
+  async (_, policy) => {
+    const journal = createMemoryJournal();
+    const { paid, error, runtime: opening } = open({ policy, approve: () => true, journal });
+    await using runtime = await opening;
+    const report = await runtime.execute("return await tools.pay({});", { execution: "e" });
+    expect(report.outcome).toMatchObject({ type: "failed", fault: { code: "policy_unavailable" } });
+    const line = "pay was refused in call 1, policy_unavailable: The function `policy` failed: db down: 10.0.0.7";
+    expect(error.mock.calls).toEqual([[expect.anything(), expect.stringContaining(line)]]);
+    const calls = (await Array.fromAsync(journal.read("e"))).filter(({ type }) => type === "call");
+    expect(calls).toEqual([expect.not.objectContaining({ policy: expect.anything() as unknown })]);
+    expect(JSON.stringify([report, calls])).not.toContain("10.0.0.7");
+    expect(paid).not.toHaveBeenCalled();
+  },
+);
+
+test("a logger, a listener and a switch that reject change nothing, and are handled", async () => {
+  const rejects = (async () => outage()) as () => never;
+  const tools = [
+    defineTool({ ...ABOUT, name: "broken", effect: "read", handler: () => outage() }),
+    defineTool({ ...ABOUT, name: "off", effect: "read", enabled: rejects, handler: () => 1 }),
+  ];
+  await using runtime = await createRuntime({
+    tools,
+    sandbox,
+    onEvent: rejects,
+    logger: { error: rejects, warn: rejects },
+  });
+  const { outcome } = await runtime.execute("return tools.broken({}).catch((error) => error.code);");
+  expect(outcome).toMatchObject({ type: "completed", value: "handler_failed" });
+});

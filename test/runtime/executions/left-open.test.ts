@@ -1,0 +1,145 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createRuntime } from "../../../src/index.ts";
+import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
+import type { Model } from "../../../src/models/model.ts";
+import { ServedModels } from "../../../src/serve/served-models.ts";
+import { LocalDriving } from "../../../src/serve/driving/local-driving.ts";
+import { ServerRuns } from "../../../src/serve/server-runs.ts";
+import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
+import { settableClock } from "../../support/clock.ts";
+import { payTool } from "../../support/tools.ts";
+
+const { tool: pay } = payTool();
+
+const TEXTS: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => text).join("|") });
+const known = scriptedModel([{ programs: ["return (await tools.pay({ euros: 7 })).paid"] }, TEXTS], { name: "known" });
+const direct = scriptedModel([{ calls: [{ id: "d", tool: "pay", input: { euros: 8 } }] }, TEXTS], { name: "direct" });
+const ofName = (name: string): Model | undefined => [known, direct].find((model) => model.name === name);
+
+/** A store, and the executions whose records were read since it was last asked. */
+function countedReads(): { readonly journal: Journal; readonly readNow: () => readonly string[] } {
+  const store = createMemoryJournal();
+  const read = new Set<string>();
+  const journal: Journal = {
+    ...store,
+    read: (execution, options) => {
+      read.add(execution);
+      return store.read(execution, options);
+    },
+  };
+  const readNow = () => {
+    const all = [...read];
+    read.clear();
+    return all;
+  };
+  return { journal, readNow };
+}
+
+async function runtimeOf(journal: Journal) {
+  const parts = { tools: [pay], journal, sandbox: createMemorySandbox(), approve: () => "later" as const };
+  const runtime = await createRuntime(parts);
+  onTestFinished(() => runtime[Symbol.asyncDispose]());
+  return runtime;
+}
+
+/** Leaves a conversation open whose model does not answer before its host is gone. */
+async function leaveUnanswered(journal: Journal, execution: string) {
+  const runtime = await createRuntime({ tools: [pay], journal, sandbox: createMemorySandbox() });
+  const asked = Promise.withResolvers<void>();
+  const model: Model = scriptedModel(
+    [
+      () => {
+        asked.resolve();
+        return new Promise<never>(() => {});
+      },
+    ],
+    { name: "missing" },
+  );
+  const running = runtime.agent({ model, task: "Do it.", execution });
+  await asked.promise;
+  await runtime.suspend();
+  await expect(running).rejects.toMatchObject({ code: "runtime_suspended" });
+}
+
+/** Leaves a conversation as a host left it that died after its model had answered. */
+async function leaveResting(journal: Journal, execution: string) {
+  const store = createMemoryJournal();
+  await using runtime = await createRuntime({ tools: [], journal: store, sandbox: createMemorySandbox() });
+  await using talk = await runtime.converse({ model: scriptedModel([{ text: "Yes?" }]), execution });
+  await talk.say("Hello.");
+  const [header, ...records] = await Array.fromAsync(store.read(execution));
+  if (header?.type !== "header") throw new Error("The first record is the header.");
+  await journal.create(header);
+  await journal.append(execution, 1, records);
+}
+
+test("a sweep reads nothing of what has not changed, and takes a conversation up once its call was decided", async () => {
+  const { journal, readNow } = countedReads();
+  const clients = await runtimeOf(journal);
+  const { ending } = await clients.agent({ model: known, task: "Pay.", execution: "with-program" });
+  if (ending.type !== "waiting") throw new Error("It waits for a decision.");
+  await clients.agent({ model: direct, task: "Pay.", execution: "with-call" });
+  await leaveResting(journal, "rests");
+  await clients.execute("return tools.pay({ euros: 1 })", { execution: "program" });
+  await leaveUnanswered(journal, "no-model");
+  const errors: unknown[] = [];
+  const expiry = { see: () => {}, settle: async () => 0, sweep: async () => 0, stop: () => {} };
+  const parts = { expiry, onEvent: () => {}, onError: (error: unknown) => errors.push(error) };
+  const served = new ServedModels({
+    models: ({ model }) => ofName(model),
+    maxTurns: 1,
+    maxTokens: 1,
+  });
+  const runs = new LocalDriving({ runs: new ServerRuns(), runtime: await runtimeOf(journal), served, ...parts });
+  readNow();
+  await runs.sweep();
+  expect(readNow()).toEqual(expect.arrayContaining(["with-program", "with-call", "rests", "program", "no-model"]));
+
+  await clients.execute("return tools.pay({ euros: 2 })", { execution: "unrelated" });
+  readNow();
+  await runs.sweep();
+  expect(readNow()).toEqual(["unrelated"]);
+
+  await clients.decide("with-program", { [ending.approvals[0]?.callId ?? ""]: { allow: true } });
+  readNow();
+  await runs.sweep();
+  expect(readNow()).not.toContain("with-call");
+  expect(await journal.find("with-program")).toMatchObject({ ended: true });
+  const taken = await clients.resumeAgent("with-program", { model: known });
+  expect([taken.ending.type, taken.answer]).toEqual(["answered", "7"]);
+  expect(errors).toEqual([]);
+});
+
+test("a conversation that was left open is taken up once its host has the model", async () => {
+  const { journal, readNow } = countedReads();
+  await leaveUnanswered(journal, "one");
+  const runtime = await runtimeOf(journal);
+  const models: Model[] = [];
+  const recover = () =>
+    Array.fromAsync(runtime.recover({ model: ({ model }) => models.find((own) => own.name === model) }));
+  expect(await recover()).toEqual([]);
+  readNow();
+  expect(await recover()).toEqual([]);
+  expect(readNow()).toEqual([]);
+  models.push(scriptedModel([{ text: "Done." }], { name: "missing" }));
+  expect(await recover()).toMatchObject([{ execution: "one", answer: "Done." }]);
+});
+
+test.each([
+  ["a call", direct],
+  ["a call of its program", known],
+])("a conversation that was left waiting is taken up once %s has waited for too long", async (_, model) => {
+  const clock = settableClock();
+  const { journal, readNow } = countedReads();
+  const clients = await runtimeOf(journal);
+  await clients.agent({ model, task: "Pay.", execution: "one", limits: { waitMs: 60_000 } });
+  const runtime = await runtimeOf(journal);
+  const recover = () => Array.fromAsync(runtime.recover({ model: () => model }));
+  expect(await recover()).toEqual([]);
+  readNow();
+  clock.jump(59_000);
+  expect(await recover()).toEqual([]);
+  expect(readNow()).toEqual([]);
+  clock.jump(2000);
+  expect(await recover()).toMatchObject([{ execution: "one", ending: { type: "answered" } }]);
+});

@@ -1,0 +1,71 @@
+import { createRuntime } from "portcullis";
+import { createMemoryJournal, type Journal } from "portcullis/journal";
+import { createMemorySandbox, scriptedModel } from "portcullis/testing";
+import { expect, test } from "vitest";
+import { makeTool } from "../../gate/open-session.ts";
+
+const parts = { sandbox: createMemorySandbox(), approve: () => "later" as const };
+const tools = [
+  makeTool({ name: "pay", allowedCallers: ["direct", "programmatic"], approval: "always", effect: "write" }),
+];
+
+/** A conversation without a driver that waits for its host. */
+async function conversation(journal: Journal): Promise<void> {
+  await using runtime = await createRuntime({ ...parts, tools, journal });
+  await using talk = await runtime.converse({ model: scriptedModel([{ calls: [{ tool: "pay" }] }]), execution: "one" });
+  await talk.step("Go.");
+}
+
+/** A program without a driver that waits for an approval. */
+async function program(journal: Journal): Promise<void> {
+  await using runtime = await createRuntime({ ...parts, tools, journal });
+  const { outcome } = await runtime.execute("return await tools.pay({});", { execution: "one" });
+  expect(outcome.type).toBe("waiting");
+}
+
+/** An execution that another process ends after it was found or read once. */
+async function endedAfter(moment: "find" | "read", begin: (journal: Journal) => Promise<void>): Promise<Journal> {
+  const journal = createMemoryJournal();
+  await begin(journal);
+  let isOver = false;
+  const end = async () => {
+    if (isOver) return;
+    isOver = true;
+    const { records, startedAt } = await journal.find("one");
+    await journal.append("one", records, [{ type: "outcome", outcome: '{"type":"cancelled"}', at: startedAt + 7 }]);
+  };
+  return {
+    ...journal,
+    find: async (execution) => {
+      const found = await journal.find(execution);
+      if (moment === "find") await end();
+      return found;
+    },
+    async *read(...asked) {
+      yield* journal.read(...asked);
+      if (moment === "read") await end();
+    },
+  };
+}
+
+test.each([
+  ["find", { state: "ended", outcome: "cancelled", ms: 7, waitsFor: [], driven: false, records: 5 }, "cancelled"],
+  ["read", { state: "waiting", waitsFor: ["pay"], records: 4 }, "waiting"],
+] as const)("a conversation that ends after a %s is told of by one reading", async (moment, listed, ending) => {
+  await using runtime = await createRuntime({ ...parts, tools, journal: await endedAfter(moment, conversation) });
+  const status = await runtime.status("one");
+  expect(status.listed).toMatchObject(listed);
+  expect(status.listed.outcome).toBe(listed.state === "ended" ? "cancelled" : undefined);
+  expect(status.conversation?.ending?.type).toBe(ending);
+});
+
+test.each([
+  ["find", { state: "ended", outcome: "cancelled", ms: 7, waitsFor: [], driven: false }],
+  ["read", { state: "waiting", waitsFor: ["pay"] }],
+] as const)("a program that ends after a %s is told of by one reading", async (moment, listed) => {
+  await using runtime = await createRuntime({ ...parts, tools, journal: await endedAfter(moment, program) });
+  const { listed: told, report } = await runtime.status("one");
+  expect(told).toMatchObject(listed);
+  expect(told.outcome).toBe(listed.state === "ended" ? "cancelled" : undefined);
+  expect(report?.outcome.type).toBe(listed.state === "ended" ? "cancelled" : "waiting");
+});

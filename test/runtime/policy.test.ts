@@ -1,0 +1,126 @@
+import { expect, test, vi } from "vitest";
+import { agentAsTool, createRuntime } from "../../src/index.ts";
+import type { Policy, PolicyRequest } from "../../src/gate/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { makeTool } from "../gate/open-session.ts";
+
+const BOTH = ["direct", "programmatic"] as const;
+const write = (name: string, handler: () => unknown = () => "done") =>
+  makeTool({ name, allowedCallers: BOTH, effect: "write", handler });
+const sandbox = createMemorySandbox();
+const CATCHES = `try { return await tools.pay({ n: 1 }); } catch (error) { return error.code + ": " + error.message; }`;
+
+test("one policy is asked about a call of a program, a model, a model's program, an agent below and the host", async () => {
+  const asked: string[] = [];
+  const policy: Policy = ({ tool, caller, tenant, context }) => {
+    asked.push(`${tool} ${caller} ${tenant} ${JSON.stringify(context)}`);
+    return { deny: "Nothing is paid today." };
+  };
+  const pay = write("pay");
+  const inner = scriptedModel([{ calls: [{ tool: "pay", input: {} }] }, { text: "done" }]);
+  const clerk = agentAsTool({
+    name: "clerk",
+    description: "Pays",
+    allowedCallers: ["direct"],
+    model: inner,
+    tools: [pay],
+  });
+  const allowsClerk: Policy = (request) => (request.tool === "clerk" ? "allow" : policy(request));
+  await using runtime = await createRuntime({ tools: [pay, clerk], sandbox, policy: allowsClerk, tenant: "acme" });
+  const context = { user: "ann" };
+  expect((await runtime.execute(CATCHES, { context })).outcome).toMatchObject({
+    value: expect.stringMatching(/^policy_denied: .*pay/) as string,
+  });
+  expect(await runtime.call({ tool: "pay", input: {}, caller: "direct", context })).toMatchObject({
+    ok: false,
+    code: "policy_denied",
+  });
+  const model = scriptedModel([
+    { calls: [{ tool: "pay", input: {} }] },
+    { programs: [CATCHES] },
+    { calls: [{ tool: "clerk", input: { task: "pay" } }] },
+    { text: "end" },
+  ]);
+  const { calls } = await runtime.agent({ model, task: "pay", context });
+  expect(asked).toEqual([
+    'pay programmatic acme {"user":"ann"}',
+    'pay direct acme {"user":"ann"}',
+    'pay direct acme {"user":"ann"}',
+    'pay programmatic acme {"user":"ann"}',
+    'pay direct acme {"user":"ann"}',
+  ]);
+  const refused = calls.filter(({ tool }) => tool === "pay").map(({ outcome }) => outcome);
+  expect(refused).toEqual(Array.from({ length: 3 }, () => ({ type: "refused", code: "policy_denied" })));
+});
+
+test("a preset holds writes for the approver, who reads which policy asked; a derived runtime keeps the policy", async () => {
+  const asked: unknown[] = [];
+  await using runtime = await createRuntime({
+    tools: [write("pay"), makeTool({ name: "look" })],
+    sandbox,
+    policy: "ask-writes",
+    approve: ({ tool, policy }) => {
+      asked.push([tool, policy]);
+      return true;
+    },
+  });
+  const program = "return [await tools.look({}), await tools.pay({})]";
+  for (const one of [runtime, runtime.derive({ limits: { calls: 5 } })])
+    expect((await one.execute(program)).outcome).toMatchObject({ value: ["ok", "done"] });
+  expect(asked).toEqual([
+    ["pay", "The policy is ask-writes."],
+    ["pay", "The policy is ask-writes."],
+  ]);
+});
+
+test("an execution that waits is taken up under the decision that its journal holds, and a replay asks no policy", async () => {
+  const journal = createMemoryJournal();
+  const policy = vi.fn<Policy>(({ tool }) => (tool === "pay" ? "ask" : { deny: "no look" }));
+  const paid = vi.fn(() => "paid");
+  const open = { tools: [write("pay", paid), makeTool({ name: "look" })], sandbox, journal };
+  const program = `const look = await tools.look({}).catch(({ code }) => code); return [look, await tools.pay({})];`;
+  {
+    await using runtime = await createRuntime({ ...open, policy, approve: () => "later" });
+    expect((await runtime.execute(program, { execution: "e" })).outcome.type).toBe("waiting");
+    await runtime.decide("e", { 2: { allow: true, by: "ann" } });
+  }
+  expect(policy).toHaveBeenCalledTimes(2);
+  const strict = vi.fn<Policy>(() => ({ deny: "closed since" }));
+  await using runtime = await createRuntime({ ...open, policy: strict });
+  expect((await runtime.resume("e")).outcome).toMatchObject({ value: ["policy_denied", "paid"] });
+  expect(await runtime.execution("e").replay()).toMatchObject({ type: "identical" });
+  expect(strict).not.toHaveBeenCalled();
+  expect(paid).toHaveBeenCalledTimes(1);
+  const records = await runtime.execution("e").records();
+  expect(records.filter(({ type }) => type === "call")).toMatchObject([
+    { call: "1", decision: "refused", code: "policy_denied", policy: "no look" },
+    { call: "2", decision: "held", policy: "The policy asks." },
+    { call: "2", decision: "allowed" },
+  ]);
+});
+
+test("a policy that does not exist is refused before anything runs", async () => {
+  for (const policy of ["ask-wirtes", "", true, {}, ["ask-all"]])
+    await expect(createRuntime({ tools: [], sandbox, policy: policy as never })).rejects.toMatchObject({
+      code: "option_invalid",
+      message: expect.stringContaining(
+        'createRuntime({ policy }): expected a function, or "ask-writes", "ask-changes", "ask-all"',
+      ) as string,
+    });
+});
+
+test("a policy is not asked before an input fits its tool, and not about a tool that the caller may not call", async () => {
+  const asked: PolicyRequest[] = [];
+  await using runtime = await createRuntime({
+    tools: [makeTool({ name: "hidden", allowedCallers: ["programmatic"] })],
+    sandbox,
+    policy: (request) => {
+      asked.push(request);
+      return "allow";
+    },
+  });
+  await runtime.call({ tool: "hidden", input: {}, caller: "direct" });
+  await runtime.call({ tool: "hidden", input: [] as never, caller: "programmatic" });
+  expect(asked).toEqual([]);
+});

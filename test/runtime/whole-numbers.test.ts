@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool, jsonSchema } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
+
+const about = { input: z.object({}), allowedCallers: ["programmatic"], effect: "read" } as const;
+const NUMBERS = [
+  ["9007199254740991", 9007199254740991],
+  ["9007199254740993", "9007199254740993"],
+  ["-9007199254740993", "-9007199254740993"],
+  ["9007199254740994", 9007199254740994],
+  ["1234567890123456789", "1234567890123456789"],
+  ["1234567890123456800", "1234567890123456800"],
+  ["1000000000000000000", 1e18],
+  ["-100000000000000000000", -1e20],
+  ["1000000000000000000000", "1000000000000000000000"],
+  ["9".repeat(500), "9".repeat(500)],
+] as const;
+const TEXT = `[${NUMBERS.map(([digits]) => digits).join()}]`;
+const VALUES = NUMBERS.map(([, value]) => value);
+
+const row = defineTool({
+  ...about,
+  name: "db.row",
+  description: "R.",
+  handler: () => NUMBERS.map(([digits]) => BigInt(digits)),
+});
+const text = defineTool({ ...about, name: "db.text", description: "T.", handler: () => TEXT });
+
+test("a whole number is one value in a result and in its text: digits are lost nowhere", async () => {
+  await using runtime = await createRuntime({ tools: [row, text], sandbox: createMemorySandbox() });
+  const { outcome } = await runtime.execute("return [await tools.db.row({}), JSON.parse(await tools.db.text({}))]");
+  expect(outcome).toMatchObject({ type: "completed", value: [VALUES, VALUES] });
+});
+
+test("digits within a text, of a name or of another number stay as they are", async () => {
+  const written = String.raw`{"1234567890123456789":["\",9007199254740993,\\",1e-1234567890123456,0.9007199254740993123,90071992547409931.5]}`;
+  const quoted = defineTool({ ...about, name: "db.quoted", description: "Q.", handler: () => written });
+  await using runtime = await createRuntime({ tools: [quoted], sandbox: createMemorySandbox() });
+  const { outcome } = await runtime.execute("return JSON.parse(await tools.db.quoted({}))");
+  expect(outcome).toMatchObject({ value: JSON.parse(written) as unknown });
+  const { outcome: refused } = await runtime.execute("return JSON.parse('{1234567890123456789: 1}')");
+  expect(refused).toMatchObject({ fault: { name: "SyntaxError" } });
+});
+
+test("JSON.parse of a program calls its reviver with such a number, and is a function as before", async () => {
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  const { outcome } = await runtime.execute(
+    `return [JSON.parse('{"a":9007199254740993,"b":1.5,"c":9007199254740993.5}', (key, value) => (key === "b" ? 2 : value)), JSON.parse.length, JSON.parse.name];`,
+  );
+  expect(outcome).toMatchObject({ value: [{ a: "9007199254740993", b: 2, c: 9007199254740994 }, 2, "parse"] });
+});
+
+test("the stub says so of a result that was seen", async () => {
+  const one = defineTool({
+    ...about,
+    name: "db.one",
+    description: "O.",
+    handler: () => ({ id: 1234567890123456789n }),
+  });
+  await using runtime = await createRuntime({ tools: [one], sandbox: createMemorySandbox(), observeResults: true });
+  await runtime.execute("return await tools.db.one({})");
+  expect(runtime.declarations()).toContain("Promise<{ id: string /* integer as text */ }>");
+});
+
+test("a text stands for a number up to a thousand digits: a schema asks for each of its parts", async () => {
+  const { validate } = jsonSchema({ type: "integer" })["~standard"];
+  expect(await validate("9".repeat(300))).not.toHaveProperty("issues");
+  expect(await validate("9".repeat(2000))).toHaveProperty("issues");
+});

@@ -1,0 +1,408 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { shownText } from "../../../src/cli/commands/journal/show.ts";
+import { createRuntime, defineTool } from "../../../src/index.ts";
+import type { Journal } from "../../../src/journal/journal.ts";
+import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
+import { createSqliteJournal } from "../../../src/journal/sqlite/sqlite-journal.ts";
+import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { listView } from "../../../src/serve/views/list/list-view.ts";
+import type { ConversationView, ExecutionView, ProgramView } from "../../../src/serve/views/view.ts";
+import { viewCall, viewExecution } from "../../../src/serve/views/view-execution.ts";
+import { header, turn } from "../../journal/records.ts";
+import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
+import { memoryFolder } from "../../support/memory-folder.ts";
+
+const numbers = z.object({ n: z.number() });
+const common = { description: "d", input: numbers, allowedCallers: ["programmatic", "direct"] } as const;
+const tools = [
+  defineTool({
+    ...common,
+    name: "shop.rows",
+    effect: "read",
+    handler: ({ n }) => Array.from({ length: n }, (_, id) => ({ id })),
+  }),
+  defineTool({ ...common, name: "fail", effect: "read", handler: () => Promise.reject(new Error("no")) }),
+  defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => n }),
+];
+
+async function open() {
+  const journal = createMemoryJournal();
+  const runtime = await createRuntime({
+    tools,
+    journal,
+    sandbox: createMemorySandbox(),
+    approve: () => "later",
+    logger: { error: () => {} },
+  });
+  return { journal, runtime, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
+}
+
+const PROGRAM = `console.log("begin");
+const rows = await tools.shop.rows({ n: 3 });
+await Promise.allSettled([tools.fail({ n: 1 }), tools.shop.rows({ n: "x" })]);
+console.error("end");
+return rows.length;`;
+
+function assertProgram(view: ExecutionView): asserts view is ProgramView {
+  expect(view.kind).toBe("program");
+}
+
+test("a program's view has its calls with sizes, lines and texts, its logs, and its funnel", async () => {
+  await using one = await open();
+  const report = await one.runtime.execute(PROGRAM, { execution: "e1" });
+  const view = await viewExecution(one.journal, "e1");
+  assertProgram(view);
+  expect(view).toMatchObject({ state: "ended", driven: false, source: PROGRAM, outcome: { type: "completed" } });
+  expect(view.calls).toMatchObject([
+    { id: "1", tool: "shop.rows", state: "value", detail: "array of 3", bytes: 28 },
+    { id: "2", tool: "fail", state: "failed", detail: "handler_failed" },
+    { id: "3", tool: "shop.rows", state: "refused", detail: "input_invalid" },
+  ]);
+  expect(view.calls[0]).toMatchObject({ input: { text: '{"n":3}' }, result: { text: '[{"id":0},{"id":1},{"id":2}]' } });
+  expect(view.calls[2]?.result?.text).toContain("expected number");
+  expect(view.places).toContainEqual({ tool: "shop.rows", lines: [2, 3] });
+  expect(view.logs).toMatchObject([
+    { stream: "stdout", text: "begin\n" },
+    { stream: "stderr", text: "end\n" },
+  ]);
+  expect(view.output?.text).toBe(report.output.text);
+  expect(view.funnel).toMatchObject({
+    fetched: { bytes: report.usage.bytesIn },
+    seen: { bytes: report.usage.bytesSeen },
+    returned: { bytes: report.usage.bytesOut },
+  });
+  expect(view.limits.find(({ name }) => name === "calls")).toEqual({ name: "calls", used: 3, allowed: 10_000 });
+  expect(JSON.parse(JSON.stringify(view))).toEqual(view);
+});
+
+test("texts are cut to what a view may hold, and one call's are given whole", async () => {
+  await using one = await open();
+  await one.runtime.execute("return (await tools.shop.rows({ n: 500 })).length;", { execution: "e1" });
+  const bounds = { each: 10, all: 15 };
+  const { calls } = await viewExecution(one.journal, "e1", bounds);
+  expect(calls[0]?.input).toEqual({ text: '{"n":500}', bytes: 9 });
+  expect(calls[0]?.result).toEqual({ text: '[{"id"', bytes: calls[0]?.bytes, cut: true });
+  const whole = await viewCall(one.journal, "e1", "1");
+  expect(JSON.parse(whole.result ?? "")).toHaveLength(500);
+  await expect(viewCall(one.journal, "e1", "9")).rejects.toMatchObject({ code: "call_unknown" });
+});
+
+test("a held call is shown with its whole input, and its decision once there is one", async () => {
+  await using one = await open();
+  await one.runtime.execute("await tools.pay({ n: 7 });", { execution: "e1" });
+  const waits = await viewExecution(one.journal, "e1");
+  expect(waits).toMatchObject({
+    state: "waiting",
+    waiting: [{ id: "1", tool: "pay", why: "approval", effect: "write", input: { text: '{"n":7}' } }],
+  });
+  await one.runtime.decide("e1", { "1": { allow: true, by: "ann", note: "checked" } });
+  const decided = await viewExecution(one.journal, "e1");
+  expect(decided).toMatchObject({
+    state: "running",
+    waiting: [],
+    calls: [{ decision: { decision: "allowed", by: "ann", note: "checked" } }],
+  });
+  await one.runtime.resume("e1");
+  expect(await viewExecution(one.journal, "e1")).toMatchObject({ state: "ended", calls: [{ state: "value" }] });
+});
+
+test("a view and a person are told what the handler gets, and what was sent if a schema has converted it", async () => {
+  const journal = createMemoryJournal();
+  const pay = defineTool({
+    ...common,
+    name: "pay",
+    input: z.object({ to: z.string().trim() }),
+    effect: "write",
+    approval: "always",
+    handler: ({ to }) => to,
+  });
+  const options = { tools: [pay], journal, sandbox: createMemorySandbox(), approve: () => "later" as const };
+  await using runtime = await createRuntime(options);
+  const { execution } = await runtime.execute(`return tools.pay({ to: " eve" });`);
+  const both = { input: { text: '{"to":"eve"}' }, rawInput: { text: '{"to":" eve"}' } };
+  expect(await viewExecution(journal, execution)).toMatchObject({ calls: [both], waiting: [both] });
+  expect(await viewCall(journal, execution, "1")).toMatchObject({ input: '{"to":"eve"}', rawInput: '{"to":" eve"}' });
+  expect(await shownText(journal, execution)).toContain('pay with {"to":"eve"} (sent as {"to":" eve"}) waits');
+  await runtime.resume(execution, { decisions: { "1": { allow: true } } });
+  expect(await viewExecution(journal, execution)).toMatchObject({ calls: [{ ...both, result: { text: '"eve"' } }] });
+});
+
+test("a fault is shown with its line", async () => {
+  await using one = await open();
+  await one.runtime.execute("const x = 1;\nnull.y;", { execution: "e1" });
+  const { outcome, output } = await viewExecution(one.journal, "e1");
+  expect(outcome).toMatchObject({ type: "failed", fault: { name: "TypeError", line: 2 } });
+  expect(output?.text).toContain("TypeError at line 2");
+});
+
+test("a conversation's view has its turns with direct calls and programs, and what its programs wait for", async () => {
+  await using one = await open();
+  const model = scriptedModel([
+    { calls: [{ tool: "shop.rows", input: { n: 2 } }] },
+    { programs: ["return tools.pay({ n: 1 });"] },
+    () => ({ text: "done" }),
+  ]);
+  const { execution } = await one.runtime.agent({ model, task: "Pay.", programs: "local" });
+  const view = (await viewExecution(one.journal, execution)) as ConversationView;
+  expect(view).toMatchObject({ kind: "conversation", state: "waiting", task: "Pay." });
+  expect(view.turns).toHaveLength(2);
+  expect(view.calls).toMatchObject([{ tool: "shop.rows", state: "value", bytes: 19 }]);
+  const [program] = view.turns[1]?.programs ?? [];
+  expect(program).toMatchObject({ title: "pay", calls: 0, source: { text: "return tools.pay({ n: 1 });" } });
+  expect(view.turns.map(({ at }) => at)).toEqual(view.turns.map(() => expect.closeTo(Date.now(), -5)));
+  const [waiting] = view.waiting;
+  expect(waiting).toMatchObject({ id: `${program?.id}/1`, tool: "pay", effect: "write", input: { text: '{"n":1}' } });
+  expect(await viewCall(one.journal, execution, waiting?.id ?? "")).toMatchObject({ tool: "pay", input: '{"n":1}' });
+  const below = await viewExecution(one.journal, program?.execution ?? "");
+  expect(below).toMatchObject({ parent: { execution }, state: "waiting" });
+  await one.runtime.decide(execution, { [waiting?.id ?? ""]: { allow: true } });
+  await one.runtime.resumeAgent(execution, { model });
+  const { executions } = await listView(one.journal, { state: "ended" });
+  expect(Object.fromEntries(executions.map(({ kind, parent }) => [kind, parent]))).toEqual({
+    conversation: undefined,
+    program: execution,
+  });
+});
+
+test("what was said in a conversation is whole up to 16 Ki characters, and its programs tell their calls and bytes", async () => {
+  await using one = await open();
+  const long = "a".repeat(16 * 1024);
+  const program = "// Two lists\nawait tools.shop.rows({ n: 1 }); return (await tools.shop.rows({ n: 2 })).length;";
+  const model = scriptedModel([{ text: `${long}b`, programs: [program] }, () => ({ text: long })]);
+  const { execution } = await one.runtime.agent({ model, task: "Count.", programs: "local" });
+  const view = (await viewExecution(one.journal, execution)) as ConversationView;
+  expect(view.turns.map(({ text }) => text)).toEqual([
+    { text: long, bytes: long.length + 1, cut: true },
+    { text: long, bytes: long.length },
+  ]);
+  const [{ execution: child = "" } = {}] = view.turns[0]?.programs ?? [];
+  const below = await viewExecution(one.journal, child);
+  expect(view.turns[0]?.programs).toMatchObject([
+    { title: "Two lists", calls: 2, fetched: below.funnel.fetched.bytes, result: { text: "2" } },
+  ]);
+});
+
+test("one call of a host has a view too", async () => {
+  await using one = await open();
+  await one.runtime.call({ tool: "shop.rows", input: { n: 1 }, caller: "direct" });
+  const [row] = (await listView(one.journal)).executions;
+  const view = await viewExecution(one.journal, row?.execution ?? "");
+  expect(view).toMatchObject({
+    kind: "call",
+    state: "ended",
+    calls: [{ tool: "shop.rows", result: { text: '[{"id":0}]' } }],
+  });
+});
+
+test("the output of a host's call is a beginning, like all texts of a view: the whole is told to those who may have it", async () => {
+  await using one = await open();
+  await one.runtime.call({ tool: "shop.rows", input: { n: 500 }, caller: "direct" });
+  const execution = (await listView(one.journal)).executions[0]?.execution ?? "";
+  const { output, calls } = await viewExecution(one.journal, execution);
+  expect(output).toEqual(calls[0]?.result);
+  expect(output).toMatchObject({ bytes: calls[0]?.bytes, cut: true });
+  expect(JSON.parse((await viewCall(one.journal, execution, "1")).result ?? "")).toHaveLength(500);
+});
+
+test("a list has filters for state, tool, tenant and text, and its next page continues it", async () => {
+  await using one = await open();
+  for (const [id, source] of [
+    ["a", "return 1; // Alpha"],
+    ["b", "return tools.shop.rows({ n: 1 });"],
+    ["c", "await tools.pay({ n: 1 });"],
+  ] as const)
+    await one.runtime.execute(source, { execution: id, ...(id === "a" ? { tenant: "acme" } : {}) });
+  const ids = async (filter: Parameters<typeof listView>[1]) =>
+    (await listView(one.journal, filter)).executions.map(({ execution }) => execution).toSorted();
+  expect(await ids({})).toEqual(["a", "b", "c"]);
+  expect(await ids({ state: "waiting" })).toEqual(["c"]);
+  expect(await ids({ state: "ended" })).toEqual(["a", "b"]);
+  expect(await ids({ tool: "rows" })).toEqual(["b"]);
+  expect(await ids({ tenant: "acme" })).toEqual(["a"]);
+  expect(await ids({ text: "ALPHA" })).toEqual(["a"]);
+  const seen: string[] = [];
+  for (let next: number | undefined = Infinity; next !== undefined;) {
+    const page = await listView(one.journal, { limit: 1, ...(next === Infinity ? {} : { before: next }) });
+    seen.push(...page.executions.map(({ execution }) => execution));
+    next = page.next;
+  }
+  expect(seen.toSorted()).toEqual(["a", "b", "c"]);
+});
+
+testOfAll("of very many calls the first are listed and the others counted, and each can be read whole", async () => {
+  const journal = createMemoryJournal();
+  await journal.create(header("many", { limits: {} }));
+  const calls = Array.from({ length: 50_002 }, (_, n) => `{"kind":"call","id":${n + 1},"tool":"t"}\n{"n":${n}}`);
+  const start = `{"kind":"start","protocol":1,"now":1,"seed":"${"0".repeat(32)}","limits":{"calls":1,"logBytes":1,"printedBytes":1,"frameBytes":1}}\n{}`;
+  await journal.append("many", 1, [turn(start, ...calls)]);
+  const view = await viewExecution(journal, "many");
+  expect(view.calls).toHaveLength(50_000);
+  expect(view).toMatchObject({ callsLeft: 2, state: "running" });
+  expect(await viewCall(journal, "many", "50002")).toMatchObject({ input: '{"n":50001}' });
+});
+
+/** How many executions each page of a list has, which together have all of them once. */
+async function pagesOf(journal: Journal, count: number): Promise<readonly number[]> {
+  const pages: number[] = [];
+  const seen: string[] = [];
+  for (let next: number | undefined = Infinity; next !== undefined;) {
+    const page = await listView(journal, { limit: 100, ...(next === Infinity ? {} : { before: next }) });
+    pages.push(page.executions.length);
+    seen.push(...page.executions.map(({ execution }) => execution));
+    next = page.next;
+  }
+  expect([seen.length, new Set(seen).size]).toEqual([count, count]);
+  return pages;
+}
+
+test("a list looks through a bounded length of programs, and its next page goes on behind it", async () => {
+  const journal = createMemoryJournal();
+  const source = `return 1; // ${"x".repeat(2_000_000)}`;
+  for (let n = 0; n < 30; n += 1) await journal.create(header(`e${n}`, { source, startedAt: 1_700_000_000_000 + n }));
+  expect(Math.max(...(await pagesOf(journal, 30)))).toBeLessThan(25);
+});
+
+test("a row names a hundred tools, and is found by any of them; a sentence about very many is cut", async () => {
+  const journal = createMemoryJournal();
+  const many = Array.from({ length: 5000 }, (_, n) => ({ name: `shop.tool_${n}`, digest: "ab" }));
+  const source = many.map(({ name }) => `tools.${name}();`).join("\n");
+  await journal.create(header("many", { tools: many, source }));
+  await journal.append("many", 1, [{ type: "violation", detail: "x".repeat(100_000), at: 1 }]);
+  const [row] = (await listView(journal, { tool: "tool_4999" })).executions;
+  expect(row?.tools).toHaveLength(100);
+  const { events } = await viewExecution(journal, "many");
+  expect(events[0]?.text.length).toBeLessThan(2200);
+  expect(events[0]?.text).toContain("bytes left out");
+});
+
+/** A journal that counts the characters which are read of it. */
+function counting(journal: Journal) {
+  const read = { characters: 0 };
+  const counted: Journal = {
+    ...journal,
+    create: (...given) => journal.create(...given),
+    append: (...given) => journal.append(...given),
+    find: (execution) => journal.find(execution),
+    list: (options) => journal.list(options),
+    renew: (...given) => journal.renew(...given),
+    async *read(execution, options) {
+      for await (const record of journal.read(execution, options)) {
+        read.characters += JSON.stringify(record).length;
+        yield record;
+      }
+    },
+  };
+  return { counted, read };
+}
+
+const LARGE: readonly (readonly [name: string, megabytes: readonly number[], count: number])[] = ALL_TESTS
+  ? [
+      ["one large turn", [120], 1],
+      ["many turns", Array.from({ length: 120 }, () => 1), 1],
+      ["turns of a few executions", [8, 8], 6],
+    ]
+  : [["a large turn and some more", [40, 1, 1], 1]];
+
+test.each(LARGE)(
+  "a list reads no more than it may where open executions have %s, and says which it has not read",
+  { timeout: 120_000 },
+  async (_, turns, count) => {
+    const folder = memoryFolder("portcullis-list-");
+    using cleanUp = new DisposableStack();
+    cleanUp.defer(() => rmSync(folder, { recursive: true }));
+    const store = cleanUp.use(createSqliteJournal({ path: join(folder, "journal.db") }));
+    const { counted, read } = counting(store);
+    const most = 32 * 1024 * 1024;
+    const start = `{"kind":"start","protocol":1,"now":1,"seed":"${"0".repeat(32)}","limits":{"calls":1,"logBytes":1,"printedBytes":1,"frameBytes":1}}\n{}`;
+    let id = 0;
+    const text = "x".repeat(500_000);
+    for (let n = 0; n < count; n += 1) {
+      let head = await store.create(header(`e${n}`, { startedAt: 1_700_000_000_000 + n }));
+      for (const [index, megabytes] of turns.entries()) {
+        const commands = Array.from({ length: 2 * megabytes }, () => {
+          id += 1;
+          return `{"kind":"call","id":${id},"tool":"t"}\n${JSON.stringify(text + id)}`;
+        });
+        const event = index === 0 ? start : '{"kind":"fire","id":1,"now":1}';
+        head = await store.append(`e${n}`, head, [turn(event, ...commands)]);
+      }
+    }
+    const states: string[] = [];
+    for (let next: number | undefined = Infinity; next !== undefined;) {
+      read.characters = 0;
+      const page = await listView(counted, {
+        state: "running",
+        ...(next === Infinity ? {} : { before: next }),
+      });
+      expect(read.characters).toBeLessThanOrEqual(most);
+      states.push(...page.executions.map(({ state }) => state));
+      next = page.next;
+    }
+    expect(states).toEqual(Array.from({ length: count }, () => (count === 1 ? "unread" : "running")));
+  },
+);
+
+testOfAll("view and list of a program with large streams are the same, whether or not items are read", async () => {
+  const folder = memoryFolder("portcullis-streams-");
+  const journal = createSqliteJournal({ path: join(folder, "journal.db") });
+  const text = "é".repeat(1500);
+  const rows = defineTool({
+    ...common,
+    name: "rows",
+    effect: "read",
+    stream: true,
+    async *handler({ n }) {
+      for (let id = 0; id < n; id += 1) yield { id, text };
+    },
+  });
+  const wants: (number | undefined)[] = [];
+  const reading = (leavesOut: boolean): Journal =>
+    new Proxy(journal, {
+      get: (store, name) => {
+        if (name === "read")
+          return (...[id, { itemBytes, ...options } = {}]: Parameters<Journal["read"]>) => {
+            wants.push(itemBytes);
+            return store.read(id, leavesOut && itemBytes !== undefined ? { ...options, itemBytes } : options);
+          };
+        const value: unknown = store[name as keyof Journal];
+        return typeof value === "function" ? (value.bind(store) as unknown) : value;
+      },
+    });
+  try {
+    await using runtime = await createRuntime({
+      tools: [rows, ...tools],
+      journal,
+      sandbox: createMemorySandbox(),
+      approve: () => "later",
+    });
+    const read = "let n = 0; for await (const row of tools.rows({ n: 1500 })) n += row.id;";
+    await runtime.execute(`${read} return n;`, { execution: "ended" });
+    // One stream is open while another call waits.
+    const open =
+      "const it = tools.rows({ n: 1500 })[Symbol.asyncIterator](); for (let n = 0; n < 700; n += 1) await it.next();";
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const running = runtime.execute(`${open} await tools.pay({ n: 1 });`, { execution: "open", signal });
+    await expect
+      .poll(async () => (await viewExecution(journal, "open").catch(() => undefined))?.waiting.length)
+      .toBe(1);
+    for (const execution of ["ended", "open"]) {
+      const [whole, counted] = [reading(false), reading(true)];
+      const view = await viewExecution(counted, execution);
+      // Its driver may have renewed the lease in between.
+      const { drivenUntil } = view;
+      expect(view).toEqual({ ...(await viewExecution(whole, execution)), ...(drivenUntil && { drivenUntil }) });
+      expect(view.calls[0]?.items).toBeGreaterThan(600);
+      expect((await listView(counted)).executions).toEqual((await listView(whole)).executions);
+    }
+    expect(wants.some((bytes) => bytes === 0)).toBe(true);
+    stopping.abort();
+    await running;
+  } finally {
+    journal[Symbol.dispose]();
+    rmSync(folder, { recursive: true });
+  }
+});
