@@ -1,5 +1,4 @@
-import { byteText as bytes } from "../src/executions/output/byte-text.ts";
-import { count, counted } from "../src/executions/output/count-text.ts";
+import { byteText as bytes, count, counted } from "../src/base/texts.ts";
 import type { Took } from "../src/serve/views/timeline.ts";
 import { duration } from "../src/serve/views/words.ts";
 

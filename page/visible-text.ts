@@ -1,4 +1,4 @@
-import { LONE_SURROGATE, UNSAFE, written } from "../src/executions/output/clean-text.ts";
+import { LONE_SURROGATE, UNSAFE, written } from "../src/base/texts.ts";
 
 const EITHER = new RegExp(`(?:${UNSAFE.source})|(?:${LONE_SURROGATE.source})`, "gu");
 /** Marks in one text. What follows is marked as a whole: a browser stands still for a million elements. */

@@ -9,7 +9,7 @@ import { boundedFetch } from "../src/models/provider/bounded-fetch.ts";
 import { flatSchema } from "../src/models/gemini/flat-schema.ts";
 import { hasCycle } from "../src/models/anthropic/request.ts";
 import { failure } from "../src/models/provider/provider-failure.ts";
-import { cleanText } from "../src/executions/output/clean-text.ts";
+import { cleanText } from "../src/base/texts.ts";
 import { hintFor } from "../src/executions/output/hint.ts";
 import { findNamed } from "../src/journal/redaction/named-secrets.ts";
 import { findKeys } from "../src/journal/redaction/redact-secrets.ts";

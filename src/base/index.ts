@@ -1,6 +1,6 @@
-export type { ExecutionId } from "./execution-id.ts";
 export { packageFile, packageVersion } from "./package-files.ts";
 export {
+  type ExecutionId,
   describe,
   describeSecret,
   errorAt,
@@ -148,3 +148,4 @@ export {
 export { Counts } from "./places/counts.ts";
 export { Places, type Release } from "./places/places.ts";
 export { countNames, type InLine, type Rate, type SharedLimits, WaitingLine } from "./places/waiting-line.ts";
+export { byteText, cleanText, count, counted, INSET, insetLines, insetText, written } from "./texts.ts";

@@ -1,5 +1,5 @@
 import type { AgentEnding } from "../conversations/ending.ts";
-import type { Report } from "../executions/output/report.ts";
+import type { Report } from "../executions/output/index.ts";
 
 export const EXIT = {
   completed: 0,

@@ -8,7 +8,7 @@ import { standardStreams, type Streams, useStreams, writeStderr } from "./termin
 import { version } from "./package-json.ts";
 import { completeHint, type Given } from "./terminal/executions/waiting-hints.ts";
 import { oneLine } from "./terminal/one-line.ts";
-import { insetText } from "../executions/output/foreign-text.ts";
+import { insetText } from "../base/index.ts";
 
 export const program = new PortcullisCommand("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")

@@ -1,4 +1,4 @@
-import { flushTelemetry } from "../gate/telemetry/flush.ts";
+import { flushTelemetry } from "../gate/telemetry/index.ts";
 import { listenToProcess } from "./guarded.ts";
 import { main, printFailure } from "./main.ts";
 import { flush, listenToStreams } from "./terminal/standard-streams.ts";

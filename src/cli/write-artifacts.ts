@@ -1,7 +1,7 @@
 import { lstat, readFile, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { artifactNameFault } from "../gate/artifacts/artifact-name.ts";
-import type { ReportArtifact } from "../executions/output/artifacts.ts";
+import type { ReportArtifact } from "../executions/output/index.ts";
 import { EXIT } from "./exit-code.ts";
 import { causeOf, Failure, reasonOf } from "./failure.ts";
 import { oneLine } from "./terminal/one-line.ts";

@@ -2,13 +2,14 @@ import { type ProviderName, PROVIDERS } from "../models/provider/providers.ts";
 import {
   abortSignal,
   checkOptions,
+  count,
+  counted,
   fieldsOf,
   option,
   type OptionsOf,
   readOptions,
   wholeNumber,
 } from "../base/index.ts";
-import { count, counted } from "../executions/output/count-text.ts";
 import type { Runtime } from "../runtime/create-runtime.ts";
 import { type Mode, runTask, type TaskRun, TOKEN_LENGTH } from "./conversations.ts";
 import { EXACT, installedProviders, lastRequest } from "./requests.ts";

@@ -1,9 +1,9 @@
-import type { TranscriptTurn } from "../conversations/from-journal/transcript.ts";
+import type { TranscriptTurn } from "../conversations/from-journal/index.ts";
 import { createMemoryJournal } from "../journal/memory-journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { CallResult, Opening } from "../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../models/scripted.ts";
-import { pastTurns } from "../executions/from-journal/read-turns.ts";
+import { pastTurns } from "../executions/from-journal/index.ts";
 import { LIMIT_RULES } from "../executions/limits.ts";
 import type { Outcome } from "../executions/outcome.ts";
 import type { Runtime } from "../runtime/create-runtime.ts";

@@ -1,4 +1,4 @@
-import { count } from "../executions/output/count-text.ts";
+import { count } from "../base/index.ts";
 import { BASELINE, type Comparison, HEADLINE, measureOf, type ProviderMeasure } from "./compare.ts";
 import type { Mode } from "./conversations.ts";
 

@@ -1,8 +1,8 @@
 import { describe, fieldOf, type Fields, isFields, listOf, PortcullisError, textOf, without } from "../base/index.ts";
 import type { Opening } from "../models/model.ts";
-import { toolNamesOf } from "../models/turn/tool-names.ts";
+import { toolNamesOf } from "../models/turn/index.ts";
 import { makeModel, type ProviderName, PROVIDERS } from "../models/provider/providers.ts";
-import type { TranscriptTurn } from "../conversations/from-journal/transcript.ts";
+import type { TranscriptTurn } from "../conversations/from-journal/index.ts";
 
 /** A conversation as a model had it. The last turn answers, and calls nothing. */
 export interface PastConversation {

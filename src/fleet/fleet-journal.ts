@@ -1,4 +1,4 @@
-import { isGivenBack } from "../journal/given-back.ts";
+import { isGivenBack } from "../journal/packing/index.ts";
 import { type ExecutionId, PortcullisError } from "../base/index.ts";
 import type {
   Appended,

@@ -1,7 +1,7 @@
 /*
  * A fleet: processes that share a journal and a queue. What happens to a submitted program:
  *
- *   runtime.submit      programs/submit.ts      the header, without a driver
+ *   runtime.submit      runtime/fleet-methods.ts  the header, without a driver
  *                       fleet-journal.ts        wakes a worker, in the transaction of the header
  *   a worker            pg-boss-queue.ts        takes the wake
  *                       worker.ts               claims and drives, as `recover` does; the claim ends the wake

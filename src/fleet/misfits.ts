@@ -1,8 +1,8 @@
 import { type ExecutionId, monotonic, PortcullisError } from "../base/index.ts";
 import type { ExecutionSummary, WorkerNeeds } from "../journal/journal.ts";
-import { readHeader } from "../journal/reading/read-records.ts";
+import { readHeader } from "../journal/reading/index.ts";
 import type { Header } from "../journal/record.ts";
-import { changedTools } from "../executions/from-journal/changed-since.ts";
+import { changedTools } from "../executions/from-journal/index.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { FleetJournal } from "./fleet-journal.ts";
 

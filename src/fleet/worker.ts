@@ -2,16 +2,14 @@
  * A worker: takes wakes of the queue, and drives their executions with a runtime. A wake comes in; the execution is
  * claimed, which ends the wake, and driven until it ends, waits or is another driver's.
  */
-import { after, cancel, every, type ExecutionId, now, PortcullisError, type Timer } from "../base/index.ts";
-import type { Left } from "../runtime/executions/left-open.ts";
-import type { Recovered, TakenUp } from "../runtime/executions/recover.ts";
-import { findIfKnown } from "../journal/find-if-known.ts";
+import { after, cancel, Counts, every, type ExecutionId, now, PortcullisError, type Timer } from "../base/index.ts";
+import type { Left, Recovered, TakenUp } from "../runtime/executions/index.ts";
+import { findIfKnown } from "../journal/reading/index.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import { type DriverWatch, type FleetJournal, leftByWorker } from "./fleet-journal.ts";
 import { type Lack, lackOf, Misfits } from "./misfits.ts";
 import { OpenWrites } from "./open-writes.ts";
-import { TenantShares } from "./tenant-shares.ts";
 import type { DriverRequests } from "./requests.ts";
 import type { Worker, WorkerHost } from "../runtime/fleet.ts";
 import type { PgBossQueue, Taking } from "./queue/pg-boss-queue.ts";
@@ -332,4 +330,47 @@ function withoutModel(execution: ExecutionId, model: string): PortcullisError {
 
 function isLeaving(error: Error | undefined): boolean {
   return PortcullisError.is(error) && (error.code === "runtime_suspended" || error.code === "runtime_closed");
+}
+
+/**
+ * How many executions of one tenant the workers of a fleet drive at once: what drivers hold by the journal, and what this
+ * worker has taken and not claimed yet. Workers that look at the same moment may exceed it for a moment, by one each.
+ */
+class TenantShares {
+  readonly #held: () => Promise<ReadonlyMap<string, number>>;
+  readonly #perTenant: number;
+  readonly #here = new Counts();
+  #known: ReadonlyMap<string, number> = new Map();
+  /** Taken since the journal was asked. */
+  #taken = new Counts();
+
+  constructor(held: () => Promise<ReadonlyMap<string, number>>, perTenant = Number.POSITIVE_INFINITY) {
+    this.#held = held;
+    this.#perTenant = perTenant;
+  }
+
+  /** The tenants that have as much as they may. */
+  async passedOver(): Promise<readonly string[]> {
+    if (this.#perTenant === Number.POSITIVE_INFINITY) return [];
+    this.#known = await this.#held();
+    this.#taken = new Counts();
+    return [...this.#known.keys()].filter((tenant) => !this.#hasRoom(tenant));
+  }
+
+  /** Takes a share of the tenant. Returns false if it has as much as it may. */
+  take(tenant: string): boolean {
+    if (!this.#hasRoom(tenant)) return false;
+    this.#taken.add(tenant, 1);
+    this.#here.add(tenant, 1);
+    return true;
+  }
+
+  giveBack(tenant: string): void {
+    this.#here.add(tenant, -1);
+  }
+
+  #hasRoom(tenant: string): boolean {
+    const known = (this.#known.get(tenant) ?? 0) + this.#taken.of(tenant);
+    return Math.max(known, this.#here.of(tenant)) < this.#perTenant;
+  }
 }

@@ -1,7 +1,6 @@
-import { counted } from "../executions/output/count-text.ts";
+import { counted, type ExecutionId, pause, PortcullisError, type SchemaType } from "../base/index.ts";
 import { randomUUID } from "node:crypto";
-import { type ExecutionId, pause, PortcullisError, type SchemaType } from "../base/index.ts";
-import type { Report } from "../executions/output/report.ts";
+import type { Report } from "../executions/output/index.ts";
 import type { WAITING } from "../executions/outcome.ts";
 import type { ResumeOptions } from "../executions/resume-options.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";

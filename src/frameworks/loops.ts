@@ -10,7 +10,7 @@ import {
   readOptions,
   type Resolved,
 } from "../base/index.ts";
-import type { SearchInput } from "../tools/search/search-tool.ts";
+import type { SearchInput } from "../tools/search/index.ts";
 import { APPROVE, CONTEXT, idText, type WithContext } from "../executions/execute-options.ts";
 import { aiSdkPausingTools, type AiSdkTool, aiSdkTool } from "./ai-sdk.ts";
 import type { ToolApproval } from "./approval/ai-sdk-approval.ts";
@@ -20,7 +20,7 @@ import { PausingTools } from "./approval/pausing-tools.ts";
 import { WaitingPrograms } from "./approval/waiting-programs.ts";
 import { type AnthropicRunnable, anthropicRunnable } from "./anthropic.ts";
 import { langChainPausingTool, type LangChainTool, langChainTool } from "./langchain.ts";
-import { type McpSearchFields, mcpSearch, type McpTool, mcpTool } from "./mcp.ts";
+import type { McpSearchFields, McpTool } from "./mcp.ts";
 import { agentsPausingTools, type AgentsTool, agentsTool } from "./openai-agents.ts";
 import { type LoopTool, type ProgramHost, ProgramTool, searchTool } from "./program-tool.ts";
 
@@ -115,7 +115,7 @@ function bothBy<Tool>(toolOf: (tool: LoopTool) => Tool) {
   });
 }
 
-const LOOPS: { readonly [Loop in LoopName]: (parts: LoopParts) => LoopTools[Loop] } = {
+const LOOPS: { readonly [Loop in LoopName]: (parts: LoopParts) => LoopTools[Loop] | Promise<LoopTools[Loop]> } = {
   "ai-sdk": ({ program, search, own: { toolApproval }, waiting }) => ({
     ...(toolApproval === undefined
       ? { run_program: aiSdkTool<{ readonly code: string }>(program) }
@@ -138,16 +138,21 @@ const LOOPS: { readonly [Loop in LoopName]: (parts: LoopParts) => LoopTools[Loop
       : langChainTool(program),
     ...(search && { search_tools: langChainTool(search) }),
   }),
-  mcp: ({ program, search }) => ({
-    run_program: mcpTool(program),
-    ...(search && { search_tools: mcpSearch(search) }),
-  }),
+  mcp: async ({ program, search }) => {
+    // It loads zod, which takes 50 ms.
+    const { mcpSearch, mcpTool } = await import("./mcp.ts");
+    return { run_program: mcpTool(program), ...(search && { search_tools: mcpSearch(search) }) };
+  },
 };
 
 export const LOOP_NAMES = Object.keys(LOOPS);
 
-/** The tools of a loop. Throws `option_invalid` for an unknown loop or option. */
-export function toolsFor<Loop extends LoopName>(loop: Loop, options: object, host: ProgramHost): LoopTools[Loop] {
+/** The tools of a loop. Rejects with `option_invalid` for an unknown loop or option. */
+export async function toolsFor<Loop extends LoopName>(
+  loop: Loop,
+  options: object,
+  host: ProgramHost,
+): Promise<LoopTools[Loop]> {
   checkValue(`${SUBJECT}(loop)`, loop, oneOf(LOOP_NAMES));
   const own = readOptions(SUBJECT, options, AS_TOOL_RULES);
   refuseOthers(loop, own);

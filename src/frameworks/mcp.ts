@@ -1,11 +1,15 @@
-import { createRequire } from "node:module";
-import type { z } from "zod";
-import { PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
-import { errorResult, type McpResult, textResult } from "../executions/mcp-runs/result.ts";
-import { McpRuns } from "../executions/mcp-runs/runs.ts";
-import { digestOf } from "../executions/mcp-runs/seal.ts";
-import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
-import { principalOf, readRequest } from "../executions/mcp-runs/request.ts";
+import { z } from "zod";
+import { PROGRAM_SCHEMA } from "../models/turn/index.ts";
+import {
+  digestOf,
+  errorResult,
+  type McpResult,
+  McpRuns,
+  principalOf,
+  readRequest,
+  textResult,
+} from "../executions/mcp-runs/index.ts";
+import { SEARCH_INPUT } from "../tools/search/index.ts";
 import { isFailure, type LoopTool, type ProgramTool } from "./program-tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 
@@ -26,9 +30,6 @@ export interface McpTool<Fields extends z.ZodRawShape = { code: z.ZodString }> {
   readonly handler: McpHandler<z.output<z.ZodObject<Fields>>>;
 }
 
-/** zod takes 50 ms to load, programs need none of it, and `asTool` cannot wait for an import. */
-const zod = () => createRequire(import.meta.url)("zod") as typeof import("zod");
-
 /** The runs of a runtime, by its tools: a server that is made anew for each request finds them again. */
 const runsOf = new WeakMap<ToolSet, McpRuns>();
 
@@ -36,7 +37,6 @@ export function mcpTool(program: ProgramTool): McpTool {
   const runs = runsOf.get(program.tools) ?? new McpRuns();
   runsOf.set(program.tools, runs);
   const { name, description, onlyReads } = program;
-  const { z } = zod();
   return {
     name,
     config: {
@@ -64,7 +64,6 @@ export type McpSearchFields = { query: z.ZodString; limit: z.ZodOptional<z.ZodNu
 
 export function mcpSearch(search: LoopTool): McpTool<McpSearchFields> {
   const { query, limit } = SEARCH_INPUT.properties;
-  const { z } = zod();
   return {
     name: search.name,
     config: {

@@ -1,4 +1,4 @@
-import { inputOf } from "../models/turn/program-input.ts";
+import { inputOf } from "../models/turn/index.ts";
 import { CONTINUE_PROGRAM } from "../tools/tool-name.ts";
 import { agentsRule, type AgentsRules, decidedIn } from "./approval/openai-agents-approval.ts";
 import { CONTINUE_DESCRIPTION, CONTINUE_SCHEMA, type LoopCall, type PausingTools } from "./approval/pausing-tools.ts";

@@ -1,20 +1,18 @@
 import { RESULTS } from "../conversations/prompt/instructions.ts";
-import { NO_SOURCE, type ProgramDeclarations } from "../conversations/calls/run-program.ts";
+import { NO_SOURCE, type ProgramDeclarations } from "../conversations/index.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { type ExecutionId, PortcullisError, textOf } from "../base/index.ts";
-import { PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
+import { PROGRAM_SCHEMA } from "../models/turn/index.ts";
 import type { CallAnswer } from "../gate/call-tool.ts";
 import type { Approve } from "../gate/approve/approval.ts";
 import type { ToolDeclaration } from "../models/model.ts";
-import { cleanJson } from "../executions/output/clean-json.ts";
-import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
-import type { Progress } from "../executions/mcp-runs/run.ts";
-import type { Report } from "../executions/output/report.ts";
+import { cleanJson, type Report } from "../executions/output/index.ts";
+import { SEARCH_INPUT } from "../tools/search/index.ts";
+import { LatestValue, type Progress } from "../executions/mcp-runs/index.ts";
 import type { ExecuteOptions } from "../executions/execute-options.ts";
 import type { WaitingApproval } from "../executions/outcome.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { LatestValue } from "../executions/mcp-runs/latest-value.ts";
 import { type LeftHost, LeftPrograms, leftText } from "./left-programs.ts";
 
 /** The part of a runtime that runs programs for another package's loop. */

@@ -4,10 +4,10 @@
 import { randomUUID } from "node:crypto";
 import { REASONS } from "../conversations/drive/interruption.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
-import { type ExecutionId, optionError, PortcullisError, readOptions, type Resolved } from "../base/index.ts";
+import { type ExecutionId, now, optionError, PortcullisError, readOptions, type Resolved } from "../base/index.ts";
 import { RestReader } from "./executions/rest-reader.ts";
 import type { ExecutionFacts } from "./executions/read-facts.ts";
-import { type TakeUpWork, takeUpOne } from "./executions/recover.ts";
+import { takeUpOne, type TakeUpWork } from "./executions/recover.ts";
 import type { RECOVER_RULES } from "./executions/recover-options.ts";
 import { waitForRest } from "./executions/wait-for-rest.ts";
 import {
@@ -22,9 +22,14 @@ import {
 import { resultSchemaOf } from "../executions/drive/ending/result-schema.ts";
 import { correctedBy } from "../executions/execute-options.ts";
 import type { Scope } from "../executions/scope.ts";
-import { submit as submitProgram } from "../executions/submit.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { ScopeOptions } from "./scopes.ts";
+import { findEarlierOf, type NewProgram, programHeader, refuseReservedName } from "../executions/execute.ts";
+import type { Ending } from "../executions/outcome.ts";
+import { givenByTools, prepare } from "../executions/prepare/prepare.ts";
+import { tooLargeText } from "../executions/prepare/refuse-text.ts";
+import { sameProgram } from "../executions/resume.ts";
+import { refuseOther } from "../executions/run-under-id.ts";
 
 /** The runtime, as its fleet's methods need it. */
 export interface FleetMember {
@@ -100,4 +105,39 @@ function fleetOf({ fleet }: FleetMember, method: string): Fleet {
 
 function joined(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
   return signal ? AbortSignal.any([signal, other]) : other;
+}
+
+type Submitted = Pick<NewProgram, "execution" | "result" | "after">;
+
+/**
+ * Resolves once the header of the execution is in the journal. A program that cannot be run, and corrects none, has ended then, as `failed`.
+ * The same program again under the same id changes nothing. Rejects with `execution_exists` for another one, with
+ * `program_too_large` for a text that no journal is to keep, as `findEarlier` does, and as the journal does.
+ */
+async function submitProgram(scope: Scope, source: string, { execution, result, after }: Submitted): Promise<void> {
+  const { gate, journal, language, tenant, signal, telemetry } = scope;
+  refuseReservedName(scope);
+  const tooLarge = tooLargeText(source);
+  if (tooLarge) throw new PortcullisError("program_too_large", tooLarge.message);
+  signal.throwIfAborted();
+  // The worker finds it again. What cannot be gone on from is refused here.
+  if (after) await findEarlierOf(scope, after);
+  const tools = gate.tools.visibleTo(["programmatic"]);
+  const prepared = await prepare(source, language, { tenant, signal }, givenByTools(tools));
+  signal.throwIfAborted();
+  const program = prepared.ok ? prepared.program : source;
+  const header = programHeader(scope, { execution, source, program, result, after, trace: telemetry?.here });
+  try {
+    const head = await journal.create(header);
+    // The worker takes over what the execution before has changed, also for a program that cannot be run.
+    if (prepared.ok || after) return;
+    const ending: Ending = { type: "failed", fault: prepared.fault };
+    await journal.append(execution, head, [{ type: "outcome", outcome: JSON.stringify(ending), at: now() }]);
+  } catch (error) {
+    if (!PortcullisError.is(error)) throw error;
+    // A worker was faster, and finds the same fault.
+    if (error.code === "head_moved") return;
+    if (error.code !== "execution_exists") throw error;
+    await refuseOther(scope, sameProgram(scope, source, { execution, result, after }));
+  }
 }

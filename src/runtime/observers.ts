@@ -1,11 +1,10 @@
 import { types } from "node:util";
-import { cutMiddle, now, PortcullisError } from "../base/index.ts";
+import { cutMiddle, INSET, insetLines, insetText, now, PortcullisError } from "../base/index.ts";
 import type { HiddenNames } from "../tools/observed/tenant-results.ts";
 import type { Untimed } from "../gate/call-event.ts";
 import type { AgentEvent } from "../conversations/event.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { FailureLog, type Logger } from "../gate/run/failure-log.ts";
-import { INSET, insetLines, insetText } from "../executions/output/foreign-text.ts";
 import { thrownText } from "../executions/output/thrown-text.ts";
 import type { Redact } from "../journal/redaction/redact-option.ts";
 import type { ExecutionEvent } from "../executions/event.ts";

@@ -13,7 +13,7 @@ import type { Gate } from "../gate/gate.ts";
 import type { Owner } from "../journal/record.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Model } from "../models/model.ts";
-import type { Owners } from "../executions/owners.ts";
+import type { Owners } from "../executions/scope.ts";
 import type { ProgramCheckMode } from "../executions/scope.ts";
 import { EXECUTE_RULES } from "../executions/execute-options.ts";
 import { resolveLimits } from "../executions/limits.ts";

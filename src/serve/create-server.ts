@@ -38,7 +38,7 @@ import { ServedModels } from "./served-models.ts";
 import { ServerRuns } from "./server-runs.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 import { TenantIds } from "./tenant-ids.ts";
-import { readHeader, readList } from "../journal/reading/read-records.ts";
+import { readHeader, readList } from "../journal/reading/index.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import { isDriven } from "../executions/driven.ts";
 import { silent } from "./gateway/end-conversation.ts";

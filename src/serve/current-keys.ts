@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { after, cancel, countable, now, PortcullisError, type Timer } from "../base/index.ts";
-import { keyRevoked } from "../conversations/drive/interruption.ts";
+import { keyRevoked } from "../conversations/index.ts";
 import type { Owner } from "../journal/record.ts";
-import type { OwnerNow, Owners } from "../executions/owners.ts";
+import type { OwnerNow, Owners } from "../executions/scope.ts";
 import type { Runtime } from "../runtime/create-runtime.ts";
 import { isExpired, type Key, Keys } from "./http/keys.ts";
 import { OWN_IDS, TOKEN_ID } from "./principal.ts";

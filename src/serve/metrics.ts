@@ -1,7 +1,5 @@
 import type { ModelUsage } from "../models/model.ts";
-import { eventStreams, type Gauge, LOADS, PROCESS } from "../gate/telemetry/metric-table.ts";
-import { addSink } from "../gate/telemetry/sdk-switch.ts";
-import { PrometheusFigures } from "../gate/telemetry/prometheus.ts";
+import { addSink, eventStreams, type Gauge, LOADS, PROCESS, PrometheusFigures } from "../gate/telemetry/index.ts";
 
 /** Methods that have a series of their own: a server of the host's may let through what a client calls a method. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

@@ -1,4 +1,4 @@
-import { readingsAtOnce } from "../journal/reading/reading-quota.ts";
+import { readingsAtOnce } from "../journal/reading/index.ts";
 import { defaultHeldBytes, Places } from "../base/index.ts";
 import { RequestProblem } from "./http/problems.ts";
 

@@ -1,6 +1,6 @@
-import type { RecoveredConversation } from "../runtime/executions/recover-options.ts";
+import type { RecoveredConversation } from "../runtime/executions/index.ts";
 import type { Model } from "../models/model.ts";
-import { type ModelName, modelOf } from "../models/model-name.ts";
+import { type ModelName, modelOf } from "../models/turn/index.ts";
 import type { Resolved } from "../base/index.ts";
 import { RequestProblem } from "./http/problems.ts";
 import type { SERVER_RULES } from "./server-options.ts";

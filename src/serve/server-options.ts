@@ -1,10 +1,10 @@
-import type { RecoveredConversation } from "../runtime/executions/recover-options.ts";
+import type { RecoveredConversation } from "../runtime/executions/index.ts";
 import type { Approve } from "../gate/approve/approval.ts";
 import { isModel, MAX_TOKENS, MAX_TURNS } from "../conversations/agent-options.ts";
 import type { Model } from "../models/model.ts";
 import type { DecideCommand } from "./mcp/program-results.ts";
 import type { WebhookOptions } from "./webhooks/webhook-options.ts";
-import { isModelName, MODEL_NAMES, type ModelName } from "../models/model-name.ts";
+import { isModelName, MODEL_NAMES, type ModelName } from "../models/turn/index.ts";
 import {
   array,
   callback,

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../base/index.ts";
-import { findIfKnown } from "../journal/find-if-known.ts";
+import { findIfKnown } from "../journal/reading/index.ts";
 import type { Journal } from "../journal/journal.ts";
 
 /** Characters of the digest in the ids of a tenant. */

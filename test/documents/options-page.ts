@@ -2,7 +2,7 @@ import type { Command, Option } from "commander";
 import { program } from "../../src/cli/main.ts";
 import { checkOptions, PortcullisError } from "../../src/base/index.ts";
 import { RUNTIME_RULES } from "../../src/runtime/options.ts";
-import { byteText } from "../../src/executions/output/byte-text.ts";
+import { byteText } from "../../src/base/texts.ts";
 import { anchorOf } from "./anchor-of.ts";
 import { entriesOf, type OptionEntry, OPTIONS_OBJECTS, type OptionsObject } from "./option-tables.ts";
 

@@ -13,7 +13,7 @@ import { useFleets } from "./use-fleets.ts";
 
 /*
  * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/fleet-store.ts`, `src/fleet/misfits.ts`,
- * `src/fleet/open-writes.ts`, `src/runtime/fleet.ts`, `src/executions/submit.ts`,
+ * `src/fleet/open-writes.ts`, `src/runtime/fleet.ts`, `src/runtime/fleet-methods.ts`,
  * `src/runtime/fleet-methods.ts`, `src/runtime/executions/rest-reader.ts` and `src/runtime/executions/wait-for-rest.ts`.
  */
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { FleetFigures } from "../../src/fleet/index.ts";
-import { fleetGauges } from "../../src/serve/fleet-gauges.ts";
+import { fleetGauges } from "../../src/serve/api/handlers/health.ts";
 import { PrometheusFigures } from "../../src/gate/telemetry/prometheus.ts";
 import { manualClock } from "../support/clock.ts";
 

@@ -1,10 +1,9 @@
 import { useId, useState } from "preact/hooks";
 import type { CallTexts, WaitingView } from "../../../src/serve/views/view.ts";
-import { CHANGES } from "../../../src/executions/output/effect-text.ts";
+import { CHANGES, grantText } from "../../../src/executions/output/grant-text.ts";
 import { ANSWERS, type AnswerWords, WAITS } from "../../../src/serve/views/words.ts";
 import type { Decision } from "../../data/source.ts";
 import { useSource } from "../../data/use-source.ts";
-import { grantText } from "../../../src/executions/output/grant-text.ts";
 import { bytes, timeToday } from "../../format.ts";
 import { prettyJson } from "../../pretty-json.ts";
 import { Text } from "../../text.tsx";

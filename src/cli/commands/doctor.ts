@@ -1,9 +1,8 @@
-import { defaultHeldBytes, monotonic } from "../../base/index.ts";
+import { byteText, defaultHeldBytes, monotonic } from "../../base/index.ts";
 import { printJson } from "../terminal/print.ts";
 import { writeStdout, writeStyled } from "../terminal/standard-streams.ts";
-import { byteText } from "../../executions/output/byte-text.ts";
 import { findCompiler } from "../../executions/check/compiler.ts";
-import { createDockerSandbox } from "../../sandboxes/docker/docker-sandbox.ts";
+import { createDockerSandbox } from "../../sandboxes/docker/index.ts";
 import { createIsolateSandbox } from "../../sandboxes/isolate/isolate-sandbox.ts";
 import type { Finding, Sandbox } from "../../sandboxes/sandbox.ts";
 import { createRuntime } from "../../runtime/create-runtime.ts";

@@ -1,7 +1,5 @@
 import { given, PortcullisError } from "../../base/index.ts";
-import { Daemon } from "../../sandboxes/docker/daemon.ts";
-import { buildImage as build } from "../../sandboxes/docker/image/build-image.ts";
-import { checkImage, IMAGE } from "../../sandboxes/docker/image/image.ts";
+import { buildImage as build, checkImage, Daemon, IMAGE } from "../../sandboxes/docker/index.ts";
 import type { CommandOptions, IMAGE as IMAGE_OPTIONS } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { tellWork, writeStdout } from "../terminal/standard-streams.ts";

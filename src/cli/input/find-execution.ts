@@ -1,10 +1,8 @@
-import { HOST, readHeader, readList } from "../../journal/reading/read-records.ts";
-import type { ExecutionId } from "../../base/index.ts";
-import { findIfKnown } from "../../journal/find-if-known.ts";
+import { findIfKnown, HOST, readHeader, readList } from "../../journal/reading/index.ts";
+import { count, type ExecutionId } from "../../base/index.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Header } from "../../journal/record.ts";
-import { count } from "../../executions/output/count-text.ts";
-import { findOwn } from "../../executions/from-journal/past-execution.ts";
+import { findOwn } from "../../executions/from-journal/index.ts";
 import { chosenId } from "../../serve/tenant-ids.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";

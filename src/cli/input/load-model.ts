@@ -7,7 +7,7 @@ import { Failure } from "../failure.ts";
 import { loadModule } from "./load-module.ts";
 import { makeModel, PROTOCOLS } from "../../models/provider/providers.ts";
 import { oneLine } from "../terminal/one-line.ts";
-import { MODEL_NAMES, readModelName } from "../../models/model-name.ts";
+import { MODEL_NAMES, readModelName } from "../../models/turn/index.ts";
 
 /** Options of a provider's model, beside its name. */
 export type ModelOptions = Omit<ProviderOptions, "model">;

@@ -7,7 +7,7 @@ import { keepStdout } from "../terminal/standard-streams.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure, reasonOf } from "../failure.ts";
 import { guarded } from "../guarded.ts";
-import { thrownText } from "../../executions/output/thrown-text.ts";
+import { thrownText } from "../../executions/output/index.ts";
 import { noFile } from "./no-file.ts";
 import type { Tool } from "../../tools/tool.ts";
 

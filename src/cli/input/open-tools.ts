@@ -11,8 +11,7 @@ import { keepStdout, tellWork, writeStderr } from "../terminal/standard-streams.
 import { loadTools } from "./load-module.ts";
 import { requireFile } from "./no-file.ts";
 import { readOpenApiFile } from "./openapi-file.ts";
-import { count } from "../../executions/output/count-text.ts";
-import { nearest } from "../../base/index.ts";
+import { count, nearest } from "../../base/index.ts";
 import type { ToolPolicy } from "../../sources/tool-policy.ts";
 import { isMeantBy } from "../../tools/tool-name.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { jsonSchema, type Schema } from "../../tools/schema.ts";
 import { type PriceTable, readPrices } from "../../models/prices.ts";
 import type { WebhookOptions } from "../../serve/webhooks/webhook-options.ts";

@@ -1,5 +1,4 @@
-import { cleanText } from "../../executions/output/clean-text.ts";
-import { INSET } from "../../executions/output/foreign-text.ts";
+import { cleanText, INSET } from "../../base/index.ts";
 
 /**
  * Foreign text (names that a model called, messages, details of an engine) as part of one line on a terminal: without

@@ -1,6 +1,5 @@
 import { styleText } from "node:util";
-import { nextTurn } from "../../base/index.ts";
-import { cleanText } from "../../executions/output/clean-text.ts";
+import { cleanText, nextTurn } from "../../base/index.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 

@@ -2,15 +2,13 @@ import { type Answer, isRefusal, saysMore, type Value } from "../../gate/answer.
 import { redactAnswer } from "../../gate/run/redact-answer.ts";
 import type { CallResult, ModelCall, Provenance, ToolCall, ToolDeclaration } from "../../models/model.ts";
 import { cleanJson } from "../../executions/output/clean-json.ts";
-import { cleanText } from "../../executions/output/clean-text.ts";
-import { INSET, insetLines, insetText } from "../../executions/output/foreign-text.ts";
+import { cleanText, cutMiddle, INSET, insetLines, insetText, type Lane, readHead } from "../../base/index.ts";
 import type { Report } from "../../executions/output/report.ts";
 import { TOO_LARGE } from "../../executions/output/sentences.ts";
 import { shownOfLarge, stubOf } from "../../executions/output/large-value.ts";
 import type { KeptValue } from "../../executions/drive/ending/keep-value.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
-import { cutMiddle, type Lane, readHead } from "../../base/index.ts";
 
 /** What is said of a value that is too large. */
 const OF_VALUE = "of which only a part is shown";

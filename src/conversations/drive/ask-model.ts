@@ -1,4 +1,4 @@
-import { fieldOf, isFields, now, parsedJson, PortcullisError, readerOf, textOf } from "../../base/index.ts";
+import { cleanText, fieldOf, isFields, now, parsedJson, PortcullisError, readerOf, textOf } from "../../base/index.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
@@ -11,7 +11,6 @@ import {
   type TurnEnd,
   type TurnReply,
 } from "../../models/model.ts";
-import { cleanText } from "../../executions/output/clean-text.ts";
 import type { ChatEnd, ConversationSpan } from "../../gate/telemetry/telemetry.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import type { AgentEnding } from "../ending.ts";

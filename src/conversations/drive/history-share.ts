@@ -1,5 +1,4 @@
-import { type ExecutionId, PortcullisError, type Share } from "../../base/index.ts";
-import { byteText } from "../../executions/output/byte-text.ts";
+import { byteText, type ExecutionId, PortcullisError, type Share } from "../../base/index.ts";
 import type { AgentScope } from "../agent-scope.ts";
 
 /**

@@ -3,7 +3,7 @@ import type { ModelTurn, TurnEnd } from "../../models/model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { AgentEnding } from "../ending.ts";
 import { inOneLine } from "../../models/turn/content-parts.ts";
-import { cleanText } from "../../executions/output/clean-text.ts";
+import { cleanText } from "../../base/index.ts";
 import type { KeptTurn } from "../from-journal/conversation-state.ts";
 import { COMPACT_SHARE } from "../prompt/compact.ts";
 import type { Notice, SaidMessage } from "../prompt/said-message.ts";

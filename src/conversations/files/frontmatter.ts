@@ -1,5 +1,4 @@
-import { nearest, PortcullisError } from "../../base/index.ts";
-import { cleanText, written } from "../../executions/output/clean-text.ts";
+import { cleanText, nearest, PortcullisError, written } from "../../base/index.ts";
 
 /** A field of a file: text, or a list of texts. */
 export interface Field {

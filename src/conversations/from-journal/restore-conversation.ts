@@ -1,7 +1,6 @@
-import { Lane, PortcullisError, type SlicedWork } from "../../base/index.ts";
+import { insetText as inset, Lane, PortcullisError, type SlicedWork } from "../../base/index.ts";
 import { idText } from "../../models/turn/result-text.ts";
 import { type Conversation, isWholeEnd, type Model, type Opening } from "../../models/model.ts";
-import { insetText as inset } from "../../executions/output/foreign-text.ts";
 import { messageText, type SaidMessage } from "../prompt/said-message.ts";
 import { type KeptTurn, type KnownState, resultsInOrder } from "./conversation-state.ts";
 

@@ -1,8 +1,7 @@
 import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest } from "../../gate/approve/approval.ts";
 import { callAbout } from "../output/call-about.ts";
-import { insetText } from "../output/foreign-text.ts";
+import { countOf, fieldOf, insetText } from "../../base/index.ts";
 import { shownInput } from "../output/input-text.ts";
-import { countOf, fieldOf } from "../../base/index.ts";
 import type { Elicitation } from "./asking.ts";
 
 /** Further calls that one answer allows at most. */

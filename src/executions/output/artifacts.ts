@@ -1,9 +1,7 @@
 import type { Kept } from "../execution.ts";
 import type { Artifact, ArtifactSpace } from "../../journal/artifact-space.ts";
-import { cleanText } from "./clean-text.ts";
-import { insetText } from "./foreign-text.ts";
+import { cleanText, insetText, type SchemaType } from "../../base/index.ts";
 import type { REPORT_ARTIFACT } from "./report-shape.ts";
-import type { SchemaType } from "../../base/index.ts";
 
 /** A value that is kept under a name, outside of what a model reads. */
 export interface ReportArtifact extends SchemaType<typeof REPORT_ARTIFACT> {

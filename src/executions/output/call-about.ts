@@ -1,9 +1,8 @@
-import { now } from "../../base/index.ts";
+import { cleanText, now } from "../../base/index.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect } from "../../tools/tool.ts";
-import { CHANGES } from "./effect-text.ts";
+import { CHANGES } from "./grant-text.ts";
 import { type GrantWords, grantText } from "./grant-text.ts";
-import { cleanText } from "./clean-text.ts";
 
 /** Characters of a description that are shown to a person who decides about a call. */
 const DESCRIPTION_LENGTH = 300;

@@ -1,5 +1,4 @@
-import type { Lane, SlicedWork } from "../../base/index.ts";
-import { cleanText } from "./clean-text.ts";
+import { cleanText, type Lane, type SlicedWork } from "../../base/index.ts";
 
 /** Short escapes of control characters, with their replacements. */
 const WRITTEN: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
-import { counted, count } from "./count-text.ts";
-import { cleanText } from "./clean-text.ts";
+import { cleanText, count, counted } from "../../base/texts.ts";
+import type { Effect } from "../../tools/tool.ts";
 
 /** A grant, or what is left of one. */
 export interface GrantWords {
@@ -34,3 +34,10 @@ function timeText(ms: number, now: number): string {
   const isToday = at.toDateString() === new Date(now).toDateString();
   return isToday ? time : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
 }
+
+/** What a call changes, for a person who decides about it. */
+export const CHANGES: Readonly<Record<Effect, string>> = {
+  read: "It changes nothing.",
+  idempotent: "It changes something; repeating it changes nothing more.",
+  write: "It changes something each time.",
+};

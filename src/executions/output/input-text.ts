@@ -1,6 +1,5 @@
-import { betweenText, endsOf } from "../../base/index.ts";
+import { betweenText, endsOf, INSET, insetText } from "../../base/index.ts";
 import { cleanJson } from "./clean-json.ts";
-import { INSET, insetText } from "./foreign-text.ts";
 
 /** Bytes of an input that a person is shown. */
 const SHOWN_BYTES = 2048;

@@ -1,5 +1,6 @@
 import {
   betweenText,
+  cleanText,
   type CutTexts,
   type Ends,
   endsOf,
@@ -8,7 +9,6 @@ import {
   weigh,
 } from "../../base/index.ts";
 import { entryCount, cut, shapeOf } from "../../gate/run/value-shape.ts";
-import { cleanText } from "./clean-text.ts";
 
 /** Summary that replaces a value that is too large. */
 export interface Stub {

@@ -1,6 +1,16 @@
 import type { FailureCode } from "../../gate/answer.ts";
 import type { CallLine } from "../../gate/call-line.ts";
-import { cutMiddle, type ExecutionId, type SchemaType } from "../../base/index.ts";
+import {
+  cleanText,
+  count,
+  counted,
+  cutMiddle,
+  type ExecutionId,
+  INSET,
+  insetLines,
+  insetText,
+  type SchemaType,
+} from "../../base/index.ts";
 import type { Execution } from "../execution.ts";
 import type { Limits } from "../limits.ts";
 import type { KeptValue } from "../drive/ending/keep-value.ts";
@@ -9,9 +19,6 @@ import { LOAD_ARTIFACT, SAVE_ARTIFACT, SEARCH_TOOLS } from "../../tools/tool-nam
 import type { Tool } from "../../tools/tool.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { keptText, type ReportArtifact, reportArtifacts } from "./artifacts.ts";
-import { cleanText } from "./clean-text.ts";
-import { count, counted } from "./count-text.ts";
-import { INSET, insetLines, insetText } from "./foreign-text.ts";
 import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
 import type { REPORT } from "./report-shape.ts";

@@ -1,7 +1,5 @@
-import { counted } from "./count-text.ts";
+import { byteText, counted, insetLines } from "../../base/index.ts";
 import type { Fault, Outcome, StoppedBy, Waiting } from "../outcome.ts";
-import { byteText } from "./byte-text.ts";
-import { insetLines } from "./foreign-text.ts";
 
 /** For each limit, what happened and what to do. The reader is the model that wrote the program. */
 const STOPPED: Readonly<Record<StoppedBy, readonly [what: string, advice: string]>> = {

@@ -1,7 +1,6 @@
 import { now } from "../../base/index.ts";
-import { FIRST_MOMENT, isGivenBack } from "../../journal/given-back.ts";
+import { FIRST_MOMENT, isGivenBack, type PackedRecord } from "../../journal/packing/index.ts";
 import type { Head, Lease } from "../../journal/journal.ts";
-import type { PackedRecord } from "../../journal/packing/large-texts.ts";
 import type { Header } from "../../journal/record.ts";
 import type { Row, Statement } from "./connection/database.ts";
 import { quoted } from "./tables/tables.ts";

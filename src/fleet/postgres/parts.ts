@@ -1,5 +1,5 @@
 import type { PoolClient } from "pg";
-import type { PackedRecord, StoredText } from "../../journal/packing/large-texts.ts";
+import type { PackedRecord, StoredText } from "../../journal/packing/index.ts";
 import type { Change, Changed } from "./changes.ts";
 
 /** Records that are inserted by one statement, in UTF-16 code units of their texts. */

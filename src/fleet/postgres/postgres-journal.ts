@@ -1,7 +1,19 @@
-import { isGivenBack } from "../../journal/given-back.ts";
+import {
+  type AppendListener,
+  AppendListeners,
+  driverChanged,
+  executionExists,
+  executionUnknown,
+  headMoved,
+  isGivenBack,
+  itemsUpTo,
+  journalDamaged,
+  packRecords,
+  type TextStore,
+  unpackRecord,
+} from "../../journal/packing/index.ts";
 import { randomUUID } from "node:crypto";
 import { errorAt, given, readOptions } from "../../base/index.ts";
-import { type AppendListener, AppendListeners } from "../../journal/append-listeners.ts";
 import type {
   AppendOptions,
   ExecutionSummary,
@@ -11,15 +23,6 @@ import type {
   ListOptions,
   ReadOptions,
 } from "../../journal/journal.ts";
-import {
-  driverChanged,
-  executionExists,
-  executionUnknown,
-  headMoved,
-  journalDamaged,
-} from "../../journal/journal-error.ts";
-import { itemsUpTo, type TextStore, unpackRecord } from "../../journal/packing/large-texts.ts";
-import { packRecords } from "../../journal/packing/pack-records.ts";
 import type { Header, JournalRecord } from "../../journal/record.ts";
 import {
   executionProblems,

@@ -1,15 +1,15 @@
 import type { ExecutionSummary, Head, ListOptions } from "../../journal/journal.ts";
 import { given } from "../../base/index.ts";
-import { journalDamaged } from "../../journal/journal-error.ts";
 import {
   executionRow,
+  journalDamaged,
   listedOf,
   MAX_NAME_BYTES,
   MAX_RECORD_BYTES,
   MAX_STORED_BYTES,
+  type StoredText,
   summaryOf,
-} from "../../journal/packing/execution-row.ts";
-import type { StoredText } from "../../journal/packing/large-texts.ts";
+} from "../../journal/packing/index.ts";
 import type { Database, Row } from "./connection/database.ts";
 import { quoted } from "./tables/tables.ts";
 import { NOW, ownTime } from "./tables/lease-times.ts";

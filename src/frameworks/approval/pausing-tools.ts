@@ -1,6 +1,6 @@
 import { type ExecutionId, PortcullisError, textOf } from "../../base/index.ts";
 import type { JournalRecord } from "../../journal/record.ts";
-import type { Report } from "../../executions/output/report.ts";
+import type { Report } from "../../executions/output/index.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM, RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { codeOf, notRun, textOfReport } from "../program-tool.ts";

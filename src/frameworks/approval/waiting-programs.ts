@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { type ExecutionId, PortcullisError } from "../../base/index.ts";
 import type { JournalRecord } from "../../journal/record.ts";
-import { inputText } from "../../executions/output/input-text.ts";
-import type { Report } from "../../executions/output/report.ts";
+import { inputText, type Report } from "../../executions/output/index.ts";
 import type { Decision } from "../../executions/decide.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";

@@ -4,6 +4,7 @@ import type { Capture } from "./options.ts";
 import type { Otel } from "./otel.ts";
 import type { FigureSink } from "./metric-table.ts";
 import type { Telemetry } from "./telemetry.ts";
+import { pause } from "../../base/index.ts";
 
 /** Where `@opentelemetry/api` 1.x keeps what an application has registered, for all of its copies in a process. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
@@ -98,4 +99,28 @@ function toAll(...first: readonly FigureSink[]): FigureSink {
       for (const sink of [...first, ...sinks]) sink.note(...noted);
     },
   };
+}
+
+/** Methods that providers of an SDK have, and providers of the API alone do not. */
+interface Provider {
+  readonly getDelegate?: () => Provider;
+  readonly forceFlush?: () => Promise<void>;
+}
+
+/**
+ * Exports what an SDK has collected, before the process ends: it would be lost otherwise. Takes no longer than `withinMs`.
+ * Never rejects; the SDK's own `diag` is told of failures.
+ */
+export async function flushTelemetry(withinMs: number): Promise<void> {
+  const otel = hasSdk() ? await loadOtel().catch(() => undefined) : undefined;
+  if (!otel) return;
+  const { safely } = await import("./otel.ts");
+  const providers = [otel.trace.getTracerProvider(), otel.metrics.getMeterProvider()] as readonly Provider[];
+  const flushing = providers.map((provider) => safely(otel, () => flush(provider), Promise.resolve()));
+  await Promise.race([Promise.allSettled(flushing), pause(withinMs)]);
+}
+
+async function flush(provider: Provider): Promise<void> {
+  const own = provider.getDelegate?.() ?? provider;
+  await own.forceFlush?.();
 }

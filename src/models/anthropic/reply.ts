@@ -7,6 +7,8 @@ import { filesOf } from "../turn/hosted-calls.ts";
 import { objectSentBack } from "../turn/program-input.ts";
 import { decisiveReason, endBy } from "../turn/stop-reason.ts";
 
+/** The type of the provider's own tool that runs programs, which is also what `allowed_callers` calls it. */
+export const CODE_EXECUTION_TYPE = "code_execution_20260120";
 /** Name of the provider's own tool that runs programs. */
 export const CODE_EXECUTION_NAME = "code_execution";
 /** Name of the provider's own search of the web. */

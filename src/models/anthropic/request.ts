@@ -11,11 +11,8 @@ import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
 import { labelledText } from "../turn/result-text.ts";
 import type { ToolNames } from "../turn/tool-names.ts";
 import { searchOf } from "../hosted-tools.ts";
-import { CODE_EXECUTION_NAME, WEB_SEARCH_NAME } from "./reply.ts";
+import { CODE_EXECUTION_NAME, CODE_EXECUTION_TYPE, WEB_SEARCH_NAME } from "./reply.ts";
 import { isReasoned } from "../settings.ts";
-
-/** The type of the provider's own tool that runs programs, which is also what `allowed_callers` calls it. */
-export const CODE_EXECUTION_TYPE = "code_execution_20260120";
 
 export type AnthropicClient = InstanceType<(typeof import("@anthropic-ai/sdk"))["default"]>;
 

@@ -1,15 +1,22 @@
 import type { Language } from "../../../bridge/frames.ts";
 import { optionError, PortcullisError, readOptions } from "../../base/index.ts";
-import { checkLanguage, type Guest, type OpenOptions, type Sandbox, type SandboxLimits } from "../sandbox.ts";
+import {
+  checkLanguage,
+  type Finding,
+  type Guest,
+  type OpenOptions,
+  type Sandbox,
+  type SandboxLimits,
+} from "../sandbox.ts";
 import { containerLimits } from "./container/container-limits.ts";
 import { type ContainerPlan, GUEST_COMMANDS } from "./container-options.ts";
 import { ContainerPool } from "./container-pool.ts";
 import { Daemon } from "./daemon.ts";
-import { diagnoseContainers } from "./image/diagnose.ts";
 import { DOCKER_RULES, type DockerSandboxOptions } from "./docker-options.ts";
 import { planEgress, USUAL_WAY } from "./egress/egress-plan.ts";
-import { checkImage } from "./image/image.ts";
+import { checkImage, originOf } from "./image/image.ts";
 import { hostLabels, removeLeftovers } from "./leftovers.ts";
+import { makeMountedFolder, removeMountedFolder } from "./container/mounted-folder.ts";
 
 /** Limits of containers that are started before the first program's limits are known. */
 const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
@@ -103,4 +110,47 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
       await pool.close();
     },
   };
+}
+
+/** Checks the daemon, the image and the mounted folders. None of them is needed if no program runs in a container. */
+async function diagnoseContainers(daemon: Daemon, image: string): Promise<readonly Finding[]> {
+  return [
+    await daemonFinding(daemon),
+    ...(await imageFinding(daemon, image)),
+    ...(await mountsFinding(daemon).catch(() => [])),
+  ];
+}
+
+async function daemonFinding(daemon: Daemon): Promise<Finding> {
+  try {
+    const { ServerVersion: version, Runtimes: installed } = await daemon.info();
+    const runtimes = ["runc", "runsc"].filter((runtime) => Object.hasOwn(installed, runtime));
+    return { what: "docker", state: "good", detail: `daemon ${version}, with ${runtimes.join(" and ")}` };
+  } catch (error) {
+    return { what: "docker", state: "weak", detail: daemon.unavailable(error).message };
+  }
+}
+
+/** Reports what the image was built from, if it exists: the age of its packages shows nowhere else. */
+async function imageFinding(daemon: Daemon, image: string): Promise<readonly Finding[]> {
+  const origin = await originOf(daemon, image).catch(() => undefined);
+  if (!origin) return [];
+  const { base, baseDigest, node, python } = origin;
+  const pinned = base.includes("@sha256:");
+  const detail = `node ${node} and python ${python} on ${base}${pinned ? "" : `, then ${baseDigest}`}`;
+  // An id without a digest cannot be pulled from a registry.
+  const again =
+    !pinned && baseDigest.includes("@") ? `; to build the same again: portcullis image build --base ${baseDigest}` : "";
+  return [{ what: "image", state: "good", detail: `${detail}${again}` }];
+}
+
+/** Reports why containers cannot have pipes and egress, if they cannot. Programs still run without them. */
+async function mountsFinding(daemon: Daemon): Promise<readonly Finding[]> {
+  if (!(await daemon.sharesMachine())) return [];
+  try {
+    removeMountedFolder(makeMountedFolder());
+    return [];
+  } catch (error) {
+    return [{ what: "mounts", state: "weak", detail: error instanceof Error ? error.message : String(error) }];
+  }
 }

@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { CALL_LINE } from "../../gate/call-line.ts";
-import { CONVERSATION } from "../../runtime/executions/conversation-status.ts";
-import { ABOUT } from "../../runtime/executions/listed-execution.ts";
+import { ABOUT, CONVERSATION } from "../../runtime/executions/index.ts";
 import { SCOPES } from "../http/keys.ts";
 import { PROBLEM_CODES } from "../http/problems.ts";
 import { HTTP_EVENT } from "./event-shapes.ts";
-import { REPORT, USAGE } from "../../executions/output/report-shape.ts";
+import { REPORT, USAGE } from "../../executions/output/index.ts";
 import { CLIENT_OUTCOME, FAULT, WAITING } from "../../executions/outcome.ts";
 import { CALLERS } from "../../tools/tool.ts";
 import { FACT_APPROVALS, FACT_EFFECTS } from "../../tools/tool-facts.ts";

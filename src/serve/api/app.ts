@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { given, monotonic, now, packageVersion, untilAborted } from "../../base/index.ts";
 import type { AnsweredRequest } from "../server-options.ts";
-import { withTraceparent } from "../../gate/telemetry/with-traceparent.ts";
+import { withTraceparent } from "../../gate/telemetry/index.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
 import { apiExtras, mcpRoute, type OtherRoute } from "../other-routes.ts";
 import { Gateway } from "../gateway/gateway.ts";

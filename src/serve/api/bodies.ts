@@ -2,11 +2,10 @@ import { z } from "zod";
 import { faultText } from "./fault-text.ts";
 import { RequestProblem } from "../http/problems.ts";
 import { PREFIX_LENGTH, withoutPrefixes } from "../tenant-ids.ts";
-import { USER_MESSAGE } from "../../models/turn-shape.ts";
+import { USER_MESSAGE } from "../../models/turn/index.ts";
 import { LIMIT_RULES } from "../../executions/limits.ts";
-import { cleanText } from "../../executions/output/clean-text.ts";
-import { FOUND_DEFAULT, FOUND_MAX, QUERY_LENGTH } from "../../tools/search/search-tool.ts";
-import { cutMiddle, isFields } from "../../base/index.ts";
+import { cleanText, cutMiddle, isFields } from "../../base/index.ts";
+import { FOUND_DEFAULT, FOUND_MAX, QUERY_LENGTH } from "../../tools/search/index.ts";
 
 /** Characters of an id that a client chooses, of a name, and of a text to search for. */
 export const ID_LENGTH = 256 - PREFIX_LENGTH;

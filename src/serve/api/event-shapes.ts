@@ -3,8 +3,8 @@ import { CONVERSATION_EVENTS } from "../../conversations/event.ts";
 import { BARE_ENDING } from "../../conversations/ending.ts";
 import { CALL_LINE } from "../../gate/call-line.ts";
 import { CALL_EVENTS, type EventOf, eventSchemas } from "../../gate/call-event.ts";
-import { RECORD_SCHEMAS } from "../../journal/record-schemas.ts";
-import { REPORT_ARTIFACT } from "../../executions/output/report-shape.ts";
+import { RECORD_SCHEMAS } from "../../journal/reading/index.ts";
+import { REPORT_ARTIFACT } from "../../executions/output/index.ts";
 import { PROGRAM_EVENTS } from "../../executions/event.ts";
 import { BARE_CLIENT_OUTCOME, BARE_WAITING, UNREPLAYABLE } from "../../executions/outcome.ts";
 

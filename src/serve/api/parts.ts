@@ -1,8 +1,7 @@
 import type { Counts, ExecutionId } from "../../base/index.ts";
-import { findOwn } from "../../executions/from-journal/past-execution.ts";
-import { isNamedBy } from "../../executions/owners.ts";
-import { findIfKnown } from "../../journal/find-if-known.ts";
-import { readHeader } from "../../journal/reading/read-records.ts";
+import { findOwn } from "../../executions/from-journal/index.ts";
+import { isNamedBy } from "../../executions/scope.ts";
+import { findIfKnown, readHeader } from "../../journal/reading/index.ts";
 import type { Header, ToolDigest } from "../../journal/record.ts";
 import { CALLERS } from "../../tools/tool.ts";
 import type { CurrentKeys } from "../current-keys.ts";

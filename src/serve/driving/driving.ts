@@ -1,7 +1,7 @@
 import { type ExecutionId, PortcullisError } from "../../base/index.ts";
-import type { REASONS } from "../../conversations/drive/interruption.ts";
+import type { REASONS } from "../../conversations/index.ts";
 import type { ExecuteOptions } from "../../executions/execute-options.ts";
-import type { Report } from "../../executions/output/report.ts";
+import type { Report } from "../../executions/output/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
 
 /** A program of a client. `runtime` has the tools and the limits of its key. */

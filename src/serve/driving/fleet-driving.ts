@@ -8,8 +8,8 @@ import {
   PortcullisError,
   type Timer,
 } from "../../base/index.ts";
-import { REASONS } from "../../conversations/drive/interruption.ts";
-import type { Report } from "../../executions/output/report.ts";
+import { REASONS } from "../../conversations/index.ts";
+import type { Report } from "../../executions/output/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
 import { isOfGateway } from "../gateway/carried/seals.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";

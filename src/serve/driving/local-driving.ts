@@ -5,7 +5,7 @@ import { isOfGateway } from "../gateway/carried/seals.ts";
 import type { Expiry } from "../gateway/expiry.ts";
 import type { ServedModels } from "../served-models.ts";
 import type { ServerRuns } from "../server-runs.ts";
-import type { Report } from "../../executions/output/report.ts";
+import type { Report } from "../../executions/output/index.ts";
 import { type ClientProgram, type Driving, isOthers } from "./driving.ts";
 
 /** Number of reported failures that are remembered. */

@@ -1,8 +1,8 @@
 import { PortcullisError, type SlicedWork } from "../../base/index.ts";
-import { type AskedTool, groupedName, refused } from "../../models/surface/surface.ts";
+import { type AskedTool, groupedName, refused } from "./surface/surface.ts";
 import { CLIENT_TEXT_STEPS, textTool } from "../../tools/define-text-tool.ts";
 import { defineTool } from "../../tools/define-tool.ts";
-import { PatternStates } from "../../tools/json-schema/compile-schema.ts";
+import { PatternStates } from "../../tools/json-schema/index.ts";
 import { compiledForm, storedSchema } from "../../tools/schema.ts";
 import { identifierOf, RUN_PROGRAM, toolNameFault } from "../../tools/tool-name.ts";
 import type { Tool } from "../../tools/tool.ts";

@@ -1,11 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type ExecutionId, now } from "../../base/index.ts";
-import { ConversationLog } from "../../conversations/drive/conversation-log.ts";
-import {
-  cancelPrograms,
-  type PastConversation,
-  readPastConversation,
-} from "../../conversations/from-journal/past-conversation.ts";
+import { ConversationLog } from "../../conversations/index.ts";
+import { cancelPrograms, type PastConversation, readPastConversation } from "../../conversations/from-journal/index.ts";
 import { drivenHere, refuseDriven } from "../../executions/driven.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Conversation, Model } from "../../models/model.ts";

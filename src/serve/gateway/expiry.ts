@@ -3,9 +3,9 @@
  * long as their clients were told to have are ended. Answers that are stored stay readable much longer.
  */
 import { type ExecutionId, now } from "../../base/index.ts";
-import { type PastConversation, readPastConversation } from "../../conversations/from-journal/past-conversation.ts";
+import { type PastConversation, readPastConversation } from "../../conversations/from-journal/index.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
-import { readHeader, readList, readRecords } from "../../journal/reading/read-records.ts";
+import { readHeader, readList, readRecords } from "../../journal/reading/index.ts";
 import { isDriven } from "../../executions/driven.ts";
 import { isOthers } from "../driving/driving.ts";
 import { isOfGateway, isStoredExecution } from "./carried/seals.ts";

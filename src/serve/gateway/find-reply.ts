@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { settingsOf } from "../../conversations/conversation-settings.ts";
+import { settingsOf } from "../../conversations/index.ts";
 import { messageText } from "../../conversations/prompt/said-message.ts";
 import { areSame, type TextReader, untrusted, type UntrustedText } from "../../base/index.ts";
 import { areRecorded } from "../../gate/header-base.ts";
-import type { Asked } from "../../models/surface/surface.ts";
+import type { Asked } from "./surface/surface.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { type Replies, turnsUntil } from "./from-journal/replies.ts";
 import { settingsFor } from "./say-options.ts";

@@ -1,6 +1,6 @@
-import { messagesSurface } from "../../models/anthropic/surface/messages-surface.ts";
-import { responsesSurface } from "../../models/openai/surface/responses-surface.ts";
-import { RefusedAsk, type Surface } from "../../models/surface/surface.ts";
+import { messagesSurface } from "./surface/anthropic/messages-surface.ts";
+import { responsesSurface } from "./surface/openai/responses-surface.ts";
+import { RefusedAsk, type Surface } from "./surface/surface.ts";
 import type { OtherRoute } from "../other-routes.ts";
 import type { Gateway } from "./gateway.ts";
 import { refusalOfProblem, refusalResponse } from "./refusals.ts";

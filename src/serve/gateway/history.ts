@@ -1,5 +1,5 @@
-import { MAX_TURN_CALLS, type Transcript, type TranscriptTurn } from "../../conversations/from-journal/transcript.ts";
-import { type Asked, type AskedAnswer, refused } from "../../models/surface/surface.ts";
+import { MAX_TURN_CALLS, type Transcript, type TranscriptTurn } from "../../conversations/from-journal/index.ts";
+import { type Asked, type AskedAnswer, refused } from "./surface/surface.ts";
 import type { CallResult, ModelCall } from "../../models/model.ts";
 import { isWholeEnd, NO_USAGE } from "../../models/model.ts";
 import { bytesOf, passOn, untrusted } from "../../base/index.ts";

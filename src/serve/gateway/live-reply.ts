@@ -1,5 +1,5 @@
 import type { AgentEvent } from "../../conversations/event.ts";
-import type { ReplyPart, ReplyWriter } from "../../models/surface/surface.ts";
+import type { ReplyPart, ReplyWriter } from "./surface/surface.ts";
 import { reasoningKey, textKey } from "./carried/client-ids.ts";
 
 export interface LiveReplyParts {

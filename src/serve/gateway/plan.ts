@@ -1,13 +1,13 @@
 import { isBlank, now, passOn, readPlainJson, type TextReader } from "../../base/index.ts";
-import { ifKnown } from "../../journal/find-if-known.ts";
+import { ifKnown } from "../../journal/reading/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
 import type { ClientResult } from "../../executions/decide.ts";
-import { findOwn } from "../../executions/from-journal/past-execution.ts";
-import { type Asked, type AskedAnswer, RefusedAsk, type Surface } from "../../models/surface/surface.ts";
+import { findOwn } from "../../executions/from-journal/index.ts";
+import { type Asked, type AskedAnswer, RefusedAsk, type Surface } from "./surface/surface.ts";
 import type { Key } from "../http/keys.ts";
 import type { ClientIds } from "./carried/client-ids.ts";
 import type { ClientTools } from "./client-tools.ts";
-import type { TranscriptTurn } from "../../conversations/from-journal/transcript.ts";
+import type { TranscriptTurn } from "../../conversations/from-journal/index.ts";
 import { isSameConversation, isSameOpening } from "./find-reply.ts";
 import { historyUntil } from "./history.ts";
 import { type ClientCall, type Replies, type Reply, readReplies } from "./from-journal/replies.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { AgentEnding } from "../../conversations/ending.ts";
 import type { ProviderFailureCode } from "../../models/model.ts";
-import { type Refusal, RefusedAsk, type RefusalKind, type Surface } from "../../models/surface/surface.ts";
-import { keyRevoked } from "../../conversations/drive/interruption.ts";
+import { type Refusal, RefusedAsk, type RefusalKind, type Surface } from "./surface/surface.ts";
+import { keyRevoked } from "../../conversations/index.ts";
 import { type Problem, problemOf, statusOf } from "../http/problems.ts";
 
 const KIND_OF_STATUS: Readonly<Record<number, RefusalKind>> = {

@@ -1,5 +1,5 @@
 import { Counts, defaultHeldBytes, type ExecutionId, PortcullisError, UNIT_BYTES } from "../../base/index.ts";
-import { findIfKnown } from "../../journal/find-if-known.ts";
+import { findIfKnown } from "../../journal/reading/index.ts";
 import { isDriven } from "../../executions/driven.ts";
 import { endConversation } from "./end-conversation.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";

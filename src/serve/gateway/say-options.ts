@@ -1,7 +1,7 @@
 import type { SayOptions } from "../../conversations/agent-options.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
 import type { Model, ModelSettings } from "../../models/model.ts";
-import { type Asked, refused } from "../../models/surface/surface.ts";
+import { type Asked, refused } from "./surface/surface.ts";
 import { PortcullisError } from "../../base/index.ts";
 import { storedSchema } from "../../tools/schema.ts";
 import type { ClientTools } from "./client-tools.ts";

@@ -1,6 +1,6 @@
 import { type Fields, Lane, type SlicedWork } from "../../base/index.ts";
-import { refused, RefusedAsk, type StoredItems, type Surface } from "../../models/surface/surface.ts";
-import { ifKnown } from "../../journal/find-if-known.ts";
+import { refused, RefusedAsk, type StoredItems, type Surface } from "./surface/surface.ts";
+import { ifKnown } from "../../journal/reading/index.ts";
 import type { Key } from "../http/keys.ts";
 import { ClientIds } from "./carried/client-ids.ts";
 import { ClientTools } from "./client-tools.ts";

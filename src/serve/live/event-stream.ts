@@ -1,5 +1,5 @@
 import type { ExecutionId } from "../../base/index.ts";
-import { NO_ITEMS, readRecords } from "../../journal/reading/read-records.ts";
+import { NO_ITEMS, readRecords } from "../../journal/reading/index.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { withShownFrom } from "../tenant-ids.ts";
 import { type JournalEvent, JournalEvents, LAST_EVENTS } from "./journal-events.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../base/index.ts";
 import { type MessageHead, messageHead } from "./message-head.ts";
 import type { HttpEvent } from "../api/event-shapes.ts";
-import { clientEnding } from "../../conversations/ending-text.ts";
+import { clientEnding } from "../../conversations/index.ts";
 import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import type {
   CallRecord,
@@ -26,21 +26,25 @@ import type {
   RestRecord,
 } from "../../journal/record.ts";
 import {
+  applyRecord,
   applyToCall,
   CallHistory,
+  endingHead,
+  ExecutionState,
   holdOf,
   isExpired,
   isOfCall,
   isWaiting,
   type KnownCall,
   lineOf,
+  type PastTurn,
+  placesOf,
+  readTurnSliced,
+  type Standing,
+  standingOf,
   streamedOf,
-} from "../../executions/from-journal/call-history.ts";
-import { applyRecord, ExecutionState, type UnansweredCall } from "../../executions/from-journal/execution-state.ts";
-import { placesOf } from "../../executions/from-journal/places-of.ts";
-import { endingHead } from "../../executions/from-journal/ending-head.ts";
-import { type PastTurn, readTurnSliced } from "../../executions/from-journal/read-turns.ts";
-import { type Standing, standingOf } from "../../executions/from-journal/standing.ts";
+  type UnansweredCall,
+} from "../../executions/from-journal/index.ts";
 
 /** Bytes of a text in an event. The journal has the whole. */
 const TEXT_BYTES = 32 * 1024;

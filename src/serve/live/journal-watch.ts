@@ -1,5 +1,5 @@
 import { after, every, type ExecutionId, inSlices, Lane } from "../../base/index.ts";
-import { findIfKnown } from "../../journal/find-if-known.ts";
+import { findIfKnown } from "../../journal/reading/index.ts";
 import type { Journal } from "../../journal/journal.ts";
 
 /** Interval of asking a journal that tells of no appends for records of other processes, in milliseconds. */

@@ -1,4 +1,4 @@
-import { MAX_TURN_CALLS } from "../../conversations/from-journal/transcript.ts";
+import { MAX_TURN_CALLS } from "../../conversations/from-journal/index.ts";
 import type { MessageRecord } from "../../journal/record.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { entryTexts, fieldTexts, parsedJson, type SlicedWork } from "../../base/index.ts";

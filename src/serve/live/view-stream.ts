@@ -1,5 +1,5 @@
 import { type ExecutionId, jsonInParts, Lane, monotonic } from "../../base/index.ts";
-import { findIfKnown } from "../../journal/find-if-known.ts";
+import { findIfKnown } from "../../journal/reading/index.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { TextBounds } from "../views/parts/text-allowance.ts";
 import { LiveView } from "../views/live-view.ts";

@@ -1,9 +1,6 @@
-import type { LinkedResult, MediaBlock } from "../../executions/mcp-runs/result.ts";
-import { cleanText } from "../../executions/output/clean-text.ts";
-import { insetText } from "../../executions/output/foreign-text.ts";
-import { byteText } from "../../executions/output/byte-text.ts";
+import type { LinkedResult, MediaBlock } from "../../executions/mcp-runs/index.ts";
+import { byteText, cleanText, fieldOf, type Fields, insetText, isFields, textOf } from "../../base/index.ts";
 import type { ContentPart } from "../../tools/content.ts";
-import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
 
 /** Bytes of all blocks of a result that are passed on as such. */
 const BLOCKS_BYTES = 8 * 1024 * 1024;

@@ -1,12 +1,8 @@
 import { saysMore } from "../../gate/answer.ts";
 import type { CallAnswer } from "../../gate/call-tool.ts";
-import type { LinkedResult } from "../../executions/mcp-runs/result.ts";
-import { cleanLongJson } from "../../executions/output/clean-json.ts";
-import { cleanText } from "../../executions/output/clean-text.ts";
-import { INSET, insetLines, insetText } from "../../executions/output/foreign-text.ts";
-import { stubOf } from "../../executions/output/large-value.ts";
-import { TOO_LARGE } from "../../executions/output/sentences.ts";
-import { cutMiddle, isFields, type Lane } from "../../base/index.ts";
+import type { LinkedResult } from "../../executions/mcp-runs/index.ts";
+import { cleanLongJson, stubOf, TOO_LARGE } from "../../executions/output/index.ts";
+import { cleanText, cutMiddle, INSET, insetLines, insetText, isFields, type Lane } from "../../base/index.ts";
 import type { LinkedValue } from "../linked-values.ts";
 import { contentBlocks, partBlocks } from "./content-blocks.ts";
 import { linkTo } from "./program-results.ts";

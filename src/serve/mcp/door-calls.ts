@@ -1,24 +1,27 @@
 import { hash, randomUUID } from "node:crypto";
-import { NO_SOURCE } from "../../conversations/calls/run-program.ts";
-import { type Counts, fieldOf, type Fields, Lane, PortcullisError, textOf } from "../../base/index.ts";
+import { NO_SOURCE } from "../../conversations/index.ts";
+import { byteText, type Counts, fieldOf, type Fields, Lane, PortcullisError, textOf } from "../../base/index.ts";
 import type { Approve } from "../../gate/approve/approval.ts";
 import type { CallAnswer } from "../../gate/call-tool.ts";
 import { toolUnknown } from "../../gate/sentences.ts";
-import type { McpRequest } from "../../executions/mcp-runs/request.ts";
-import { errorResult, type LinkedResult, textResult } from "../../executions/mcp-runs/result.ts";
-import type { Progress, RunWork } from "../../executions/mcp-runs/run.ts";
-import type { McpRuns } from "../../executions/mcp-runs/runs.ts";
-import { digestOf } from "../../executions/mcp-runs/seal.ts";
-import { byteText } from "../../executions/output/byte-text.ts";
-import { cleanJson, cleanLongJson } from "../../executions/output/clean-json.ts";
-import type { Report } from "../../executions/output/report.ts";
+import {
+  digestOf,
+  errorResult,
+  type LinkedResult,
+  type McpRequest,
+  type McpRuns,
+  type Progress,
+  type RunWork,
+  textResult,
+} from "../../executions/mcp-runs/index.ts";
+import { cleanJson, cleanLongJson, type Report } from "../../executions/output/index.ts";
 import type { ExecutionEvent } from "../../executions/event.ts";
 import { drivenHere } from "../../executions/driven.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS, isOfFunction } from "../../tools/tool-name.ts";
-import { returnedText } from "../../executions/from-journal/returned-text.ts";
+import { returnedText } from "../../executions/from-journal/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
-import { findIfKnown } from "../../journal/find-if-known.ts";
+import { findIfKnown } from "../../journal/reading/index.ts";
 import type { LinkedValues } from "../linked-values.ts";
 import { RequestProblem } from "../http/problems.ts";
 import type { Readings } from "../readings.ts";

@@ -1,8 +1,7 @@
-import type { McpRuns } from "../../executions/mcp-runs/runs.ts";
-import { listExecution } from "../../runtime/executions/list-executions.ts";
-import type { ListedExecution } from "../../runtime/executions/listed-execution.ts";
+import type { McpRuns } from "../../executions/mcp-runs/index.ts";
+import { type ListedExecution, listExecution } from "../../runtime/executions/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
-import { ReadingBudget, readList } from "../../journal/reading/read-records.ts";
+import { ReadingBudget, readList } from "../../journal/reading/index.ts";
 import { idPrefixOf, ownerOf, type Principal } from "../principal.ts";
 
 /** Programs that are listed, and executions of the tenant that are looked at for them. */

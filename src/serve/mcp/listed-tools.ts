@@ -1,8 +1,7 @@
-import { ToolNames } from "../../models/turn/tool-names.ts";
-import { PROGRAM_SCHEMA } from "../../models/turn/program-input.ts";
+import { PROGRAM_SCHEMA, ToolNames } from "../../models/turn/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
-import { SEARCH_INPUT } from "../../tools/search/search-tool.ts";
-import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import { SEARCH_INPUT } from "../../tools/search/index.ts";
+import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { PLAIN_VENDOR } from "../../tools/schema.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../tools/tool-name.ts";

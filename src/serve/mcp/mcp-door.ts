@@ -1,6 +1,5 @@
 import type { Server } from "@modelcontextprotocol/server";
-import { readRequest } from "../../executions/mcp-runs/request.ts";
-import { McpRuns } from "../../executions/mcp-runs/runs.ts";
+import { McpRuns, readRequest } from "../../executions/mcp-runs/index.ts";
 import { Counts, fieldOf, Lane, textOf } from "../../base/index.ts";
 import { Readings } from "../readings.ts";
 import { LinkedValues } from "../linked-values.ts";

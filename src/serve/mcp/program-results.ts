@@ -1,6 +1,5 @@
-import type { LinkedResult, ResourceLink } from "../../executions/mcp-runs/result.ts";
-import type { Run } from "../../executions/mcp-runs/run.ts";
-import type { Report } from "../../executions/output/report.ts";
+import type { LinkedResult, ResourceLink, Run } from "../../executions/mcp-runs/index.ts";
+import type { Report } from "../../executions/output/index.ts";
 import type { LinkedValue } from "../linked-values.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
 import { ANSWERS, type AnswerWords } from "../views/words.ts";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { ExecutionId } from "../../base/index.ts";
-import { ifKnown } from "../../journal/find-if-known.ts";
+import { ifKnown } from "../../journal/reading/index.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { ConversationView } from "../views/view.ts";
 import { viewExecution } from "../views/view-execution.ts";

@@ -1,6 +1,6 @@
 import type { ExecutionId } from "../../base/index.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
-import { readHeader } from "../../journal/reading/read-records.ts";
+import { readHeader } from "../../journal/reading/index.ts";
 import type { ProgramHeader } from "../../journal/record.ts";
 import type { TextBounds } from "./parts/text-allowance.ts";
 import type { ExecutionView } from "./view.ts";

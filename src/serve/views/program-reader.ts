@@ -1,7 +1,6 @@
 import type { HostFrame } from "../../../bridge/frames.ts";
 import type { JournalRecord, TurnRecord } from "../../journal/record.ts";
-import { errorIn } from "../../executions/from-journal/past-execution.ts";
-import { eachSliced, type PastTurn, readTurnSliced } from "../../executions/from-journal/read-turns.ts";
+import { eachSliced, errorIn, type PastTurn, readTurnSliced } from "../../executions/from-journal/index.ts";
 import { readPlainData, type SlicedWork } from "../../base/index.ts";
 import { CallViews } from "./parts/call-views.ts";
 import { EventViews } from "./parts/event-views.ts";

@@ -1,26 +1,27 @@
-import { clientEnding } from "../../conversations/ending-text.ts";
-import { childExecution } from "../../conversations/calls/child-execution.ts";
-import { toldResult, userMessages } from "../../conversations/from-journal/conversation-state.ts";
-import { readPastConversation, type PastConversation } from "../../conversations/from-journal/past-conversation.ts";
+import { childExecution, clientEnding } from "../../conversations/index.ts";
 import {
   HELD_CONVERSATION,
+  type PastConversation,
+  readPastConversation,
   standingOfConversation,
+  toldResult,
+  type TranscriptTurn,
+  userMessages,
   waitingCallsOf,
-} from "../../conversations/from-journal/conversation-standing.ts";
+} from "../../conversations/from-journal/index.ts";
 import { messageText, type SaidMessage } from "../../conversations/prompt/said-message.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import type { ConversationHeader } from "../../journal/record.ts";
 import { limitsOf } from "../../executions/limits.ts";
 import { Lane, readPlainData, textOf } from "../../base/index.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
-import { readRecords } from "../../journal/reading/read-records.ts";
+import { readRecords } from "../../journal/reading/index.ts";
 import { CallViews } from "./parts/call-views.ts";
 import { EventViews } from "./parts/event-views.ts";
 import { conversationFunnel } from "./parts/funnel-view.ts";
-import { endingHead } from "../../executions/from-journal/ending-head.ts";
+import { endingHead } from "../../executions/from-journal/index.ts";
 import { titleOf, titleOfProgram } from "./title.ts";
 import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
-import type { TranscriptTurn } from "../../conversations/from-journal/transcript.ts";
 import type {
   ConversationView,
   HostedCallView,

@@ -1,13 +1,13 @@
 import { type ExecutionId, PortcullisError } from "../../base/index.ts";
 import type { Journal } from "../../journal/journal.ts";
-import { readHeader } from "../../journal/reading/read-records.ts";
-import { invalidAt } from "../../executions/from-journal/read-turns.ts";
+import { readHeader } from "../../journal/reading/index.ts";
+import { invalidAt } from "../../executions/from-journal/index.ts";
 import type { TextBounds } from "./parts/text-allowance.ts";
 import type { CallTexts, CallView, ExecutionView } from "./view.ts";
 import { viewConversation } from "./view-conversation.ts";
 import { viewHostCall } from "./view-host-call.ts";
 import { viewProgram } from "./view-program.ts";
-import { childExecution } from "../../conversations/calls/child-execution.ts";
+import { childExecution } from "../../conversations/index.ts";
 
 /** What a view holds of texts that grow with an execution, unless its caller says otherwise. */
 export const VIEW_BOUNDS: TextBounds = { each: 500, all: 2 * 1024 * 1024 };

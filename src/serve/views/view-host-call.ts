@@ -1,10 +1,14 @@
 import { HOST_CALL } from "../../gate/answer.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
-import { readRecords } from "../../journal/reading/read-records.ts";
+import { readRecords } from "../../journal/reading/index.ts";
 import type { CallHeader, OutcomeRecord } from "../../journal/record.ts";
-import { applyRecord, ExecutionState } from "../../executions/from-journal/execution-state.ts";
-import { standingOf, waitingCalls } from "../../executions/from-journal/standing.ts";
-import { endingHead } from "../../executions/from-journal/ending-head.ts";
+import {
+  applyRecord,
+  endingHead,
+  ExecutionState,
+  standingOf,
+  waitingCalls,
+} from "../../executions/from-journal/index.ts";
 import { fieldTexts, textOf } from "../../base/index.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { CallViews } from "./parts/call-views.ts";

@@ -1,14 +1,19 @@
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
-import { readRecords } from "../../journal/reading/read-records.ts";
+import { readRecords } from "../../journal/reading/index.ts";
 import type { ProgramHeader } from "../../journal/record.ts";
-import { reportOf } from "../../executions/output/report.ts";
-import { usageOf } from "../../executions/from-journal/execution-state.ts";
+import { reportOf } from "../../executions/output/index.ts";
+import {
+  endingHead,
+  type Past,
+  PastFold,
+  readEnding,
+  recordedExecution,
+  standingOf,
+  usageOf,
+  waitingCalls,
+} from "../../executions/from-journal/index.ts";
 import { limitsOf } from "../../executions/limits.ts";
-import { unreplayableNote } from "../../executions/drive/ending/endings.ts";
-import { endingHead } from "../../executions/from-journal/ending-head.ts";
-import { type Past, PastFold } from "../../executions/from-journal/past-execution.ts";
-import { readEnding, recordedExecution } from "../../executions/from-journal/recorded-execution.ts";
-import { standingOf, waitingCalls } from "../../executions/from-journal/standing.ts";
+import { unreplayableNote } from "../../executions/drive/ending/index.ts";
 import type { Effect } from "../../tools/tool.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
 import { given, Lane } from "../../base/index.ts";

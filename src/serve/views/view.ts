@@ -1,4 +1,4 @@
-import type { ListedExecution } from "../../runtime/executions/listed-execution.ts";
+import type { ListedExecution } from "../../runtime/executions/index.ts";
 
 /** The beginning of a text. */
 export interface TextHead {

@@ -1,5 +1,4 @@
-import { byteText } from "../../executions/output/byte-text.ts";
-import { count, counted } from "../../executions/output/count-text.ts";
+import { byteText, count, counted } from "../../base/texts.ts";
 import type {
   CallState,
   CallView,

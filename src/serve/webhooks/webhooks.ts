@@ -12,8 +12,7 @@ import {
   publicLookup,
 } from "../../base/index.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
-import { ifKnown } from "../../journal/find-if-known.ts";
-import { HOST, readHeader } from "../../journal/reading/read-records.ts";
+import { HOST, ifKnown, readHeader } from "../../journal/reading/index.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Waiting } from "../../executions/outcome.ts";
 import type { TenantIds } from "../tenant-ids.ts";

@@ -1,7 +1,7 @@
 import { describe, fieldOf, isFields, LargeEntry, PARSED_VALUES, sizeFault } from "../../base/index.ts";
 import { hash } from "node:crypto";
 import { type Message, withoutNulls } from "./wire/wire.ts";
-import { currentDraft } from "../../tools/json-schema/current-draft.ts";
+import { currentDraft } from "../../tools/json-schema/index.ts";
 
 /** What a server says of a tool. It binds the server to nothing, and grants nothing. */
 export interface McpAnnotations {

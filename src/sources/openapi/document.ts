@@ -9,7 +9,7 @@ import {
   sizeFault,
   textOf,
 } from "../../base/index.ts";
-import { resolveReference } from "../../tools/json-schema/json-schema.ts";
+import { resolveReference } from "../../tools/json-schema/index.ts";
 
 /** Maximum length of a document's text, in UTF-16 code units. The largest public documents have some 40 million. */
 const MAX_LENGTH = 64 * 1024 * 1024;

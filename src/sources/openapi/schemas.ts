@@ -1,9 +1,14 @@
 import { hash } from "node:crypto";
-import { LinearPattern } from "../../tools/json-schema/patterns/linear-pattern.ts";
-import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
-import { IN_PLACE, leadsToLoop, MAX_STATES, PatternStates } from "../../tools/json-schema/compile-schema.ts";
-import { currentPart } from "../../tools/json-schema/current-draft.ts";
-import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import {
+  currentPart,
+  IN_PLACE,
+  type JsonSchema,
+  leadsToLoop,
+  LinearPattern,
+  MAX_STATES,
+  PatternRefused,
+  PatternStates,
+} from "../../tools/json-schema/index.ts";
 import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
 import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";

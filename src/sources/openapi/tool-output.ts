@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { lazySchema } from "../../tools/schema.ts";
 import { fieldOf, type Fields, isFields } from "../../base/index.ts";
 import { formOf } from "./operations.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
+import { PatternRefused } from "../../tools/json-schema/index.ts";
 import { Glob } from "./glob.ts";
 import { failed, MAX_ENTRIES, PASSED_OVER, type Place, type Search } from "./workspace.ts";
 

@@ -1,6 +1,4 @@
-import { LinearPattern } from "../../tools/json-schema/patterns/linear-pattern.ts";
-import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
-import { Steps, StepsSpent } from "../../tools/json-schema/steps.ts";
+import { LinearPattern, PatternRefused, Steps, StepsSpent } from "../../tools/json-schema/index.ts";
 
 /** Longest pattern, in UTF-16 code units. */
 const LONGEST = 1000;

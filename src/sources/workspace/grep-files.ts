@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { LinearPattern } from "../../tools/json-schema/patterns/linear-pattern.ts";
-import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
-import { Steps, StepsSpent } from "../../tools/json-schema/steps.ts";
+import { LinearPattern, PatternRefused, Steps, StepsSpent } from "../../tools/json-schema/index.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import { Lane, Pace, type SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../base/index.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { ALLOWED_CALLERS, type CallContext, type Caller, type Tool } from "../../tools/tool.ts";
-import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
+import { PatternRefused } from "../../tools/json-schema/index.ts";
 import { Glob } from "./glob.ts";
 import { GREP_INPUT, GREP_OUTPUT, grepFiles } from "./grep-files.ts";
 import { READ_INPUT, READ_OUTPUT, readPage } from "./read-file.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { cleanJson, cleanLongJson } from "../../../src/executions/output/clean-json.ts";
-import { cleanText } from "../../../src/executions/output/clean-text.ts";
+import { cleanText } from "../../../src/base/texts.ts";
 import { Lane } from "../../../src/base/index.ts";
 import { runs } from "../../support/all-tests.ts";
 

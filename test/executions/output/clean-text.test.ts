@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { cleanText } from "../../../src/executions/output/clean-text.ts";
+import { cleanText } from "../../../src/base/texts.ts";
 import { runs } from "../../support/all-tests.ts";
 
 /** Control characters but tab and line feed, what turns the direction of text or hides in it, and halves of pairs. */

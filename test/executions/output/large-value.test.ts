@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { cleanText } from "../../../src/executions/output/clean-text.ts";
+import { cleanText } from "../../../src/base/texts.ts";
 import { shownInput } from "../../../src/executions/output/input-text.ts";
 import { type Stub, stubOf } from "../../../src/executions/output/large-value.ts";
 import { runs } from "../../support/all-tests.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defineTool, jsonSchema } from "portcullis";
-import { byteText } from "../../../src/executions/output/byte-text.ts";
+import { byteText } from "../../../src/base/texts.ts";
 import { callAbout } from "../../../src/executions/output/call-about.ts";
 import { hintFor } from "../../../src/executions/output/hint.ts";
 import { amount, endingText } from "../../../src/executions/output/sentences.ts";

@@ -229,9 +229,9 @@ test("a server with keys drives nothing that code of the host has begun for a te
 
 /** The logs themselves, and what only ends an execution: nothing of it runs. */
 const OTHERS: ReadonlySet<string> = new Set([
-  "programs/from-journal/tracked-log.ts",
-  "agent/drive/conversation-log.ts",
-  "programs/drive/ending/end-without-running.ts",
+  "executions/from-journal/tracked-log.ts",
+  "conversations/drive/conversation-log.ts",
+  "executions/drive/ending/end-without-running.ts",
   "serve/gateway/end-conversation.ts",
 ]);
 
@@ -242,7 +242,7 @@ test("whatever claims an execution to drive it derives its scope from the header
     .map((file) => ({ file, text: readFileSync(src + file, "utf8") }))
     .filter(({ text }) => /Log\.claim\(/.test(text));
   expect(claiming.map(({ file }) => file)).toEqual(
-    expect.arrayContaining(["programs/resume.ts", "agent/resume-agent.ts"]),
+    expect.arrayContaining(["executions/resume.ts", "conversations/resume-agent.ts"]),
   );
   expect(claiming.filter(({ text }) => !text.includes("drivenScope(")).map(({ file }) => file)).toEqual([]);
 });

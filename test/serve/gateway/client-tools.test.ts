@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { defineTextTool } from "../../../src/index.ts";
-import { type AskedTool, groupedName, RefusedAsk } from "../../../src/models/surface/surface.ts";
+import { type AskedTool, groupedName, RefusedAsk } from "../../../src/serve/gateway/surface/surface.ts";
 import { ClientTools } from "../../../src/serve/gateway/client-tools.ts";
 import { toolNameFault } from "../../../src/tools/tool-name.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { readMessages } from "../../../src/models/anthropic/surface/read-messages.ts";
-import { readItems } from "../../../src/models/openai/surface/read-items.ts";
+import { readMessages } from "../../../src/serve/gateway/surface/anthropic/read-messages.ts";
+import { readItems } from "../../../src/serve/gateway/surface/openai/read-items.ts";
 import { processorNow, turnsOf } from "../turns.ts";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 

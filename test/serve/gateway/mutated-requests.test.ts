@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { mutated } from "../../models/surface/mutated.ts";
+import { mutated } from "./surface/mutated.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 

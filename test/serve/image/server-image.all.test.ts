@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
-import { addKey } from "../../../src/serve/http/key-file.ts";
+import { addKey } from "../../../src/cli/commands/serve/key.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { makeServerFolder } from "./server-image.ts";

@@ -1,5 +1,5 @@
 import { PortcullisError } from "../../../base/index.ts";
-import { readLines } from "../../../journal/reading/read-lines.ts";
+import { readLines } from "../../../journal/reading/index.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";

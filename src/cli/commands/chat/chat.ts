@@ -1,11 +1,10 @@
-import { type ExecutionId, given, monotonic, PortcullisError } from "../../../base/index.ts";
+import { counted, type ExecutionId, given, monotonic, PortcullisError } from "../../../base/index.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
-import { agentEndingText } from "../../../conversations/ending-text.ts";
+import { agentEndingText } from "../../../conversations/index.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { AgentEvent } from "../../../conversations/event.ts";
 import type { Talk } from "../../../conversations/converse.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
-import { counted } from "../../../executions/output/count-text.ts";
 import type { CHAT, CommandOptions } from "../../command-options.ts";
 import { agentExitCodeOf, EXIT } from "../../exit-code.ts";
 import { existingJournal, needsJournal, optionalJournal } from "../../input/open-journal.ts";

@@ -1,9 +1,7 @@
-import { now } from "../../../base/index.ts";
-import { standingOfConversation } from "../../../conversations/from-journal/conversation-standing.ts";
-import { readPastConversation } from "../../../conversations/from-journal/past-conversation.ts";
+import { counted, now } from "../../../base/index.ts";
+import { readPastConversation, standingOfConversation } from "../../../conversations/from-journal/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import type { Model } from "../../../models/model.ts";
-import { counted } from "../../../executions/output/count-text.ts";
 import type { Waiting } from "../../../executions/outcome.ts";
 import type { ConversationView } from "../../../serve/views/view.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";

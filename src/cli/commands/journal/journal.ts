@@ -1,11 +1,9 @@
-import { now, PortcullisError } from "../../../base/index.ts";
-import { readList } from "../../../journal/reading/read-records.ts";
+import { counted, now, PortcullisError } from "../../../base/index.ts";
+import { readLines, readList } from "../../../journal/reading/index.ts";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import type { Journal } from "../../../journal/journal.ts";
 import { exportLines, importLines } from "../../../journal/lines.ts";
-import { readLines } from "../../../journal/reading/read-lines.ts";
-import { counted } from "../../../executions/output/count-text.ts";
 import type { CommandOptions, CHECK, EXPORT, IMPORT, PRUNE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, causeOf } from "../../failure.ts";

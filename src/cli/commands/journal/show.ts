@@ -1,11 +1,9 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type ExecutionId, given, monotonic, pause, PortcullisError } from "../../../base/index.ts";
-import { listExecutions } from "../../../runtime/executions/list-executions.ts";
-import type { ListedExecution } from "../../../runtime/executions/listed-execution.ts";
+import { count, type ExecutionId, given, monotonic, pause, PortcullisError } from "../../../base/index.ts";
+import { type ListedExecution, listExecutions } from "../../../runtime/executions/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { HOST, readHeader, readRecords } from "../../../journal/reading/read-records.ts";
-import { count } from "../../../executions/output/count-text.ts";
+import { HOST, readHeader, readRecords } from "../../../journal/reading/index.ts";
 import { LiveView } from "../../../serve/views/live-view.ts";
 import { titleIn } from "../../../serve/views/parts/first-message.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";

@@ -1,9 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { given, now, optionError } from "../../../base/index.ts";
+import { count, given, now, optionError } from "../../../base/index.ts";
 import { runTrials, summariseTrials, TRIAL_MODES, type Trial, type TrialsRequest } from "../../../comparison/trials.ts";
 import { PRICES, priceOf } from "../../../models/prices.ts";
-import { count } from "../../../executions/output/count-text.ts";
 import type { BENCH, CommandOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { causeOf, Failure } from "../../failure.ts";

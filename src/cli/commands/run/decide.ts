@@ -1,5 +1,5 @@
 import { given, optionError } from "../../../base/index.ts";
-import { decide as noteDecision } from "../../../runtime/executions/decide.ts";
+import { decide as noteDecision } from "../../../runtime/executions/index.ts";
 import type { Decision } from "../../../executions/decide.ts";
 import type { CommandOptions, DECIDE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -11,7 +11,7 @@ import { resumeCommand, sameAs } from "../../terminal/executions/waiting-hints.t
 import { printJson } from "../../terminal/print.ts";
 import { writeStderr } from "../../terminal/standard-streams.ts";
 import { queueSchema } from "../../../fleet/queue/queue-schema.ts";
-import { thrownText } from "../../../executions/output/thrown-text.ts";
+import { thrownText } from "../../../executions/output/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does, or a worker of the fleet. */

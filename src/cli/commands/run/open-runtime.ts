@@ -2,7 +2,7 @@ import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import type { Header } from "../../../journal/record.ts";
 import { given } from "../../../base/index.ts";
-import type { Report } from "../../../executions/output/report.ts";
+import type { Report } from "../../../executions/output/index.ts";
 import { createRuntime } from "../../../runtime/create-runtime.ts";
 import type { RunningOptions } from "../../command-options.ts";
 import { agentExitCodeOf, EXIT, exitCodeOf } from "../../exit-code.ts";

@@ -1,13 +1,11 @@
 import { given, PortcullisError } from "../../../base/index.ts";
-import { standingOfConversation } from "../../../conversations/from-journal/conversation-standing.ts";
-import { readPastConversation } from "../../../conversations/from-journal/past-conversation.ts";
+import { readPastConversation, standingOfConversation } from "../../../conversations/from-journal/index.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { HOST, readHeader, readList } from "../../../journal/reading/read-records.ts";
+import { HOST, readHeader, readList } from "../../../journal/reading/index.ts";
 import type { Header } from "../../../journal/record.ts";
 import { leasedUntil } from "../../../executions/driven.ts";
-import type { Unrecovered } from "../../../runtime/executions/recover.ts";
-import type { RecoveredConversation, RecoveredExecution } from "../../../runtime/executions/recover-options.ts";
+import type { RecoveredConversation, RecoveredExecution, Unrecovered } from "../../../runtime/executions/index.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { loadFallbacks, loadModel, recordedModel } from "../../input/load-model.ts";
 import { Failure, reasonOf } from "../../failure.ts";

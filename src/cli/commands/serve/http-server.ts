@@ -1,6 +1,4 @@
-import { given } from "../../../base/index.ts";
-import { count } from "../../../executions/output/count-text.ts";
-import { insetText } from "../../../executions/output/foreign-text.ts";
+import { count, given, insetText } from "../../../base/index.ts";
 import type { Runtime } from "../../../runtime/create-runtime.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
 import {

@@ -1,7 +1,6 @@
-import { given, pause } from "../../../base/index.ts";
+import { count, given, pause } from "../../../base/index.ts";
 import { namedDatabase } from "../../../fleet/postgres/connection/address.ts";
-import type { RecoveredConversation } from "../../../runtime/executions/recover-options.ts";
-import { count } from "../../../executions/output/count-text.ts";
+import type { RecoveredConversation } from "../../../runtime/executions/index.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, WORKER } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";

@@ -1,5 +1,5 @@
 import type { UnassignedTool } from "../../../sources/mcp/make-tools.ts";
-import { count, counted } from "../../../executions/output/count-text.ts";
+import { count, counted } from "../../../base/index.ts";
 import type { OpenTools } from "../../input/open-tools.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson, table } from "../../terminal/print.ts";

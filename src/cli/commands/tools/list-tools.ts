@@ -1,11 +1,9 @@
 import { PROVIDERS } from "../../../models/provider/providers.ts";
 import { strictProviders } from "../../../models/strict-providers.ts";
-import { cleanText } from "../../../executions/output/clean-text.ts";
-import { count, counted } from "../../../executions/output/count-text.ts";
+import { cleanText, count, counted } from "../../../base/index.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
 import { declareTools } from "../../../tools/declarations/declarations.ts";
-import { FOUND_DEFAULT } from "../../../tools/search/search-tool.ts";
-import { type FoundTool, ToolSearch } from "../../../tools/search/tool-search.ts";
+import { FOUND_DEFAULT, type FoundTool, ToolSearch } from "../../../tools/search/index.ts";
 import { toolFacts } from "../../../tools/tool-facts.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { inputSchemaOf } from "../../../tools/tool-schemas.ts";

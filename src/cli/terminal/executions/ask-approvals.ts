@@ -1,10 +1,9 @@
 import type { ApprovalDecision, ApprovalRequest, Approve } from "../../../gate/approve/approval.ts";
 import type { ApproveMode } from "../../input/option-values.ts";
-import { isApprovalOfProgram } from "../../../executions/from-journal/execution-state.ts";
+import { isApprovalOfProgram } from "../../../executions/from-journal/index.ts";
 import { shortInput, type ShownInput, wholeInput } from "./input-text.ts";
-import { callAbout } from "../../../executions/output/call-about.ts";
-import { counted } from "../../../executions/output/count-text.ts";
-import { AS_SENT } from "../../../executions/output/input-text.ts";
+import { AS_SENT, callAbout } from "../../../executions/output/index.ts";
+import { counted } from "../../../base/index.ts";
 import { insetLines, oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
 import { type Answer, type AnswerLines, TerminalLines } from "../terminal-lines.ts";

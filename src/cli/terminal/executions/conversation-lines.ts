@@ -1,14 +1,12 @@
 import type { AgentEvent } from "../../../conversations/event.ts";
 import { outcomeText } from "../../../gate/answer.ts";
 import type { CallLine } from "../../../gate/call-line.ts";
-import { counted } from "../../../executions/output/count-text.ts";
-import { INSET } from "../../../executions/output/foreign-text.ts";
-import { isApprovalOfProgram } from "../../../executions/from-journal/execution-state.ts";
+import { cleanText, counted, INSET } from "../../../base/index.ts";
+import { isApprovalOfProgram } from "../../../executions/from-journal/index.ts";
 import { duration, hostedCallText } from "../../../serve/views/words.ts";
 import { insetLines, oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
 import { standardStreams, writeStderr, writeStdout } from "../standard-streams.ts";
-import { cleanText } from "../../../executions/output/clean-text.ts";
 
 /**
  * Shows a conversation while it goes on, as lines: the model's text on standard output, calls and programs on standard error.

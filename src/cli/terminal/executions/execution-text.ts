@@ -1,8 +1,6 @@
-import type { ListedExecution } from "../../../runtime/executions/listed-execution.ts";
-import { byteText } from "../../../executions/output/byte-text.ts";
-import { count, counted } from "../../../executions/output/count-text.ts";
-import { CHANGES } from "../../../executions/output/effect-text.ts";
-import { insetText } from "../../../executions/output/foreign-text.ts";
+import type { ListedExecution } from "../../../runtime/executions/index.ts";
+import { byteText, count, counted, insetText } from "../../../base/index.ts";
+import { CHANGES } from "../../../executions/output/index.ts";
 import { type CallGroup, type CallRow, callRows } from "../../../serve/views/call-groups.ts";
 import type {
   CallView,

@@ -1,5 +1,4 @@
-import { byteText } from "../../../executions/output/byte-text.ts";
-import { counted } from "../../../executions/output/count-text.ts";
+import { byteText, counted } from "../../../base/index.ts";
 import { insetLines } from "../one-line.ts";
 
 /** Fields of an input that its short form names. */

@@ -1,6 +1,6 @@
 import type { FailureEntry, Logger } from "../../../gate/run/failure-log.ts";
-import { insetText } from "../../../executions/output/foreign-text.ts";
-import { thrownText } from "../../../executions/output/thrown-text.ts";
+import { insetText } from "../../../base/index.ts";
+import { thrownText } from "../../../executions/output/index.ts";
 import { oneLine } from "../one-line.ts";
 import { writeStderr } from "../standard-streams.ts";
 

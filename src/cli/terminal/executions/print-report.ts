@@ -1,12 +1,11 @@
-import type { Report } from "../../../executions/output/report.ts";
+import type { Report } from "../../../executions/output/index.ts";
 import { conversationFunnel } from "../../../serve/views/parts/funnel-view.ts";
 import { endingText, funnelInLine, tokensText } from "../../../serve/views/words.ts";
-import { byteText } from "../../../executions/output/byte-text.ts";
-import { counted } from "../../../executions/output/count-text.ts";
+import { byteText, counted } from "../../../base/index.ts";
 import { oneLine } from "../one-line.ts";
 import { writeStderr, writeStdout } from "../standard-streams.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
-import { agentEndingText } from "../../../conversations/ending-text.ts";
+import { agentEndingText } from "../../../conversations/index.ts";
 import type { OperatorLog } from "./operator-log.ts";
 import { printJson } from "../print.ts";
 

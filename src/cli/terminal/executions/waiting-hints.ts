@@ -1,14 +1,14 @@
-import { counted } from "../../../executions/output/count-text.ts";
+import { counted } from "../../../base/index.ts";
 import type { Header } from "../../../journal/record.ts";
 import { POSTGRES_URL, withoutPassword } from "../../../fleet/postgres/connection/address.ts";
 import type { WaitingView } from "../../../serve/views/view.ts";
-import { isModelName } from "../../../models/model-name.ts";
+import { isModelName } from "../../../models/turn/index.ts";
 import { ANSWERS, type AnswerWords, RESTS } from "../../../serve/views/words.ts";
 import { SAME, type SameOptions } from "../../command-options.ts";
 import { optionsOf } from "../../option.ts";
 import { oneLine } from "../one-line.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
-import type { Report } from "../../../executions/output/report.ts";
+import type { Report } from "../../../executions/output/index.ts";
 import type { ExecutionEvent } from "../../../executions/event.ts";
 import type { Outcome, WaitingApproval } from "../../../executions/outcome.ts";
 import { writeStderr } from "../standard-streams.ts";

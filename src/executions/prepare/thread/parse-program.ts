@@ -1,14 +1,12 @@
 import { type AnyNode, type FunctionDeclaration, type Options, parse, type Statement, tokenizer } from "acorn";
-import { placeAt, type Position } from "../../guest/source-lines.ts";
+import { linesOf, LineStarts, placeAt, type Position } from "../../guest/source-lines.ts";
 import { beforeRewriting, type RewrittenPlaces } from "../../guest/source-map.ts";
 import { explainSyntax } from "./explain-syntax.ts";
-import { asFunction, bodyOf, OPENING, placeInBody } from "./function-body.ts";
-import { moduleFault, refuseModuleSyntax } from "./module-syntax.ts";
+import { asFunction, bodyOf, OPENING, placeInBody, placeOf } from "./function-body.ts";
 import { type ParsedProgram, syntaxFault, type UnparsedProgram } from "./parsed-program.ts";
 import { unwrapExports } from "./unwrap-exports.ts";
 import { findNode } from "./syntax-nodes.ts";
 import { NOT_ASYNC } from "./find-misused-call.ts";
-import { readMappings, STRIPPER_LINE_ENDS } from "./types/read-mappings.ts";
 import { runStripper, type StripError } from "./types/stripper.ts";
 
 /** Maximum nesting depth of brackets. Parsers recurse. */
@@ -146,4 +144,97 @@ function unstripped(code: string, { code: kind, message = "", startLine, startCo
     fault: syntaxFault(`${words}. Write this as plain JavaScript.`, "typescript_unsupported"),
     position,
   };
+}
+
+const NO_IMPORTS =
+  "A program cannot import modules. Tools are available as `tools`; write any other code you need into the program.";
+const NO_EXPORTS = "A program cannot export values. Use `return` instead.";
+
+const MODULE_SYNTAX: ReadonlyMap<string, string> = new Map([
+  ["ImportDeclaration", NO_IMPORTS],
+  ["ImportExpression", NO_IMPORTS],
+  ["MetaProperty", "A program is not a module and has no import.meta."],
+  ["ExportNamedDeclaration", NO_EXPORTS],
+  ["ExportDefaultDeclaration", NO_EXPORTS],
+  ["ExportAllDeclaration", NO_EXPORTS],
+]);
+
+/** The program, or the fault of the first import or export in it. */
+function refuseModuleSyntax(parsed: ParsedProgram): ParsedProgram | UnparsedProgram {
+  const found = findNode(parsed.body, (node) => MODULE_SYNTAX.has(node.type) && !isNewTarget(node));
+  if (!found) return parsed;
+  return {
+    fault: syntaxFault(MODULE_SYNTAX.get(found.type) ?? "", "program_is_module"),
+    position: parsed.toCode(placeOf(parsed.text, found.start)),
+  };
+}
+
+function isNewTarget(node: AnyNode): boolean {
+  return node.type === "MetaProperty" && node.meta.name === "new";
+}
+
+/** A fault for import or export statements in a program with types. The stripper gives no position for them. */
+function moduleFault(code: string): UnparsedProgram | undefined {
+  const lines = linesOf(code);
+  const line = lines.findIndex((text) =>
+    /^\s*import\s+(?:type\s+)?(?:[\w*{][^;]*\sfrom\s*)?["']|^\s*export\s+(?:default|const|let|var|async|function|class|type|interface|[{*])/.test(
+      text,
+    ),
+  );
+  if (line < 0) return undefined;
+  const isImport = /^\s*import/.test(lines[line] ?? "");
+  return {
+    fault: syntaxFault(isImport ? NO_IMPORTS : NO_EXPORTS, "program_is_module"),
+    position: { line: line + 1, column: 1 },
+  };
+}
+
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/** What ends a line for the stripper: fewer characters than for V8 and acorn. */
+const STRIPPER_LINE_ENDS = /\r\n|[\n\r]/g;
+
+/** The places that a source map gives, ready to be searched. The texts of the map are programs wrapped in a function. */
+function readMappings(map: string, original: string, rewritten: string): RewrittenPlaces {
+  const { mappings } = JSON.parse(map) as { readonly mappings: string };
+  const code = bodyOf(original);
+  const [from, fromIn] = [new LineStarts(code), new LineStarts(original, STRIPPER_LINE_ENDS)];
+  const [to, toIn] = [new LineStarts(rewritten), new LineStarts(rewritten, STRIPPER_LINE_ENDS)];
+  const places: number[] = [];
+  // Each segment has the differences to the segment before it.
+  let originalLine = 0;
+  let originalColumn = 0;
+  for (const [line, segments] of mappings.split(";").entries()) {
+    let column = 0;
+    for (const segment of segments.split(",")) {
+      const [columns, , originalLines, originalColumns] = readNumbers(segment);
+      column += columns ?? 0;
+      if (originalLines === undefined || originalColumns === undefined) continue;
+      originalLine += originalLines;
+      originalColumn += originalColumns;
+      const offset = fromIn.offsetOf({ line: originalLine + 1, column: originalColumn + 1 }) - OPENING.length;
+      const place = from.placeAt(Math.min(offset, code.length));
+      const rewrittenPlace = to.placeAt(toIn.offsetOf({ line: line + 1, column: column + 1 }));
+      // The function's opening has a line of its own.
+      places.push(rewrittenPlace.line - 1, rewrittenPlace.column, place.line, place.column);
+    }
+  }
+  return Int32Array.from(places);
+}
+
+/** The numbers of a segment. Each number is written in digits of five bits, the lowest first; a sixth bit is set if another digit follows. */
+function readNumbers(segment: string): number[] {
+  const numbers: number[] = [];
+  let value = 0;
+  let shift = 0;
+  for (const character of segment) {
+    const digit = DIGITS.indexOf(character);
+    value += (digit & 31) << shift;
+    shift += 5;
+    if (digit & 32) continue;
+    numbers.push(value & 1 ? -(value >> 1) : value >> 1);
+    value = 0;
+    shift = 0;
+  }
+  return numbers;
 }

@@ -1,4 +1,4 @@
-import { FIRST_MOMENT } from "../../../journal/given-back.ts";
+import { FIRST_MOMENT } from "../../../journal/packing/index.ts";
 import { now } from "../../../base/index.ts";
 
 /*

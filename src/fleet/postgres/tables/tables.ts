@@ -1,6 +1,6 @@
 import type { ClientBase, PoolClient } from "pg";
 import { PortcullisError } from "../../../base/index.ts";
-import { otherTables } from "../../../journal/journal-error.ts";
+import { otherTables } from "../../../journal/packing/index.ts";
 import { inTransaction } from "../connection/transaction.ts";
 
 /** Begins the number of the lock under which the tables are made; a hash of the schema's name follows. */

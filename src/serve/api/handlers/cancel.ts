@@ -1,7 +1,7 @@
-import { cancelled, interrupted } from "../../../conversations/drive/interruption.ts";
-import type { ConversationStatus } from "../../../runtime/executions/conversation-status.ts";
+import { cancelled, interrupted } from "../../../conversations/index.ts";
+import type { ConversationStatus } from "../../../runtime/executions/index.ts";
 import type { ExecutionId } from "../../../base/index.ts";
-import { isHeadMoved } from "../../../journal/execution-log.ts";
+import { isHeadMoved } from "../../../journal/reading/index.ts";
 import { drivenHere } from "../../../executions/driven.ts";
 import type { Runtime } from "../../../runtime/create-runtime.ts";
 import type { Key } from "../../http/keys.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { readRecords } from "../../../journal/reading/read-records.ts";
+import { readRecords } from "../../../journal/reading/index.ts";
 import { listView } from "../../views/list/list-view.ts";
 import { VIEW_BOUNDS, viewCall, viewExecution } from "../../views/view-execution.ts";
 import type { ExecutionView } from "../../views/view.ts";

@@ -1,9 +1,7 @@
-import { type ExecutionId, now, type SchemaType } from "../../../base/index.ts";
-import { clientEnding } from "../../../conversations/ending-text.ts";
+import { cleanText, type ExecutionId, now, type SchemaType } from "../../../base/index.ts";
+import { clientEnding } from "../../../conversations/index.ts";
 import type { z } from "zod";
-import { cleanText } from "../../../executions/output/clean-text.ts";
-import type { REPORT, REPORT_ARTIFACT } from "../../../executions/output/report-shape.ts";
-import type { Report } from "../../../executions/output/report.ts";
+import type { REPORT, Report, REPORT_ARTIFACT } from "../../../executions/output/index.ts";
 import { withShownFrom } from "../../tenant-ids.ts";
 import type { Key } from "../../http/keys.ts";
 import type { REPORT_ANSWER, STATUS } from "../answers.ts";

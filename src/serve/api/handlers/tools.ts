@@ -1,8 +1,7 @@
 import type { z } from "zod";
 import { given, inSlices, Lane, type SchemaType } from "../../../base/index.ts";
-import { PROGRAM_SCHEMA } from "../../../models/turn/program-input.ts";
-import { SEARCH_INPUT } from "../../../tools/search/search-tool.ts";
-import { toolStub } from "../../../tools/search/tool-stub.ts";
+import { PROGRAM_SCHEMA } from "../../../models/turn/index.ts";
+import { SEARCH_INPUT, toolStub } from "../../../tools/search/index.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { toolFacts } from "../../../tools/tool-facts.ts";
 import type { LISTED_TOOL } from "../answers.ts";

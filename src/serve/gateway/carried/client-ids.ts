@@ -1,4 +1,4 @@
-import type { IdPrefixes, ReplyPart, SpokenPart } from "../../../models/surface/surface.ts";
+import type { IdPrefixes, ReplyPart, SpokenPart } from "../surface/surface.ts";
 import type { Key } from "../../http/keys.ts";
 import type { ClientTools } from "../client-tools.ts";
 import type { CallPlace, ToldPart } from "../from-journal/replies.ts";

@@ -1,11 +1,16 @@
 import { dueAt } from "../../../gate/approve/call-waits.ts";
 import { type ExecutionId, Lane, parsedJson, type SlicedWork } from "../../../base/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { NO_ITEMS, readRecords } from "../../../journal/reading/read-records.ts";
+import { NO_ITEMS, readRecords } from "../../../journal/reading/index.ts";
 import type { JournalRecord, ResultRecord } from "../../../journal/record.ts";
-import { applyRecord, ExecutionState, shownText } from "../../../executions/from-journal/execution-state.ts";
-import { readingSliced, readTurnSliced } from "../../../executions/from-journal/read-turns.ts";
-import { endingHead } from "../../../executions/from-journal/ending-head.ts";
+import {
+  applyRecord,
+  endingHead,
+  ExecutionState,
+  readingSliced,
+  readTurnSliced,
+  shownText,
+} from "../../../executions/from-journal/index.ts";
 
 /** A call for which a client is asked. */
 export interface AskedCall {

@@ -3,22 +3,22 @@
  * give, in their order. The records of the conversation and of its programs come in; one `Reply` for each answer goes out.
  * An answer ends where the conversation waits for its client, or rests.
  */
-import { childExecution } from "../../../conversations/calls/child-execution.ts";
+import { childExecution } from "../../../conversations/index.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
 import {
   applyRecord,
   ConversationState,
   copiedTurns,
   type KnownState,
-} from "../../../conversations/from-journal/conversation-state.ts";
-import { parseEnding, readContent } from "../../../conversations/from-journal/parse-message.ts";
+  parseEnding,
+  readContent,
+} from "../../../conversations/from-journal/index.ts";
 import type { ExecutionId, SlicedWork } from "../../../base/index.ts";
-import { ifKnown } from "../../../journal/find-if-known.ts";
+import { ifKnown, NO_ITEMS, readHeader, readRecords } from "../../../journal/reading/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { NO_ITEMS, readHeader, readRecords } from "../../../journal/reading/read-records.ts";
 import type { CallRecord, JournalRecord, ResultRecord } from "../../../journal/record.ts";
 import { type ModelCall, type ModelUsage, NO_USAGE, sumOfUsage } from "../../../models/model.ts";
-import type { ProgramBytes } from "../../../models/surface/surface.ts";
+import type { ProgramBytes } from "../surface/surface.ts";
 import { dueAt } from "../../../gate/approve/call-waits.ts";
 import { answerText, type AskedCalls, readProgramCalls } from "./program-calls.ts";
 

@@ -3,10 +3,10 @@
  */
 import { Lane, now, type SlicedWork } from "../../../base/index.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
-import { ifKnown } from "../../../journal/find-if-known.ts";
+import { ifKnown } from "../../../journal/reading/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { NO_USAGE } from "../../../models/model.ts";
-import type { Asked, ReplyEnd, ReplyFacts, ReplyPart } from "../../../models/surface/surface.ts";
+import type { Asked, ReplyEnd, ReplyFacts, ReplyPart } from "../surface/surface.ts";
 import type { Key } from "../../http/keys.ts";
 import type { ClientIds } from "../carried/client-ids.ts";
 import type { ClientTools } from "../client-tools.ts";

@@ -1,8 +1,8 @@
 import { given, PortcullisError } from "../../../base/index.ts";
 import type { ExecutionSummary, Journal } from "../../../journal/journal.ts";
-import { readHeader, ReadingBudget, readList } from "../../../journal/reading/read-records.ts";
+import { readHeader, ReadingBudget, readList } from "../../../journal/reading/index.ts";
 import type { Header } from "../../../journal/record.ts";
-import { listExecution } from "../../../runtime/executions/list-executions.ts";
+import { listExecution } from "../../../runtime/executions/index.ts";
 import { firstMessage } from "../parts/first-message.ts";
 import { writtenTools } from "../parts/tool-places.ts";
 import { titleOf } from "../title.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LISTED } from "../../../runtime/executions/listed-execution.ts";
+import { LISTED } from "../../../runtime/executions/index.ts";
 import type { SchemaType } from "../../../base/index.ts";
 import { objectSchema } from "../../../base/values/object-schema.ts";
 

@@ -1,7 +1,7 @@
 import type { ExecutionSummary, Journal } from "../../../journal/journal.ts";
 import type { Header, ToolDigest } from "../../../journal/record.ts";
 import { isDriven, neededBy } from "../../../executions/driven.ts";
-import { shownText, type UnansweredCall } from "../../../executions/from-journal/execution-state.ts";
+import { shownText, type UnansweredCall } from "../../../executions/from-journal/index.ts";
 import { TextAllowance } from "./text-allowance.ts";
 import { titleOf } from "../title.ts";
 import type { FaultView, OutcomeView, WaitingView } from "../view.ts";

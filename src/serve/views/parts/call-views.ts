@@ -1,5 +1,3 @@
-import { placesOf } from "../../../executions/from-journal/places-of.ts";
-import type { DecisionRecord, Header, JournalRecord, ResultRecord } from "../../../journal/record.ts";
 import {
   type CallEnd,
   CallHistory,
@@ -7,10 +5,12 @@ import {
   isWaiting,
   type KnownCall,
   lineOf,
+  placesOf,
   streamedOf,
   type ToldAnswer,
-} from "../../../executions/from-journal/call-history.ts";
-import { grantText } from "../../../executions/output/grant-text.ts";
+} from "../../../executions/from-journal/index.ts";
+import type { DecisionRecord, Header, JournalRecord, ResultRecord } from "../../../journal/record.ts";
+import { grantText } from "../../../executions/output/index.ts";
 import { given } from "../../../base/index.ts";
 import type { Caller } from "../../../tools/tool.ts";
 import type { TextAllowance } from "./text-allowance.ts";

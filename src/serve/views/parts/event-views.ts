@@ -1,5 +1,5 @@
 import type { JournalRecord } from "../../../journal/record.ts";
-import { PROGRAM_CALL } from "../../../executions/from-journal/execution-state.ts";
+import { PROGRAM_CALL } from "../../../executions/from-journal/index.ts";
 import { cutMiddle } from "../../../base/index.ts";
 import type { EventView } from "../view.ts";
 

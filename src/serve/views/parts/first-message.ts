@@ -1,6 +1,6 @@
 import { messageText } from "../../../conversations/prompt/said-message.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { readRecords, type ReadingOptions } from "../../../journal/reading/read-records.ts";
+import { type ReadingOptions, readRecords } from "../../../journal/reading/index.ts";
 import type { Header } from "../../../journal/record.ts";
 import { titleOf } from "../title.ts";
 

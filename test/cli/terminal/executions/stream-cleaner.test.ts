@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { StreamCleaner } from "../../../../src/cli/terminal/executions/conversation-lines.ts";
-import { cleanText } from "../../../../src/executions/output/clean-text.ts";
+import { cleanText } from "../../../../src/base/texts.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 
 const characters = fc.constantFrom(

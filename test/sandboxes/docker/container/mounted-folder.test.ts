@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { BridgePipes } from "../../../../src/sandboxes/docker/container/bridge-pipes.ts";
+import { BridgePipes } from "../../../../src/sandboxes/docker/container/container.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import {
   makeMountedFolder,

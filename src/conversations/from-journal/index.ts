@@ -1,0 +1,12 @@
+export { HELD_CONVERSATION, standingOfConversation, waitingCallsOf } from "./conversation-standing.ts";
+export {
+  applyRecord,
+  ConversationState,
+  copiedTurns,
+  type KnownState,
+  toldResult,
+  userMessages,
+} from "./conversation-state.ts";
+export { parseEnding, readContent } from "./parse-message.ts";
+export { cancelPrograms, type PastConversation, readPastConversation } from "./past-conversation.ts";
+export { MAX_TURN_CALLS, type Transcript, type TranscriptTurn } from "./transcript.ts";

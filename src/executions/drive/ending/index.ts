@@ -1,0 +1,2 @@
+export { unreplayableNote } from "./endings.ts";
+export { resultSchemaOf } from "./result-schema.ts";

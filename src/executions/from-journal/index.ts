@@ -1,0 +1,30 @@
+export {
+  applyToCall,
+  type CallEnd,
+  CallHistory,
+  holdOf,
+  isExpired,
+  isOfCall,
+  isWaiting,
+  type KnownCall,
+  lineOf,
+  streamedOf,
+  type ToldAnswer,
+} from "./call-history.ts";
+export { changedTools } from "./changed-since.ts";
+export { endingHead } from "./ending-head.ts";
+export {
+  applyRecord,
+  ExecutionState,
+  isApprovalOfProgram,
+  PROGRAM_CALL,
+  shownText,
+  type UnansweredCall,
+  usageOf,
+} from "./execution-state.ts";
+export { errorIn, findOwn, type Past, PastFold } from "./past-execution.ts";
+export { placesOf } from "./recorded-execution.ts";
+export { eachSliced, invalidAt, type PastTurn, pastTurns, readingSliced, readTurnSliced } from "./read-turns.ts";
+export { readEnding, recordedExecution } from "./recorded-execution.ts";
+export { returnedText } from "./recorded-execution.ts";
+export { type Standing, standingOf, waitingCalls } from "./standing.ts";

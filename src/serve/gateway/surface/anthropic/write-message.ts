@@ -1,0 +1,216 @@
+import { type Fields, parsedJson } from "../../../../base/index.ts";
+import type { Refusal, RefusalKind, ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter, SpokenPart } from "../surface.ts";
+import { CODE_EXECUTION_NAME, CODE_EXECUTION_TYPE, STOP_REASONS } from "../../../../models/anthropic/reply.ts";
+
+/** A message of the model: the other end of `readMessage` in `../../../../models/anthropic/reply.ts`. */
+export function writeMessage(parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts): Fields {
+  return {
+    ...headOf(facts),
+    content: parts.map(blockOf),
+    ...stopOf(end),
+    container: containerOf(facts),
+    usage: usageOf(facts),
+  };
+}
+
+type Head = Pick<ReplyFacts, "id" | "model">;
+
+function headOf({ id, model }: Head): Fields {
+  return { id, type: "message", role: "assistant", model, diagnostics: null };
+}
+
+/** The block of a part: the other end of what `AnthropicConversation` reads of a block. */
+function blockOf(part: ReplyPart): Fields {
+  switch (part.type) {
+    case "reasoning":
+      return { type: "thinking", thinking: part.text, signature: part.sealed };
+    case "text":
+      return { type: "text", text: part.text, citations: null };
+    case "call": {
+      const { id, tool: name, inputText, program } = part;
+      const caller = program === undefined ? DIRECT : { type: CODE_EXECUTION_TYPE, tool_id: program };
+      return { type: "tool_use", id, name, input: parsedJson(inputText) ?? {}, caller };
+    }
+    case "program":
+      return {
+        type: "server_tool_use",
+        id: part.id,
+        name: CODE_EXECUTION_NAME,
+        input: { code: part.source },
+        caller: DIRECT,
+      };
+    case "program_ended":
+      return { type: "code_execution_tool_result", tool_use_id: part.id, content: resultOf(part) };
+  }
+}
+
+const DIRECT = { type: "direct" };
+
+/** The other end of `outputOf` in `../../../../models/anthropic/reply.ts`. */
+function resultOf({ text, isError, isLate }: ReplyPart & { readonly type: "program_ended" }): Fields {
+  if (isLate) return { type: "code_execution_tool_result_error", error_code: "execution_time_exceeded" };
+  const printed = isError ? { stdout: "", stderr: text, return_code: 1 } : { stdout: text, stderr: "", return_code: 0 };
+  return { type: "code_execution_result", ...printed, content: [] };
+}
+
+function stopOf(end: ReplyEnd): Fields {
+  const plain = { stop_sequence: null, stop_details: null };
+  switch (end.type) {
+    case "answered":
+    case "called":
+      return { ...plain, stop_reason: STOP_REASONS[end.type] };
+    case "stopped":
+      return { ...plain, stop_reason: STOP_REASONS.unfinished };
+    case "cut_off":
+      return { ...plain, stop_reason: /context/.test(end.reason) ? "model_context_window_exceeded" : "max_tokens" };
+    case "refused":
+      return {
+        ...plain,
+        stop_reason: "refusal",
+        stop_details: { type: "refusal", category: null, explanation: end.reason },
+      };
+  }
+}
+
+function containerOf({ state }: Pick<ReplyFacts, "state">): Fields | null {
+  return state ? { id: state.id, expires_at: new Date(state.expiresAt).toISOString(), skills: null } : null;
+}
+
+const NO_USAGE = {
+  cache_creation: null,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  inference_geo: null,
+  output_tokens_details: null,
+  server_tool_use: null,
+  service_tier: "standard",
+  speed: null,
+};
+
+/** The other end of `usageOf` in `../../../../models/anthropic/reply.ts`. */
+function usageOf({ usage, programs }: ReplyFacts): Fields {
+  const { inputTokens, outputTokens, cachedInputTokens } = usage;
+  return {
+    ...NO_USAGE,
+    input_tokens: Math.max(0, inputTokens - cachedInputTokens),
+    output_tokens: outputTokens,
+    cache_read_input_tokens: cachedInputTokens,
+    programs: { calls: programs.calls, bytes_in: programs.bytesIn, bytes_out: programs.bytesOut },
+  };
+}
+
+/** The provider's status and word for each kind: the other end of `../../../../models/provider/provider-failure.ts`. */
+const KINDS: Readonly<Record<RefusalKind, readonly [status: number, type: string]>> = {
+  invalid: [400, "invalid_request_error"],
+  unauthorized: [401, "authentication_error"],
+  forbidden: [403, "permission_error"],
+  not_found: [404, "not_found_error"],
+  too_large: [413, "request_too_large"],
+  rate_limited: [429, "rate_limit_error"],
+  failed: [500, "api_error"],
+  timed_out: [504, "timeout_error"],
+  overloaded: [529, "overloaded_error"],
+};
+
+export function errorBody({ kind, message, code }: Refusal, requestId: string): Fields {
+  const details = code === undefined ? {} : { details: { error_code: code, unsupported: [] } };
+  return { type: "error", error: { type: KINDS[kind][1], message, ...details }, request_id: requestId };
+}
+
+export function errorStatus({ kind }: Refusal): number {
+  return KINDS[kind][0];
+}
+
+/** Writes a message in events: the other end of `AnthropicStream` in `../../../../models/anthropic/reply.ts`. */
+export class MessageWriter implements ReplyWriter {
+  readonly #head: Head;
+  readonly #partOf: (key: string) => SpokenPart;
+  #index = 0;
+  /** The text or the reasoning that is being sent. */
+  #open: SpokenPart | undefined;
+
+  /** `partOf` is the part of a key without its words. */
+  constructor(head: Head, partOf: (key: string) => SpokenPart) {
+    this.#head = head;
+    this.#partOf = partOf;
+  }
+
+  begin(): string {
+    const message = {
+      ...headOf(this.#head),
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: null,
+      container: null,
+      usage: { ...NO_USAGE, input_tokens: 0, output_tokens: 0 },
+    };
+    return eventText({ type: "message_start", message });
+  }
+
+  piece(text: string, key: string): string {
+    if (text === "") return "";
+    const before = this.#open?.key === key ? "" : this.#begin(this.#partOf(key));
+    const isText = this.#open?.type === "text";
+    return before + this.#delta(isText ? { type: "text_delta", text } : { type: "thinking_delta", thinking: text });
+  }
+
+  part(part: ReplyPart, rest?: string): string {
+    if (part.type === "text" || part.type === "reasoning") {
+      const piece = this.piece(rest ?? part.text, part.key);
+      return piece + this.#close();
+    }
+    const block = blockOf(part);
+    const before = this.#close();
+    if (part.type === "program_ended") return before + this.#start(block) + this.#stop();
+    const { input } = block;
+    const delta = { type: "input_json_delta", partial_json: JSON.stringify(input) };
+    return before + this.#start({ ...block, input: {} }) + this.#delta(delta) + this.#stop();
+  }
+
+  end(end: ReplyEnd, facts: ReplyFacts): string {
+    const delta = { ...stopOf(end), container: containerOf(facts) };
+    return (
+      this.#close() +
+      eventText({ type: "message_delta", delta, usage: usageOf(facts) }) +
+      eventText({ type: "message_stop" })
+    );
+  }
+
+  fail(refusal: Refusal, requestId: string): string {
+    return eventText({ ...errorBody(refusal, requestId), type: "error" });
+  }
+
+  #begin(part: SpokenPart): string {
+    const before = this.#close();
+    this.#open = part;
+    const empty = part.type === "text" ? { text: "" } : { thinking: "", signature: "" };
+    return before + this.#start({ ...blockOf(part), ...empty });
+  }
+
+  #close(): string {
+    const open = this.#open;
+    if (!open) return "";
+    this.#open = undefined;
+    const signed = open.type === "reasoning" ? this.#delta({ type: "signature_delta", signature: open.sealed }) : "";
+    return signed + this.#stop();
+  }
+
+  #start(block: Fields): string {
+    return eventText({ type: "content_block_start", index: this.#index, content_block: block });
+  }
+
+  #delta(delta: Fields): string {
+    return eventText({ type: "content_block_delta", index: this.#index, delta });
+  }
+
+  #stop(): string {
+    const stopped = eventText({ type: "content_block_stop", index: this.#index });
+    this.#index += 1;
+    return stopped;
+  }
+}
+
+function eventText(event: Fields & { readonly type: string }): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}

@@ -1,0 +1,192 @@
+import type { ModelCall, UserMessage } from "../../../models/model.ts";
+import { type AskedAnswer, type AskedHistory, type AskedTurn, groupedName, refused } from "./surface.ts";
+
+/** How a provider says what is wrong with a history. */
+export interface HistoryWords {
+  readonly unanswered: (ids: readonly string[]) => string;
+  readonly unexpectedAnswer: (id: string) => string;
+  readonly unexpectedEnd: (id: string) => string;
+  readonly noProgram: string;
+  readonly repeatedId: string;
+  readonly saidWhileWaiting: string;
+  readonly onlyText: string;
+}
+
+interface OpenTurn extends AskedTurn {
+  text: string;
+  readonly calls: ModelCall[];
+  readonly results: Map<string, AskedAnswer>;
+}
+
+/** What of the last turn has no answer yet, by ids. */
+interface Unanswered {
+  readonly calls: Set<string>;
+  /** Programs, each with its calls that have no answer. */
+  readonly programs: Map<string, Set<string>>;
+}
+
+interface CallAsked {
+  readonly id: string;
+  readonly tool: string;
+  readonly namespace?: string;
+  readonly inputText: string;
+}
+
+/** Ids that an error lists. */
+const LISTED = 10;
+
+/**
+ * Puts the turns of a model together from what a client repeats: texts, calls, programs and their ends, answers, and what
+ * the user said, in their order. Throws `RefusedAsk` for what no conversation can have been.
+ */
+export class HistoryReader {
+  readonly #words: HistoryWords;
+  readonly #turns: OpenTurn[] = [];
+  #said: UserMessage[] = [];
+  #open = noneOpen();
+  /** Programs of calls without an answer, by the ids of the calls. */
+  readonly #below = new Map<string, string>();
+  readonly #ids = new Set<string>();
+  #answers = new Map<string, AskedAnswer>();
+  #ofPrograms = new Set<string>();
+  #isModels = false;
+  readonly #instructions: string[] = [];
+  /** Messages of the user so far. */
+  #messages = 0;
+  /** Whether calls before this history may be answered, which the server has. */
+  readonly #goesOn: boolean;
+
+  constructor(words: HistoryWords, goesOn = false) {
+    this.#words = words;
+    this.#goesOn = goesOn;
+  }
+
+  /**
+   * The system said something. It keeps its rank, which no message of a user has: it is one of the instructions, and tells
+   * after which message it was said.
+   */
+  system(text: string): void {
+    if (text.trim() === "") return;
+    const place = `After message ${this.#messages} of the user, the system said:`;
+    this.#instructions.push(this.isEmpty ? text : `${place}\n\n${text}`);
+  }
+
+  get isEmpty(): boolean {
+    return this.#turns.length === 0 && this.#said.length === 0;
+  }
+
+  text(text: string): void {
+    this.#turn(true).text += text;
+  }
+
+  /** `namespace` is the group of the tool, if it is in one. */
+  call({ namespace, ...call }: CallAsked, place: string): void {
+    this.#takeId(call.id, place);
+    const tool = namespace === undefined ? call.tool : groupedName(namespace, call.tool);
+    this.#turn(true).calls.push({ type: "tool_call", ...call, tool, caller: "direct" });
+    this.#open.calls.add(call.id);
+  }
+
+  program(id: string, source: string, place: string): void {
+    this.#takeId(id, place);
+    this.#turn(true).calls.push({ type: "program_call", id, source });
+    this.#open.programs.set(id, new Set());
+  }
+
+  /** A call that a program has made. */
+  callOfProgram(id: string, program: string, place: string): void {
+    this.#takeId(id, place);
+    this.#turn(false);
+    const waits = this.#open.programs.get(program);
+    if (!waits) throw refused(place, this.#words.noProgram);
+    waits.add(id);
+    this.#below.set(id, program);
+  }
+
+  programEnd(id: string, answer: AskedAnswer, place: string): void {
+    const turn = this.#turn(false);
+    const waits = this.#open.programs.get(id);
+    if (!waits) throw refused(place, this.#words.unexpectedEnd(id.slice(0, 256)));
+    if (waits.size > 0) throw refused(place, this.#words.unanswered([...waits].slice(0, LISTED)));
+    turn.results.set(id, answer);
+    this.#open.programs.delete(id);
+  }
+
+  answer(id: string, answer: AskedAnswer, place: string): void {
+    this.#asUser();
+    const turn = this.#said.length === 0 ? this.#turns.at(-1) : undefined;
+    const program = this.#below.get(id);
+    const isBelow = program !== undefined;
+    const isKnown = isBelow || (turn !== undefined && this.#open.calls.has(id));
+    if (!isKnown && !(this.#goesOn && this.#turns.length === 0 && !this.#answers.has(id)))
+      throw refused(place, this.#words.unexpectedAnswer(id.slice(0, 256)));
+    if (isBelow && answer.parts.length > 0) throw refused(place, this.#words.onlyText);
+    this.#answers.set(id, answer);
+    if (isBelow) {
+      this.#ofPrograms.add(id);
+      this.#below.delete(id);
+      this.#open.programs.get(program)?.delete(id);
+    } else {
+      turn?.results.set(id, answer);
+      this.#open.calls.delete(id);
+    }
+  }
+
+  /** The user said something: before it, all calls have answers. */
+  said(message: UserMessage, place: string): void {
+    this.#asUser();
+    this.refuseUnanswered(place);
+    if (this.#turns.length > 0 && this.#said.length === 0 && this.#open.programs.size > 0)
+      throw refused(place, this.#words.saidWhileWaiting);
+    this.#said.push(message);
+    this.#messages += 1;
+  }
+
+  /** Throws if a call has no answer. Programs may still wait for theirs. */
+  refuseUnanswered(place: string): void {
+    const open = [...this.#open.calls, ...this.#below.keys()];
+    if (this.#turns.length > 0 && this.#said.length === 0 && open.length > 0)
+      throw refused(place, this.#words.unanswered(open.slice(0, LISTED)));
+  }
+
+  end(): AskedHistory {
+    return {
+      instructions: this.#instructions,
+      turns: this.#turns,
+      said: this.#said,
+      answers: this.#isModels ? new Map() : this.#answers,
+      ofPrograms: this.#ofPrograms,
+      openPrograms: [...this.#open.programs.keys()],
+      endsWithModel: this.#isModels,
+    };
+  }
+
+  #asUser(): void {
+    if (this.#isModels) this.#answers = new Map();
+    if (this.#isModels) this.#ofPrograms = new Set();
+    this.#isModels = false;
+  }
+
+  /** The turn that something of the model's belongs to. What is new after results, or after the user, begins another one. */
+  #turn(isNew: boolean): OpenTurn {
+    this.#isModels = true;
+    const last = this.#turns.at(-1);
+    if (last && this.#said.length === 0 && !(isNew && last.results.size > 0)) return last;
+    const open = [...this.#open.calls, ...this.#below.keys(), ...this.#open.programs.keys()];
+    if (open.length > 0) throw refused("messages", this.#words.unanswered(open.slice(0, LISTED)));
+    const turn = { said: this.#said, text: "", calls: [], results: new Map<string, AskedAnswer>() };
+    this.#said = [];
+    this.#turns.push(turn);
+    this.#open = noneOpen();
+    return turn;
+  }
+
+  #takeId(id: string, place: string): void {
+    if (this.#ids.has(id)) throw refused(place, this.#words.repeatedId);
+    this.#ids.add(id);
+  }
+}
+
+function noneOpen(): Unanswered {
+  return { calls: new Set(), programs: new Map() };
+}

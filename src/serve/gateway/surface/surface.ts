@@ -1,0 +1,266 @@
+import type { JsonSchema } from "../../../tools/json-schema/index.ts";
+import type { TextFormat } from "../../../tools/text-format.ts";
+import type { Caller } from "../../../tools/tool.ts";
+import { fieldOf, type Fields, isFields, type UntrustedText } from "../../../base/index.ts";
+import type { ContentPart, ModelCall, ModelSettings, ModelUsage, UserMessage } from "../../../models/model.ts";
+
+/*
+ * A surface is a provider's protocol as this package speaks it to clients: the other end of what an adapter speaks to the
+ * provider. It reads what a client asks, and writes what it is answered. It runs nothing and decides nothing.
+ */
+
+/** A tool of the client's, as it declares it. */
+export interface AskedTool {
+  readonly name: string;
+  /** A group of tools whose calls carry its name beside that of the tool. */
+  readonly namespace?: string;
+  readonly description: string;
+  readonly input: JsonSchema;
+  /** Its input is one text, of this format, and `input` says nothing. */
+  readonly textFormat?: TextFormat;
+  readonly output?: JsonSchema;
+  readonly callers: readonly Caller[];
+  /** The model is told of it once a search has found it. */
+  readonly isDeferred: boolean;
+  /** Where the request declares it, for errors. */
+  readonly place: string;
+}
+
+/** What a client gives as the result of a call. */
+export interface AskedAnswer {
+  readonly text: UntrustedText;
+  readonly isError: boolean;
+  readonly parts: readonly ContentPart[];
+}
+
+/** A turn of a model, as a client repeats it. */
+export interface AskedTurn {
+  /** Said since the turn before. */
+  readonly said: readonly UserMessage[];
+  readonly text: string;
+  /** Calls of the client's tools by their names in the request, and programs. */
+  readonly calls: readonly ModelCall[];
+  /** By the ids of calls. */
+  readonly results: ReadonlyMap<string, AskedAnswer>;
+}
+
+/** What the history of a request says. */
+export interface AskedHistory {
+  /** What the system says, each text with its place after messages of the user. */
+  readonly instructions: readonly string[];
+  readonly turns: readonly AskedTurn[];
+  /** Said after the last turn. */
+  readonly said: readonly UserMessage[];
+  /**
+   * The answers that follow the last turn, by the ids of calls: of the turn itself, and of its programs. Answers of the
+   * turn's own calls are in its `results` too.
+   */
+  readonly answers: ReadonlyMap<string, AskedAnswer>;
+  /** Ids of the calls of programs that wait for `answers`. */
+  readonly ofPrograms: ReadonlySet<string>;
+  /** Ids of the last turn's programs without a result. */
+  readonly openPrograms: readonly string[];
+  /** Whether the last that was read is the model's own. */
+  readonly endsWithModel: boolean;
+}
+
+/** The tools of a request. */
+export interface AskedTools {
+  readonly tools: readonly AskedTool[];
+  /** Whether the model may run programs. */
+  readonly programs: boolean;
+}
+
+/** A request of a client, in this package's words. */
+export interface Asked extends AskedTools, Omit<AskedHistory, "instructions" | "endsWithModel"> {
+  /** As the client names it. */
+  readonly model: string;
+  readonly isStreamed: boolean;
+  readonly instructions: string | undefined;
+  readonly settings: ModelSettings;
+  /** What names the state that the server keeps, as the client sends it. */
+  readonly state: string | undefined;
+  /** The answer that this one follows, if the server has the history. */
+  readonly previous?: string | undefined;
+  /** Whether the client may refer to the answer later; missing if clients of the surface do not say that. */
+  readonly isStored?: boolean;
+  /** What an answer repeats of the request. */
+  readonly echo: Fields;
+}
+
+/** One piece of an answer, in its order. Ids are those that the client sees. */
+export type ReplyPart =
+  | {
+      readonly type: "reasoning";
+      readonly key: string;
+      readonly id: string;
+      /** A summary of it. */
+      readonly text: string;
+      /** What stands for all of it when the client sends it back. */
+      readonly sealed: string;
+    }
+  | { readonly type: "text"; readonly key: string; readonly id: string; readonly text: string }
+  | {
+      readonly type: "call";
+      readonly key: string;
+      readonly id: string;
+      readonly tool: string;
+      readonly namespace?: string | undefined;
+      readonly inputText: string;
+      /** Id of the program that calls. */
+      readonly program?: string | undefined;
+    }
+  | {
+      readonly type: "program";
+      readonly key: string;
+      readonly id: string;
+      readonly source: string;
+      /** What names the state that the server keeps for it. */
+      readonly state: string;
+    }
+  | {
+      readonly type: "program_ended";
+      readonly key: string;
+      readonly id: string;
+      readonly text: string;
+      readonly isError: boolean;
+      /** Whether a limit of time stopped it. */
+      readonly isLate: boolean;
+    };
+
+/** A part that clients are sent while the model writes it. */
+export type SpokenPart = Extract<ReplyPart, { readonly type: "text" | "reasoning" }>;
+
+/** Why an answer ends. `stopped`: the server goes on if the client asks again without new input. */
+export type ReplyEnd =
+  | { readonly type: "answered" | "called" | "stopped" }
+  | { readonly type: "cut_off" | "refused"; readonly reason: string };
+
+export interface ReplyFacts {
+  readonly id: string;
+  /** As the client named it. */
+  readonly model: string;
+  readonly echo: Fields;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The state that the server keeps for a program, and until when, in milliseconds since 1970. */
+  readonly state: { readonly id: string; readonly expiresAt: number } | undefined;
+  readonly usage: ModelUsage;
+  /** What the programs of the answer have moved without the model: UTF-8 bytes of what they read and of what the model was given. */
+  readonly programs: ProgramBytes;
+}
+
+export interface ProgramBytes {
+  readonly calls: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+/** What is wrong with a request, or why it has no answer. Each surface writes it with its own words for `kind`. */
+export type RefusalKind =
+  | "invalid"
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "too_large"
+  | "rate_limited"
+  | "overloaded"
+  | "failed"
+  | "timed_out";
+
+export interface Refusal {
+  readonly kind: RefusalKind;
+  readonly message: string;
+  /** The part of the request that is wrong, like `tools.0.name`. */
+  readonly place?: string | undefined;
+  /** The surface's own code for it. */
+  readonly code?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A request that is refused while it is read. */
+export class RefusedAsk extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
+}
+
+export function refused(place: string, why: string): RefusedAsk {
+  return new RefusedAsk({ kind: "invalid", place, message: `${place}: ${why}` });
+}
+
+/** The fields of a body that are read, by what each has to be. Null stands for a field that is missing. */
+export type FieldKinds = Readonly<Record<"text" | "flag" | "object" | "list", readonly string[]>>;
+
+const IS_OF_KIND = {
+  text: ["a string", (value: unknown) => typeof value === "string"],
+  flag: ["a boolean", (value: unknown) => typeof value === "boolean"],
+  object: ["an object", isFields],
+  list: ["an array", Array.isArray],
+} as const;
+
+export function refuseKinds(body: Fields, kinds: FieldKinds): void {
+  for (const [kind, [expected, isOfKind]] of Object.entries(IS_OF_KIND))
+    for (const name of kinds[kind as keyof FieldKinds]) {
+      const value = fieldOf(body, name) ?? undefined;
+      if (value !== undefined && !isOfKind(value)) throw refused(name, `expected ${expected}`);
+    }
+}
+
+/** Writes the events of a streamed answer. Each method gives text to send; it may be empty. */
+export interface ReplyWriter {
+  readonly begin: () => string;
+  /** A piece of a text, or of a summary of reasoning, that is not whole yet. */
+  readonly piece: (text: string, key: string) => string;
+  /** A part. Of one of which pieces were sent, `rest` is what follows them. */
+  readonly part: (part: ReplyPart, rest?: string) => string;
+  readonly end: (end: ReplyEnd, facts: ReplyFacts) => string;
+  readonly fail: (refusal: Refusal, requestId: string) => string;
+}
+
+export interface IdPrefixes {
+  readonly reply: string;
+  readonly call: string;
+  readonly program: string;
+  readonly state: string;
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+/** What a surface says of the state that a client names. */
+export interface SurfaceWords {
+  readonly stateMissing: string;
+  /** It is unknown, another key's, or has expired. */
+  readonly stateGone: string;
+}
+
+/** Items of earlier answers that a request refers to, as their surface writes them, by their ids. */
+export type StoredItems = ReadonlyMap<string, Fields>;
+
+export interface Surface {
+  /** Reads a request. `counts`: one that is not to be answered, but counted. Throws `RefusedAsk`. */
+  readonly read: (body: unknown, headers: Headers, counts?: boolean, stored?: StoredItems) => Asked;
+  readonly reply: (parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts) => unknown;
+  /** `partOf` gives a text or a summary of reasoning by its key, without its words. */
+  readonly writer: (facts: Omit<ReplyFacts, "usage" | "programs">, partOf: (key: string) => SpokenPart) => ReplyWriter;
+  readonly refusal: (refusal: Refusal, requestId: string) => { readonly status: number; readonly body: unknown };
+  /** The answer to a request that is counted. */
+  readonly counted: (tokens: number) => unknown;
+  /** The header in which the provider gives the id of a request. */
+  readonly requestIdHeader: string;
+  /** What ids begin with. */
+  readonly ids: IdPrefixes;
+  readonly words: SurfaceWords;
+  /** An item as it is referred to; missing if requests refer to none. */
+  readonly item?: (part: ReplyPart) => Fields;
+  /** The ids of the items to which a request refers. */
+  readonly references?: (body: unknown) => readonly string[];
+}
+
+/** The name of a tool in a group, as calls in `turns` have it. */
+export function groupedName(namespace: string, name: string): string {
+  return `${namespace}.${name}`;
+}
