@@ -269,3 +269,21 @@ test("what follows from records that name another execution is not written to th
   await expect(resuming).rejects.toMatchObject({ code: "journal_corrupt" });
   expect(await Array.fromAsync(stored.read("bob"))).toEqual(before);
 });
+
+test("a second header, also its own, ends the reading of an execution", async () => {
+  const stored = createMemoryJournal();
+  await using first = await createRuntime({ tools, journal: stored, sandbox, approve: () => "later" });
+  await first.execute("return await tools.pay({ n: 1 });", { execution: "one" });
+  const journal = {
+    ...stored,
+    async *read(...given: Parameters<typeof stored.read>) {
+      for await (const record of stored.read(...given)) {
+        yield record;
+        if (record.type === "header") yield record;
+      }
+    },
+  };
+  await using runtime = await createRuntime({ tools, journal, sandbox });
+  for (const asked of [runtime.resume("one", { decisions: { 1: { allow: true } } }), runtime.status("one")])
+    await expect(asked).rejects.toMatchObject({ code: "journal_corrupt" });
+});

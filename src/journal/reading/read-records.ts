@@ -101,14 +101,16 @@ export class Records implements AsyncIterable<JournalRecord> {
       await pace.rest();
     };
     let left = count;
+    let index = from;
     try {
       if (left <= 0) return;
       if (!mayWait) await reading.begin();
       const limited = { ...(Number.isFinite(count) ? { count } : {}), ...given({ itemBytes }) };
       for await (const record of this.#journal.read(this.#execution, { from, hold, ...limited })) {
         // What follows from such records would be written to the other execution, which another tenant may have.
-        if (record.type === "header" && record.execution !== this.#execution)
+        if (record.type === "header" && (index > 0 || record.execution !== this.#execution))
           throw journalDamaged(`the records of execution ${JSON.stringify(this.#execution)} are those of another one`);
+        index += 1;
         if (!countsItself) reading.count(sumOfTexts(record, (text) => memoryOf(text)));
         const length = sumOfTexts(record, (text) => text.length);
         onLength?.(length);
