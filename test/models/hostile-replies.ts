@@ -47,7 +47,21 @@ interface Change {
 
 const deep = JSON.parse(`${"[".repeat(5000)}${"]".repeat(5000)}`) as unknown;
 const value = fc.oneof(
-  fc.constantFrom<unknown>(null, [], {}, "", "\ud800", "__proto__", -1, 0.5, 1e308, true, "x".repeat(70_000), deep),
+  fc.constantFrom<unknown>(
+    null,
+    [],
+    {},
+    { toString: [] },
+    "",
+    "\ud800",
+    "__proto__",
+    -1,
+    0.5,
+    1e308,
+    true,
+    "x".repeat(70_000),
+    deep,
+  ),
   fc.jsonValue({ maxDepth: 2 }),
 );
 const change: fc.Arbitrary<Change> = fc.record({

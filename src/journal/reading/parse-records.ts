@@ -52,8 +52,8 @@ export function parseRecord(value: unknown, index: number): JournalRecord {
       "journal_version",
       `The journal has format ${describe(format)}, and this version of portcullis reads format ${JOURNAL_FORMAT}. Read it with the version that wrote it.`,
     );
-  const name = type === "header" ? `header (${String(kind)})` : String(type);
-  if (!Object.hasOwn(RECORD_SCHEMAS, name))
+  const name: unknown = type === "header" ? `header (${typeof kind === "string" ? kind : describe(kind)})` : type;
+  if (typeof name !== "string" || !Object.hasOwn(RECORD_SCHEMAS, name))
     throw invalid(`record ${index}: there is no record of type ${describe(name)}`);
   const parsed = RECORD_SCHEMAS[name as keyof typeof RECORD_SCHEMAS].safeParse(value);
   if (parsed.success) return parsed.data;

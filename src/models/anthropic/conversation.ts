@@ -238,8 +238,9 @@ const READ: ReadonlySet<unknown> = new Set(
 );
 
 /** Whether blocks of this kind are read. */
-function isRead({ type }: Fields): boolean {
-  return READ.has(type) || String(type).endsWith("_tool_result");
+function isRead(block: Fields): boolean {
+  const type = textOf(block, "type") ?? "";
+  return READ.has(type) || type.endsWith("_tool_result");
 }
 
 /** A call of a tool that Anthropic runs itself, besides its programs; undefined for any other block. */

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
-import { type Fields, isFields } from "../../base/index.ts";
+import { type Fields, isFields, textOf } from "../../base/index.ts";
 
 /** What a provider can hold a model to. `default` is removed from such a schema. */
 export interface ClosedForm {
@@ -24,8 +24,8 @@ class NotClosed extends Error {}
 
 function close(schema: unknown, form: ClosedForm, optional: OptionalFields): unknown {
   if (!isFields(schema) || !Object.keys(schema).every((word) => form.words.has(word))) throw new NotClosed();
-  if ("format" in schema && !form.formats.has(String(schema.format))) throw new NotClosed();
-  if ("$ref" in schema && !/^#\/(?:\$defs|definitions)\//.test(String(schema.$ref))) throw new NotClosed();
+  if ("format" in schema && !form.formats.has(textOf(schema, "format") ?? "")) throw new NotClosed();
+  if ("$ref" in schema && !/^#\/(?:\$defs|definitions)\//.test(textOf(schema, "$ref") ?? "")) throw new NotClosed();
   const { default: _, ...rest } = schema;
   const closed: Record<string, unknown> = { ...rest };
   // Who reads the input finds nulls only if fields and lists alone lead to them.

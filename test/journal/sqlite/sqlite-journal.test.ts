@@ -336,6 +336,11 @@ describe("check", () => {
       /no record of type "x"/,
     ],
     [
+      "a record whose type has no text",
+      `UPDATE records SET record = '{"type":{"toString":[]}}' WHERE position = 1`,
+      /no record of type \{"toString":\[\]\}/,
+    ],
+    [
       "a second header",
       "UPDATE records SET record = (SELECT record FROM records WHERE position = 0) WHERE position = 1",
       /record 1 is a header/,

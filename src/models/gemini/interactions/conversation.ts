@@ -123,8 +123,9 @@ const CALL = "_call";
 const RESULT = "_result";
 
 /** Whether steps of this kind are read. */
-function isRead({ type }: Fields): boolean {
-  return type === "model_output" || type === "thought" || /_(?:call|result)$/.test(String(type));
+function isRead(step: Fields): boolean {
+  const type = textOf(step, "type") ?? "";
+  return type === "model_output" || type === "thought" || /_(?:call|result)$/.test(type);
 }
 
 /** What Gemini ran itself: a step is a call of it or the result of one, and no function of ours. */

@@ -152,9 +152,10 @@ const FINISHED = new Set<unknown>(["completed", null, undefined]);
 
 /** Of a call that nobody here reads, the status says nothing about the turn. */
 function isUnfinished(item: Fields): boolean {
-  const { type, status } = item;
+  const { status } = item;
+  const type = textOf(item, "type") ?? "";
   if (type === "function_call" || type === "custom_tool_call") return !FINISHED.has(status);
-  return isRead(item) && String(type).endsWith("_call") && UNFINISHED.has(status);
+  return isRead(item) && type.endsWith("_call") && UNFINISHED.has(status);
 }
 
 /** How the turn ends; undefined if the response has no final status. */

@@ -21,6 +21,7 @@ export function mutated(value: unknown): fc.Arbitrary<unknown> {
         [null],
         [[]],
         { type: "text" },
+        { toString: [] },
         "__proto__",
       ),
       fc.jsonValue({ maxDepth: 2 }),

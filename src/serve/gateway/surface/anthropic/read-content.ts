@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, textOf, untrusted } from "../../../../base/index.ts";
+import { describe, fieldOf, type Fields, isFields, textOf, untrusted } from "../../../../base/index.ts";
 import type { ContentPart, MessagePart } from "../../../../models/model.ts";
 import { type AskedAnswer, refused } from "../surface.ts";
 
@@ -19,7 +19,7 @@ export function readContent(block: Fields, place: string): MessagePart {
     default:
       throw refused(
         place,
-        `this server does not offer blocks of the type ${JSON.stringify(String(block.type).slice(0, 100))} in messages of the user`,
+        `this server does not offer blocks of the type ${describe(block.type)} in messages of the user`,
       );
   }
 }

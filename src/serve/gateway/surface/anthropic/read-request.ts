@@ -124,7 +124,7 @@ function readReasoning({ thinking, output_config: config }: Fields): Reasoning |
   const effort = fieldOf(config, "effort") ?? undefined;
   if (effort !== undefined && !EFFORTS.has(effort))
     throw refused("output_config.effort", `Input should be one of ${[...EFFORTS].join(", ")}`);
-  if (thinking !== undefined && !["adaptive", "enabled", "disabled", "between_tools"].includes(String(type)))
+  if (thinking !== undefined && !["adaptive", "enabled", "disabled", "between_tools"].includes(type ?? ""))
     throw refused("thinking.type", "Input should be 'adaptive', 'enabled', 'disabled' or 'between_tools'");
   if (type === "disabled") return undefined;
   const display = fieldOf(thinking, "display");

@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, listOf, textOf, untrusted } from "../../../../base/index.ts";
+import { describe, fieldOf, type Fields, isFields, listOf, textOf, untrusted } from "../../../../base/index.ts";
 import type { ContentPart, MessagePart } from "../../../../models/model.ts";
 import { callerOf } from "../../../../models/openai/responses/reply.ts";
 import { HistoryReader, type HistoryWords } from "../history-reader.ts";
@@ -84,10 +84,7 @@ class ItemsReader {
       case "tool_search_output":
         return;
       default:
-        throw refused(
-          `${place}.type`,
-          `this server does not offer items of the type ${JSON.stringify(String(item.type).slice(0, 100))}`,
-        );
+        throw refused(`${place}.type`, `this server does not offer items of the type ${describe(item.type)}`);
     }
   }
 
