@@ -209,6 +209,10 @@ test("what a runtime loads to run programs leaves out the conversation, the sour
   expect([...loaded].filter((one) => /^src\/(?:sources|sandboxes\/docker)\//.test(one))).toEqual([]);
 });
 
+test("the command line prints its help without zod, which takes as long to load as all else", () => {
+  expect([...loadedWith("src/cli/run-process.ts")]).not.toContain("zod");
+});
+
 test("what parses programs is loaded by its thread alone", () => {
   const folder = "src/executions/prepare/thread/";
   const entry = "src/executions/prepare/thread/thread.js";

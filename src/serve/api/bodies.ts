@@ -2,7 +2,7 @@ import { z } from "zod";
 import { faultText } from "./fault-text.ts";
 import { RequestProblem } from "../http/problems.ts";
 import { PREFIX_LENGTH, withoutPrefixes } from "../tenant-ids.ts";
-import { USER_MESSAGE } from "../../models/turn/index.ts";
+import { USER_MESSAGE } from "../../models/turn-shape.ts";
 import { LIMIT_RULES } from "../../executions/limits.ts";
 import { cleanText, cutMiddle, isFields } from "../../base/index.ts";
 import { FOUND_DEFAULT, FOUND_MAX, QUERY_LENGTH } from "../../tools/search/index.ts";
