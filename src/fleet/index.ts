@@ -1,7 +1,5 @@
-export { createFleet } from "./fleet.ts";
-export type { FleetOptions } from "./fleet.ts";
-export { createPostgresJournal } from "./postgres/postgres-journal.ts";
-export type { PostgresJournal, StatementOptions } from "./postgres/postgres-journal.ts";
+export { createFleet, type FleetOptions } from "./fleet.ts";
+export { createPostgresJournal, type PostgresJournal, type StatementOptions } from "./postgres/postgres-journal.ts";
 export type { PostgresJournalOptions } from "./postgres/postgres-options.ts";
 export type {
   Fleet,

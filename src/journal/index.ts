@@ -1,4 +1,4 @@
-export { createMemoryJournal } from "./memory-journal.ts";
+export { createMemoryJournal, type MemoryJournalOptions } from "./memory-journal.ts";
 export { exportLines, importLines } from "./lines.ts";
 export { readLines } from "./reading/read-lines.ts";
 export type {
@@ -15,7 +15,6 @@ export type {
   WorkerNeeds,
 } from "./journal.ts";
 export type { JournalProblem, PruneOptions, StoredJournal } from "./stored-journal.ts";
-export type { MemoryJournalOptions } from "./memory-journal.ts";
 export type {
   AliveRecord,
   AnsweredRecord,

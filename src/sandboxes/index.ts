@@ -1,7 +1,6 @@
-export { createDockerSandbox } from "./docker/docker-sandbox.ts";
+export { createDockerSandbox, type DockerSandbox } from "./docker/docker-sandbox.ts";
 export { createIsolateSandbox } from "./isolate/isolate-sandbox.ts";
 export type { DockerSandboxOptions } from "./docker/docker-options.ts";
-export type { DockerSandbox } from "./docker/docker-sandbox.ts";
 export type { EgressOptions } from "./docker/egress/egress-plan.ts";
 export type { IsolateSandboxOptions } from "./isolate/pool-options.ts";
 export type {

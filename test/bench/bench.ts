@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { createRuntime, defineTool, type Runtime } from "portcullis";
 import { createIsolateSandbox } from "portcullis/sandboxes";
+import { checkRows } from "./check-rows.ts";
 import { dockerRows } from "./docker-rows.ts";
 import { durableRows } from "./durable-rows.ts";
 import { searchRows } from "./search-rows.ts";
@@ -151,6 +152,7 @@ row("100 calls while another program burns a core, against alone", await fairnes
 await memory();
 await durableRows(row);
 await searchRows(row);
+await checkRows(row);
 await dockerRows(tools, row);
 
 async function fairness(): Promise<number> {

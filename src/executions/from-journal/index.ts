@@ -23,8 +23,6 @@ export {
   usageOf,
 } from "./execution-state.ts";
 export { errorIn, findOwn, type Past, PastFold } from "./past-execution.ts";
-export { placesOf } from "./recorded-execution.ts";
+export { placesOf, readEnding, recordedExecution, returnedText } from "./recorded-execution.ts";
 export { eachSliced, invalidAt, type PastTurn, pastTurns, readingSliced, readTurnSliced } from "./read-turns.ts";
-export { readEnding, recordedExecution } from "./recorded-execution.ts";
-export { returnedText } from "./recorded-execution.ts";
 export { type Standing, standingOf, waitingCalls } from "./standing.ts";

@@ -1,2 +1,1 @@
-export { workspaceTools } from "./workspace-tools.ts";
-export type { WorkspaceOptions } from "./workspace-tools.ts";
+export { type WorkspaceOptions, workspaceTools } from "./workspace-tools.ts";
