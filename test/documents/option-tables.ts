@@ -51,7 +51,7 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       rules: "DECLARATION_RULES",
     },
     { title: "runtime.searchTools(query, limit, options)", file: METHODS, rules: "SEARCH_TOOLS_RULES" },
-    { title: "await runtime.asTool(loop, options)", file: "src/frameworks/loops.ts", rules: "AS_TOOL_RULES" },
+    { title: "runtime.asTool(loop, options)", file: "src/frameworks/loops.ts", rules: "AS_TOOL_RULES" },
   ],
   Tools: [
     { title: "defineTool(options)", file: DEFINE_TOOL, rules: "TOOL_RULES", about: OF_TOOLS },

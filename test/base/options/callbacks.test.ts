@@ -4,16 +4,13 @@ import { entriesOf, OPTIONS_OBJECTS } from "../../documents/option-tables.ts";
 
 /** Functions that do the work itself: whoever calls them says what their errors mean. Any other function is guarded by its rule. */
 const WORKERS = [
-  "await runtime.asTool(loop, options) interrupt",
+  "runtime.asTool(loop, options) interrupt",
   "defineTool(options) handler",
   "anthropic, openai, openaiChat and gemini fetch",
   "createMemorySandbox(options) guest",
 ];
 /** Options of loops: they are asked inside a policy, which is guarded. */
-const IN_POLICIES = [
-  "await runtime.asTool(loop, options) toolApproval",
-  "await runtime.asTool(loop, options) needsApproval",
-];
+const IN_POLICIES = ["runtime.asTool(loop, options) toolApproval", "runtime.asTool(loop, options) needsApproval"];
 
 /** Schemas of some libraries are functions. */
 const isSchema = (name: string) => name === "result" || name === "answer";

@@ -92,7 +92,8 @@ test("a server that is killed at a pause, and in the midst of a streamed answer,
   const paused = await first.client.messages.create({ ...body, messages: [QUESTION] });
   await first.kill();
   const calls = paused.content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
-  expect(calls.map(({ input }) => input)).toEqual([{ id: 1 }, { id: 2 }]);
+  // A busy host holds calls in any order.
+  expect(new Set(calls.map(({ input }) => (input as { readonly id: number }).id))).toEqual(new Set([1, 2]));
   const results = calls.map(({ id }) => ({ type: "tool_result" as const, tool_use_id: id, content: '{"n":4}' }));
   const going = {
     ...body,
