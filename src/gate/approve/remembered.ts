@@ -56,8 +56,9 @@ export class RememberedDecisions {
     if (one.decision.remember === "execution") this.#decisions.set(keyOf(one.tool, one.inputDigest), one);
   }
 
+  /** A decision may be remembered and a grant: given twice, its grant would be two. */
   get all(): readonly RememberedDecision[] {
-    return [...this.#decisions.values(), ...this.grants.all];
+    return [...new Set([...this.grants.all, ...this.#decisions.values()])];
   }
 
   /** The decision for a call of this tool with this input. The tool has to be the tool that was decided about. */

@@ -236,3 +236,22 @@ test("a grant that comes while an execution is driven lets a thousand calls thro
   held.resolve();
   expect((await running).outcome).toEqual({ type: "completed", value: [1000, null] });
 }, 120_000);
+
+test("a decision that is remembered and grants too is one grant, however often the user of a conversation speaks", async () => {
+  const ran: unknown[] = [];
+  let asked = 0;
+  const approve = () => {
+    asked += 1;
+    return asked === 1 ? { allow: true, remember: "execution" as const, grant: { calls: 2 } } : { allow: false };
+  };
+  const tools = [{ ...pay((input) => ran.push(input)), allowedCallers: ["direct" as const] }];
+  const amounts = [1, 2, 3, 4, 5];
+  const model = scriptedModel(
+    amounts.flatMap((amount) => [{ calls: [{ tool: "pay", input: { amount } }] }, { text: "done" }]),
+  );
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), approve });
+  await using talk = await runtime.converse({ model });
+  for (const amount of amounts) await talk.say(`Pay ${amount}.`);
+  expect(ran).toEqual([{ amount: 1 }, { amount: 2 }, { amount: 3 }]);
+  expect(asked).toBe(3);
+});
