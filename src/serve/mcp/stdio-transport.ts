@@ -8,6 +8,8 @@ import { frameFault, MESSAGE_BYTES } from "./http/message-frame.ts";
 const WAITING_BYTES = 4 * MESSAGE_BYTES;
 /** Bytes of messages that the client has not read yet. Above it, nothing more is read from the client. */
 const UNREAD_BYTES = 64 * 1024 * 1024;
+/** Requests whose answers may be large, and come at once: what follows one is read when the client has its answer. */
+const LARGE_ANSWERS: ReadonlySet<unknown> = new Set(["resources/list", "resources/read", "tools/list"]);
 /** What a message takes beside its text. */
 const MESSAGE_EXTRA = 64;
 
@@ -45,6 +47,11 @@ export class StdioTransport implements Transport {
   /** Before the start, and while a message is read. */
   #isHeld = true;
   #unreadBytes = 0;
+  /** Bytes of messages that were passed on while the client had answers to read: the protocol's package may keep them. */
+  #passedBytes = 0;
+  #sent = Promise.withResolvers<void>();
+  /** The request whose answer is waited for. */
+  #asked: unknown;
   #isClosed = false;
 
   constructor(streams: StdioStreams) {
@@ -75,6 +82,9 @@ export class StdioTransport implements Transport {
       throw error;
     } finally {
       this.#unreadBytes -= text.length + MESSAGE_EXTRA;
+      if (this.#unreadBytes === 0) this.#passedBytes = 0;
+      if (!("method" in message) && message.id === this.#asked) this.#asked = undefined;
+      this.#wake();
       this.#resume();
     }
   }
@@ -85,6 +95,7 @@ export class StdioTransport implements Transport {
     const { input } = this.#streams;
     input.off("data", this.#onData);
     input.pause();
+    this.#wake();
     this.#end();
     this.onclose?.();
   }
@@ -113,6 +124,8 @@ export class StdioTransport implements Transport {
       const reading = readClientJson("message", untrusted(line), READER);
       // A short message is passed on at once.
       const read = reading instanceof Promise ? await reading : reading;
+      while (this.#mustWait) await this.#sent.promise;
+      this.#passedBytes += line.length + MESSAGE_EXTRA;
       if (read.ok) this.#pass(read.value);
       else if (read.fault === "syntax") this.onerror?.(new Error(NO_MESSAGE));
       else this.#answer(answeredBy(endsOfLine(line)), read.message);
@@ -121,13 +134,25 @@ export class StdioTransport implements Transport {
     this.#resume();
   }
 
+  get #mustWait(): boolean {
+    const isFull = this.#unreadBytes > 0 && this.#passedBytes > WAITING_BYTES;
+    return !this.#isClosed && (isFull || this.#asked !== undefined);
+  }
+
+  #wake(): void {
+    this.#sent.resolve();
+    this.#sent = Promise.withResolvers();
+  }
+
   /** The protocol's package checks the rest. */
   #pass(value: unknown): void {
     if (this.#isClosed) return;
     const fault = frameFault(value);
     if (fault !== undefined) this.#answer(idOf(value), fault);
-    else if (isMessage(value)) this.onmessage?.(value);
-    else this.onerror?.(new Error(NO_MESSAGE));
+    else if (isMessage(value)) {
+      if (LARGE_ANSWERS.has(fieldOf(value, "method"))) this.#asked = idOf(value);
+      this.onmessage?.(value);
+    } else this.onerror?.(new Error(NO_MESSAGE));
   }
 
   #resume(): void {

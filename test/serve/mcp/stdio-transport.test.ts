@@ -53,3 +53,44 @@ test("a client that sends faster than its messages are read is paused, and loses
   expect(wasPaused).toBe(true);
   await transport.close();
 });
+
+/** A client that reads nothing until it is told to. */
+async function unread() {
+  const input = new PassThrough();
+  const reading = Promise.withResolvers<void>();
+  const got: unknown[] = [];
+  const transport = new StdioTransport({ input, write: () => reading.promise });
+  Object.assign(transport, {
+    onmessage: (message: { readonly id?: number; readonly method: string }) => {
+      got.push(message.id ?? message.method);
+      if (message.id !== undefined) void transport.send({ jsonrpc: "2.0", id: message.id, result: {} });
+    },
+  });
+  await transport.start();
+  const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  return { input, send, got, read: reading.resolve, transport };
+}
+
+test.each(["resources/list", "resources/read", "tools/list"])(
+  "what follows %s is read when the client has its answer, which may be large",
+  async (method) => {
+    const { send, got, read, transport } = await unread();
+    for (let id = 1; id <= 100; id += 1) send({ id, method });
+    await expect.poll(() => got).toEqual([1]);
+    read();
+    await expect.poll(() => got.length).toBe(100);
+    await transport.close();
+  },
+);
+
+test("of a client that reads no answer, few messages are passed on, and none is lost", async () => {
+  const { input, send, got, read, transport } = await unread();
+  send({ id: 1, method: "ping" });
+  const text = "x".repeat(60_000);
+  for (let sent = 0; sent < 1000; sent += 1) send({ method: "notifications/x", params: { text } });
+  await expect.poll(() => input.isPaused()).toBe(true);
+  expect(got.length).toBeLessThan(300);
+  read();
+  await expect.poll(() => got.length).toBe(1001);
+  await transport.close();
+});
