@@ -1,7 +1,10 @@
+import { occurrences, Pace } from "../base/index.ts";
 import { encodedStrictly } from "./request-text.ts";
 
 /** What stands in the place of a secret. */
 const REPLACEMENT = "[secret]";
+/** Matches that are replaced at once in a long text. */
+const SLICE_MATCHES = 4096;
 /** Shortest part of a secret that is looked for at an edge at which a text was cut. */
 const SHORTEST_PART = 3;
 
@@ -26,11 +29,16 @@ export class KeptSecrets {
     return without(this.#forms, text, cut);
   }
 
+  /** The same for a whole text of any length, with other work in between. */
+  takenFromWhole(text: string): Promise<string> {
+    return withoutInSlices(this.#forms, text);
+  }
+
   /** The same for bytes of any kind. Returns the given bytes if no secret is in them. */
-  takenFromBytes(bytes: Buffer): Buffer {
+  async takenFromBytes(bytes: Buffer): Promise<Buffer> {
     this.#byteForms ??= longestFirst(this.#forms.flatMap((form) => [form, Buffer.from(form).toString("latin1")]));
     const text = bytes.toString("latin1");
-    const rest = without(this.#byteForms, text, {});
+    const rest = await withoutInSlices(this.#byteForms, text);
     return rest === text ? bytes : Buffer.from(rest, "latin1");
   }
 }
@@ -45,6 +53,33 @@ function without(forms: readonly string[], text: string, { start = false, end = 
   const last = end ? Math.max(0, ...forms.map((form) => sharedBySuffix(text, form))) : 0;
   const whole = text.slice(first, Math.max(first, text.length - last));
   return forms.reduce((rest, form) => (rest.includes(form) ? rest.replaceAll(form, REPLACEMENT) : rest), whole);
+}
+
+async function withoutInSlices(forms: readonly string[], text: string): Promise<string> {
+  const pace = new Pace();
+  let rest = text;
+  for (const form of forms) {
+    rest = await replacedInSlices(rest, form, pace);
+    await pace.rest();
+  }
+  return rest;
+}
+
+/** A server knows what it was given, and may repeat it a million times. */
+async function replacedInSlices(text: string, form: string, pace: Pace): Promise<string> {
+  const slices: string[] = [];
+  let parts: string[] = [];
+  let from = 0;
+  for (const at of occurrences(text, form)) {
+    parts.push(text.slice(from, at));
+    from = at + form.length;
+    if (parts.length < SLICE_MATCHES) continue;
+    slices.push(parts.join(REPLACEMENT));
+    parts = [];
+    await pace.rest();
+  }
+  if (from === 0) return text;
+  return [...slices, [...parts, text.slice(from)].join(REPLACEMENT)].join(REPLACEMENT);
 }
 
 /** How many characters at the end of one text, but not all of it, are the beginning of the other. */

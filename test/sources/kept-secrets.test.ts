@@ -19,12 +19,24 @@ describe("a secret is taken out of a text", () => {
     ["in HTML", html.replaceAll("'", "&#39;")],
     ["in base64", Buffer.from(SECRET).toString("base64").replaceAll("=", "")],
     ["in base64 of addresses", Buffer.from(SECRET).toString("base64url")],
-  ])("%s", (_, form) => {
+  ])("%s", async (_, form) => {
     const secrets = new KeptSecrets([SECRET], 4);
     expect(secrets.takenFrom(`a ${form} b`)).toBe("a [secret] b");
-    expect(secrets.takenFromBytes(Buffer.from(`a ${form} b`, "utf8")).toString()).toBe("a [secret] b");
-    expect(secrets.takenFromBytes(Buffer.from(`a ${form} b`, "latin1")).toString()).toBe("a [secret] b");
+    expect((await secrets.takenFromBytes(Buffer.from(`a ${form} b`, "utf8"))).toString()).toBe("a [secret] b");
+    expect((await secrets.takenFromBytes(Buffer.from(`a ${form} b`, "latin1"))).toString()).toBe("a [secret] b");
   });
+});
+
+test("a text of any length has what a short one has", async () => {
+  const parts = fc.array(fc.constantFrom("2024", "20", "24", '"', "x".repeat(100)), { maxLength: 30_000, size: "max" });
+  await fc.assert(
+    fc.asyncProperty(parts, async (all) => {
+      const secrets = new KeptSecrets(["2024", 'a"b'], 4);
+      const text = all.join("");
+      expect(await secrets.takenFromWhole(text)).toBe(secrets.takenFrom(text));
+    }),
+    { numRuns: runs(20) },
+  );
 });
 
 test("no part of a secret is left in base64, whatever stands before and behind it in the coded text", () => {

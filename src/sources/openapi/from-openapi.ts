@@ -36,7 +36,7 @@ import { checkPath, loadStyles, pathParts, requestParts, type Styles } from "./r
 import { Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 import { isUsable, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
-import { send, type Sender } from "./send.ts";
+import { placesForLarge, send, type Sender } from "./send.ts";
 import { givenParameters, type Layout, layoutOf, toolInput } from "./tool-input.ts";
 import { toolOutput } from "./tool-output.ts";
 
@@ -103,6 +103,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
     baseUrl: readBaseUrl(baseUrl),
     authorization: readAuthorization("fromOpenApi", auth),
     headers: readHeaders(headers),
+    large: placesForLarge(),
   };
   const styles = await loadStyles();
   const document = await readDocument(name, spec);

@@ -5,10 +5,13 @@ import {
   monotonic,
   now,
   pause,
+  Places,
   PortcullisError,
   readerFor,
   readExact,
   readPlainEscapes,
+  type Release,
+  type TextReader,
   tooManyValues,
   untrusted,
 } from "../../base/index.ts";
@@ -40,7 +43,14 @@ export interface Sender {
   readonly authorization: Authorization;
   /** Headers of every request, by name. */
   readonly headers: Readonly<Record<string, Secret>>;
+  /** For bodies over `LARGE_BYTES`, each tenant's in turn: nothing counts them until they are read. */
+  readonly large: Places;
 }
+
+const LARGE_BYTES = 1024 * 1024;
+const LARGE_AT_ONCE = 4;
+
+export const placesForLarge = () => new Places({ atOnce: LARGE_AT_ONCE });
 
 export interface Call {
   /** Whether a model that calls directly gets bytes as an image or a file, and not as the base64 that the tool declares. */
@@ -171,25 +181,41 @@ function unreachable(source: string, cause: unknown, effect: Effect): Portcullis
   return new PortcullisError("source_unavailable", `${source} cannot be reached, or broke off.${unsure}`, { cause });
 }
 
-async function readAnswer(
+async function readAnswer(sender: Sender, call: Call, answered: Answered, context: CallContext): Promise<unknown> {
+  const { signal, tenant, resultBytes } = context;
+  let release: Release | undefined;
+  const enter = async () => {
+    release ??= await sender.large.take(tenant, signal);
+    signal.throwIfAborted();
+  };
+  try {
+    const bytes = await readBody(sender, answered.response, resultBytes, "refuse", enter);
+    return await valueIn(sender, call, answered, bytes, context);
+  } finally {
+    release?.();
+  }
+}
+
+async function valueIn(
   sender: Sender,
   { asPart }: Pick<Call, "asPart">,
   { response, secrets }: Answered,
-  { resultBytes, resultValues, caller }: Pick<CallContext, "resultBytes" | "resultValues" | "caller">,
+  bytes: Buffer,
+  { resultValues, caller, signal, tenant }: CallContext,
 ): Promise<unknown> {
-  const bytes = await readBody(sender, response, resultBytes, "refuse");
   if (bytes.length === 0) return null;
+  const reader = { ...readerFor(tenant), signal };
   const mediaType = response.headers.get("content-type");
   const form = mediaType === null ? "json" : formOf(mediaType);
   if (form === "bytes" || form === "multipart") {
     const said = oneLine(secrets.takenFrom(mediaType ?? ""), 100);
-    const kept = secrets.takenFromBytes(bytes);
+    const kept = await secrets.takenFromBytes(bytes);
     return asPart && caller === "direct" ? partOf(said, kept) : { mediaType: said, base64: kept.toString("base64") };
   }
-  const text = secrets.takenFrom(await saidIn(sender, bytes, mediaType, form));
+  const text = await secrets.takenFromWhole(await saidIn(sender, bytes, { mediaType, form, reader }));
   if (form !== "json") return text;
   const bounds = { depth: MAX_DEPTH, values: resultValues };
-  const read = await readExact(untrusted(text), bounds, readerFor(`source ${sender.source}`));
+  const read = await readExact(untrusted(text), bounds, reader);
   if (read.ok) return read.value;
   if (read.fault === "values") throw tooManyValues();
   if (mediaType === null && read.fault === "syntax") return text;
@@ -204,8 +230,14 @@ function partOf(said: string, data: Buffer): Content {
   return content({ value: { mediaType: said, bytes: data.length }, parts: [{ type, mediaType, data }] });
 }
 
+interface BodyText {
+  readonly mediaType: string | null;
+  readonly form: BodyForm;
+  readonly reader: TextReader;
+}
+
 /** Text of an answer, in the form in which secrets are looked for. */
-async function saidIn({ source }: Sender, bytes: Buffer, mediaType: string | null, form: BodyForm): Promise<string> {
+async function saidIn({ source }: Sender, bytes: Buffer, { mediaType, form, reader }: BodyText): Promise<string> {
   const charset = /;\s*charset="?([\w-]{1,40})/i.exec(mediaType ?? "")?.[1] ?? "utf-8";
   let text: string;
   try {
@@ -214,7 +246,7 @@ async function saidIn({ source }: Sender, bytes: Buffer, mediaType: string | nul
     text = new TextDecoder().decode(bytes);
   }
   if (form !== "json" && !HOLDS_JSON.test(mediaType ?? "")) return text;
-  const plain = await readPlainEscapes(untrusted(text), readerFor(`source ${source}`));
+  const plain = await readPlainEscapes(untrusted(text), reader);
   if (plain !== undefined) return plain;
   throw new PortcullisError("source_unavailable", `${source} answered with JSON that takes too long to read.`);
 }
@@ -225,6 +257,7 @@ async function readBody(
   response: Response,
   maxBytes: number,
   larger: "refuse" | "cut",
+  onLarge?: () => Promise<void>,
 ): Promise<Buffer> {
   const tooLarge = () => new PortcullisError("result_too_large", `The answer has more than ${maxBytes} bytes.`);
   if (larger === "refuse" && Number(response.headers.get("content-length") ?? 0) > maxBytes) {
@@ -237,6 +270,7 @@ async function readBody(
       body.add(chunk);
       // Leaving the loop cancels the body.
       if (body.bytes > maxBytes) break;
+      if (body.bytes > LARGE_BYTES) await onLarge?.();
     }
   } catch (cause) {
     throw unreachable(source, cause, "write");
@@ -254,7 +288,8 @@ async function failureOf(
   const body = await readBody(sender, response, FAILURE_BYTES, "cut").catch(() => Buffer.alloc(0));
   const mediaType = response.headers.get("content-type") ?? "text/plain";
   const form = formOf(mediaType);
-  const text = form === "bytes" ? "" : await saidIn(sender, body, mediaType, form);
+  const text =
+    form === "bytes" ? "" : await saidIn(sender, body, { mediaType, form, reader: readerFor(sender.source) });
   const said = secrets.takenFrom(text, { end: body.length === FAILURE_BYTES });
   const line = oneLine(said, FAILURE_LENGTH);
   const waitMs = askedWaitMs(response);

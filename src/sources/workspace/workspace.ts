@@ -1,6 +1,6 @@
 import { constants, lstatSync, realpathSync } from "node:fs";
 import { type FileHandle, lstat, open, opendir, readlink, realpath } from "node:fs/promises";
-import { isAbsolute, join, relative, win32 } from "node:path";
+import { isAbsolute, join, relative, sep, win32 } from "node:path";
 import { optionError, type Pace, PortcullisError } from "../../base/index.ts";
 import type { Glob } from "./glob.ts";
 
@@ -72,7 +72,7 @@ export class Workspace {
       throw failed(`A path has up to ${PATH_LENGTH} characters, and no character 0.`);
     if (isAbsolute(path) || win32.isAbsolute(path))
       throw failed(`${quoted(path)}: paths are relative to the workspace, like src/index.ts.`);
-    const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+    const parts = path.split(sep === "/" ? "/" : /[\\/]/).filter((part) => part !== "" && part !== ".");
     const full = join(this.#root, ...parts);
     if (parts.includes("..") || leadsOut(relative(this.#root, full)))
       throw failed(`${quoted(path)} leads out of the workspace: write the path from its root, without "..".`);
