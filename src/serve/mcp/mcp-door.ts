@@ -8,6 +8,7 @@ import { DoorCalls, type DoorCallsParts } from "./door-calls.ts";
 import { stillRuns } from "./program-results.ts";
 import { loadServer, type ServerPackage } from "./load-server.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
+import type { AnsweredRequest, StdioTransport } from "./stdio-transport.ts";
 import { runtimeFor } from "../runtime-for.ts";
 
 /** What clients tell their models of this server. */
@@ -80,16 +81,23 @@ export class McpDoor {
     return this.#kept.bytesOf(ownerOf(principal), textOf(fieldOf(message, "params"), "uri") ?? "");
   }
 
-  /** A server for one connection, or for one request, of either protocol era. */
-  serverFor(principal: Principal): Server {
+  /**
+   * A server for one connection, or for one request, of either protocol era. `answerTurn` resolves when an answer that may be
+   * large may be made; by default once the event loop has time.
+   */
+  serverFor(principal: Principal, answerTurn?: StdioTransport["answerTurn"]): Server {
     const { Server: McpServer, ResourceNotFoundError } = this.mcp;
     const calls = this.callsOf(principal);
     const server = new McpServer(
       { name: "portcullis", title: "Portcullis", version: this.#options.version },
       { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
     );
-    server.setRequestHandler("tools/list", async () => {
-      await turn(principal);
+    const turn = async ({ mcpReq }: { readonly mcpReq: AnsweredRequest }) => {
+      await answerTurn?.(mcpReq);
+      await timeOf(principal);
+    };
+    server.setRequestHandler("tools/list", async (_, context) => {
+      await turn(context);
       return { tools: (await calls.tools()).map((tool) => ({ ...tool })) };
     });
     server.setRequestHandler(
@@ -101,16 +109,16 @@ export class McpDoor {
           readRequest(context, server.getClientCapabilities() ?? {}),
         )) as never,
     );
-    server.setRequestHandler("resources/list", async () => {
-      await turn(principal);
+    server.setRequestHandler("resources/list", async (_, context) => {
+      await turn(context);
       const kept = this.#kept.of(ownerOf(principal));
       return {
         resources: kept.map(({ uri, name, bytes }) => ({ uri, name, mimeType: "application/json", size: bytes })),
       };
     });
     server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
-    server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
-      await turn(principal);
+    server.setRequestHandler("resources/read", async ({ params: { uri } }, context) => {
+      await turn(context);
       const text = this.#kept.read(ownerOf(principal), uri);
       if (text === undefined) throw new ResourceNotFoundError(uri.slice(0, 256));
       return { contents: [{ uri, mimeType: "application/json", text }] };
@@ -123,6 +131,6 @@ export class McpDoor {
  * Resolves in a turn of the event loop that has time left. The protocol's package writes an answer as soon as it has it, and a
  * client may ask for a thousand long ones at once.
  */
-function turn({ tenant }: Principal): void | Promise<void> {
+function timeOf({ tenant }: Principal): void | Promise<void> {
   return new Lane(tenant).run(() => {});
 }

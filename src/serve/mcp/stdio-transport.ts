@@ -1,6 +1,16 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import type { Readable } from "node:stream";
-import { answeredBy, endsOfLine, fieldOf, isFields, LineReader, type LongLine, untrusted } from "../../base/index.ts";
+import {
+  answeredBy,
+  endsOfLine,
+  fieldOf,
+  isFields,
+  LineReader,
+  type LongLine,
+  Places,
+  type Release,
+  untrusted,
+} from "../../base/index.ts";
 import { readClientJson } from "../client-json.ts";
 import { frameFault, MESSAGE_BYTES } from "./http/message-frame.ts";
 
@@ -8,8 +18,6 @@ import { frameFault, MESSAGE_BYTES } from "./http/message-frame.ts";
 const WAITING_BYTES = 4 * MESSAGE_BYTES;
 /** Bytes of messages that the client has not read yet. Above it, nothing more is read from the client. */
 const UNREAD_BYTES = 64 * 1024 * 1024;
-/** Requests whose answers may be large, and come at once: what follows one is read when the client has its answer. */
-const LARGE_ANSWERS: ReadonlySet<unknown> = new Set(["resources/list", "resources/read", "tools/list"]);
 /** What a message takes beside its text. */
 const MESSAGE_EXTRA = 64;
 
@@ -17,6 +25,12 @@ const MESSAGE_EXTRA = 64;
 const READER = { tenant: "", hold: () => () => {} };
 
 const INVALID_REQUEST = -32600;
+
+/** A request as its handler has it. */
+export interface AnsweredRequest {
+  readonly id: unknown;
+  readonly signal: AbortSignal;
+}
 
 export interface StdioStreams {
   readonly input: Readable;
@@ -49,9 +63,7 @@ export class StdioTransport implements Transport {
   #unreadBytes = 0;
   /** Bytes of messages that were passed on while the client had answers to read: the protocol's package may keep them. */
   #passedBytes = 0;
-  #sent = Promise.withResolvers<void>();
-  /** The request whose answer is waited for. */
-  #asked: unknown;
+  readonly #answers = new AnswerTurns();
   #isClosed = false;
 
   constructor(streams: StdioStreams) {
@@ -82,12 +94,13 @@ export class StdioTransport implements Transport {
       throw error;
     } finally {
       this.#unreadBytes -= text.length + MESSAGE_EXTRA;
-      if (this.#unreadBytes === 0) this.#passedBytes = 0;
-      if (!("method" in message) && message.id === this.#asked) this.#asked = undefined;
-      this.#wake();
-      this.#resume();
+      if (!("method" in message)) this.#answers.sent(message.id);
+      if (!this.#isHeld) void this.#readWaiting();
     }
   }
+
+  /** Resolves when the client has read the answer before: an answer that may be large is made then. */
+  readonly answerTurn = (request: AnsweredRequest): Promise<void> => this.#answers.take(request);
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
@@ -95,7 +108,6 @@ export class StdioTransport implements Transport {
     const { input } = this.#streams;
     input.off("data", this.#onData);
     input.pause();
-    this.#wake();
     this.#end();
     this.onclose?.();
   }
@@ -119,13 +131,10 @@ export class StdioTransport implements Transport {
   /** Reads messages one after the other: a client means them in its order. */
   async #readWaiting(): Promise<void> {
     this.#isHeld = true;
-    for (let line = this.#waiting.shift(); line !== undefined && !this.#isClosed; line = this.#waiting.shift()) {
-      this.#waitingBytes -= line.length + MESSAGE_EXTRA;
+    for (let line = this.#next(); line !== undefined; line = this.#next()) {
       const reading = readClientJson("message", untrusted(line), READER);
       // A short message is passed on at once.
       const read = reading instanceof Promise ? await reading : reading;
-      while (this.#mustWait) await this.#sent.promise;
-      this.#passedBytes += line.length + MESSAGE_EXTRA;
       if (read.ok) this.#pass(read.value);
       else if (read.fault === "syntax") this.onerror?.(new Error(NO_MESSAGE));
       else this.#answer(answeredBy(endsOfLine(line)), read.message);
@@ -134,14 +143,15 @@ export class StdioTransport implements Transport {
     this.#resume();
   }
 
-  get #mustWait(): boolean {
-    const isFull = this.#unreadBytes > 0 && this.#passedBytes > WAITING_BYTES;
-    return !this.#isClosed && (isFull || this.#asked !== undefined);
-  }
-
-  #wake(): void {
-    this.#sent.resolve();
-    this.#sent = Promise.withResolvers();
+  /** The next line; undefined while none is to be read. */
+  #next(): string | undefined {
+    if (this.#unreadBytes === 0) this.#passedBytes = 0;
+    const line = this.#isClosed || this.#passedBytes > WAITING_BYTES ? undefined : this.#waiting.shift();
+    if (line === undefined) return undefined;
+    const bytes = line.length + MESSAGE_EXTRA;
+    this.#waitingBytes -= bytes;
+    this.#passedBytes += bytes;
+    return line;
   }
 
   /** The protocol's package checks the rest. */
@@ -149,10 +159,8 @@ export class StdioTransport implements Transport {
     if (this.#isClosed) return;
     const fault = frameFault(value);
     if (fault !== undefined) this.#answer(idOf(value), fault);
-    else if (isMessage(value)) {
-      if (LARGE_ANSWERS.has(fieldOf(value, "method"))) this.#asked = idOf(value);
-      this.onmessage?.(value);
-    } else this.onerror?.(new Error(NO_MESSAGE));
+    else if (isMessage(value)) this.onmessage?.(value);
+    else this.onerror?.(new Error(NO_MESSAGE));
   }
 
   #resume(): void {
@@ -170,6 +178,37 @@ export class StdioTransport implements Transport {
     this.onerror?.(new Error(message));
     if (id === undefined) return;
     this.send({ jsonrpc: "2.0", id, error: { code: INVALID_REQUEST, message } }).catch(() => {});
+  }
+}
+
+interface AnswerTurn {
+  readonly id: unknown;
+  readonly release: Release;
+}
+
+/** Turns of answers, each of which ends when its answer has been sent, or its request is cancelled. */
+class AnswerTurns {
+  readonly #places = new Places({ atOnce: 1 });
+  #current: AnswerTurn | undefined;
+
+  async take({ id, signal }: AnsweredRequest): Promise<void> {
+    const release = await this.#places.take("", signal);
+    if (!release) return;
+    const current = { id, release };
+    this.#current = current;
+    signal.addEventListener("abort", () => this.#end(current), { once: true });
+    if (signal.aborted) this.#end(current);
+  }
+
+  sent(id: unknown): void {
+    const current = this.#current;
+    if (current && current.id === id) this.#end(current);
+  }
+
+  #end(turn: AnswerTurn): void {
+    if (this.#current !== turn) return;
+    this.#current = undefined;
+    turn.release();
   }
 }
 

@@ -1,12 +1,19 @@
 import { PassThrough } from "node:stream";
+import { createRuntime } from "portcullis";
+import { createMemorySandbox } from "portcullis/testing";
 import { expect, test } from "vitest";
+import { McpDoor } from "../../../src/serve/mcp/mcp-door.ts";
 import { StdioTransport } from "../../../src/serve/mcp/stdio-transport.ts";
+import { doorTools } from "./tools-of-doors.ts";
 
-async function opened() {
+async function opened(passedOn: () => void | Promise<void> = () => {}) {
   const input = new PassThrough();
   const written: { readonly id?: unknown; readonly error?: { readonly message: string } }[] = [];
   const got: unknown[] = [];
-  const write = async (text: string) => void written.push(JSON.parse(text) as object);
+  const write = async (text: string) => {
+    written.push(JSON.parse(text) as object);
+    await passedOn();
+  };
   const transport = new StdioTransport({ input, write });
   Object.assign(transport, { onmessage: (message: object) => void got.push("id" in message ? message.id : undefined) });
   await transport.start();
@@ -54,43 +61,69 @@ test("a client that sends faster than its messages are read is paused, and loses
   await transport.close();
 });
 
-/** A client that reads nothing until it is told to. */
-async function unread() {
-  const input = new PassThrough();
-  const reading = Promise.withResolvers<void>();
-  const got: unknown[] = [];
-  const transport = new StdioTransport({ input, write: () => reading.promise });
-  Object.assign(transport, {
-    onmessage: (message: { readonly id?: number; readonly method: string }) => {
-      got.push(message.id ?? message.method);
-      if (message.id !== undefined) void transport.send({ jsonrpc: "2.0", id: message.id, result: {} });
-    },
-  });
-  await transport.start();
-  const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  return { input, send, got, read: reading.resolve, transport };
-}
-
-test.each(["resources/list", "resources/read", "tools/list"])(
-  "what follows %s is read when the client has its answer, which may be large",
-  async (method) => {
-    const { send, got, read, transport } = await unread();
-    for (let id = 1; id <= 100; id += 1) send({ id, method });
-    await expect.poll(() => got).toEqual([1]);
-    read();
-    await expect.poll(() => got.length).toBe(100);
-    await transport.close();
-  },
-);
-
 test("of a client that reads no answer, few messages are passed on, and none is lost", async () => {
-  const { input, send, got, read, transport } = await unread();
-  send({ id: 1, method: "ping" });
-  const text = "x".repeat(60_000);
-  for (let sent = 0; sent < 1000; sent += 1) send({ method: "notifications/x", params: { text } });
+  const { promise: reading, resolve: read } = Promise.withResolvers<void>();
+  const { input, ping, got, transport } = await opened(() => reading);
+  void transport.send({ jsonrpc: "2.0", id: 0, result: {} });
+  for (let id = 1; id <= 1000; id += 1) ping(id, `,"params":{"text":"${"x".repeat(60_000)}"}`);
   await expect.poll(() => input.isPaused()).toBe(true);
   expect(got.length).toBeLessThan(300);
   read();
-  await expect.poll(() => got.length).toBe(1001);
+  await expect.poll(() => got.length).toBe(1000);
   await transport.close();
+});
+
+/** A door on standard streams, whose client may stop reading. */
+async function openDoor() {
+  const runtime = await createRuntime({ tools: doorTools(), sandbox: createMemorySandbox() });
+  const door = await McpDoor.open({ runtime, version: "1" });
+  const input = new PassThrough();
+  const written: number[] = [];
+  const client = { written, reading: Promise.resolve() };
+  const write = async (text: string) => {
+    written.push(...[JSON.parse(text) as { readonly id?: number }].flatMap(({ id = [] }) => id));
+    await client.reading;
+  };
+  const transport = new StdioTransport({ input, write });
+  const server = () => door.serverFor({ id: "one", tenant: "default" }, transport.answerTurn);
+  const handle = door.mcp.serveStdio(server, { transport });
+  const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const clientInfo = { name: "client", version: "1" };
+  send({ id: 0, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo } });
+  send({ method: "notifications/initialized" });
+  await expect.poll(() => written).toEqual([0]);
+  return Object.assign(client, {
+    send,
+    async [Symbol.asyncDispose]() {
+      await handle.close();
+      await runtime[Symbol.asyncDispose]();
+    },
+  });
+}
+
+test.each(["resources/list", "tools/list", "resources/read"])(
+  "of answers to %s, which may be large, a client that reads none is written one",
+  async (method) => {
+    await using door = await openDoor();
+    const { promise, resolve: read } = Promise.withResolvers<void>();
+    door.reading = promise;
+    for (let id = 1; id <= 100; id += 1) door.send({ id, method, params: { uri: "portcullis://values/none" } });
+    await expect.poll(() => door.written.length).toBe(2);
+    // Others are answered meanwhile, and by then the second one would be.
+    door.send({ id: 101, method: "ping" });
+    await expect.poll(() => door.written).toContain(101);
+    expect(door.written).toEqual([0, 1, 101]);
+    door.send({ method: "notifications/cancelled", params: { requestId: 2 } });
+    read();
+    await expect.poll(() => door.written.length).toBe(101);
+    expect(door.written).not.toContain(2);
+  },
+);
+
+test("what the protocol's package drops unanswered holds up nothing behind it", async () => {
+  await using door = await openDoor();
+  door.send({ id: 1, method: "tools/list", params: [] });
+  door.send({ id: 2, method: "tools/list" });
+  door.send({ id: 3, method: "ping" });
+  await expect.poll(() => new Set(door.written)).toEqual(new Set([0, 2, 3]));
 });

@@ -107,7 +107,7 @@ function serveStdio(
   transport: StdioTransport,
 ): AsyncDisposable {
   const onerror = (error: Error) => door.onError(error);
-  const handle = door.mcp.serveStdio(() => door.serverFor(principal), { transport, onerror });
+  const handle = door.mcp.serveStdio(() => door.serverFor(principal, transport.answerTurn), { transport, onerror });
   return { [Symbol.asyncDispose]: () => handle.close() };
 }
 
