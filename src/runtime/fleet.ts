@@ -1,5 +1,5 @@
 /* A fleet as the runtime knows it: what the runtime's methods need of it, and their options. */
-import type { REASONS } from "../conversations/drive/interruption.ts";
+import { REASONS } from "../conversations/drive/interruption.ts";
 import {
   abortSignal,
   type ExecutionId,
@@ -35,9 +35,9 @@ export interface FleetLimits extends SharedLimits {
 }
 
 /** What a process asks the driver of an execution for, which may be in another process. */
-export type DriverRequest = (typeof REQUESTS)[number];
+export type DriverRequest = keyof typeof REASONS;
 
-export const REQUESTS = ["cancel", "interrupt", "revoke"] as const satisfies readonly (keyof typeof REASONS)[];
+export const REQUESTS = Object.keys(REASONS) as readonly DriverRequest[];
 
 export type RequestListener = (execution: ExecutionId, request: DriverRequest) => void;
 
