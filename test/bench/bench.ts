@@ -10,6 +10,7 @@ import { z } from "zod";
 import { createRuntime, defineTool, type Runtime } from "portcullis";
 import { createIsolateSandbox } from "portcullis/sandboxes";
 import { checkRows } from "./check-rows.ts";
+import type { Row } from "./row.ts";
 import { dockerRows } from "./docker-rows.ts";
 import { durableRows } from "./durable-rows.ts";
 import { searchRows } from "./search-rows.ts";
@@ -37,7 +38,7 @@ const AsyncFunction = (async () => {}).constructor as new (
 const named = (tool: string) => `tools.${tool}`;
 
 const rows: string[][] = [];
-const row = (what: string, value: number, unit: string, floor: number | undefined, aim: string) => {
+const row: Row = (what, value, unit, floor, aim) => {
   rows.push([what, `${figure(value)} ${unit}`, floor === undefined ? "" : `${figure(floor)} ${unit}`, aim]);
   process.stderr.write(`${what}: ${figure(value)} ${unit}\n`);
 };
@@ -152,7 +153,7 @@ row("100 calls while another program burns a core, against alone", await fairnes
 await memory();
 await durableRows(row);
 await searchRows(row);
-await checkRows(row);
+await checkRows(row, runtime, ready);
 await dockerRows(tools, row);
 
 async function fairness(): Promise<number> {

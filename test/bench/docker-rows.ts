@@ -6,8 +6,8 @@ import { needDockerEngine } from "../docker-support/docker-engine.ts";
 import { teardown } from "../docker-support/stop-engine.ts";
 import { medianOf } from "./measure.js";
 import { CALLS, programs, pythonPrograms } from "./workloads.js";
+import type { Row } from "./row.ts";
 
-type Row = (what: string, value: number, unit: string, floor: number | undefined, aim: string) => void;
 type Name = "start" | "awaited" | "atOnce" | "join";
 
 const LANGUAGES = { javascript: "JavaScript", python: "Python" } as const;

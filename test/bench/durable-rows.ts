@@ -10,8 +10,7 @@ import type { Journal } from "portcullis/journal";
 import { createIsolateSandbox } from "portcullis/sandboxes";
 import { medianOf } from "./measure.js";
 import { CALLS } from "./workloads.js";
-
-type Row = (what: string, value: number, unit: string, floor: number | undefined, aim: string) => void;
+import type { Row } from "./row.ts";
 
 const common = { input: z.looseObject({}), allowedCallers: ["programmatic"] } as const;
 const ping = defineTool({ ...common, name: "ping", description: "Pings", effect: "read", handler: () => "pong" });

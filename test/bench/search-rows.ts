@@ -6,11 +6,10 @@ import { readCatalogue } from "../tools/search/catalogue.ts";
 import { LATER_QUERIES, LATER_UNSEEN_QUERIES, QUERIES, type Query, UNSEEN_QUERIES } from "../tools/search/queries.ts";
 import { type Recall, recallOf } from "../tools/search/recall.ts";
 import { median, timed } from "./measure.js";
-
-type AddRow = (what: string, value: number, unit: string, floor: number | undefined, aim: string) => void;
+import type { Row } from "./row.ts";
 
 /** Searches among 4,000 tools. Where there is a second figure, it is that of plain BM25 (minisearch with its defaults) on the same texts. */
-export async function searchRows(row: AddRow): Promise<void> {
+export async function searchRows(row: Row): Promise<void> {
   const catalogue = readCatalogue();
   const tools = catalogue.map(({ name, description, effect, tags, fields, results }): Tool =>
     defineTool({

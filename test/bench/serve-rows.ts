@@ -3,8 +3,7 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import type { Runtime } from "portcullis";
 import { createServer } from "portcullis/serve";
 import { median, perSecond, timed } from "./measure.js";
-
-type Row = (what: string, value: number, unit: string, floor: number | undefined, aim: string) => void;
+import type { Row } from "./row.ts";
 
 const PROGRAM = "return 1 + 1";
 const ROUNDS = 300;

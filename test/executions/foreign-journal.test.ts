@@ -7,6 +7,7 @@ import {
   createMemoryJournal,
   exportLines,
   importLines,
+  type Journal,
   type JournalRecord,
   readLines,
 } from "../../src/journal/index.ts";
@@ -251,19 +252,24 @@ test.each(["02", "2.0", " 2", "0x2", "2e0"])("a decision about the call %j decid
   expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "2" }] });
 });
 
+/** A journal that gives other records than it holds. */
+const reading = (stored: Journal, change: (record: JournalRecord) => readonly JournalRecord[]): Journal => ({
+  ...stored,
+  async *read(...given) {
+    for await (const record of stored.read(...given)) yield* change(record);
+  },
+});
+
 test("what follows from records that name another execution is not written to that one", async () => {
   const stored = createMemoryJournal();
-  const program = "return await tools.pay({ n: 1 });";
   for (const tenant of ["ann", "bob"]) {
     await using runtime = await createRuntime({ tools, journal: stored, sandbox, tenant, approve: () => "later" });
-    await runtime.execute(program, { execution: tenant });
+    await runtime.execute("return await tools.pay({ n: 1 });", { execution: tenant });
   }
   const before = await Array.fromAsync(stored.read("bob"));
-  const altered = async function* (...given: Parameters<typeof stored.read>) {
-    for await (const record of stored.read(...given))
-      yield record.type === "header" && record.execution === "ann" ? { ...record, execution: "bob" } : record;
-  };
-  const journal = { ...stored, read: altered };
+  const journal = reading(stored, (record) => [
+    record.type === "header" && record.execution === "ann" ? { ...record, execution: "bob" } : record,
+  ]);
   await using runtime = await createRuntime({ tools, journal, sandbox, tenant: "ann" });
   const resuming = runtime.resume("ann", { decisions: { "1": { allow: true } } });
   await expect(resuming).rejects.toMatchObject({ code: "journal_corrupt" });
@@ -274,15 +280,7 @@ test("a second header, also its own, ends the reading of an execution", async ()
   const stored = createMemoryJournal();
   await using first = await createRuntime({ tools, journal: stored, sandbox, approve: () => "later" });
   await first.execute("return await tools.pay({ n: 1 });", { execution: "one" });
-  const journal = {
-    ...stored,
-    async *read(...given: Parameters<typeof stored.read>) {
-      for await (const record of stored.read(...given)) {
-        yield record;
-        if (record.type === "header") yield record;
-      }
-    },
-  };
+  const journal = reading(stored, (record) => (record.type === "header" ? [record, record] : [record]));
   await using runtime = await createRuntime({ tools, journal, sandbox });
   for (const asked of [runtime.resume("one", { decisions: { 1: { allow: true } } }), runtime.status("one")])
     await expect(asked).rejects.toMatchObject({ code: "journal_corrupt" });
