@@ -14,7 +14,7 @@ import { effectOfCall, graverEffect } from "../tools/effect.ts";
 import type { Caller, Effect, Tool } from "../tools/tool.ts";
 import type { Approval } from "./approve/approval.ts";
 import { CallEnd } from "./call-end.ts";
-import type { ShownInput } from "./admit/read-input.ts";
+import { digestOfShown, type ShownInput } from "./admit/read-input.ts";
 import type { EarlierCall } from "./reuse/earlier-calls.ts";
 import type { StreamPast } from "./streams/past-items.ts";
 import type { Streamed } from "./streams/stream-news.ts";
@@ -208,9 +208,9 @@ export class OpenCall {
     return { inputDigest, input: converted };
   }
 
-  /** Digest of `shownText`. */
+  /** Digest of what is shown of the input. */
   get inputDigest(): string {
-    return (this.#inputDigest ??= hash("sha256", this.shownText));
+    return (this.#inputDigest ??= digestOfShown(this.shownText, this.#inputText));
   }
 
   /** Digest of what was sent. */

@@ -254,6 +254,22 @@ test("a remembered decision holds for inputs that become the same, and for no ot
   expect(asked).toHaveLength(2);
 });
 
+test("a remembered decision holds for no other input that becomes a value without a JSON form", async () => {
+  for (const driven of ["at once", "from the journal"]) {
+    const { tool, given } = takes(z.object({ to: z.string().transform((to) => new RegExp(to)) }));
+    const journal = createMemoryJournal();
+    const decision = { allow: true, remember: "execution" } as const;
+    const asked: unknown[] = [];
+    const approve: Approve = ({ rawInput }) => (asked.push(rawInput) > 1 || driven !== "at once" ? "later" : decision);
+    await using runtime = await createRuntime({ tools: [tool], sandbox, journal, approve });
+    const { execution, outcome } = await runtime.execute(pays({ to: "ann" }, { to: "ann" }, { to: "eve" }));
+    const last =
+      driven === "at once" ? outcome : (await runtime.resume(execution, { decisions: { "1": decision } })).outcome;
+    expect(last).toMatchObject({ type: "waiting", approvals: [{ callId: "3", rawInput: { to: "eve" } }] });
+    expect(given).toEqual([{ to: /ann/ }, { to: /ann/ }]);
+  }
+});
+
 test("the sums of a grant count what the handler gets, with a driver and without one", async () => {
   const cents = z.object({ amount: z.number().transform((amount) => amount * 100) });
   const grant = { sums: { "/amount": 1000 } };

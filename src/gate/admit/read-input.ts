@@ -26,6 +26,7 @@ import {
 } from "../../tools/schema.ts";
 import { inputFieldsOf, type ToolInput } from "../../tools/tool-schemas.ts";
 import type { Overdraft } from "./budget.ts";
+import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
 /** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
@@ -177,8 +178,19 @@ function shownKey(key: string | number): string | number {
   return JSON.stringify(shortened(key));
 }
 
+const NOT_JSON = "(not JSON)";
+
 /** Stands for what has no JSON form: no text, number or list that a rule could take for a harmless one. */
-const withoutForm = (thing: string) => ({ "(not JSON)": thing });
+const withoutForm = (thing: string) => ({ [NOT_JSON]: thing });
+
+/**
+ * SHA-256 in hex of the JSON text that is shown of an input. Two values without a JSON form are shown alike, so where one
+ * stands, what was sent is part of it.
+ */
+export function digestOfShown(shown: string, sent: string): string {
+  const isWhole = !shown.includes(`${JSON.stringify(NOT_JSON)}:`);
+  return hash("sha256", isWhole ? shown : JSON.stringify([shown, sent]));
+}
 
 /** JSON text of a value that a schema has made, as people and rules are shown it. Never throws. */
 function shownJson(value: unknown): string {

@@ -25,7 +25,7 @@ export interface ApprovalRequest<Context = unknown> {
   readonly input: unknown;
   /** The input as the caller sent it, if the tool's schema has made another one of it. */
   readonly rawInput?: unknown;
-  /** SHA-256 in hex of the JSON text of `input`. */
+  /** SHA-256 in hex of the JSON text of `input`, with what was sent where a part of `input` has no JSON form. */
   readonly inputDigest: string;
   readonly tenant: string;
   /** The `context` of the execution, conversation or call; undefined if none was given. */

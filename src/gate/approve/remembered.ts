@@ -1,8 +1,8 @@
-import { hash } from "node:crypto";
 import type { DecisionRecord, Header, JournalRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
 import { Grants, type RememberedDecision } from "./grants.ts";
+import { digestOfShown } from "../admit/read-input.ts";
 import type { CallRequest, PastCall } from "../open-call.ts";
 
 export type { RememberedDecision };
@@ -24,9 +24,8 @@ export function rememberedIn(
     if (!holds || call.decided?.code === "outcome_unknown") return [];
     const definition = tools.find(({ name }) => name === call.tool)?.digest;
     if (definition === undefined) return [];
-    return [
-      { tool: call.tool, definition, inputDigest: hash("sha256", call.converted ?? call.inputText), decision: record },
-    ];
+    const { tool, inputText, converted = inputText } = call;
+    return [{ tool, definition, inputDigest: digestOfShown(converted, inputText), decision: record }];
   });
 }
 
