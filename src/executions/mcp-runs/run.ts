@@ -36,13 +36,14 @@ export class Run {
   readonly result: Promise<LinkedResult>;
   readonly questions = new Map<string, Question>();
   readonly watchers = new Set<LatestValue<Progress>>();
+  /** Called when a question was asked, and at the end. */
+  readonly waiting = new Set<() => void>();
   requests = 0;
   isOver = false;
   /** Set while no request waits for it. */
   expiry: Timer | undefined;
   readonly #who: string;
   readonly #cancel = new AbortController();
-  #asked = Promise.withResolvers<void>();
   #rounds = 0;
   progress: Progress = { calls: 0, text: "It has begun." };
   /** The answer to all questions once the client is given up. */
@@ -62,6 +63,7 @@ export class Run {
       },
     }).finally(() => {
       this.isOver = true;
+      this.#wake();
     });
     // Between two requests, nothing waits for the result.
     this.result.catch(() => {});
@@ -69,10 +71,6 @@ export class Run {
 
   get isCancelled(): boolean {
     return this.#cancel.signal.aborted;
-  }
-
-  get nextQuestion(): Promise<void> {
-    return this.#asked.promise;
   }
 
   cancel(reason: unknown): void {
@@ -121,8 +119,11 @@ export class Run {
       round: undefined,
     });
     signal.addEventListener("abort", over, { once: true });
-    this.#asked.resolve();
-    this.#asked = Promise.withResolvers();
+    this.#wake();
     return promise;
+  }
+
+  #wake(): void {
+    for (const wake of this.waiting) wake();
   }
 }

@@ -129,20 +129,22 @@ export class McpRuns {
 
   async #answer(run: Run, call: McpCall, { asking }: McpRequest, over: AbortSignal): Promise<LinkedResult> {
     const patience = call.afterwards && this.#options.patience;
-    const outOfPatience = Promise.withResolvers<void>();
     let isOutOfPatience = false;
+    let news = Promise.withResolvers<void>();
+    const wake = () => news.resolve();
     // A question to the client's user is no reason to leave: a person answers when they can.
     const timer =
       patience &&
       every(patience.ms, () => {
         isOutOfPatience = run.questions.size === 0 || asking.type === "none";
-        if (isOutOfPatience) outOfPatience.resolve();
+        if (isOutOfPatience) wake();
       }).unref();
-    const aborted = Promise.withResolvers<void>();
-    over.addEventListener("abort", () => aborted.resolve(), { once: true });
+    over.addEventListener("abort", wake, { once: true });
+    // A promise of the run itself would keep what each request that has left waited with.
+    run.waiting.add(wake);
     try {
       for (;;) {
-        const { nextQuestion } = run;
+        news = Promise.withResolvers();
         if (run.questions.size > 0) {
           // Calls that were made at once are asked about at once.
           await nextTurn();
@@ -150,12 +152,13 @@ export class McpRuns {
           if (asking.type === "rounds" && run.questions.size > 0) return this.#inputRequired(run, call);
           this.#ask(run, asking, over);
         }
-        const result = await Promise.race([run.result, nextQuestion, outOfPatience.promise, aborted.promise]);
-        if (result) return result;
-        over.throwIfAborted();
+        if (run.isOver) return await run.result;
         if (isOutOfPatience && patience) return patience.answer(run);
+        await news.promise;
+        over.throwIfAborted();
       }
     } finally {
+      run.waiting.delete(wake);
       cancel(timer);
     }
   }

@@ -28,6 +28,24 @@ export function safely<Value>(otel: Pick<Otel, "diag">, work: () => Value, other
   }
 }
 
+/** Does work within a context. It is done once, and its result is its own, also if the SDK's context manager fails. */
+export function within<Value>(otel: Otel, context: api.Context, work: () => Value): Value {
+  const done: { read?: () => Value } = {};
+  const once = () => {
+    if (done.read) return;
+    try {
+      const value = work();
+      done.read = () => value;
+    } catch (error) {
+      done.read = () => {
+        throw error;
+      };
+    }
+  };
+  safely(otel, () => otel.context.with(context, once));
+  return (done.read ?? work)();
+}
+
 function tell({ diag }: Pick<Otel, "diag">, error: unknown): void {
   try {
     diag.error("portcullis: the OpenTelemetry SDK threw, and something was not recorded.", error);

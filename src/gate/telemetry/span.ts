@@ -1,6 +1,6 @@
 import type { Attributes, Context, Link, Span, SpanKind } from "@opentelemetry/api";
 import { monotonic, now } from "../../base/index.ts";
-import { type Otel, parseTraceParent, placeOf, safely, SCOPE } from "./otel.ts";
+import { type Otel, parseTraceParent, placeOf, safely, SCOPE, within } from "./otel.ts";
 
 export interface SpanStart {
   readonly kind?: SpanKind;
@@ -46,7 +46,7 @@ export class SafeSpan {
   }
 
   run<Value>(work: () => Value): Value {
-    return this.#otel.context.with(this.#context, work);
+    return within(this.#otel, this.#context, work);
   }
 
   set(attributes: Attributes): void {

@@ -1,5 +1,5 @@
 import { hasSdk, loadOtel } from "./sdk-switch.ts";
-import { parseTraceParent, safely } from "./otel.ts";
+import { parseTraceParent, safely, within } from "./otel.ts";
 
 /**
  * Runs the work of a request below the span that its header `traceparent` names. A server that is instrumented already
@@ -20,5 +20,5 @@ export async function withTraceparent<Value>(
     const state = tracestate === null ? {} : { traceState: otel.createTraceState(tracestate) };
     return otel.trace.setSpanContext(active, { ...place, ...state, isRemote: true });
   });
-  return outer ? otel.context.with(outer, work) : work();
+  return outer ? within(otel, outer, work) : work();
 }

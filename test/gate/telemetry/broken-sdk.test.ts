@@ -1,4 +1,4 @@
-import { metrics, trace } from "@opentelemetry/api";
+import { context, metrics, trace } from "@opentelemetry/api";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterEach, expect, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
@@ -56,6 +56,14 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
     ),
   "an exporter that throws": () =>
     trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })),
+  "a context manager that throws": () => {
+    trace.setGlobalTracerProvider(new TracerProvider());
+    context.setGlobalContextManager(broken());
+  },
+  "a context manager that throws after the work": () => {
+    trace.setGlobalTracerProvider(new TracerProvider());
+    context.setGlobalContextManager(broken({ with: (_: unknown, work: () => unknown) => [work(), fail()] }));
+  },
   "a meter that throws": () => metrics.setGlobalMeterProvider({ getMeter: () => broken() }),
   "instruments that throw": () => {
     const make = () => broken();
