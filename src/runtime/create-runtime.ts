@@ -43,14 +43,9 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
   try {
     // The first engine takes longest to start, so everything else is loaded after it has been started.
     const warming = sandbox.warm?.();
-    const loading = async () => {
-      const loaded = await import("./runtime.ts");
-      if (warming) void loaded.warmUp();
-      return loaded;
-    };
     // A thread that cannot be started rejects like a sandbox that cannot: if both fail, the sandbox says what is wrong.
     const reading = async () => preparingThread.start();
-    const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), loading()]);
+    const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), import("./runtime.ts")]);
     const { approve, policy, approvePrograms, checkPrograms, leaseMs, onEvent, logger, redact } = read;
     if (logger && sandbox.remark !== undefined)
       (logger.warn ?? logger.error)({ tool: "", execution: "", callId: "", code: "sandbox_weak" }, sandbox.remark);

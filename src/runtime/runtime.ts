@@ -72,10 +72,7 @@ import { type ExecutionHandle, type ExecutionStatus, handleOf, statusOf } from "
 import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
 import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
 import type { FleetMember } from "./fleet-methods.ts";
-import { endWarmUp } from "./warm-up.ts";
 import { WorkUnderWay } from "./work-under-way.ts";
-
-export { warmUp } from "./warm-up.ts";
 
 /** What `asTool` loads on demand. */
 type LoopTools = import("../frameworks/loops.ts").LoopTools;
@@ -558,7 +555,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
 
   /** Cancels all executions and conversations, waits for their ends, and ends the processes of the sandbox. */
   async [Symbol.asyncDispose](): Promise<void> {
-    endWarmUp();
     await this.#work.close();
     this.#removeLoad?.();
     if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
@@ -581,7 +577,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     listener: Listener | undefined,
     work: (scope: AgentScope) => Promise<Value>,
   ): Promise<Value> {
-    endWarmUp();
     const loading = this.#observers.telemetry;
     const telemetry = loading && (await loading);
     const own = this.#scopes.of(subject, options);

@@ -2,8 +2,16 @@ import { readFileSync } from "node:fs";
 import { promiseHooks } from "node:v8";
 import { constants, createContext, Script } from "node:vm";
 import { bareFunction, type OptionsOf, packageFile, readOptions, setImmediate } from "../base/index.ts";
-import { InProcessGuest } from "./in-process-guest.ts";
-import { checkLanguage, endOfRefused, type Guest, type OpenOptions, type Sandbox } from "./sandbox.ts";
+import { FrameQueue } from "./frame-queue.ts";
+import {
+  checkLanguage,
+  endOfRefused,
+  type Exit,
+  type Guest,
+  type KillReason,
+  type OpenOptions,
+  type Sandbox,
+} from "./sandbox.ts";
 
 /** The functions of a guest script that its host calls during an execution; see `bridge/guest/guest.js`. */
 export interface GuestFace {
@@ -47,12 +55,16 @@ export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox
   };
 }
 
-class MemoryGuest extends InProcessGuest {
+/** There is no process to end and none to measure. The first ending counts. */
+class MemoryGuest implements Guest {
+  readonly #exited = Promise.withResolvers<Exit>();
+  readonly exit = this.#exited.promise;
+  readonly frames = new FrameQueue(Number.POSITIVE_INFINITY, () => {});
   readonly #face: GuestFace;
   readonly #frameBytes: number;
+  #hasEnded = false;
 
   constructor(face: GuestFace, frameBytes: number) {
-    super();
     this.#face = face;
     this.#frameBytes = frameBytes;
     this.#run(() => {});
@@ -62,16 +74,40 @@ class MemoryGuest extends InProcessGuest {
     for (const frame of frames) this.#run(() => this.#face.deliver(frame));
   }
 
+  usage() {
+    return { peakMemoryBytes: 0, processorMs: undefined };
+  }
+
+  kill(reason: KillReason): void {
+    this.#end({ type: "killed", reason });
+  }
+
+  release(): void {
+    this.#end({ type: "released" });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.kill("disposed");
+    await this.exit;
+  }
+
+  #end(exit: Exit): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.frames.end();
+    this.#exited.resolve(exit);
+  }
+
   /** Runs one turn in a later tick, so that guest code never runs inside a call of `send`. */
   #run(turn: () => void): void {
     setImmediate(() => {
-      if (this.hasEnded) return;
+      if (this.#hasEnded) return;
       try {
         turn();
         drainMicrotasks.runInThisContext();
         this.#take(this.#face.drain());
       } catch (error) {
-        this.end({ type: "died", detail: error instanceof Error ? error.message : String(error) });
+        this.#end({ type: "died", detail: error instanceof Error ? error.message : String(error) });
       }
     });
   }
@@ -81,7 +117,7 @@ class MemoryGuest extends InProcessGuest {
     const frames = drained.split("\u001e");
     const oversize = frames.find((frame) => Buffer.byteLength(frame) > this.#frameBytes);
     if (oversize === undefined) this.frames.push(frames);
-    else this.end(endOfRefused({ bytes: Buffer.byteLength(oversize), allowed: this.#frameBytes }));
+    else this.#end(endOfRefused({ bytes: Buffer.byteLength(oversize), allowed: this.#frameBytes }));
   }
 }
 
