@@ -188,7 +188,7 @@ const withoutForm = (thing: string) => ({ [NOT_JSON]: thing });
  * stands, what was sent is part of it.
  */
 export function digestOfShown(shown: string, sent: string): string {
-  const isWhole = !shown.includes(`${JSON.stringify(NOT_JSON)}:`);
+  const isWhole = !shown.includes(`"${NOT_JSON}":`);
   return hash("sha256", isWhole ? shown : JSON.stringify([shown, sent]));
 }
 
