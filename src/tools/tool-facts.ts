@@ -16,7 +16,7 @@ export interface ToolFacts {
   readonly effect: (typeof FACT_EFFECTS)[number];
   /** Whether calls need approval. */
   readonly approval: (typeof FACT_APPROVALS)[number];
-  /** Where its calls run: `here`, `client`, `agent`, `mcp NAME` or `openapi NAME`. */
+  /** Where its calls run: `here`, `client`, `client NAME` with the client's own name for it, `agent`, `mcp NAME` or `openapi NAME`. */
   readonly place: string;
 }
 
@@ -26,14 +26,14 @@ export function toolFacts(tool: Tool): ToolFacts {
   return { name, callers, effect: effectOf ? BY_INPUT : effect, approval: approvalOf(tool), place: placeOfTool(tool) };
 }
 
-/** Where the calls of a tool run: `here`, `client`, `agent`, `mcp NAME` or `openapi NAME`. */
+/** Where the calls of a tool run, as `ToolFacts` has it. */
 function placeOfTool(tool: Pick<Tool, "handler" | "place">): string {
   return elsewhere(tool).place ?? "here";
 }
 
 /** Where the calls of a tool run, if not in a handler of the host. */
 export function elsewhere({ handler, place }: Pick<Tool, "handler" | "place">): { readonly place?: string } {
-  if (handler === "client") return { place: "client" };
+  if (handler === "client") return { place: place ?? "client" };
   return place === undefined ? {} : { place };
 }
 

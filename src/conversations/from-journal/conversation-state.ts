@@ -80,6 +80,8 @@ export class ConversationState {
   /** The model that answers now. */
   answering: Answering = { model: "", instructions: undefined };
   tools: readonly ToolDigest[] = [];
+  /** Where the calls of each tool run that it has had. Its programs may still call the first one of a name. */
+  readonly places = new Map<string, string | undefined>();
   /** It goes no further before the user says more. */
   rest: RestRecord | undefined;
   /** Calls of the last turn without results, by their ids. */
@@ -152,7 +154,7 @@ export function applyRecord(state: ConversationState, record: JournalRecord, con
       };
       break;
     case "tools":
-      state.tools = record.tools;
+      takeTools(state, record.tools);
       // The journal cannot tell a tool from another tool of the same name and interface.
       state.remembered = [];
       break;
@@ -186,7 +188,12 @@ function begin(state: ConversationState, header: ConversationHeader): void {
   state.header = header;
   state.drivers = { ...state.drivers, trace: header.trace };
   state.answering = { model: header.model, instructions: header.instructions };
-  state.tools = header.tools;
+  takeTools(state, header.tools);
+}
+
+function takeTools(state: ConversationState, tools: readonly ToolDigest[]): void {
+  state.tools = tools;
+  for (const { name, place } of tools) if (!state.places.has(name)) state.places.set(name, place);
 }
 
 function takeTurn(state: ConversationState, turn: ModelTurn, { opaque, at }: MessageRecord): void {

@@ -1,7 +1,7 @@
 import { PortcullisError, type SlicedWork } from "../../base/index.ts";
 import { type AskedTool, groupedName, refused } from "./surface/surface.ts";
 import { CLIENT_TEXT_STEPS, textTool } from "../../tools/define-text-tool.ts";
-import { defineTool } from "../../tools/define-tool.ts";
+import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { PatternStates } from "../../tools/json-schema/index.ts";
 import { compiledForm, storedSchema } from "../../tools/schema.ts";
 import { identifierOf, RUN_PROGRAM, toolNameFault } from "../../tools/tool-name.ts";
@@ -12,8 +12,8 @@ const MOST_TOOLS = 1000;
 /** States that the patterns of all tools of one request may have together. */
 const MOST_STATES = 100_000;
 
-/** Longest part of the name that a tool gets. */
-const LONGEST = 60;
+/** Characters of a client's name that are in the name that a tool gets. */
+export const LONGEST = 60;
 
 /** A client's tools as tools of a conversation: their calls wait for the client. */
 export class ClientTools {
@@ -28,7 +28,9 @@ export class ClientTools {
     const made = new ClientTools(tools);
     const states = new PatternStates(MOST_STATES);
     for (const [name, tool] of made.#given) {
-      made.all.push(toolOf(name, tool, states));
+      const own = toolOf(name, tool, states);
+      // Which name a tool gets depends on the others of its request: the journal says whose it is.
+      made.all.push(keyOf(tool) === name ? own : runsAt(`client ${keyOf(tool)}`, own));
       yield;
     }
     return made;

@@ -6,7 +6,9 @@ import { findOwn } from "../../executions/from-journal/index.ts";
 import { type Asked, type AskedAnswer, RefusedAsk, type Surface } from "./surface/surface.ts";
 import type { Key } from "../http/keys.ts";
 import type { ClientIds } from "./carried/client-ids.ts";
-import type { ClientTools } from "./client-tools.ts";
+import { type ClientTools, LONGEST } from "./client-tools.ts";
+import { elsewhere } from "../../tools/tool-facts.ts";
+import type { Tool } from "../../tools/tool.ts";
 import type { TranscriptTurn } from "../../conversations/from-journal/index.ts";
 import { isSameConversation, isSameOpening } from "./find-reply.ts";
 import { historyUntil } from "./history.ts";
@@ -91,7 +93,7 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
     return BEGIN;
   }
   const plan = await planIn(parts, execution, { asked, replies });
-  if (bound && plan) refuseUndeclared(plan, replies, tools);
+  if (bound && plan) refuseOthers(plan, replies, tools);
   if (plan && (bound || (await isSameConversation(asked, tools, { replies, reply: plan.reply - 1 }, parts.reader))))
     return plan;
   if (bound || asked.answers.size === 0) throw refusedState(ANSWERS);
@@ -185,9 +187,14 @@ async function planAt(
   return { type: "go_on", execution, results: Object.fromEntries(results), reply: place + 1 };
 }
 
-/** Refuses answers to calls of tools that the request does not declare: they would reach no program. */
-function refuseUndeclared({ type, reply }: PlanThere, { all }: Replies, tools: ClientTools): void {
+/** Refuses tools with which a waiting program would reach no tool, or another one than it was told of. */
+function refuseOthers({ type, reply }: PlanThere, { all, state }: Replies, tools: ClientTools): void {
   const declared = new Set(tools.all.map(({ name }) => name));
+  const moved = tools.all.find((tool) => state.places.has(tool.name) && state.places.get(tool.name) !== placeOf(tool));
+  if (moved)
+    throw refusedState(
+      `A program waits for which ${moved.name} is another tool than ${tools.given(moved.name)?.name ?? moved.name}: names that differ only in characters which no identifier has, or behind the ${LONGEST}th, are numbered. Send the same tools again, in the same order.`,
+    );
   const parts = type === "go_on" ? (all[reply - 1]?.parts ?? []) : [];
   const part = parts.find((one) => one.type === "call" && !declared.has(one.tool));
   if (part?.type !== "call") return;
@@ -196,6 +203,8 @@ function refuseUndeclared({ type, reply }: PlanThere, { all }: Replies, tools: C
     `A program waits for a call of ${name}, and the request has no such tool. Send the same tools again.`,
   );
 }
+
+const placeOf = (tool: Tool) => elsewhere(tool).place;
 
 /** Endings after which a client asks again without anything new. */
 const GOES_ON: ReadonlySet<string> = new Set(["stopped", "turns_spent", "tokens_spent", "stuck"]);
@@ -276,7 +285,7 @@ async function planAfter(parts: PlanParts, asked: Asked, tools: ClientTools): Pr
     const goesOn = said.length === 0 && !hasParts(asked);
     const isSame = isBound || (goesOn && isSameOpening(asked, tools, replies));
     const plan = isSame ? await planAt(parts, execution, { asked, replies }, reply) : undefined;
-    if (isBound && plan) refuseUndeclared(plan, replies, tools);
+    if (isBound && plan) refuseOthers(plan, replies, tools);
     if (plan) return plan;
     return { type: "begin", history: historyUntil({ execution, replies, reply }, parts.ids, answers) };
   }

@@ -137,6 +137,32 @@ test("other instructions and tools that come with the answers to a program hold 
   expect((await send(other)).content.at(-1)).toMatchObject({ type: "text", text: "8 store Be long" });
 });
 
+test("no tool takes the place of another that a waiting program was told of", async () => {
+  const program = "return [(await tools.user_get({ id: 1 })).n, (await tools.user_get({ id: 2 })).n];";
+  await using gateway = await openGateway([
+    { programs: [program] },
+    ({ results }) => ({ text: `${results[0]?.text}` }),
+  ]);
+  const client = gateway.anthropic();
+  const named = (...names: string[]) => ({ tools: [PROGRAMS, ...names.map((name) => ({ ...DEPOT, name }))] });
+  const messages: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
+  let container: string | undefined;
+  const send = async (more: object) => {
+    const reply = await client.messages.create(asked(messages, { ...more, container }));
+    container = reply.container?.id;
+    const calls = reply.content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
+    const results = calls.map(({ id }) => ({ type: "tool_result" as const, tool_use_id: id, content: '{"n":4}' }));
+    messages.push({ role: "assistant", content: reply.content as Anthropic.ContentBlockParam[] });
+    if (results.length > 0) messages.push({ role: "user", content: results });
+    return { names: calls.map(({ name }) => name), text: reply.content.at(-1) };
+  };
+  expect((await send(named("user-get", "user_get"))).names).toEqual(["user-get"]);
+  for (const others of [["user_get"], ["user_get", "user-get"]])
+    await expect(send(named(...others))).rejects.toThrow("user_get is another tool than user_get");
+  expect((await send(named("user-get", "user_get", "more"))).names).toEqual(["user-get"]);
+  expect((await send(named("user-get"))).text).toMatchObject({ text: "[4,4]" });
+});
+
 test.each([true, false])("a program that a limit of time stopped has the vendor's error, stream %s", async (stream) => {
   const script = [{ programs: ["await new Promise((done) => setTimeout(done, 60_000));"] }, { text: "Late." }];
   await using gateway = await openGateway(script, { runtime: { limits: { wallMs: 10 } } });
