@@ -113,6 +113,15 @@ test("a question is cancelled if it cannot be told which of several calls it bel
   expect(approve).not.toHaveBeenCalled();
 });
 
+test("a question is cancelled while the server may still work on a call that was given up", async () => {
+  const approve = vi.fn(() => true);
+  await using source = await fromMcp(rawServer("asks-between-two"), READ);
+  await run(source.tools, 'tools.raw.echo({}).catch(() => {}); return tools.raw.other({ text: "sent" });');
+  const { outcome } = await run(source.tools, "return tools.raw.echo({})", { approve });
+  expect(outcome).toMatchObject({ value: [{ action: "cancel" }] });
+  expect(approve).not.toHaveBeenCalled();
+});
+
 test("a question belongs to the call that is open, also while tools are listed again", async () => {
   await using source = await fromMcp(rawServer("asks-while-listed"), READ);
   expect(await call(source.tools, "raw.echo({})", { approve: () => true })).toEqual([

@@ -64,6 +64,8 @@ export class Channel implements Transport {
   readonly #open = new Map<MessageId, OpenRequest>();
   /** The package's own requests, each with the function that is called when the reply has ended. */
   readonly #packageRequests = new Map<MessageId, (() => void) | undefined>();
+  /** Calls on shared streams that were not waited for, until the server answers. */
+  readonly #givenUp = new Set<MessageId>();
   #requests = 0;
   #unsentBytes = 0;
   #lastAnswer: Promise<unknown> = Promise.resolve();
@@ -95,13 +97,13 @@ export class Channel implements Transport {
   }
 
   /**
-   * Decides about a question of the server, while its message is handled. Undefined if several calls are open on shared
-   * streams: any of them may be the question's.
+   * Decides about a question of the server, while its message is handled. Undefined if it may be of several calls on shared
+   * streams: all that are open, and those that were given up, on which the server may still work.
    */
   get currentAsk(): RequestOptions["ask"] {
     if (this.#wire.hasExchanges) return this.#open.get(this.#wire.currentRequest?.() ?? "")?.ask;
     const [only, ...others] = this.#open.values().filter(({ method }) => method === "tools/call");
-    return others.length === 0 ? only?.ask : undefined;
+    return others.length === 0 && this.#givenUp.size === 0 ? only?.ask : undefined;
   }
 
   explain(error: unknown): unknown {
@@ -197,7 +199,8 @@ export class Channel implements Transport {
       return await answer.promise;
     } finally {
       signal.removeEventListener("abort", onAbort);
-      this.#open.delete(id);
+      if (this.#open.delete(id) && signal.aborted && method === "tools/call" && !this.#wire.hasExchanges)
+        this.#givenUp.add(id);
       // A reply that still arrives is not read.
       exchange.abort();
     }
@@ -218,6 +221,7 @@ export class Channel implements Transport {
     const toPackage = () => this.onmessage?.(withoutNulls(message, LEVELS.package) as never);
     if (typeof method === "string") return toPackage();
     const open = this.#open.get(id as MessageId);
+    this.#givenUp.delete(id as MessageId);
     if (!open) {
       // An answer to no open request is dropped.
       if (this.#packageRequests.delete(id as MessageId)) toPackage();
