@@ -268,6 +268,26 @@ describe("OAuth", () => {
     expect([source.tools.length, opened.length, registered.length]).toEqual([1, 1, 1]);
   });
 
+  test("a client's secret is for the authorization server that it names, and for no other that the MCP server names", async () => {
+    const { server, grants } = await authorized({
+      metadata: { registration_endpoint: null, token_endpoint_auth_methods_supported: ["client_secret_post"] },
+    });
+    await using _ = server;
+    const auth = { clientId: "known", clientSecret: "secret-of-client", onAddress: person().onAddress };
+    const issuer = new URL(server.url).origin;
+    await using source = await sourceOf(server, { ...auth, store: newStore(), issuer });
+    expect(source.tools).toHaveLength(1);
+    expect(grants.map((grant) => grant.get("client_secret"))).toEqual(["secret-of-client"]);
+    const other = { ...auth, store: newStore(), issuer: "https://login.example.com" };
+    await expect(sourceOf(server, other)).rejects.toThrow(
+      `its authorization server is "${issuer}", and not the \`issuer\` in \`auth\``,
+    );
+    expect(grants).toHaveLength(1);
+    await expect(sourceOf(server, { ...auth, store: newStore() })).rejects.toThrow(
+      "fromMcp({ auth: { issuer } }): expected the authorization server that `clientSecret` is for",
+    );
+  });
+
   test("tokens that are no longer taken are refreshed without a person", async () => {
     const { server, grants, expire } = await authorized();
     await using _ = server;

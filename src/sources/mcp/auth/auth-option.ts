@@ -3,6 +3,7 @@ import {
   callback,
   isFields,
   option,
+  optionError,
   type OptionsOf,
   readOptions,
   required,
@@ -19,8 +20,10 @@ export const OAUTH_RULES = {
   store: required(words("a file")),
   /** Id of a client that is registered already. By default the client registers itself. */
   clientId: words("an id"),
-  /** Secret of that client; none by default. */
+  /** Secret of that client; none by default. Only `issuer` is given it. */
   clientSecret: secret(words("a secret")),
+  /** The authorization server of `clientId`, as it names itself, like `https://login.example.com`; required with `clientSecret`. The client is used at no other that the MCP server may name. */
+  issuer: words("the address of an authorization server"),
   /** What the client asks for; the server's own proposal by default. */
   scope: words("scopes with spaces between them"),
   /** Port of this machine to which the person is sent back; by default one that is free, the same each time. */
@@ -48,5 +51,8 @@ export type ReadOAuth = ReturnType<typeof readOAuth>;
 
 /** Throws `option_invalid`. */
 export function readOAuth(auth: OAuth) {
-  return readOptions("fromMcp({ auth })", auth, OAUTH_RULES);
+  const read = readOptions("fromMcp({ auth })", auth, OAUTH_RULES);
+  if (read.clientSecret !== undefined && read.issuer === undefined)
+    throw optionError("fromMcp({ auth: { issuer } })", "the authorization server that `clientSecret` is for", undefined);
+  return read;
 }

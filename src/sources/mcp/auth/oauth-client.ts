@@ -161,8 +161,11 @@ export class OAuthClient implements OAuthClientProvider, Access {
   }
 
   #why(): string {
-    if (this.clientInformation()) return "its authorization server gave no tokens";
     const metadata = this.#discovered?.authorizationServerMetadata;
+    const { issuer = metadata?.issuer } = this.#options;
+    if (metadata && issuer?.replace(/\/$/, "") !== metadata.issuer.replace(/\/$/, ""))
+      return `its authorization server is ${JSON.stringify(metadata.issuer.slice(0, 200))}, and not the \`issuer\` in \`auth\``;
+    if (this.clientInformation()) return "its authorization server gave no tokens";
     const isOffered = !metadata || metadata.registration_endpoint !== undefined;
     return `its authorization server ${isOffered ? "has not registered this client" : "registers no clients by itself"}: register one there, and give its \`clientId\` in \`auth\``;
   }
@@ -226,11 +229,12 @@ export class OAuthClient implements OAuthClientProvider, Access {
   }
 
   clientInformation(): Registered {
-    const { clientId, clientSecret } = this.#options;
+    const { clientId, clientSecret, issuer } = this.#options;
     if (clientId !== undefined)
       return {
         client_id: clientId,
         ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+        ...(issuer === undefined ? {} : { issuer }),
       };
     return keptIn(this.#file.read(), "client") as Registered;
   }
