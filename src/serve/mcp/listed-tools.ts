@@ -1,10 +1,10 @@
-import { PROGRAM_SCHEMA, ToolNames } from "../../models/turn/index.ts";
+import { hash } from "node:crypto";
+import { PROGRAM_SCHEMA } from "../../models/turn/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
 import { SEARCH_INPUT } from "../../tools/search/index.ts";
 import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { PLAIN_VENDOR } from "../../tools/schema.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { RUN_PROGRAM, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { inputSchemaOf } from "../../tools/tool-schemas.ts";
 import { RESULT, RESULT_DESCRIPTION, RESULT_INPUT } from "./result-tool.ts";
 
@@ -34,24 +34,27 @@ export function listTools(runtime: Runtime): ListedTools {
   const enabled = runtime.enabledTools;
   const direct = enabled.visibleTo(["direct"]);
   const hasPrograms = enabled.visibleTo(["programmatic"]).length > 0 || direct.length === 0;
-  // All tools are given names, enabled or not: a client may hold an older list, in which a name must mean the same tool.
-  const names = new ToolNames(
-    runtime.tools.visibleTo(["direct"]).map(({ name }) => name),
-    [RUN_PROGRAM, SEARCH_TOOLS, RESULT],
-  );
+  const own = new Map(direct.map(({ name }) => [listedName(name), name]));
   const list = async () => [
     ...(hasPrograms ? await programTools(runtime) : []),
-    ...direct.map((tool) => listed(tool, names.given(tool.name))),
+    ...direct.map((tool) => listed(tool, listedName(tool.name))),
   ];
   let tools: ReturnType<typeof list> | undefined;
   return {
     tools: () => (tools ??= list()),
     hasPrograms,
-    toolNamed: (name) => {
-      const own = names.own(name);
-      return enabled.get(own) ? own : name.slice(0, 256);
-    },
+    toolNamed: (name) => own.get(name) ?? name.slice(0, 256),
   };
+}
+
+/**
+ * The name under which a tool is listed. Clients hold older lists, in which it must mean the same tool: so it depends on no
+ * other tool, and no other tool can have it. Names of tools have no `-`, and dots only between their parts.
+ */
+function listedName(name: string): string {
+  const readable = name.replaceAll(".", "-");
+  if (/^[A-Za-z0-9_-]{1,64}$/.test(readable) && readable !== RESULT) return readable;
+  return `${readable.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 46)}-${hash("sha256", name).slice(0, 16)}-`;
 }
 
 async function programTools(runtime: Runtime): Promise<readonly ListedTool[]> {

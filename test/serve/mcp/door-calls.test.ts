@@ -79,19 +79,19 @@ describe("the limits of a key bind all that it does", () => {
     const { as } = await open();
     const limited = as({ id: "limited", ...narrow });
     const text = "x".repeat(100);
-    expect(textOf(await limited.call("shop_buy", { text }, asks()))).toContain("has 111 by");
+    expect(textOf(await limited.call("shop-buy", { text }, asks()))).toContain("has 111 by");
     expect(
       textOf(await limited.call("run_program", { code: `return tools.shop.buy({ text: "${text}" })` }, asks())),
     ).toContain("limit inputBytes");
     expect(ran).toEqual([]);
-    expect(textOf(await limited.call("shop_buy", { text: "x".repeat(40) }, asks()))).toContain("shop.buy xxx");
-    expect(textOf(await as().call("shop_buy", { text }, asks()))).toContain(text);
+    expect(textOf(await limited.call("shop-buy", { text: "x".repeat(40) }, asks()))).toContain("shop.buy xxx");
+    expect(textOf(await as().call("shop-buy", { text }, asks()))).toContain(text);
   });
 
   test("a key whose limit of calls is 0 makes no call, direct or by a program", async () => {
     const { as } = await open();
     const none = as({ id: "none", limits: { calls: 0 } });
-    expect(await none.call("shop_buy", {}, asks())).toMatchObject({ isError: true });
+    expect(await none.call("shop-buy", {}, asks())).toMatchObject({ isError: true });
     expect(await none.call("run_program", { code: "return tools.shop.buy({})" }, asks())).toMatchObject({
       isError: true,
     });
@@ -116,7 +116,7 @@ describe("a tool that a principal may not call looks exactly like an unknown one
     const calls = as(principal);
     expect(JSON.stringify(await calls.tools())).not.toMatch(/sell|only.programs/);
     const never = await told(calls.call("zzzz_qqqq", {}, asks()), "zzzz_qqqq");
-    for (const name of ["shop_sell", "shop.sell", "only.programs", "only_programs", "save_artifact", "load_artifact"])
+    for (const name of ["shop-sell", "shop.sell", "only.programs", "only_programs", "save_artifact", "load_artifact"])
       expect((await told(calls.call(name, {}, asks()), name)).split(" Did you")[0]).toBe(never);
     if ((await calls.tools()).some(({ name }) => name === "run_program")) {
       expect(textOf(await calls.call("search_tools", { query: "sell only programs" }, asks()))).not.toMatch(
@@ -135,11 +135,37 @@ describe("a tool that a principal may not call looks exactly like an unknown one
     let isOn = false;
     const { as } = await open({ tools: [tool("shop.buy"), tool("shop.sell", { enabled: () => isOn })] });
     const names = async () => (await as().tools()).map(({ name }) => name);
-    expect(await names()).not.toContain("shop_sell");
+    expect(await names()).not.toContain("shop-sell");
     isOn = true;
-    expect(await names()).toContain("shop_sell");
-    expect(textOf(await as().call("shop_sell", {}, asks()))).toBe('"shop.sell "');
+    expect(await names()).toContain("shop-sell");
+    expect(textOf(await as().call("shop-sell", {}, asks()))).toBe('"shop.sell "');
   });
+});
+
+test("a name that a client holds means the same tool, whatever other tools come and go", async () => {
+  const names = [
+    "a.b_c",
+    "a_b.c",
+    "a_b_c",
+    "a.b.c",
+    "é.c",
+    `${"x".repeat(60)}.yyyyyy`,
+    `${"x".repeat(60)}.yyyyyz`,
+    "result",
+  ];
+  const named = async (tools: readonly string[]) => {
+    const { as } = await open({ tools: tools.map((name) => tool(name)) });
+    const listed = (await as().tools()).flatMap(({ name, description }) => {
+      const own = /^Does (.+)$/.exec(description)?.[1];
+      return own === undefined ? [] : ([[own, name]] as const);
+    });
+    for (const [own, name] of listed) expect(textOf(await as().call(name, {}, asks()))).toBe(JSON.stringify(`${own} `));
+    return new Map(listed);
+  };
+  const all = await named(names);
+  expect(new Set(all.values()).size).toBe(names.length);
+  for (const name of all.values()) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+  for (const name of names) expect((await named([name])).get(name)).toBe(all.get(name));
 });
 
 describe("what fails on the host's side", () => {
@@ -161,7 +187,7 @@ describe("what fails on the host's side", () => {
     ["run_program", { code: "return 1" }],
     ["search_tools", { query: "buy" }],
     ["result", {}],
-    ["shop_buy", {}],
+    ["shop-buy", {}],
   ] as const)("%s says that it failed and no more, and the operator is told", async (name, input) => {
     const { as, errors } = await open({ journal: broken() });
     const text = textOf(await as().call(name, input, asks()));
@@ -170,7 +196,7 @@ describe("what fails on the host's side", () => {
     expect(String(errors[0])).toContain("disk full");
   });
 
-  test.each(["run_program", "search_tools", "result", "shop_buy"])(
+  test.each(["run_program", "search_tools", "result", "shop-buy"])(
     "%s with an input that is nested deeply is answered",
     async (name) => {
       let input: Record<string, unknown> = {};
@@ -239,7 +265,7 @@ test("a direct call is waited for, however long: its result could not be collect
   const slow = tool("clock.wait", { handler: () => promise.then(() => "waited") });
   const { as } = await open({ tools: [slow] }, { patienceMs: 1 });
   const run = () => as().call("run_program", { code: "return tools.clock.wait({})" }, asks());
-  const direct = as().call("clock_wait", {}, asks());
+  const direct = as().call("clock-wait", {}, asks());
   // Requests of programs that are made after it have waited as long as they do.
   for (let times = 0; times < 2; times += 1) expect(textOf(await run())).toContain("The program still runs");
   resolve();

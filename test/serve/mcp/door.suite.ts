@@ -10,7 +10,7 @@ export interface SuiteOptions {
 
 /** What the tools of the client's door have done so far. */
 const statementTo = async (client: Pick<TestClient, "call">) =>
-  JSON.parse((await client.call("bank_statement")).text) as {
+  JSON.parse((await client.call("bank-statement")).text) as {
     readonly paid: readonly number[];
     readonly hanging: number;
     readonly stopped: number;
@@ -38,13 +38,13 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     expect(await client.list()).toEqual([
       "run_program",
       "result",
-      "shop_list",
-      "bank_pay",
-      "bank_statement",
-      "clock_hang",
-      "clock_wait",
-      "clock_go",
-      "clock_stray",
+      "shop-list",
+      "bank-pay",
+      "bank-statement",
+      "clock-hang",
+      "clock-wait",
+      "clock-go",
+      "clock-stray",
     ]);
   });
 
@@ -60,12 +60,12 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
   });
 
   test("a tool is called directly", async () => {
-    expect(await client.call("shop_list", { n: 1 })).toMatchObject({
+    expect(await client.call("shop-list", { n: 1 })).toMatchObject({
       text: '[{"id":0,"name":"article 0"}]',
       isError: false,
     });
     expect(await client.call("shop.list", { n: 0 })).toMatchObject({ text: "[]" });
-    expect((await client.call("shop_list", { n: "many" })).isError).toBe(true);
+    expect((await client.call("shop-list", { n: "many" })).isError).toBe(true);
   });
 
   test("the user is asked about a call, in a program or not, and it runs once or not at all", async () => {
@@ -75,7 +75,7 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     expect(await run("return [await tools.bank.pay({ cents: 1 }), await tools.bank.pay({ cents: 2 })]")).toMatchObject({
       text: '["paid 1","paid 2"]',
     });
-    expect(await client.call("bank_pay", { cents: 3 })).toMatchObject({ text: '"paid 3"', isError: false });
+    expect(await client.call("bank-pay", { cents: 3 })).toMatchObject({ text: '"paid 3"', isError: false });
     expect(asked).toEqual([
       'A program asks to call bank.pay with this input:\n  {"cents":1}\n  It changes something each time. Its description: Pays an amount',
       'A program asks to call bank.pay with this input:\n  {"cents":2}\n  It changes something each time. Its description: Pays an amount',
@@ -83,7 +83,7 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     ]);
     answer = { action: "decline" };
     expect((await run("return tools.bank.pay({ cents: 4 })")).text).toContain("denied");
-    expect((await client.call("bank_pay", { cents: 5 })).isError).toBe(true);
+    expect((await client.call("bank-pay", { cents: 5 })).isError).toBe(true);
     expect((await statement()).paid.slice(before)).toEqual([1, 2, 3]);
   });
 
@@ -91,7 +91,7 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     const { text, links } = await run("return tools.shop.list({ n: 3000 })");
     expect(JSON.parse(text)).toMatchObject({ count: 3000, shape: "{ id: number, name: string }[]" });
     expect(JSON.parse(await client.read(links[0] ?? ""))).toHaveLength(3000);
-    const direct = await client.call("shop_list", { n: 2000 });
+    const direct = await client.call("shop-list", { n: 2000 });
     expect(JSON.parse(await client.read(direct.links[0] ?? ""))).toHaveLength(2000);
     await expect(client.read("portcullis://values/none")).rejects.toThrow(/not found/i);
   });
@@ -107,7 +107,7 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
       {
         onprogress: (progress) => {
           told.push(progress);
-          void client.call("clock_go", { name: `${gate}${told.length}` });
+          void client.call("clock-go", { name: `${gate}${told.length}` });
         },
       },
     );
@@ -141,7 +141,7 @@ export function describeImpatientDoor({ connect, address }: Pick<SuiteOptions, "
     const name = randomUUID();
     const execution = executionOf(await run(`await tools.clock.wait({ name: "${name}" }); return "late"`));
     expect(executionOf(await client.call("result", { execution }))).toBe(execution);
-    await client.call("clock_go", { name });
+    await client.call("clock-go", { name });
     const resultOf = (id: string | undefined) => expect.poll(() => client.call("result", { execution: id }));
     // The result is given again, also where reading it takes longer than a request waits.
     for (let times = 0; times < 2; times += 1)
@@ -163,7 +163,7 @@ export function describeImpatientDoor({ connect, address }: Pick<SuiteOptions, "
 export function describeMuteClient({ connect, address }: Pick<SuiteOptions, "connect" | "address">): void {
   test("a call that needs approval is denied with a sentence to a client that cannot ask", async () => {
     await using mute = await connect(address());
-    const { text, isError } = await mute.call("bank_pay", { cents: 9 });
+    const { text, isError } = await mute.call("bank-pay", { cents: 9 });
     expect([isError, text]).toEqual([true, expect.stringContaining("cannot ask its user")]);
   });
 }

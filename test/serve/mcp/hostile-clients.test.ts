@@ -110,7 +110,7 @@ async function call(
 const textOf = ({ content = [] }: CallAnswer) => content.map((block) => block.text).join("");
 const yes = { action: "accept", content: { allow: true } };
 const paid = async () =>
-  (JSON.parse(textOf(await call("bank_statement", {}))) as { readonly paid: readonly number[] }).paid.length;
+  (JSON.parse(textOf(await call("bank-statement", {}))) as { readonly paid: readonly number[] }).paid.length;
 
 test("a key in the query is ignored, and other paths do not exist", async () => {
   expect((await post("{}", { authorization: "" }, `/mcp?key=${ANN}`)).status).toBe(401);
@@ -126,7 +126,7 @@ describe("a body", () => {
     ["that is no message", "7", 400],
   ] as const)("%s is refused, and the door goes on", async (_, body, status) => {
     expect((await post(body)).status).toBe(status);
-    expect(textOf(await call("shop_list", { n: 0 }))).toBe("[]");
+    expect(textOf(await call("shop-list", { n: 0 }))).toBe("[]");
   });
 
   test("names of the prototype are names like any other", async () => {
@@ -164,10 +164,10 @@ describe("the memory that a client can take is bounded", () => {
 
 describe("the door goes on for all clients", () => {
   test("when a tool leaves a rejection and an error behind", async () => {
-    expect(textOf(await call("clock_stray", {}))).toBe('"left"');
+    expect(textOf(await call("clock-stray", {}))).toBe('"left"');
     await expect.poll(door.said).toContain("a stray error");
     expect(door.said()).toContain("a stray rejection");
-    expect(textOf(await call("shop_list", { n: 0 }))).toBe("[]");
+    expect(textOf(await call("shop-list", { n: 0 }))).toBe("[]");
   });
 
   test("when a request comes with an unknown method, with a key or without, and the operator's log does not grow", async () => {
@@ -227,7 +227,7 @@ describe("two principals", () => {
     for (const { connect } of CLIENTS) {
       await using ann = await connect({ url: door.url, token: ANN });
       await using bob = await connect({ url: door.url, token: BOB });
-      const { links } = await ann.call("shop_list", { n: 2000 });
+      const { links } = await ann.call("shop-list", { n: 2000 });
       expect(JSON.parse(await ann.read(links[0] ?? ""))).toHaveLength(2000);
       await expect(bob.read(links[0] ?? "")).rejects.toThrow(/not found/i);
     }

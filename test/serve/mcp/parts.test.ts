@@ -51,12 +51,12 @@ const PARTS: readonly [PartInput, object][] = [
 describe("a direct call of a tool of the host", () => {
   test("gives its value, and each part as a block of the protocol", async () => {
     const draw = () => content({ value: { points: 12 }, parts: PARTS.map(([part]) => part) });
-    const { content: blocks } = await called([drawing(draw)], "desk_draw");
+    const { content: blocks } = await called([drawing(draw)], "desk-draw");
     expect(blocks).toEqual([{ type: "text", text: '{"points":12}' }, ...PARTS.map(([, block]) => block)]);
   });
 
   test("gives an object as structured content too, clean and whole as its text, and nothing else as such", async () => {
-    const structured = async (value: unknown) => (await called([drawing(() => value)], "desk_draw")).structuredContent;
+    const structured = async (value: unknown) => (await called([drawing(() => value)], "desk-draw")).structuredContent;
     expect(await structured({ points: 12, name: "a\u001b[31mb" })).toEqual({ points: 12, name: "a\\u001b[31mb" });
     for (const other of [[1], "text", 7, { long: "x".repeat(100_000) }])
       expect(await structured(other)).toBeUndefined();
@@ -64,14 +64,14 @@ describe("a direct call of a tool of the host", () => {
 
   test("gives the parts of a value that is too large too", async () => {
     const draw = () => content({ value: "x".repeat(100_000), parts: [PARTS[0]?.[0] as PartInput] });
-    const { content: blocks } = await called([drawing(draw)], "desk_draw");
+    const { content: blocks } = await called([drawing(draw)], "desk-draw");
     expect(blocks.map(({ type }) => type)).toEqual(["text", "resource_link", "image"]);
   });
 
   test("gives the value and the parts of a failure, marked as one", async () => {
     const parts = [PARTS[0]?.[0] as PartInput];
     const image = PARTS[0]?.[1];
-    const failed = (value: unknown) => called([drawing(() => content({ isError: true, value, parts }))], "desk_draw");
+    const failed = (value: unknown) => called([drawing(() => content({ isError: true, value, parts }))], "desk-draw");
     expect(await failed("No axis.")).toEqual({ isError: true, content: [{ type: "text", text: "  No axis." }, image] });
     expect(await failed({ code: 5 })).toEqual({
       isError: true,
@@ -86,7 +86,7 @@ describe("a direct call of a tool of the host", () => {
     const parts = [1, 2].map(() => ({ type: "image", mediaType: "image/png", data: large }) as const);
     const { content: blocks } = await called(
       [drawing(() => content({ value: 1, parts }))],
-      "desk_draw",
+      "desk-draw",
       {},
       {
         partBytes: 64 * 1024 * 1024,
@@ -153,9 +153,9 @@ describe("a failure of a tool of an MCP server", () => {
 
   test("is passed on with its blocks, and with what it is made of", async () => {
     const said = { type: "text", text: "  No axis." };
-    expect(await called(source.tools, "raw_echo", given(false))).toEqual({ isError: true, content: [said, image] });
+    expect(await called(source.tools, "raw-echo", given(false))).toEqual({ isError: true, content: [said, image] });
     const structured = { type: "text", text: '{"code":5,"token":"[secret]"}' };
     const whole = { isError: true, content: [said, structured, image] };
-    expect(await called(source.tools, "raw_echo", given(true))).toEqual(whole);
+    expect(await called(source.tools, "raw-echo", given(true))).toEqual(whole);
   });
 });

@@ -73,7 +73,7 @@ describe("the door ends with no process left", () => {
     const write = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
     write({ id: 0, ...INITIALIZE });
     for (let id = 1; id < 200; id += 1)
-      write({ id, method: "tools/call", params: { name: "shop_list", arguments: { n: 300 } } });
+      write({ id, method: "tools/call", params: { name: "shop-list", arguments: { n: 300 } } });
     await expect.poll(() => child.stdout.readableLength).toBeGreaterThan(0);
     child.stdin.end();
     child.kill("SIGTERM");
@@ -103,7 +103,7 @@ describe("a journal", () => {
     const collected = (await collect(later)).result;
     expect(collected).toEqual({ content: [{ type: "text", text: '"paid 7"' }] });
     expect((await collect(later)).result).toEqual(collected);
-    const statement = await later.send({ method: "tools/call", params: { name: "bank_statement", arguments: {} } });
+    const statement = await later.send({ method: "tools/call", params: { name: "bank-statement", arguments: {} } });
     expect(JSON.stringify(statement.result)).toContain(String.raw`{\"paid\":[7],\"hanging\":0,\"stopped\":0}`);
     later.child.stdin.end();
     await later.ended;
