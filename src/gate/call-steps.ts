@@ -130,7 +130,8 @@ export class CallSteps {
     if ("ok" in found) return found;
     call.decided.earlier = found;
     if (found.answer) return this.#answerAlike(call, found);
-    return call.tool.onUnknown === "retry" ? this.#beginAnew(call) : this.#decideUnknown(call);
+    // Also where the tool may be run again: this call has another idempotency key, and an agent another conversation.
+    return this.#decideUnknown(call);
   }
 
   async #answerAlike(call: OpenCall, found: EarlierCall | undefined): Promise<Answer | undefined> {

@@ -247,6 +247,11 @@ export function outputInvalid(tool: string) {
   );
 }
 
+/** The handler returned, so it may have done what it was to do. */
+export function resultNotJson(tool: string, callId: string) {
+  return failure("output_invalid", tool, `${tool} returned a result that cannot be passed on. ${causeOf(callId)}`);
+}
+
 /** The operator's text of `outputInvalid`, with the fields. */
 export function outputFaults({ name, source }: Tool, faults: string): Error {
   const advice =

@@ -88,8 +88,8 @@ export const REFUSED: readonly [string, Way][] = [
 export const FAILED: readonly [string, Way][] = [
   ["handler_failed", { tool: { handler: explode } }],
   ["handler_failed", { tool: { handler: async () => explode() } }],
-  ["handler_failed", { tool: { handler: () => Symbol("5") } }],
-  ["handler_failed", { tool: { handler: () => circular } }],
+  ["output_invalid", { tool: { handler: () => Symbol("5") } }],
+  ["output_invalid", { tool: { handler: () => circular } }],
   [
     "handler_failed",
     {

@@ -182,7 +182,7 @@ export class EarlierFold {
     const approval =
       allow && answer ? ({ call: `${ref.execution}/${ref.call}`, allow, ...given({ by, note }) } as const) : undefined;
     // What was to be given again, and was not, is known from what was taken over.
-    if (!answer && (reused || effect !== "write" || !mayHaveTakenEffect(call))) return undefined;
+    if (!answer && (reused || effect !== "write" || !this.#mayHaveTakenEffect(call))) return undefined;
     return {
       ...ref,
       tool,
@@ -195,6 +195,16 @@ export class EarlierFold {
       isHidden: isHidden || undefined,
       approval,
     };
+  }
+
+  /** Whether a call without an answer to give may have changed something. */
+  #mayHaveTakenEffect({ tool, started, decided, end }: KnownCall): boolean {
+    // An agent that has no answer may have called its tools before.
+    if (end?.outcome.type === "failed")
+      return !NOTHING_DONE.has(end.outcome.code) || this.#tools.get(tool)?.place === "agent";
+    if (end?.outcome.type === "refused") return false;
+    // A client may have done what it was asked for.
+    return started === true || decided?.decision === "client";
   }
 }
 
@@ -214,12 +224,4 @@ function withoutTexts(record: JournalRecord): JournalRecord {
     default:
       return record;
   }
-}
-
-/** Whether a call without an answer to give may have changed something. */
-function mayHaveTakenEffect({ started, decided, end }: KnownCall): boolean {
-  if (end?.outcome.type === "failed") return !NOTHING_DONE.has(end.outcome.code);
-  if (end?.outcome.type === "refused") return false;
-  // A client may have done what it was asked for.
-  return started === true || decided?.decision === "client";
 }

@@ -162,7 +162,7 @@ export class CallRunner {
       const ran = await handle();
       if (!(ran instanceof Returned)) return ran;
       const failed = (error: unknown) => ({
-        answer: sentences.handlerFailed(tool.name, identity.callId, undefined),
+        answer: sentences.resultNotJson(tool.name, identity.callId),
         error,
       });
       let items: ReturnType<typeof itemsOf>;
@@ -219,7 +219,7 @@ export class CallRunner {
       if (refused) return calls.fail(call, refused);
     } catch (error) {
       // A revoked proxy, or a `display` that has no JSON form any more.
-      return calls.fail(call, sentences.handlerFailed(call.tool.name, call.identity.callId, undefined), error);
+      return calls.fail(call, sentences.resultNotJson(call.tool.name, call.identity.callId), error);
     }
     const make = () => {
       if (calls.isGone(call)) return undefined;

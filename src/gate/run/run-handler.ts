@@ -187,7 +187,7 @@ export function handledText(
 ): Handled {
   switch (encoded.type) {
     case "not_json":
-      return failed(sentences.handlerFailed(tool.name, identity.callId, undefined), encoded.cause);
+      return failed(sentences.resultNotJson(tool.name, identity.callId), encoded.cause);
     case "too_large":
       return failed(sentences.resultTooLarge(tool.name, encoded.bytes, resultBytes));
     case "too_many":

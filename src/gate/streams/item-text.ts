@@ -103,7 +103,7 @@ function refused(parts: ItemParts, index: number, text: Exclude<ResultText, { re
 
 /** The item is no item. The operator is told why. */
 function notRead({ call }: ItemParts, error: unknown): Failed {
-  return { answer: sentences.handlerFailed(call.tool.name, call.identity.callId, undefined), error };
+  return { answer: sentences.resultNotJson(call.tool.name, call.identity.callId), error };
 }
 
 const ignore = (): void => {};

@@ -216,11 +216,12 @@ export class StreamRun implements OpenStream {
   }
 
   #complete(returned: unknown): void {
-    const { name } = this.#parts.call.tool;
+    const { identity, tool } = this.#parts.call;
+    const { name } = tool;
     this.#iterator = undefined;
     // Iterators of node:sqlite end with null.
     if (returned !== undefined && returned !== null)
-      this.#end({ answer: this.#handlerFailed(), error: sentences.returnedNotYielded(name) });
+      this.#end({ answer: sentences.resultNotJson(name, identity.callId), error: sentences.returnedNotYielded(name) });
     else if (this.#past.isSkipping) this.#end(this.#changed());
     else {
       this.#state = "idle";

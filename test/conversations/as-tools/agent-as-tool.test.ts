@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { agentAsTool, createRuntime } from "../../../src/index.ts";
+import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { resultsBefore, talk } from "../talk.ts";
@@ -18,6 +19,20 @@ test("a program calls an agent with tools of its own many times at once", async 
   const program = 'return await Promise.all(["K-9", "K-10"].map((task) => tools.clerk({ task })))';
   const { outcome } = await runtime.execute(program);
   expect(outcome).toEqual({ type: "completed", value: ['K-9: {"sku":"K-9"}', 'K-10: {"sku":"K-10"}'] });
+});
+
+test("an agent that may have changed something is not given its task again by the program that corrects its caller", async () => {
+  let paid = 0;
+  const pay = makeTool({ name: "pay", effect: "write", allowedCallers: ["direct"], handler: () => (paid += 1) });
+  const model = scriptedModel([{ calls: [{ tool: "pay" }] }, { failure: { code: "overloaded", message: "down" } }]);
+  const clerk = agentAsTool({ ...describe, model, tools: [pay] });
+  const journal = createMemoryJournal();
+  await using runtime = await createRuntime({ tools: [clerk], sandbox: createMemorySandbox(), journal });
+  const failed = await runtime.execute('return tools.clerk({ task: "pay" })');
+  expect(failed.outcome).toMatchObject({ type: "failed", fault: { code: "handler_failed" } });
+  const { outcome } = await runtime.execute('return tools.clerk({ task: "pay" })', { after: failed.execution });
+  expect(outcome).toMatchObject({ type: "waiting", approvals: [{ tool: "clerk", why: "outcome_unknown" }] });
+  expect(paid).toBe(1);
 });
 
 test("an agent's tokens count against its caller's budget, which also bounds the agent", async () => {

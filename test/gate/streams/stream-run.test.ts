@@ -101,9 +101,9 @@ const FAULTS: readonly [string, string, Partial<Tool>, () => Items, Partial<Sess
     "Item 1 of",
   ],
   ["too many values in an item", "result_too_large", {}, () => [[1], [1, 2, 3]], { resultValues: 3 }, "Item 1 of"],
-  ["an item that is no JSON", "handler_failed", {}, () => [1, () => 5], {}, "t failed"],
-  ["an item that is a promise", "handler_failed", {}, () => [1, Promise.resolve(2)], {}, "t failed"],
-  ["a value that is returned, not yielded", "handler_failed", {}, returnsAfterOne, {}, "t failed"],
+  ["an item that is no JSON", "output_invalid", {}, () => [1, () => 5], {}, "cannot be passed on"],
+  ["an item that is a promise", "output_invalid", {}, () => [1, Promise.resolve(2)], {}, "cannot be passed on"],
+  ["a value that is returned, not yielded", "output_invalid", {}, returnsAfterOne, {}, "cannot be passed on"],
 ];
 
 // oxlint-disable-next-line no-unreachable -- the return is what is tested
@@ -129,7 +129,7 @@ test.each([
   ["nothing", undefined],
 ])("a handler that gives %s and no items fails", async (_what, value) => {
   const { answered } = read(streamTool(() => value as unknown as Items));
-  expect(await answered).toMatchObject({ ok: false, code: "handler_failed" });
+  expect(await answered).toMatchObject({ ok: false, code: "output_invalid" });
 });
 
 test.each<[string, () => unknown, Schema | undefined, string]>([

@@ -29,6 +29,7 @@ const WORDS: Readonly<Record<string, readonly [JsonSchema, unknown]>> = {
   multipleOf: [{ anyOf: [...Array.from({ length: 5 }, () => ({ multipleOf: 1.1e-300 })), true] }, 1e300],
   pattern: [{ not: { pattern: `^(?:a?b?){${PARTS * 2}}c` } }, "a"],
   "a format": [{ format: "uri-reference" }, "a".repeat(PARTS * 8)],
+  "a long constant": [{ not: { const: `${"a".repeat(PARTS * 64)}b` } }, `${"a".repeat(PARTS * 64)}c`],
   "the digits of a long number": [{ type: "integer", not: { const: 1 } }, "9".repeat(1024)],
   "the format of regular expressions": [{ format: "regex" }, "\\p{L}".repeat(PARTS / 40)],
 };
