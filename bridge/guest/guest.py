@@ -299,6 +299,8 @@ class PlainCopy:
             return int(value)
         number = float(value)
         if type(value)(repr(number)) != value:
+            if self.notes is None:
+                self.refuse(f"Decimal {shorten(str(value), 64)}", "turn it into a float or a string first.")
             self.note(f"Decimal {value}{self.place()} became {number!r}: JSON numbers have fewer digits.")
         return number
 

@@ -97,10 +97,10 @@ export const ORDINARY_PROGRAMS: readonly {
     returns: 4,
   },
   {
-    does: "passes tools numbers and dates that JSON does not have",
+    does: "passes tools numbers, dates and elements that JSON does not have",
     program: [
       "const told = [];",
-      "for (const n of [NaN, { a: [-Infinity] }, new Date(NaN)])",
+      "for (const n of [NaN, { a: [-Infinity] }, new Date(NaN), [1, [].missing], [, 1]])",
       "  await tools.echo({ n }).catch(({ code, message }) => told.push(`${code}: ${message}`));",
       "return told;",
     ].join("\n"),
@@ -108,6 +108,8 @@ export const ORDINARY_PROGRAMS: readonly {
       "input_invalid: The input of echo holds NaN at .n: JSON has no such number.",
       "input_invalid: The input of echo holds -Infinity at .n.a[0]: JSON has no such number.",
       "input_invalid: The input of echo holds an invalid date at .n: JSON has no such date.",
+      "input_invalid: The input of echo holds undefined at .n[1]: JSON holds data only.",
+      "input_invalid: The input of echo holds undefined at .n[0]: JSON holds data only.",
     ],
   },
 ];

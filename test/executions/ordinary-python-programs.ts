@@ -150,7 +150,7 @@ export const ORDINARY_PYTHON_PROGRAMS: readonly {
     program: [
       "import decimal",
       "told = []",
-      "for n in [float('nan'), {'a': [-float('inf')]}, decimal.Decimal('NaN')]:",
+      "for n in [float('nan'), {'a': [-float('inf')]}, decimal.Decimal('NaN'), decimal.Decimal(2**53 + 1)]:",
       "    try:",
       "        await tools.echo(n=n)",
       "    except Exception as error:",
@@ -161,6 +161,7 @@ export const ORDINARY_PYTHON_PROGRAMS: readonly {
       'The input of echo holds nan at ["n"]: JSON has no such number.',
       'The input of echo holds -inf at ["n"]["a"][0]: JSON has no such number.',
       'The input of echo holds NaN at ["n"]: JSON has no such number.',
+      'The input of echo holds Decimal 9007199254740993 at ["n"]: turn it into a float or a string first.',
     ],
   },
 ];

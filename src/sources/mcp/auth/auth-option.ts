@@ -53,6 +53,10 @@ export type ReadOAuth = ReturnType<typeof readOAuth>;
 export function readOAuth(auth: OAuth) {
   const read = readOptions("fromMcp({ auth })", auth, OAUTH_RULES);
   if (read.clientSecret !== undefined && read.issuer === undefined)
-    throw optionError("fromMcp({ auth: { issuer } })", "the authorization server that `clientSecret` is for", undefined);
+    throw optionError(
+      "fromMcp({ auth: { issuer } })",
+      "the authorization server that `clientSecret` is for",
+      undefined,
+    );
   return read;
 }
