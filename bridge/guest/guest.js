@@ -883,8 +883,7 @@
       }
       if (type === "bigint") refuseAt(key, value, "a BigInt", "turn it into a Number or a String first.");
       if (type === "function" || type === "symbol") refuseAt(key, value, `a ${type}`, DATA_ONLY);
-      if (type === "undefined" && notes === undefined && isArray(this))
-        refuseAt(key, value, "undefined", DATA_ONLY);
+      if (type === "undefined" && notes === undefined && isArray(this)) refuseAt(key, value, "undefined", DATA_ONLY);
       // JSON.stringify has asked the date for its text already.
       if (value === null && this[key] !== null && instanceOf(RealDate, this[key])) {
         if (notes === undefined) refuseAt(key, value, "an invalid date", "JSON has no such date.");

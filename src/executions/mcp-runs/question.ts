@@ -31,7 +31,7 @@ export function elicitationFor(
   who: string,
 ): Pick<Question, "elicitation" | "isClear"> {
   const more = { type: "integer", minimum: 0, title: `Allow so many more calls of ${tool}, with any input` };
-  const { text, hasAllFields } = shownInput(about);
+  const { text, isWhole } = shownInput(about);
   const elicitation = {
     message: `${who} asks to call ${tool} with this input:\n${text}\n${insetText(callAbout({ ...about, tool }))}`,
     requestedSchema: {
@@ -43,7 +43,7 @@ export function elicitationFor(
       },
     },
   };
-  return { elicitation, isClear: hasAllFields };
+  return { elicitation, isClear: isWhole };
 }
 
 /** A call is allowed only by an accepted form that says `allow: true`. */

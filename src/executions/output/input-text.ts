@@ -17,8 +17,8 @@ interface Inputs {
 /** The input of a call for a person who decides about it, below the words that name the call. */
 export interface InputShown {
   readonly text: string;
-  /** Whether all fields are in the text, with all of their values but the middle of long texts. */
-  readonly hasAllFields: boolean;
+  /** Whether nothing is left out. */
+  readonly isWhole: boolean;
 }
 
 /** Only long texts are cut: the caller chooses the order and the length of fields, and must not hide one by another. */
@@ -36,15 +36,15 @@ export function inputText(inputs: Inputs): string {
 function jsonShown(value: unknown): InputShown {
   const json = JSON.stringify(value) ?? "null";
   const whole = json.length <= SHOWN_BYTES ? shownJson(json) : undefined;
-  if (whole !== undefined && fits(whole)) return { text: whole, hasAllFields: true };
+  if (whole !== undefined && fits(whole)) return { text: whole, isWhole: true };
   for (const bytes of TEXT_BYTES) {
     const short = shortJson(value, bytes);
     const text = short === undefined ? undefined : shownJson(short);
-    if (text !== undefined && fits(text)) return { text, hasAllFields: true };
+    if (text !== undefined && fits(text)) return { text, isWhole: false };
   }
   const [first, last] = [json.slice(0, SHOWN_BYTES), json.slice(-SHOWN_BYTES)];
   const ends = endsOf({ first: shownJson(first), last: shownJson(last), length: json.length }, SHOWN_BYTES);
-  return { text: `${ends.first}\n${INSET}${betweenText(ends.between)}\n${INSET}${ends.last}`, hasAllFields: false };
+  return { text: `${ends.first}\n${INSET}${betweenText(ends.between)}\n${INSET}${ends.last}`, isWhole: false };
 }
 
 const shownJson = (json: string) => insetText(cleanJson(json));

@@ -7,8 +7,7 @@ import { type Asked, type AskedAnswer, RefusedAsk, type Surface } from "./surfac
 import type { Key } from "../http/keys.ts";
 import type { ClientIds } from "./carried/client-ids.ts";
 import { type ClientTools, LONGEST } from "./client-tools.ts";
-import { elsewhere } from "../../tools/tool-facts.ts";
-import type { Tool } from "../../tools/tool.ts";
+import { toolFacts } from "../../tools/tool-facts.ts";
 import type { TranscriptTurn } from "../../conversations/from-journal/index.ts";
 import { isSameConversation, isSameOpening } from "./find-reply.ts";
 import { historyUntil } from "./history.ts";
@@ -128,13 +127,13 @@ function findOf({ runtime: { journal }, key: { tenant } }: Pick<PlanParts, "runt
   return ifKnown(() => findOwn({ journal, tenant }, execution));
 }
 
-async function knownReplies(
+/** The answers of a conversation; undefined if it is of another tenant, or its client has deleted it or has left it. */
+export async function knownReplies(
   parts: Omit<PlanParts, "surface" | "reader">,
   execution: string,
 ): Promise<Replies | undefined> {
   if (!(await findOf(parts, execution))) return undefined;
   const replies = await readReplies(parts.runtime.journal, execution, parts.key.tenant);
-  // Its client has deleted it, or has left it.
   return replies.state.outcome ? undefined : replies;
 }
 
@@ -190,7 +189,9 @@ async function planAt(
 /** Refuses tools with which a waiting program would reach no tool, or another one than it was told of. */
 function refuseOthers({ type, reply }: PlanThere, { all, state }: Replies, tools: ClientTools): void {
   const declared = new Set(tools.all.map(({ name }) => name));
-  const moved = tools.all.find((tool) => state.places.has(tool.name) && state.places.get(tool.name) !== placeOf(tool));
+  const moved = tools.all.find(
+    (tool) => state.places.has(tool.name) && state.places.get(tool.name) !== toolFacts(tool).place,
+  );
   if (moved)
     throw refusedState(
       `A program waits for which ${moved.name} is another tool than ${tools.given(moved.name)?.name ?? moved.name}: names that differ only in characters which no identifier has, or behind the ${LONGEST}th, are numbered. Send the same tools again, in the same order.`,
@@ -203,8 +204,6 @@ function refuseOthers({ type, reply }: PlanThere, { all, state }: Replies, tools
     `A program waits for a call of ${name}, and the request has no such tool. Send the same tools again.`,
   );
 }
-
-const placeOf = (tool: Tool) => elsewhere(tool).place;
 
 /** Endings after which a client asks again without anything new. */
 const GOES_ON: ReadonlySet<string> = new Set(["stopped", "turns_spent", "tokens_spent", "stuck"]);

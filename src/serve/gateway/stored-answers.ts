@@ -3,11 +3,12 @@ import { refused, RefusedAsk, type StoredItems, type Surface } from "./surface/s
 import { ifKnown } from "../../journal/reading/index.ts";
 import type { Key } from "../http/keys.ts";
 import { ClientIds } from "./carried/client-ids.ts";
+import { isStoredExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
-import { readReplies, type ToldPart } from "./from-journal/replies.ts";
+import type { ToldPart } from "./from-journal/replies.ts";
 import type { Telling } from "./from-journal/told.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
-import { previousOf } from "./plan.ts";
+import { knownReplies, previousOf } from "./plan.ts";
 import { newRequestId } from "./refusals.ts";
 
 /** Conversations to whose items one request may refer. */
@@ -39,7 +40,8 @@ export class StoredAnswers {
     if (named.size > MOST_REFERRED)
       throw refused("input", `its references are to items of more than ${MOST_REFERRED} conversations`);
     for (const execution of named) {
-      const replies = await ifKnown(() => readReplies(this.#parts.runtime.journal, execution, key.tenant));
+      if (!isStoredExecution(execution)) continue;
+      const replies = await ifKnown(() => knownReplies({ runtime: this.#parts.runtime, key, ids }, execution));
       const parts = replies?.all.flatMap((reply) => reply.parts) ?? [];
       const find = function* (): SlicedWork<number> {
         let bytes = 0;

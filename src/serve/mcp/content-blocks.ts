@@ -13,9 +13,13 @@ type ContentBlock = LinkedResult["content"][number];
 type TextBlock = { readonly type: "text"; readonly text: string };
 type ReadBlock = MediaBlock | TextBlock;
 
+/** Fields of blocks. A value with others is no result of an MCP server: they would be lost. */
+const FIELDS =
+  /^(?:type|text|data|mimeType|bytes|resource|uri|blob|name|title|description|size|icons|annotations|_meta)$/;
+
 /**
  * The blocks of a value `{ content }`, as tools of MCP servers give images, audio, resources and links. Undefined for
- * any other value, if a block is of another kind, and if a text has more than `textBytes`. Bytes that the value lacks
+ * any other value, if a block is of another kind or has other fields, and if a text has more than `textBytes`. Bytes that the value lacks
  * are taken from the parts, in their order. Texts are a tool's, so their lines are indented.
  */
 export function contentBlocks(
@@ -97,6 +101,7 @@ function shownOf(block: ReadBlock): string {
 /** Only the fields that the protocol knows. `nextBytes` gives the bytes of a block that has only their number. */
 function readBlock(block: unknown, nextBytes: () => string | undefined): ReadBlock | undefined {
   const type = textOf(block, "type");
+  if (!isFields(block) || !Object.keys(block).every((name) => FIELDS.test(name))) return undefined;
   switch (type) {
     case "text": {
       const text = textOf(block, "text");

@@ -25,7 +25,7 @@ export async function directResult(answer: CallAnswer, showing: Showing): Promis
   const blocks = contentBlocks(value, outputBytes, parts);
   const shown = blocks ? undefined : await shownValue(value, showing);
   const content = shown ? [...shown.content, ...partBlocks(parts)] : [...(blocks ?? [])];
-  if (answer.ok) return { content, ...(isFields(shown?.whole) && { structuredContent: shown.whole }) };
+  if (answer.ok) return { content, ...(shown?.isWhole && isFields(value) && { structuredContent: value }) };
   const isSaid = blocks === undefined && saysMore(answer, JSON.stringify(value));
   return {
     content: [...(isSaid ? [failureText(answer, answer.message, outputBytes)] : []), ...content],
@@ -35,17 +35,19 @@ export async function directResult(answer: CallAnswer, showing: Showing): Promis
 
 interface ShownValue {
   readonly content: LinkedResult["content"];
-  /** The value as the text has it, unless that has its start alone. */
-  readonly whole?: unknown;
+  /** Whether the text has all of the value: cleaned, for a model. */
+  readonly isWhole: boolean;
 }
 
 async function shownValue(value: unknown, { outputBytes, lane, keep }: Showing): Promise<ShownValue> {
-  const text = await cleanLongJson(JSON.stringify(value), lane);
+  const whole = JSON.stringify(value);
+  const text = await cleanLongJson(whole, lane);
   const bytes = Buffer.byteLength(text);
-  if (bytes <= outputBytes) return { content: [{ type: "text", text }], whole: JSON.parse(text) };
+  if (bytes <= outputBytes) return { content: [{ type: "text", text }], isWhole: true };
   const stub = stubOf({ value, bytes, counts: new Map() }, outputBytes, TOO_LARGE);
-  const kept = keep(text);
-  return { content: [{ type: "text", text: cleanText(JSON.stringify(stub)) }, ...(kept ? [linkTo(kept)] : [])] };
+  const kept = keep(whole);
+  const start = { type: "text", text: cleanText(JSON.stringify(stub)) } as const;
+  return { content: [start, ...(kept ? [linkTo(kept)] : [])], isWhole: false };
 }
 
 /** The message of a handler is foreign text, so all its lines are indented. */

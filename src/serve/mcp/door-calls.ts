@@ -14,7 +14,7 @@ import {
   type RunWork,
   textResult,
 } from "../../executions/mcp-runs/index.ts";
-import { cleanJson, cleanLongJson, type Report } from "../../executions/output/index.ts";
+import { cleanJson, type Report } from "../../executions/output/index.ts";
 import type { ExecutionEvent } from "../../executions/event.ts";
 import { drivenHere } from "../../executions/driven.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS, isOfFunction } from "../../tools/tool-name.ts";
@@ -277,10 +277,7 @@ export class DoorCalls {
     );
     if (output.cut?.valueBytes === undefined) return programResult(report, notes);
     const text = await returnedText(runtime.journal, execution);
-    const value =
-      text === undefined
-        ? undefined
-        : kept.keep(ownerOf(principal), `Value of ${execution}`, await cleanLongJson(text, this.#lane));
+    const value = text === undefined ? undefined : kept.keep(ownerOf(principal), `Value of ${execution}`, text);
     return programResult(report, notes, value);
   }
 

@@ -212,8 +212,9 @@ test("where hardly anything is allowed, a stub still says what kind of value it 
 
 test("a person who decides is shown all fields of an input, in whatever order and however long its texts are", () => {
   const input = { note: "Monthly fee. ".repeat(150), to: "Eve", amount: 99_999, list: [{ memo: "é".repeat(5000) }] };
-  const { text, hasAllFields } = shownInput({ input });
-  expect(hasAllFields).toBe(true);
+  const { text, isWhole } = shownInput({ input });
+  expect(isWhole).toBe(false);
+  expect(shownInput({ input: { note: "é".repeat(900) } }).isWhole).toBe(true);
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(2048);
   const shown = JSON.parse(text) as typeof input;
   expect(shown).toMatchObject({ to: "Eve", amount: 99_999 });
@@ -222,7 +223,7 @@ test("a person who decides is shown all fields of an input, in whatever order an
   const wide = { rows: Array.from({ length: 2000 }, (_, n) => n), to: "Eve" };
   expect(shownInput({ input: wide })).toEqual({
     text: expect.stringMatching(/… \d+ characters left out …/) as string,
-    hasAllFields: false,
+    isWhole: false,
   });
   let looks = 0;
   const part = { toJSON: () => `${(looks += 1)}` };

@@ -214,7 +214,10 @@ test("a response that was deleted is none", async () => {
   const { responses } = gateway.openai();
   const first = await ask({ input: "How many?" });
   const second = await ask({ input: outputsFor(first), previous_response_id: first.id });
+  const items = second.output.map((item) => ({ type: "item_reference", id: String((item as { id?: string }).id) }));
+  const refer = () => ask({ input: [...items, { role: "user", content: "more" }] as Item[] });
   await responses.delete(second.id);
+  await expect(refer()).rejects.toMatchObject({ status: 400 });
   await expect(ask({ input: "more", previous_response_id: second.id })).rejects.toMatchObject({ status: 400 });
   const other = await ask({ input: "How many?" });
   await responses.delete(other.id);

@@ -55,9 +55,13 @@ describe("a direct call of a tool of the host", () => {
     expect(blocks).toEqual([{ type: "text", text: '{"points":12}' }, ...PARTS.map(([, block]) => block)]);
   });
 
-  test("gives an object as structured content too, clean and whole as its text, and nothing else as such", async () => {
+  test("gives an object as structured content too, as it is, and nothing else as such", async () => {
     const structured = async (value: unknown) => (await called([drawing(() => value)], "desk-draw")).structuredContent;
-    expect(await structured({ points: 12, name: "a\u001b[31mb" })).toEqual({ points: 12, name: "a\\u001b[31mb" });
+    for (const value of [
+      { points: 12, name: "a\u001b[31m\r\n\u0645\u06cc\u200c\u062e" },
+      { content: [{ type: "text", text: "a", id: 1 }] },
+    ])
+      expect(await structured(value)).toEqual(value);
     for (const other of [[1], "text", 7, { long: "x".repeat(100_000) }])
       expect(await structured(other)).toBeUndefined();
   });
