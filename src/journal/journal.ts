@@ -125,7 +125,7 @@ export interface Journal {
   read(execution: ExecutionId, options?: ReadOptions): AsyncIterable<JournalRecord>;
   /** One execution of the list. Rejects with `execution_unknown`. */
   find(execution: ExecutionId): Promise<ExecutionSummary>;
-  /** Executions, the latest first. */
+  /** Executions, the latest first by the time at which each started, and of one time those that were created last. */
   list(options?: ListOptions): AsyncIterable<ExecutionSummary>;
   /**
    * Extends the lease of the driver that holds an execution, or gives it back with a time in the past. Resolves with

@@ -104,7 +104,8 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
     },
     find: async (execution) => summaryOf(find(execution)),
     async *list({ open, tenant, before } = {}): AsyncGenerator<ExecutionSummary> {
-      for (const entry of [...entries.values()].toReversed()) {
+      const latest = [...entries.values()].toReversed().toSorted((a, b) => b.header.startedAt - a.header.startedAt);
+      for (const entry of latest) {
         const { header } = entry;
         if (open === entry.ended || (tenant !== undefined && tenant !== header.tenant)) continue;
         if (before !== undefined && header.startedAt >= before) continue;

@@ -132,6 +132,18 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     expect((await listed(journal)).map(({ execution }) => execution)).toEqual(ids.toReversed());
   });
 
+  test("executions are listed by their starts, whichever was created first, and those of one start the last created first", async () => {
+    const journal = await makeJournal();
+    const starts = Array.from({ length: 600 }, (_, index) => (index * 7919) % 200);
+    for (const [index, startedAt] of starts.entries()) await journal.create(header(`e${index}`, { startedAt }));
+    const expected = [...starts.keys()].toSorted((a, b) => (starts[b] ?? 0) - (starts[a] ?? 0) || b - a);
+    const ids = async (options: ListOptions) => (await listed(journal, options)).map(({ execution }) => execution);
+    expect(await ids({})).toEqual(expected.map((index) => `e${index}`));
+    expect(await ids({ open: true, tenant: "default", before: 100 })).toEqual(
+      expected.filter((index) => (starts[index] ?? 0) < 100).map((index) => `e${index}`),
+    );
+  });
+
   test("reading begins at the record that is asked for", async () => {
     const journal = await makeJournal();
     await journal.create(header("one"));

@@ -32,7 +32,7 @@ import {
 } from "../../journal/stored-journal.ts";
 import type { NoticeListener, Within } from "./shown-types.ts";
 import { type Asked, ChangeQueue, type Result } from "./change-queue.ts";
-import { Database, type DatabaseOptions } from "./connection/database.ts";
+import { Database, type DatabaseOptions, type Row } from "./connection/database.ts";
 import { diagnoseDatabase } from "./connection/diagnose.ts";
 import { nameOf } from "./tables/names.ts";
 import { Notices } from "./connection/notices.ts";
@@ -183,12 +183,11 @@ class DatabaseJournal implements PostgresJournal {
   }
 
   async *list(options: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
-    for (let below: string | undefined; ;) {
-      const page = await this.#rows.list(options, below);
+    for (let after: Row | undefined; ;) {
+      const page = await this.#rows.list(options, after);
       for (const { found } of page) if (found) yield found.summary;
-      const last = page.at(-1);
-      if (!last) return;
-      below = last.number;
+      after = page.at(-1)?.row;
+      if (!after) return;
     }
   }
 

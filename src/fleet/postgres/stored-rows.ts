@@ -62,29 +62,24 @@ export class StoredRows {
     return row && foundExecution(row);
   }
 
-  /** The executions of a list, from below a number: the latest first. Undefined for an entry that cannot be read. */
+  /** The executions of a list that come after a row of it, the latest first. Undefined for an entry that cannot be read. */
   async list(
     { open, tenant, before, onDamaged }: ListOptions,
-    below: string | undefined,
-  ): Promise<{ readonly number: string; readonly found: FoundExecution | undefined }[]> {
+    after: Row | undefined,
+  ): Promise<{ readonly row: Row; readonly found: FoundExecution | undefined }[]> {
     const values: unknown[] = [];
     const conditions: string[] = [];
-    const where = (condition: string, value: unknown) => {
-      if (value === undefined) return;
-      values.push(value);
-      conditions.push(condition.replace("?", `$${values.length}`));
+    const where = (condition: string, ...given: unknown[]) => {
+      conditions.push(condition.replaceAll("?", () => `$${values.push(given.shift())}`));
     };
-    where("number < ?", below);
-    where("tenant = ?", tenant === undefined ? undefined : storedName(tenant));
-    where("started_at < ?", before);
+    if (after) where("(started_at, number) < (?, ?)", after["started_at"], after["number"]);
+    if (tenant !== undefined) where("tenant = ?", storedName(tenant));
+    if (before !== undefined) where("started_at < ?", before);
     if (open !== undefined) conditions.push(open ? "NOT ended" : "ended");
     const which = conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : "";
-    const text = `SELECT ${COLUMNS} FROM ${this.#schema}.executions ${which} ORDER BY number DESC LIMIT ${LIST_PAGE}`;
+    const text = `SELECT ${COLUMNS} FROM ${this.#schema}.executions ${which} ORDER BY started_at DESC, number DESC LIMIT ${LIST_PAGE}`;
     const rows = await this.#rows(undefined, text, values);
-    return rows.map((row) => ({
-      number: String(row["number"]),
-      found: listedOf(() => foundExecution(row), onDamaged),
-    }));
+    return rows.map((row) => ({ row, found: listedOf(() => foundExecution(row), onDamaged) }));
   }
 
   /** An execution, and its first page of at most so many records from a position on. */

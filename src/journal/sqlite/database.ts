@@ -33,7 +33,7 @@ const TABLES = `
     driver TEXT,
     leased_until INTEGER
   ) STRICT;
-  CREATE INDEX executions_by_state ON executions (ended, number);
+  CREATE INDEX executions_by_start ON executions (started_at, number, ended, tenant);
   CREATE TABLE records (
     execution INTEGER NOT NULL,
     position INTEGER NOT NULL,

@@ -174,13 +174,14 @@ class FileJournal implements SqliteJournal {
   }
 
   async *list({ open, tenant, before, onDamaged }: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
-    for (let below = Number.MAX_SAFE_INTEGER; ;) {
+    let at: number | bigint = before ?? Number.POSITIVE_INFINITY;
+    for (let below = 0; ;) {
       const rows = await this.#transactions.locked(() =>
         this.#statements.listExecutions.all({
+          at,
           below,
           ended: open === undefined ? null : Number(!open),
           tenant: tenant ?? null,
-          before: before ?? null,
         }),
       );
       for (const row of rows) {
@@ -190,6 +191,8 @@ class FileJournal implements SqliteJournal {
       const last = rows.at(-1);
       if (!last) return;
       below = Number(last.number);
+      // Of a damaged entry it may be more than a number of JavaScript holds, and the others come after it.
+      at = BigInt(String(last.at));
     }
   }
 

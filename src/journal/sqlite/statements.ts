@@ -38,9 +38,10 @@ export function prepareStatements(database: DatabaseSync) {
        FROM texts WHERE sha256 = ?`,
     ),
     listExecutions: prepare(
-      `SELECT ${EXECUTION_COLUMNS} FROM executions WHERE number < :below AND (:ended IS NULL OR ended = :ended)
-       AND (:tenant IS NULL OR tenant = :tenant) AND (:before IS NULL OR started_at < :before)
-       ORDER BY number DESC LIMIT ${LIST_PAGE}`,
+      `SELECT ${EXECUTION_COLUMNS}, CAST(started_at AS TEXT) AS at FROM executions
+       WHERE (started_at, number) < (:at, :below) AND number < ${Number.MAX_SAFE_INTEGER}
+       AND (:ended IS NULL OR ended = :ended) AND (:tenant IS NULL OR tenant = :tenant)
+       ORDER BY executions.started_at DESC, number DESC LIMIT ${LIST_PAGE}`,
     ),
     findOld: prepare(
       `SELECT number FROM executions AS one WHERE started_at < :before

@@ -390,6 +390,15 @@ describe("check", () => {
     },
   );
 
+  test("lists the others behind a page of entries whose starts JavaScript cannot hold", async () => {
+    const path = newPath();
+    const journal = openJournal(path);
+    for (let n = 0; n < 300; n += 1) await journal.create(header(`e${n}`));
+    change(path, "UPDATE executions SET started_at = 9223372036854775000 + number % 3 WHERE number <= 290");
+    const ids = (await listed(openJournal(path))).map(({ execution }) => execution);
+    expect(ids).toEqual(Array.from({ length: 10 }, (_, n) => `e${299 - n}`));
+  });
+
   test("finds a file that was cut off", async () => {
     const path = await written();
     const copy = `${path}.copy`;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { checkPrograms } from "../../support/check-programs.ts";
+import { settableClock } from "../../support/clock.ts";
 import { keyOf, KEYS, openServer } from "../servers.ts";
 
 const PAY = "const paid = await tools.bank.pay({ amount: 3 }); return paid;";
@@ -124,6 +125,39 @@ test("the list has pages, and filters by state, tool and text", async () => {
   expect(await idsOf(`?limit=1&cursor=${cursor}`)).toEqual(["b"]);
   expect((await door.ask("GET", "/v1/executions?cursor=gone")).status).toBe(400);
   expect((await door.ask("GET", "/v1/executions?sate=ended")).json.error.message).toContain("sate");
+});
+
+test("pages of the list have each execution once, also one that a host began whose clock was ahead or behind", async () => {
+  const clock = settableClock();
+  await using door = await openServer();
+  const begin = async (execution: string, aheadMs = 0) => {
+    clock.jump(aheadMs);
+    await door.ask("POST", "/v1/executions", { body: { program: PAY, execution } });
+    clock.jump(1000 - aheadMs);
+  };
+  await begin("first");
+  await begin("ahead", 4500);
+  await begin("behind", -3_600_000);
+  for (let n = 0; n < 6; n += 1) await begin(`later-${n}`);
+  for (const query of ["limit=3", "limit=2&state=waiting"]) {
+    const seen: string[] = [];
+    for (let cursor: string | undefined = ""; cursor !== undefined;) {
+      const { json } = await door.ask("GET", `/v1/executions?${query}${cursor && `&cursor=${cursor}`}`);
+      seen.push(...json.executions.map(({ execution }: { execution: string }) => execution));
+      cursor = json.cursor;
+    }
+    expect(seen).toEqual([
+      "later-5",
+      "later-4",
+      "later-3",
+      "ahead",
+      "later-2",
+      "later-1",
+      "later-0",
+      "first",
+      "behind",
+    ]);
+  }
 });
 
 test("limits only narrow, and a key's tools are the only ones", async () => {

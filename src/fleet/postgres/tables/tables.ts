@@ -27,8 +27,9 @@ const tablesText = (schema: string): string => `
     -- What the workers that looked at it did not have: a line that says what, and lines with names.
     needs text COLLATE "C" CHECK (octet_length(needs) <= 8192)
   ) WITH (fillfactor = 80);
-  CREATE INDEX executions_open ON ${schema}.executions (number) WHERE NOT ended;
-  CREATE INDEX executions_of_tenant ON ${schema}.executions (tenant, number);
+  CREATE INDEX executions_by_start ON ${schema}.executions (started_at, number);
+  CREATE INDEX executions_open ON ${schema}.executions (started_at, number) WHERE NOT ended;
+  CREATE INDEX executions_of_tenant ON ${schema}.executions (tenant, started_at, number);
   -- What is due is found without what rests, and a page of what was submitted without the rest of it.
   CREATE INDEX executions_due ON ${schema}.executions (leased_until) WHERE NOT ended AND rests_until IS NULL;
   CREATE INDEX executions_resting ON ${schema}.executions (rests_until) WHERE NOT ended AND rests_until IS NOT NULL;
