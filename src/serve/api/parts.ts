@@ -111,22 +111,21 @@ export function refuseOfGateway({ owner }: Header): void {
   );
 }
 
-/** What another key's execution holds is for keys that may read, and may use all of its tools. */
-export function refuseOfAnother(key: Key, { owner, tools }: Header): void {
-  if (owner?.key === key.id) return;
+/** What another key's execution holds is for keys that may read, and may use all of its tools. Undefined if this key may. */
+export function faultOfAnother(key: Key, { owner, tools }: Header): string | undefined {
+  if (owner?.key === key.id) return undefined;
   if (!hasScope(key, "read"))
-    throw new RequestProblem(
-      "scope_missing",
-      "Another key has begun this execution. What it holds needs the scope read, which this key does not have.",
-    );
+    return "Another key has begun this execution. What it holds needs the scope read, which this key does not have.";
   const { callers: allowed = CALLERS } = key;
   const lacks = ({ name, callers = CALLERS }: ToolDigest) =>
     !isNamedBy(key, name) || callers.some((caller) => !allowed.includes(caller));
-  if (tools.some(lacks))
-    throw new RequestProblem(
-      "scope_missing",
-      "Another key has begun this execution, with tools that this key may not use: ask with a key that may.",
-    );
+  if (!tools.some(lacks)) return undefined;
+  return "Another key has begun this execution, with tools that this key may not use: ask with a key that may.";
+}
+
+export function refuseOfAnother(key: Key, header: Header): void {
+  const fault = faultOfAnother(key, header);
+  if (fault !== undefined) throw new RequestProblem("scope_missing", fault);
 }
 
 /** Refuses an execution of this id that exists, if the gateway's client or another key goes on with it. */

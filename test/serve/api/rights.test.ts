@@ -1,4 +1,5 @@
 import { createMemoryJournal, type Journal } from "portcullis/journal";
+import { scriptedModel } from "portcullis/testing";
 import { expect, test, vi } from "vitest";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { workingClock } from "../../support/clock.ts";
@@ -198,6 +199,34 @@ test.each(ALL_TESTS ? ["running", "waiting", "ended"] : ["ended"])(
     expect(turns).toBeGreaterThan(5);
   },
 );
+
+test("of an execution that a key may not read, the list has id, kind, state and times, and finds it by the id alone", async () => {
+  const model = scriptedModel([{ text: "a secret answer" }]);
+  await using door = await openServer({ keys: KEYS, model });
+  const program = "// A secret\nreturn await tools.bank.pay({ amount: 77 })";
+  await door.ask("POST", "/v1/executions", { body: { program, execution: "waits" } });
+  await door.ask("POST", "/v1/executions", { body: { program: "return 'a secret'", execution: "ended" } });
+  await door.ask("POST", "/v1/conversations", { key: keyOf("con"), body: { execution: "talk", message: "a secret" } });
+  await door.ask("POST", "/v1/executions", { key: keyOf("low"), body: { program: "return 'own'", execution: "own" } });
+  const listed = async (query = "", id = "low") =>
+    (await door.ask("GET", `/v1/executions${query}`, { key: keyOf(id) })).json.executions as { execution: string }[];
+  const ids = async (query: string, id?: string) => (await listed(query, id)).map(({ execution }) => execution);
+  const about = { tenant: "acme", startedAt: expect.any(Number) as number, driven: false };
+  const none = { title: "", by: "", tools: [], waitsFor: [] };
+  expect((await listed()).filter(({ execution }) => execution !== "own")).toEqual([
+    { execution: "talk", kind: "conversation", state: "waiting", ...about, ...none },
+    { execution: "ended", kind: "program", state: "ended", ms: expect.any(Number) as number, ...about, ...none },
+    { execution: "waits", kind: "program", state: "waiting", ...about, ...none },
+  ]);
+  for (const query of ["?text=secret", "?tool=pay", "?tool=bank.pay&state=waiting"]) {
+    expect(await ids(query)).toEqual([]);
+    expect(await ids(query, "ada")).toContain("waits");
+  }
+  expect(await ids("?text=WAIT")).toEqual(["waits"]);
+  expect(await ids("?state=waiting")).toEqual(["talk", "waits"]);
+  expect(await ids("?text=own&state=ended")).toEqual(["own"]);
+  expect((await listed("?text=own"))[0]).toMatchObject({ title: "return 'own'", by: "javascript", records: 3 });
+});
 
 test("a key runs no more at once than it may, also of programs that have waited for its decisions", async () => {
   await using door = await openServer();

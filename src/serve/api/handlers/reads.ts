@@ -8,7 +8,7 @@ import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { LIST_QUERY } from "../bodies.ts";
 import { jsonAnswer, textAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownReadable } from "../parts.ts";
+import { type ApiParts, type ApiRequest, faultOfAnother, ownReadable } from "../parts.ts";
 
 export const FOR_CLIENTS = { ...VIEW_BOUNDS, forClient: true } as const;
 
@@ -22,7 +22,11 @@ export async function list(
 ): Promise<Response> {
   const { tenant } = key;
   const { cursor, ...filter } = query;
-  const { executions, next } = await listView(runtime.journal, { ...filter, before: cursor, tenant });
+  const { executions, next } = await listView(
+    runtime.journal,
+    { ...filter, before: cursor, tenant },
+    (header) => faultOfAnother(key, header) === undefined,
+  );
   const own = executions.map((row) => ids.shownIn(tenant, row));
   return jsonAnswer(key, { executions: own, ...(next === undefined ? {} : { cursor: String(next) }) });
 }

@@ -22,9 +22,13 @@ const TOOLS = 100;
  * Executions, the latest first. If an execution has ended, only its first and last record are read. One list looks at
  * some thousand executions and some million characters, so it may be shorter than `limit` and still have a `next`. A
  * larger open execution is `unread`, whatever state is asked for. The caller checks whether the reader may see the
- * tenant's executions.
+ * tenant's executions. Those of which `mayRead` is false are found by id and state alone.
  */
-export async function listView(journal: Journal, filter: ListFilter = {}): Promise<ListView> {
+export async function listView(
+  journal: Journal,
+  filter: ListFilter = {},
+  mayRead: (header: Header) => boolean = () => true,
+): Promise<ListView> {
   const { tenant, before, state, limit = ROWS } = filter;
   const executions: ListRow[] = [];
   let looked = 0;
@@ -38,7 +42,7 @@ export async function listView(journal: Journal, filter: ListFilter = {}): Promi
     // The next list begins before a time, so executions that started in the same millisecond stand in the same list.
     const isFull = executions.length >= limit || looked >= LOOKED_AT || budget.isSpent;
     if (isFull && last !== undefined && summary.startedAt < last) return { executions, next: last };
-    const row = await lookAt(journal, summary, filter, budget);
+    const row = await lookAt(journal, summary, filter, budget, mayRead);
     // The next list has more to read.
     if (row?.state === "unread" && last !== undefined && summary.startedAt < last) return { executions, next: last };
     looked += 1;
@@ -54,16 +58,23 @@ async function lookAt(
   summary: ExecutionSummary,
   filter: ListFilter,
   budget: ReadingBudget,
+  mayRead: (header: Header) => boolean,
 ): Promise<ListRow | undefined> {
   budget.take(ROW_LENGTH);
   const onLength = (more: number) => budget.take(more);
   const header = await readable(readHeader(journal, summary.execution, { tenant: summary.tenant, onLength }));
-  const first = (header && (await readable(firstMessage(journal, header, { onLength })))) ?? "";
-  const { title, by, tools, text } = header ? factsOf(header, first) : UNREADABLE;
+  const shown = header && mayRead(header) ? header : undefined;
+  const first = (shown && (await readable(firstMessage(journal, shown, { onLength })))) ?? "";
+  const { title, by, tools, text } = shown ? factsOf(shown, first) : UNREADABLE;
   if (!fits(filter, tools, `${summary.execution}\n${text}`)) return undefined;
   const listed = await listExecution(journal, summary, budget);
   if (listed.state !== "unread" && filter.state !== undefined && filter.state !== listed.state) return undefined;
-  return { ...listed, ...given({ parent: header?.parent?.execution }), title, by, tools: tools.slice(0, TOOLS) };
+  const row = { title, by, tools: tools.slice(0, TOOLS) };
+  if (!shown) {
+    const { execution, kind, state, tenant, startedAt, driven, ms } = listed;
+    return { execution, kind, state, tenant, startedAt, driven, waitsFor: [], ...given({ ms }), ...row };
+  }
+  return { ...listed, ...given({ parent: shown.parent?.execution }), ...row };
 }
 
 function fits({ tool, text }: ListFilter, tools: readonly string[], searched: string): boolean {
