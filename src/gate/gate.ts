@@ -1,6 +1,6 @@
 import { type SearchSettings, ToolSearch } from "../tools/search/tool-search.ts";
 import type { ToolAudience } from "../tools/tool.ts";
-import type { SwitchFailure, ToolSet } from "../tools/tool-set.ts";
+import type { ToolFailure, ToolSet } from "../tools/tool-set.ts";
 import { HeldBytes } from "../base/index.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
 import { ToolQueues } from "./queues/tool-queues.ts";
@@ -34,7 +34,7 @@ export class Gate implements SharedRules {
    * A gate for the tools that exist for an audience: this gate, if all do. `onFailed` is told of a tool whose `enabled`
    * fails.
    */
-  for(audience: ToolAudience, onFailed: (failed: SwitchFailure) => void): Gate {
+  for(audience: ToolAudience, onFailed: (failed: ToolFailure) => void): Gate {
     return this.of(this.tools.enabledFor(audience, onFailed));
   }
 

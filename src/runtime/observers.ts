@@ -12,7 +12,7 @@ import { Redactor } from "../journal/redaction/redactor.ts";
 import { TelemetrySwitch } from "../gate/telemetry/sdk-switch.ts";
 import type { Capture } from "../gate/telemetry/options.ts";
 import type { Telemetry } from "../gate/telemetry/telemetry.ts";
-import type { SwitchFailure } from "../tools/tool-set.ts";
+import type { ToolFailure } from "../tools/tool-set.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { RedactedEvents } from "./redact-events.ts";
 
@@ -128,10 +128,22 @@ export class HostObservers {
   }
 
   /** Tells the operator once of each tool whose `enabled` fails: it is asked for every execution. */
-  switchFailed({ tool, error }: SwitchFailure): void {
+  switchFailed({ tool, error }: ToolFailure): void {
     if (this.#failedSwitches.has(tool)) return;
     this.#failedSwitches.add(tool);
-    const tell = (err: Error) => this.#log({ tool, code: "not_enabled", err }, err.message);
+    this.#tellOfTool(tool, "not_enabled", error);
+  }
+
+  /** Tells the operator of newcomers that cannot be beside the other tools. */
+  toolsLeftOut([first, ...others]: readonly ToolFailure[]): void {
+    if (!first) return;
+    const more = others.length === 0 ? "" : ` So are ${others.length} more.`;
+    const message = `The tool ${first.tool} is left out: ${first.error.message} The policy of a source can give its tools other names.${more}`;
+    this.#tellOfTool(first.tool, "tools_conflict", new PortcullisError("tools_conflict", message));
+  }
+
+  #tellOfTool(tool: string, code: string, error: PortcullisError): void {
+    const tell = (err: Error) => this.#log({ tool, code, err }, err.message);
     if (!this.redactor) return tell(error);
     // Without its stack and its cause, which have texts of their own.
     void this.redactor.text(error.message, { to: "log", tool }).then(({ text }) => tell(new Error(text)));

@@ -60,6 +60,7 @@ export class RuntimeScopes {
   /** The scope of a method without options, with the gate for the tools at first. */
   readonly base: AgentScope;
   readonly #tools: CurrentTools;
+  readonly #onLeftOut: Parameters<CurrentTools["renew"]>[0];
   readonly #observed: ObservedResults | undefined;
   readonly #ownerSignal: AbortSignal | undefined;
 
@@ -86,6 +87,7 @@ export class RuntimeScopes {
       owners,
     } = parts;
     this.#tools = tools;
+    this.#onLeftOut = (left) => observers.toolsLeftOut(left);
     this.#observed = observed;
     this.#ownerSignal = parts.ownerSignal;
     this.base = {
@@ -115,7 +117,7 @@ export class RuntimeScopes {
   }
 
   get gate(): Gate {
-    return this.base.gate.of(this.#tools.set);
+    return this.base.gate.of(this.#tools.renew(this.#onLeftOut));
   }
 
   gateFor(

@@ -16,21 +16,27 @@ export class ToolSet {
 
   /**
    * Throws a `PortcullisError`: `option_invalid` for a value that is not a tool, `tool_invalid` for an invalid name,
-   * `tools_conflict` if two names conflict. `option` names the tools in an error.
+   * `tools_conflict` if two names conflict. `option` names the tools in an error. With `onConflict` a tool whose name
+   * conflicts with one before it is left out.
    */
-  constructor(tools: readonly Tool[], option = "tools") {
+  constructor(tools: readonly Tool[], option = "tools", onConflict?: (failed: ToolFailure) => void) {
     if (!Array.isArray(tools)) throw optionError(option, TOOLS.expected, tools);
+    const inNamespace = new Map<string, string>();
     for (const tool of tools) {
       if (!isTool(tool)) throw optionError(option, "tools made by defineTool", tool);
       const fault = toolNameFault(tool.name);
       if (fault !== undefined)
         throw new PortcullisError("tool_invalid", `"${tool.name}" cannot be the name of a tool: ${fault}.`);
-      if (this.#tools.has(tool.name))
-        throw new PortcullisError("tools_conflict", `Two tools are named "${tool.name}": rename one.`);
+      const conflict = this.#conflictOf(tool.name, inNamespace);
+      if (conflict) {
+        if (!onConflict) throw conflict;
+        onConflict({ tool: tool.name, error: conflict });
+        continue;
+      }
       this.#tools.set(tool.name, tool);
+      for (const namespace of namespacesOf(tool.name)) inNamespace.set(namespace, tool.name);
     }
-    this.#switched = tools.filter(({ enabled }) => enabled !== undefined);
-    for (const name of this.#tools.keys()) this.#refuseNamespaceThatIsATool(name);
+    this.#switched = this.all.filter(({ enabled }) => enabled !== undefined);
   }
 
   /**
@@ -58,7 +64,7 @@ export class ToolSet {
    * The tools that exist for an audience; this set itself if all do. A tool whose `enabled` throws, or gives no
    * boolean, does not exist; `onFailed` is told of it.
    */
-  enabledFor(audience: ToolAudience, onFailed: (failed: SwitchFailure) => void): ToolSet {
+  enabledFor(audience: ToolAudience, onFailed: (failed: ToolFailure) => void): ToolSet {
     const off = this.#switched.filter((tool) => !isEnabled(tool, audience, onFailed));
     if (off.length === 0) return this;
     const key = off.map(({ name }) => name).join(" ");
@@ -94,20 +100,21 @@ export class ToolSet {
     return this.get(meant)?.effect === "read" || isSlip(name, meant) ? meant : undefined;
   }
 
-  #refuseNamespaceThatIsATool(name: string): void {
-    const namespace = namespacesOf(name).find((outer) => this.#tools.has(outer));
-    if (namespace !== undefined)
-      throw new PortcullisError(
-        "tools_conflict",
-        `"${namespace}" cannot be a tool beside "${name}", whose namespace has the same name: rename one.`,
-      );
+  #conflictOf(name: string, inNamespace: ReadonlyMap<string, string>): PortcullisError | undefined {
+    const error = (message: string) => new PortcullisError("tools_conflict", `${message}: rename one.`);
+    if (this.#tools.has(name)) return error(`Two tools are named "${name}"`);
+    const outer = namespacesOf(name).find((namespace) => this.#tools.has(namespace));
+    const [tool, inner] = outer === undefined ? [name, inNamespace.get(name)] : [outer, name];
+    if (inner === undefined) return undefined;
+    return error(`"${tool}" cannot be a tool beside "${inner}", whose namespace has the same name`);
   }
 }
 
 /** Sets of enabled tools that are kept for further executions. */
 const PARTS_KEPT = 16;
 
-export interface SwitchFailure {
+/** A tool that does not exist in a set, and why. */
+export interface ToolFailure {
   readonly tool: string;
   readonly error: PortcullisError;
 }
@@ -115,7 +122,7 @@ export interface SwitchFailure {
 function isEnabled(
   { name: tool, enabled }: Tool,
   audience: ToolAudience,
-  onFailed: (failed: SwitchFailure) => void,
+  onFailed: (failed: ToolFailure) => void,
 ): boolean {
   try {
     const given: unknown = enabled?.(audience);

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createRuntime, fromMcp, type Tool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
@@ -56,8 +56,56 @@ test("while they are the same they are one set, and a tool that stays keeps its 
   expect(most).toBe(1);
 });
 
+test("names of a function that conflict at first are an error", async () => {
+  await expect(createRuntime(options(() => [named("a"), named("a.b")]))).rejects.toMatchObject({
+    code: "tools_conflict",
+  });
+});
+
+const of = (source: string, name: string) => named(`${source}.${name}`, { source, handler: () => source });
+const CALLS_AS_BEFORE = `${KEYS.replace("return", "const keys =")}; return [keys, await tools.crm.notes.add({})]`;
+
+test.each<[string, (add: Tool, find: Tool) => readonly Tool[], number]>([
+  ["its namespace", (add, find) => [of("crm", "notes"), find, add], 1],
+  ["its namespace, behind it", (add, find) => [find, add, of("crm", "notes")], 1],
+  ["its name", (add, find) => [of("crm", "notes.add"), find, add], 1],
+  ["a name below it", (add, find) => [of("crm", "notes.add.more"), of("crm", "find.more"), find, add], 2],
+  ["its name, as its source changes it", (_, find) => [of("crm", "notes.add"), find, of("crm.notes", "add")], 1],
+])(
+  "a new tool that takes of another tool %s is left out, the others go on, and the operator is told what to do",
+  async (_, change, leftOut) => {
+    const logger = { error: vi.fn() };
+    const first = [of("crm", "find"), of("crm.notes", "add")] as const;
+    let now: readonly Tool[] = first;
+    await using runtime = await createRuntime({ ...options(() => now), logger });
+    const [find, add] = first;
+    now = change(add, find);
+    for (let times = 0; times < 2; times += 1)
+      expect((await runtime.execute(CALLS_AS_BEFORE)).outcome).toMatchObject({ value: [["crm"], "crm.notes"] });
+    expect(runtime.tools.all.map(({ name }) => name).toSorted()).toEqual(["crm.find", "crm.notes.add"]);
+    expect(logger.error).toHaveBeenCalledOnce();
+    expect(logger.error.mock.calls[0]).toEqual([
+      expect.objectContaining({ code: "tools_conflict", tool: expect.stringMatching(/^crm\./) as string }),
+      expect.stringMatching(
+        new RegExp(`^The tool crm.* is left out: .*rename one. The policy.*${leftOut === 1 ? "names" : "1 more"}\\.$`),
+      ),
+    ]);
+    now = [find, add, of("crm", "other")];
+    expect(runtime.tools.all.map(({ name }) => name)).toEqual(["crm.find", "crm.notes.add", "crm.other"]);
+  },
+);
+
+test("a tool that its source changes in place is not a newcomer, and none is left out", async () => {
+  const logger = { error: vi.fn() };
+  let now: readonly Tool[] = [named("a"), of("crm", "find")];
+  await using runtime = await createRuntime({ ...options(() => now), logger });
+  const changed = of("crm", "find");
+  now = [named("a"), changed];
+  expect(runtime.tools.get("crm.find")).toBe(changed);
+  expect(logger.error).not.toHaveBeenCalled();
+});
+
 test.each<[string, () => unknown, object]>([
-  ["names that conflict", () => [named("a"), named("a.b")], { code: "tools_conflict" }],
   ["no list", () => Promise.resolve([named("a")]), { code: "option_invalid" }],
   [
     "an error",
