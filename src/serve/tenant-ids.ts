@@ -14,7 +14,8 @@ const PREFIXES = /t-[0-9a-f]{16}:/g;
 /**
  * Ids of executions as a tenant writes them. Ids that clients choose are kept in a space of their tenant. No other
  * tenant, no code of the host and nothing that an execution starts has ids in this space. So a client can take no id
- * from another client's tenant, nor learn that it is taken.
+ * from another client's tenant, nor learn that it is taken. An id that is also one of the journal's own means that one:
+ * what an execution is going to start has an id that can be computed, and chosen, beforehand.
  */
 export class TenantIds {
   readonly #journal: Journal;
@@ -29,12 +30,8 @@ export class TenantIds {
    */
   async stored(tenant: string, id: string): Promise<ExecutionId> {
     const chosen = chosenId(tenant, id);
-    // Both are looked for, so that it takes as long whether another tenant has the id or not.
-    const [ofChosen, ofJournal] = await Promise.all([
-      findIfKnown(this.#journal, chosen),
-      findIfKnown(this.#journal, id),
-    ]);
-    return ofChosen === undefined && ofJournal?.tenant === tenant ? id : chosen;
+    const ofJournal = await findIfKnown(this.#journal, id);
+    return ofJournal?.tenant === tenant ? id : chosen;
   }
 
   /** An id of the journal as its tenant writes it. */

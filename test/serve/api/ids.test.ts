@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
 import { childExecution } from "../../../src/conversations/calls/child-execution.ts";
 import { idPrefixOf } from "../../../src/serve/principal.ts";
+import { scriptedModel } from "portcullis/testing";
 import { describe, expect, test } from "vitest";
 import { someOf } from "../../support/all-tests.ts";
-import { type AskOptions, keyOf, openServer } from "../servers.ts";
+import { type AskOptions, KEYS as ALL, keyOf, openServer } from "../servers.ts";
 
 /** Tenants whose names are made to look like the ids of others. */
 const NAMES = someOf(["a", "a:b", "t-", "__proto__", "b", "a:", ":", "a/b", "a%3Ab", "é", "e\u0301"], 4);
@@ -97,6 +98,26 @@ test.each(["\u0000", "%00", "a".repeat(10_000), "..%2f..%2fetc", "\ud800", "a/".
     expect(door.errors).toEqual([]);
   },
 );
+
+test("under an id that another key has chosen beforehand, what a conversation starts is shown, decided and cancelled", async () => {
+  const program = "return await tools.bank.pay({ amount: 9 })";
+  const model = scriptedModel([{ programs: [program] }], { hostsPrograms: false });
+  await using door = await openServer({ keys: ALL, model });
+  const key = keyOf("con");
+  const child = childExecution(`${tagOf("acme")}invoice`, "call-1");
+  const harmless = { program: "return 'harmless'", execution: child };
+  expect((await door.ask("POST", "/v1/executions", { body: harmless })).status).toBe(200);
+  await door.ask("POST", "/v1/conversations", { key, body: { execution: "invoice", message: "pay" } });
+  const { turns } = (await door.ask("GET", "/v1/executions/invoice/view", { key })).json;
+  expect(turns[0].programs[0].execution).toBe(child);
+  expect((await door.ask("GET", `/v1/executions/${child}/view`, { key })).json).toMatchObject({
+    source: program,
+    state: "waiting",
+    parent: { execution: "invoice" },
+  });
+  expect((await door.ask("GET", `/v1/executions/${child}`, { key })).json.waitsFor).toEqual(["bank.pay"]);
+  expect((await door.ask("POST", "/v1/executions", { body: harmless })).json.error.code).toBe("execution_exists");
+});
 
 test("messages about an execution use its client's id", async () => {
   await using door = await openServer();
