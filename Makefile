@@ -21,7 +21,7 @@ DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),
 PACKAGERS := bridge/globals page test/packagers
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo packages demo-docker image globals page options test test-all test-engine test-machine test-steady kill-test fleet-test mutants live check format lint types bench bench-durable bench-fleet bench-growth bench-density bench-serve-size bench-peers bench-streams bench-gateway bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page options test test-all test-engine test-machine test-steady kill-test fleet-test mutants live check format lint types bench bench-durable bench-fleet bench-growth bench-density bench-serve-size bench-peers bench-gateway bench-tokens build dist clean
 
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
@@ -147,10 +147,6 @@ bench-growth: build
 bench-peers: build
 	@cd test/bench/peers && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts=false
 	@ROUNDS=$(ROUNDS) DRIVERS=$(DRIVERS) WORKLOADS=$(WORKLOADS) node test/bench/peers/bench-peers.js
-
-# What rows cost as a stream, as one result, as pages, and in a raw loop in an isolate. ROUNDS (5) and SIZES select.
-bench-streams: build
-	@node test/bench/bench-streams.ts
 
 # What the gateway adds to the first word of an answer, beside its upstream alone. CLIENTS (8,200) is how many ask at once,
 # of programs MOST_PROGRAMS (8) at most.
