@@ -153,7 +153,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/unknown.*runtime|runtime.*not found/i`,
   ],
   "the host's own options": [
-    String.raw`/^--?[\w-]*(?:token|key|secret|password|auth)[\w-]*$/i`,
     String.raw`/\/+$/`,
     String.raw`/\/+(v1\/*)?$/`,
     String.raw`/\/+(v1beta\/*)?$/`,

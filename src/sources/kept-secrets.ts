@@ -8,6 +8,9 @@ const SLICE_MATCHES = 4096;
 /** Shortest part of a secret that is looked for at an edge at which a text was cut. */
 const SHORTEST_PART = 3;
 
+/** Names of headers and arguments that say that their values are secret. */
+export const SECRET_NAME = /token|key|secret|password|auth|cookie|session/i;
+
 interface Cut {
   readonly start?: boolean;
   readonly end?: boolean;

@@ -1,5 +1,5 @@
 import { cutMiddle, type OutputTail } from "../../base/index.ts";
-import { KeptSecrets } from "../kept-secrets.ts";
+import { KeptSecrets, SECRET_NAME } from "../kept-secrets.ts";
 
 /** Bytes of a server's text that are quoted. */
 const QUOTED_BYTES = 4096;
@@ -10,15 +10,12 @@ const SHORTEST_CREDENTIAL = 6;
 /** Tokens of requests that are known: those before the latest may still be repeated. */
 const TOKENS_KEPT = 8;
 
-/** Arguments with a credential behind them, or behind their `=`. */
-const SECRET_FLAG = /^--?[\w-]*(?:token|key|secret|password|auth)[\w-]*$/i;
-
 /** What a server was given and must not come back: variables, headers, parameters of its address, and secret arguments. */
 export function credentialsOf({ env = {}, headers = {}, url, args = [] }: GivenToServer): readonly string[] {
   const address = url === undefined ? undefined : new URL(url);
   const behindFlags = args.flatMap((arg, index) => {
     const [flag = "", ...value] = arg.split("=");
-    if (!SECRET_FLAG.test(flag)) return [];
+    if (!flag.startsWith("-") || !SECRET_NAME.test(flag)) return [];
     return value.length > 0 ? [value.join("=")] : [args[index + 1] ?? ""];
   });
   return [

@@ -49,7 +49,10 @@ export const SOURCE_RULES = {
   baseUrl: secret(required(words("the address of the API, like https://api.example.com/v1"))),
   /** How requests say who sends them; nothing by default. */
   auth: secret(option<OpenApiAuth>("credentials", () => true)),
-  /** Headers of every request, besides; their values are kept as secrets. */
+  /**
+   * Headers of every request, besides. The value is a secret if a function gives it, or if the header's name has `token`, `key`,
+   * `secret`, `password`, `auth`, `cookie` or `session` in it.
+   */
   headers: secret(object<Readonly<Record<string, Secret>>>("an object of headers")),
   /** Whether a result that does not fit the document's schema fails its call; true by default. The schema is shown all the same. */
   checkResults: withDefault(flag(), true),

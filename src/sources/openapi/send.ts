@@ -20,7 +20,7 @@ import { type Content, content, isMediaType } from "../../tools/content.ts";
 import type { CallContext, Effect } from "../../tools/tool.ts";
 import { type BodyForm, formOf } from "./operations.ts";
 import { basePath, type RequestParts } from "./request.ts";
-import { KeptSecrets } from "../kept-secrets.ts";
+import { KeptSecrets, SECRET_NAME } from "../kept-secrets.ts";
 import { type Authorization, type Credentials, type Secret, valueOf } from "./secrets.ts";
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -29,8 +29,8 @@ const MAX_REDIRECTS = 5;
 /** Bytes of a failure's body that are read, and characters that a program may read of it. */
 const FAILURE_BYTES = 64 * 1024;
 const FAILURE_LENGTH = 2000;
-/** Shorter secrets are part of too many words to be taken out of texts. */
-const SHORTEST_SECRET = 4;
+/** Shorter secrets, like `admin` or `2024`, are words and numbers of any data, which would be missing there. */
+const SHORTEST_SECRET = 8;
 /** Types of texts whose lines or events are JSON. */
 const HOLDS_JSON = /^(?:application|text)\/(?:x-)?(?:[\w.+-]*json-seq|ndjson|jsonl|json-?lines|event-stream)\b/i;
 /** Shortest wait before a request is repeated, in milliseconds; doubled each time. */
@@ -141,12 +141,14 @@ async function ask(sender: Sender, call: Call, request: RequestParts, signal: Ab
 async function credentialsOf({ authorization, headers }: Sender): Promise<Credentials> {
   const { headers: own, query, secrets } = await authorization.credentials();
   const given: (readonly [string, string])[] = [];
-  for (const [name, value] of Object.entries(headers)) given.push([name, await valueOf(value)]);
-  return {
-    headers: [...given, ...own],
-    query,
-    secrets: [...secrets, ...given.map(([, value]) => value)],
-  };
+  const kept = [...secrets];
+  for (const [name, value] of Object.entries(headers)) {
+    const text = await valueOf(value);
+    given.push([name, text]);
+    // Any other value, like a version that is a date, would be missing in the data of every answer.
+    if (typeof value === "function" || SECRET_NAME.test(name)) kept.push(text);
+  }
+  return { headers: [...given, ...own], query, secrets: kept };
 }
 
 /** The address of a request. It must stay as it was written, at the host of `baseUrl`. */

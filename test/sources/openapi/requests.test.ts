@@ -317,6 +317,36 @@ describe("credentials", () => {
     expect(headers["x-version"]).toBe("2");
   });
 
+  test("are headers by name, or of a function; the value of any other header stays in results as the server wrote it", async () => {
+    const sent = {
+      "X-GitHub-Api-Version": "2022-11-28",
+      "X-Account": "1000",
+      "Accept-Language": "en-US",
+      "X-Api-Token": "token-0123",
+      "X-Rotated": () => "rotated-0123",
+    };
+    const issues = [
+      { id: 51_000, created_at: "2022-11-28T09:30:00Z", "2022-11-28": 1, "en-US": 2 },
+      { id: 2, said: "token-0123, rotated-0123" },
+    ];
+    await using server = await startServer((_, response) => sendJson(response, issues));
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, headers: sent });
+    expect(await callTool(tools, "api.call", {})).toEqual({
+      ok: true,
+      value: [issues[0], { id: 2, said: "[secret], [secret]" }],
+    });
+  });
+
+  test("are left in results if they are as short as a word of any data", async () => {
+    const value = { role: "admin", year: "2024", last: "latest" };
+    await using server = await startServer((_, response) => sendJson(response, value));
+    for (const password of ["admin", "2024", "test"]) {
+      const auth = { basic: { username: "u", password } };
+      const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth });
+      expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value });
+    }
+  });
+
   test("are in no journal, result, failure or entry of the log, also where a server repeats them", async () => {
     const secrets = ['s3cr3t-t"ken', "other-secret-value"] as const;
     await using server = await startServer((request, response) => {
