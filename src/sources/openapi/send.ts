@@ -43,14 +43,17 @@ export interface Sender {
   readonly authorization: Authorization;
   /** Headers of every request, by name. */
   readonly headers: Readonly<Record<string, Secret>>;
-  /** For bodies over `LARGE_BYTES`, each tenant's in turn: nothing counts them until they are read. */
+  /**
+   * For bodies over `LARGE_BYTES`, each tenant's in turn: nothing counts them until they are read. A body that stalls keeps its
+   * place, so there are as many again, each for a tenant that has none.
+   */
   readonly large: Places;
 }
 
 const LARGE_BYTES = 1024 * 1024;
 const LARGE_AT_ONCE = 4;
 
-export const placesForLarge = () => new Places({ atOnce: LARGE_AT_ONCE });
+export const placesForLarge = () => new Places({ atOnce: LARGE_AT_ONCE, first: LARGE_AT_ONCE });
 
 export interface Call {
   /** Whether a model that calls directly gets bytes as an image or a file, and not as the base64 that the tool declares. */

@@ -202,6 +202,30 @@ test("the limits of results are for what shape makes of an answer, and not for t
   }
 });
 
+test("large answers of one tenant that stall leave a place to another tenant's", async () => {
+  const stalled = Promise.withResolvers<void>();
+  let stalls = 0;
+  await using server = await startServer(({ url }, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    // More than a connection takes unless the host reads it: by then the answer has its place.
+    if (url === "/slow") response.write(Buffer.alloc(24_000_000, 32), () => (stalls += 1) === 4 && stalled.resolve());
+    else response.end(JSON.stringify("x".repeat(2_000_000)));
+  });
+  const spec = specOf({ "/slow": { get: { operationId: "slow" } }, "/export": { get: { operationId: "export" } } });
+  const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl }, { ...ALL, timeoutMs: 15_000 });
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+  const stop = new AbortController();
+  const called = (tenant: string, tool: string) =>
+    runtime.call({ tool, tenant, input: {}, caller: "programmatic", gather: true, signal: stop.signal });
+  let ended = 0;
+  const slow = Array.from({ length: 4 }, () => called("ann", "api.slow").finally(() => (ended += 1)));
+  await stalled.promise;
+  expect(await called("bob", "api.export")).toEqual({ ok: true, value: "x".repeat(2_000_000) });
+  expect(ended).toBe(0);
+  stop.abort();
+  await Promise.allSettled(slow);
+});
+
 test("an answer of a few bytes that unpacks to many is given up while it is unpacked", async () => {
   const packed = gzipSync(Buffer.alloc(50_000_000, 32));
   await using server = await startServer((_, response) => {
