@@ -152,9 +152,5 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+/gu`,
     String.raw`/unknown.*runtime|runtime.*not found/i`,
   ],
-  "the host's own options": [
-    String.raw`/\/+$/`,
-    String.raw`/\/+(v1\/*)?$/`,
-    String.raw`/\/+(v1beta\/*)?$/`,
-  ],
+  "the host's own options": [String.raw`/\/+$/`, String.raw`/\/+(v1\/*)?$/`, String.raw`/\/+(v1beta\/*)?$/`],
 };

@@ -97,7 +97,7 @@ export { stringifyUnusual } from "./values/json/json-form.ts";
 export { jsonInParts } from "./values/json/json-parts.ts";
 export { COMMA, JsonScanner, MORE, newCount, QUOTE } from "./values/json/json-scanner.ts";
 export { jsonOrText, JsonText, jsonTextOf, parsedJson } from "./values/json/json-text.ts";
-export { type LostData, lostData } from "./values/json/lost-data.ts";
+export { lossText, type LostData, lostData, pathText, type Paths, shownKey } from "./values/json/lost-data.ts";
 export { measure, type Measured, PLAIN_DEPTH, readPlainData, TOO_LARGE } from "./values/json/plain-data.ts";
 export {
   isLarge,
@@ -136,10 +136,10 @@ export {
   readerOf,
   readExact,
   readJson,
-  type ReadJson,
   readMessage,
   readPlainEscapes,
   readPlainJson,
+  type ReadSound,
   repeats,
   type TextReader,
   untrusted,

@@ -1,8 +1,10 @@
 import {
   type JsonBounds,
+  lossText,
+  type Paths,
   PLAIN_DEPTH,
   readJson,
-  type ReadJson,
+  type ReadSound,
   type TextReader,
   type UntrustedText,
 } from "../base/index.ts";
@@ -13,10 +15,16 @@ const FRAME_DEPTH = 8;
 /** What a body or a message may cost to parse, at every door: parsing cannot be interrupted. */
 const BOUNDS: JsonBounds = { depth: PLAIN_DEPTH + FRAME_DEPTH, values: 65_536 };
 
+/**
+ * What reaches tools, programs and models as a value: arguments and the id of an MCP message, decisions and results, and inputs in
+ * messages of Anthropic's clients. Elsewhere, like in a schema or a setting, the nearest double says what was meant.
+ */
+const VALUES: Paths = [["id"], ["params", "arguments"], ["decisions"], ["results"], ["messages"]];
+
 /** What a client has sent, or why it is refused. */
 export type ClientJson =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly fault: (ReadJson & { readonly ok: false })["fault"]; readonly message: string };
+  | { readonly ok: false; readonly fault: (ReadSound & { readonly ok: false })["fault"]; readonly message: string };
 
 /** Reads what a client has sent, a body or a message. `what` names it for the client. */
 export function readClientJson(
@@ -24,8 +32,11 @@ export function readClientJson(
   text: UntrustedText,
   reader: TextReader,
 ): ClientJson | Promise<ClientJson> {
-  const told = (read: ReadJson): ClientJson => (read.ok ? read : { ...read, message: SENTENCES[read.fault](what) });
-  const read = readJson(text, BOUNDS, reader);
+  const told = (read: ReadSound): ClientJson =>
+    read.ok
+      ? read
+      : { ...read, message: read.fault === "lost" ? `${lossText(read.lost)}.` : SENTENCES[read.fault](what) };
+  const read = readJson(text, BOUNDS, reader, VALUES);
   return read instanceof Promise ? read.then(told) : told(read);
 }
 

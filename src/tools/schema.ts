@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { describe, PortcullisError } from "../base/index.ts";
+import { describe, pathText, PortcullisError } from "../base/index.ts";
 import {
   type CompiledSchema,
   compileSchema,
@@ -409,14 +409,4 @@ function withReceived(message: string, received: unknown): string {
   return /\b(?:received|got)\b/i.test(sentence)
     ? sentence
     : `${sentence}, got ${received === undefined ? "nothing" : describe(received)}`;
-}
-
-export function pathText(keys: readonly PropertyKey[]): string {
-  return keys
-    .map((key, index) =>
-      typeof key === "number" || /^\d+$/.test(String(key))
-        ? `[${String(key)}]`
-        : `${index === 0 ? "" : "."}${String(key)}`,
-    )
-    .join("");
 }

@@ -4,6 +4,7 @@ import { exactText } from "../values/json/exact-json.ts";
 import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
 import { JsonScanner, newCount, OPEN_LIST } from "../values/json/json-scanner.ts";
 import type { JsonLook } from "../values/json/json-text.ts";
+import { lostIn, type Paths } from "../values/json/lost-data.ts";
 import { PLAIN_DEPTH } from "../values/json/plain-data.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { isSameJson } from "../values/json/check-json.ts";
@@ -89,6 +90,13 @@ function exact(text: string, bounds: JsonBounds, parsed: number): Exact | JsonFa
   return seen ? { ...read, look: seen } : "syntax";
 }
 
+/** Plain JSON with whole numbers as `integerOf` has them; undefined for any other text, and for one with a name twice in an object. */
+function plain(text: string): Required<Exact> | undefined {
+  const read = exactText(text);
+  const seen = look(read);
+  return seen && lostIn(read, []) === undefined ? { text: read, look: seen } : undefined;
+}
+
 /** A field of a message that may have many values, by its path. */
 export interface LargeField {
   readonly path: readonly string[];
@@ -163,10 +171,11 @@ function wholly<Value>(work: SlicedWork<Value>): Value {
 export const READERS = {
   plainEscapes: withPlainEscapes,
   exceeded,
+  unsound: (text: string, bounds: JsonBounds, parts: Paths) => exceeded(text, bounds) ?? lostIn(text, parts),
   fault: checkJson,
-  look,
   areEqual,
   exact,
+  plain,
   cut,
   repeats,
 };

@@ -3,6 +3,7 @@ import { JsonText } from "../values/json/json-text.ts";
 import { JobThread, type Reader, type Settled } from "./job-thread.ts";
 import { type JsonBounds, type JsonFault, type LargeField, type Readers, READERS } from "./readers.ts";
 import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
+import type { LostData, Paths } from "../values/json/lost-data.ts";
 import { measure } from "../values/json/plain-data.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 
@@ -80,6 +81,9 @@ export type ReadJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly fault: JsonFault };
 
+/** As `ReadJson`, or what the value would not say of the text. */
+export type ReadSound = ReadJson | { readonly ok: false; readonly fault: "lost"; readonly lost: LostData };
+
 function parsed(text: string): ReadJson {
   try {
     return { ok: true, value: JSON.parse(text) as unknown };
@@ -100,19 +104,31 @@ export function jsonFault(
   return measured instanceof Promise ? measured.then(told) : told(measured);
 }
 
-/** The value of JSON, made on this thread once its depth and its values are known. */
-export function readJson(text: UntrustedText, bounds: JsonBounds, reader: TextReader): Promisable<ReadJson> {
-  const made = (fault: JsonFault | undefined): ReadJson =>
-    fault === undefined ? parsed(opened(text)) : { ok: false, fault };
-  const fault = jsonFault(text, bounds, reader);
+/**
+ * The value of JSON, made on this thread once its depth and its values are known, and that no object has a name twice, nor one of
+ * these parts a number that no double keeps.
+ */
+export function readJson(
+  text: UntrustedText,
+  bounds: JsonBounds,
+  reader: TextReader,
+  parts: Paths = [],
+): Promisable<ReadSound> {
+  const source = opened(text);
+  const made = (fault: Settled<Read<"unsound">>): ReadSound => {
+    if (typeof fault === "string") return { ok: false, fault: fault === "given_up" ? "time" : fault };
+    const value = parsed(source);
+    return fault === undefined || !value.ok ? value : { ok: false, fault: "lost", lost: fault };
+  };
+  const fault = read("unsound", [source], [source, bounds, parts], reader);
   return fault instanceof Promise ? fault.then(made) : made(fault);
 }
 
-/** A text of plain JSON, checked and not parsed; undefined for any other. */
+/** A text of plain JSON with whole numbers as `integerOf` has them, checked and not parsed; undefined for any other, and for one with a name twice. */
 export async function readPlainJson(text: UntrustedText, reader: TextReader): Promise<JsonText | undefined> {
   const source = opened(text);
-  const look = await read("look", [source], [source], reader);
-  return look === undefined || look === "given_up" ? undefined : new JsonText(source, look);
+  const plain = await read("plain", [source], [source], reader);
+  return plain === undefined || plain === "given_up" ? undefined : new JsonText(plain.text, plain.look);
 }
 
 /** Why a text is no plain JSON; undefined if it is. */

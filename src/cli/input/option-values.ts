@@ -1,4 +1,14 @@
-import { didYouMean, optionError, type OptionPresence, type OptionRule, PortcullisError } from "../../base/index.ts";
+import {
+  didYouMean,
+  lossText,
+  lostData,
+  measure,
+  optionError,
+  type OptionPresence,
+  type OptionRule,
+  parsedJson,
+  PortcullisError,
+} from "../../base/index.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Reader } from "../option.ts";
@@ -31,13 +41,13 @@ export function word<const Word extends string>(
   };
 }
 
-/** Reads JSON. */
+/** Reads JSON, of which no number or field may be lost. */
 export function parseJson(flag: string, text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw optionError(flag, "JSON", text);
-  }
+  const value = parsedJson(text);
+  if (value === undefined) throw optionError(flag, "JSON", text);
+  const lost = lostData(text, value, measure(text));
+  if (lost) throw new PortcullisError("option_invalid", `${flag}: ${lossText(lost)}.`);
+  return value;
 }
 
 /** Reads `CALL=JSON`. */

@@ -1,5 +1,5 @@
-import { nearest, Pace } from "../../base/index.ts";
-import { pathText, validate } from "../../tools/schema.ts";
+import { nearest, Pace, pathText } from "../../base/index.ts";
+import { validate } from "../../tools/schema.ts";
 import { pathOfTool } from "../../tools/tool-name.ts";
 import { LineStarts, type Position } from "../guest/source-lines.ts";
 import { LINES_BEFORE } from "./compiler.ts";

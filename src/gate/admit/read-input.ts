@@ -1,29 +1,23 @@
 import {
   type HeldOverdraft,
   isFields,
-  type LostData,
+  lossText,
   lostData,
   measure,
   type Measured,
   memoryOf,
   nearest,
   nextTurn,
+  pathText,
   PLAIN_DEPTH,
   readPlainData,
+  shownKey,
   stringifyUnusual,
   TOO_LARGE,
 } from "../../base/index.ts";
 import type { FieldsRead } from "../../tools/json-schema/input-fields.ts";
 import { StepsSpent } from "../../tools/json-schema/steps.ts";
-import {
-  isPlain,
-  type Issue,
-  issuesText,
-  pathText,
-  validate,
-  type Validated,
-  validateLarge,
-} from "../../tools/schema.ts";
+import { isPlain, type Issue, issuesText, validate, type Validated, validateLarge } from "../../tools/schema.ts";
 import { inputFieldsOf, type ToolInput } from "../../tools/tool-schemas.ts";
 import type { Overdraft } from "./budget.ts";
 import { hash } from "node:crypto";
@@ -51,8 +45,6 @@ export type ReadInput =
 export interface ShownInput {
   readonly converted: string | undefined;
 }
-
-const NAME_LENGTH = 64;
 
 /**
  * Parses the text that a caller sent and checks that it is plain data of bounded depth. Refuses fields that the tool's
@@ -107,19 +99,6 @@ function fitted(
   }
 }
 
-/** Whoever reads the text of such an input reads another value than the handler is given. */
-function lossText({ path, written }: LostData): string {
-  const message =
-    written === undefined
-      ? "it is given twice"
-      : `${shortened(written)} would become ${String(Number(written))}; pass a number with at most 15 digits, or a text if the tool takes one`;
-  return issuesText([{ path: pathText(path.map(shownKey)), message }]);
-}
-
-function shortened(text: string): string {
-  return text.length > NAME_LENGTH ? `${text.slice(0, NAME_LENGTH)}…` : text;
-}
-
 /** Memory that a text of so many bytes takes together with its value. */
 export function parsedBytes(textBytes: number, { values }: Pick<Measured, "values">): number {
   return textBytes + values * VALUE_BYTES;
@@ -170,12 +149,6 @@ function unknownIssues(tool: string, { unknown, total }: FieldsRead): readonly I
   const unlisted = total - unknown.length;
   const more = `and ${unlisted} more ${unlisted === 1 ? "field" : "fields"} that ${tool} does not have`;
   return unlisted === 0 ? issues : [...issues, { path: "", message: more }];
-}
-
-/** A name as it is, or quoted if a reader could not see where it begins and ends. */
-function shownKey(key: string | number): string | number {
-  if (typeof key === "number" || /^[\p{L}\p{N}_$-]{1,64}$/u.test(key)) return key;
-  return JSON.stringify(shortened(key));
 }
 
 const NOT_JSON = "(not JSON)";

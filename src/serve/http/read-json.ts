@@ -17,6 +17,7 @@ const CODES = {
   values: "body_too_large",
   syntax: "request_invalid",
   time: "body_too_large",
+  lost: "request_invalid",
 } as const satisfies Record<string, ProblemCode>;
 
 /** The declared bytes of a request's body; `most` if it declares none, or no valid number. */

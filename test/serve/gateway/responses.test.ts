@@ -26,6 +26,32 @@ const SCRIPT: readonly ScriptedStep[] = [
   ({ said }) => ({ text: `heard ${said.at(-1)}` }),
 ];
 
+test.each([
+  [
+    "a whole number that no double keeps is its digits",
+    '{"id":9007199254740993,"n":1.5}',
+    { id: "9007199254740993", n: 1.5 },
+  ],
+  ["a text with a name twice stays text", '{"id":1,"id":2}', '{"id":1,"id":2}'],
+  ["a number that is too large stays text", "[1e999]", "[1e999]"],
+  ["the same in a long text", `{"long":"${"x".repeat(100_000)}","id":9007199254740993}`, "9007199254740993"],
+])("in an output that a program is given, %s", async (_, output, value) => {
+  const program = "const value = await tools.depot({ id: 1 }); return JSON.stringify(value.long ? value.id : value)";
+  let told: unknown;
+  await using gateway = await openGateway([
+    { programs: [program] },
+    ({ results }) => {
+      told = JSON.parse(JSON.parse(results[0]?.text ?? "") as string);
+      return { text: "Done." };
+    },
+  ]);
+  const ask = asking(gateway, false);
+  const first = await ask({ input: "Go on." });
+  const [call] = outputsFor(first);
+  await ask({ previous_response_id: first.id, input: [{ ...call, output } as Item] });
+  expect(told).toEqual(value);
+});
+
 const isCall = (item: { readonly type: string }) => item.type === "function_call";
 
 /** The outputs of a response's calls, with their callers. */

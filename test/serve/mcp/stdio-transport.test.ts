@@ -40,7 +40,13 @@ test.each([
     `,"params":{${Array.from({ length: 3000 }, (_, n) => `"f${n}":1`).join(",")}}`,
     "at most 2000 values",
   ],
-])("a message that is %s is answered with the bound, and the next one is served", async (_, more, said) => {
+  [
+    "made with a number that no double keeps",
+    ',"params":{"arguments":{"id":9007199254740993}}',
+    "params.arguments.id: 9007199254740993 would become 9007199254740992",
+  ],
+  ["made with a name twice", ',"params":{"arguments":{"id":1,"id":2}}', "params.arguments.id: it is given twice"],
+])("a message that is %s is refused with the reason, and the next one is served", async (_, more, said) => {
   const { ping, got, written, transport } = await opened();
   ping(7, more);
   ping(8);

@@ -1,3 +1,4 @@
+import { parsedJson } from "./json-text.ts";
 import type { Measured } from "./plain-data.ts";
 import { COMMA, END, isClosing, isOpening, JsonScanner, OPEN_RECORD, QUOTE } from "./json-scanner.ts";
 
@@ -8,6 +9,9 @@ export interface LostData {
   /** A number as it is written, or undefined for a name that is given twice. */
   readonly written: string | undefined;
 }
+
+/** Places in a value: keys from the root to each. */
+export type Paths = readonly (readonly string[])[];
 
 /** A number that a double may not keep has so many digits and a point, or an exponent. */
 const LONG = 16;
@@ -29,7 +33,16 @@ export function lostData(text: string, value: unknown, { values }: Pick<Measured
     // What JavaScript has written it reads as it was. This takes a tenth of the time of a look at each number.
     if (JSON.stringify(value) === text) return undefined;
   }
-  return new LossFinder(text).find();
+  return new LossFinder(text).all().next().value;
+}
+
+/** The first name that an object of a JSON text has already, or the first number within these parts that a double does not keep. */
+export function lostIn(text: string, parts: Paths): LostData | undefined {
+  return new LossFinder(text)
+    .all()
+    .find(
+      ({ path, written }) => written === undefined || parts.some((part) => part.every((key, at) => key === path[at])),
+    );
 }
 
 /** Whether a text may have a number that a double does not keep. Its strings may look like one. */
@@ -72,7 +85,7 @@ interface Level {
   expectsName: boolean;
 }
 
-/** Finds what is lost of a text that is JSON, in one pass. */
+/** Finds what is lost of a text that is JSON, in one pass. Of any other text it may find something. */
 class LossFinder {
   readonly #scanner: JsonScanner;
   readonly #open: Level[] = [];
@@ -81,11 +94,11 @@ class LossFinder {
     this.#scanner = new JsonScanner(text);
   }
 
-  find(): LostData | undefined {
+  *all(): Generator<LostData, undefined> {
     for (;;) {
       const mark = this.#scanner.next();
       const word = this.#scanner.between;
-      if ((word.length >= LONG || EXPONENT.test(word)) && !keepsNumber(word.trim())) return this.#lost(word.trim());
+      if ((word.length >= LONG || EXPONENT.test(word)) && !keepsNumber(word.trim())) yield this.#lost(word.trim());
       if (mark === END) return undefined;
       const level = this.#open.at(-1);
       if (isOpening(mark)) {
@@ -96,10 +109,10 @@ class LossFinder {
         if (level.names) level.expectsName = true;
         else level.key = Number(level.key) + 1;
       } else if (mark === QUOTE && level?.names && level.expectsName) {
-        const name = JSON.parse(this.#scanner.written) as string;
+        const name = String(parsedJson(this.#scanner.written));
         level.key = name;
         level.expectsName = false;
-        if (level.names.has(name)) return this.#lost(undefined);
+        if (level.names.has(name)) yield this.#lost(undefined);
         level.names.add(name);
       }
     }
@@ -156,4 +169,35 @@ function decimalOf(number: string): string {
   while (all[from] === "0") from += 1;
   while (all[to - 1] === "0") to -= 1;
   return `${all.slice(from, to)}e${Number(exponent) - fraction.length + (all.length - to)}`;
+}
+
+const NAME_LENGTH = 64;
+
+/** The sentence about it: whoever reads such a text reads another value than whoever is given its value. */
+export function lossText({ path, written }: LostData): string {
+  const message =
+    written === undefined
+      ? "it is given twice"
+      : `${shortened(written)} would become ${String(Number(written))}; pass a number with at most 15 digits, or a text if the tool takes one`;
+  return path.length === 0 ? message : `${pathText(path.map(shownKey))}: ${message}`;
+}
+
+function shortened(text: string): string {
+  return text.length > NAME_LENGTH ? `${text.slice(0, NAME_LENGTH)}…` : text;
+}
+
+/** A name as it is, or quoted if a reader could not see where it begins and ends. */
+export function shownKey(key: string | number): string | number {
+  if (typeof key === "number" || /^[\p{L}\p{N}_$-]{1,64}$/u.test(key)) return key;
+  return JSON.stringify(shortened(key));
+}
+
+export function pathText(keys: readonly PropertyKey[]): string {
+  return keys
+    .map((key, index) =>
+      typeof key === "number" || /^\d+$/.test(String(key))
+        ? `[${String(key)}]`
+        : `${index === 0 ? "" : "."}${String(key)}`,
+    )
+    .join("");
 }

@@ -65,6 +65,19 @@ test("writes that may have taken effect are shown with three answers, of which t
   expect((await runtime.resume("died")).outcome).toEqual({ type: "completed", value: [10, 20] });
 });
 
+test.each([
+  [
+    ["decide", "e", "1", "--done", '{"id":9007199254740993}'],
+    "--done: id: 9007199254740993 would become 9007199254740992",
+  ],
+  [["decide", "e", "1", "--done", '{"id":1,"id":2}'], "--done: id: it is given twice"],
+  [["decide", "e", "1", "--done", "{id}"], "--done: expected JSON"],
+  [["resume", "e", "--result", "3=[1e999]"], "--result: [0]: 1e999 would become Infinity"],
+])("%j is refused, because another value would be noted", async (args, said) => {
+  const { stderr, code } = await portcullis([...args, "--journal", join(folder, "none.db")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+});
+
 describe("decide --grant", () => {
   test("lets further calls through that fit it, and is noted with the words of the decision", async () => {
     const path = join(folder, "one.db");

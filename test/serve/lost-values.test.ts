@@ -1,0 +1,89 @@
+import { defineTool } from "portcullis";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { KEYS, openServer } from "./servers.ts";
+
+const BIG = "9007199254740993";
+const LONG = `"${"x".repeat(100_000)}"`;
+const FAULTS = [
+  ["a number that no double keeps", `{"rows":[1,{"id":${BIG}}]}`, `rows[1].id: ${BIG} would become 9007199254740992`],
+  ["a number that no double keeps, in a long text", `{"t":${LONG},"id":${BIG}}`, `id: ${BIG} would become`],
+  ["digits that no double keeps", `{"share":0.1000000000000000055}`, "share: 0.1000000000000000055 would become 0.1"],
+  ["a name twice", `{"id":1,"id":2}`, "id: it is given twice"],
+  ["a name twice in a long text", `{"id":1,"t":${LONG},"\\u0069d":2}`, "id: it is given twice"],
+] as const;
+
+test.each(FAULTS)(
+  "%s in a client's result is refused with its place, and the call waits on",
+  async (_, value, said) => {
+    await using door = await openServer();
+    const program = "return await tools.desk.ask({})";
+    await door.ask("POST", "/v1/executions", { body: { program, execution: "asks" } });
+    const answered = (text: string) =>
+      door.ask("POST", "/v1/executions/asks/results", { body: `{"results":{"1":{"value":${text}}}}` });
+    const answer = await answered(value);
+    expect([answer.status, answer.json.error.code]).toEqual([400, "request_invalid"]);
+    expect(answer.json.error.message).toContain(`results[1].value.${said}`);
+    expect((await door.ask("GET", "/v1/executions/asks")).json.state).toBe("waiting");
+    expect((await answered('{"said":"0.1 and 1e21"}')).status).toBe(200);
+  },
+);
+
+test.each(FAULTS)("%s in what a decision says was done is refused with its place", async (_, value, said) => {
+  await using door = await openServer();
+  const answer = await door.ask("POST", "/v1/executions/pays/decisions", {
+    body: `{"decisions":{"1":{"done":{"value":${value}}}}}`,
+  });
+  expect([answer.status, answer.json.error.code]).toEqual([400, "request_invalid"]);
+  expect(answer.json.error.message).toContain(`decisions[1].done.value.${said}`);
+});
+
+test("a call whose answer is given twice in one body is refused, and not answered with the last", async () => {
+  await using door = await openServer();
+  const answer = await door.ask("POST", "/v1/executions/asks/results", {
+    body: '{"results":{"1":{"value":1}},"results":{"1":{"value":2}}}',
+  });
+  expect([answer.status, answer.json.error.message]).toEqual([400, "results: it is given twice."]);
+});
+
+/** A server whose tool notes what it was given, called by an MCP client. */
+async function openDoor() {
+  const given: unknown[] = [];
+  const keep = defineTool({
+    name: "keep",
+    description: "Keeps a value",
+    input: z.looseObject({}),
+    allowedCallers: ["direct"],
+    effect: "read",
+    handler: (input) => given.push(input),
+  });
+  const door = await openServer({ keys: { keys: KEYS.keys.filter(({ id }) => id === "ann") } }, { tools: [keep] });
+  const called = (args: string, more = "") =>
+    door.ask("POST", "/mcp", {
+      body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"keep","arguments":${args}${more}}}`,
+      headers: { accept: "application/json, text/event-stream" },
+    });
+  return { given, called, [Symbol.asyncDispose]: () => door[Symbol.asyncDispose]() };
+}
+
+test.each(FAULTS)(
+  "%s in the arguments of an MCP client is refused with its place, and no tool runs",
+  async (_, args, said) => {
+    await using door = await openDoor();
+    const answer = await door.called(args);
+    expect([answer.status, answer.json.error.message]).toEqual([
+      400,
+      expect.stringContaining(`params.arguments.${said}`),
+    ]);
+    expect(door.given).toEqual([]);
+  },
+);
+
+test("numbers that a double is arrive as they were, and the digits of others elsewhere in a message refuse nothing", async () => {
+  await using door = await openDoor();
+  const answer = await door.called(
+    '{"n":[0.1,1e21,-0.30000000000000004,1.0,9007199254740992]}',
+    `,"_meta":{"at":${BIG}}`,
+  );
+  expect([answer.status, door.given]).toEqual([200, [{ n: [0.1, 1e21, -0.30000000000000004, 1, 9007199254740992] }]]);
+});
