@@ -10,10 +10,5 @@ if (Number.parseInt(process.versions.node, 10) < OLDEST) {
   );
   process.exit(5);
 }
-// Node keeps what it compiles, which halves the start of a command.
-const { default: module } = await import("node:module");
-const { compileFolder } = await import("./cli/compile-folder.ts");
-const folder = compileFolder();
-if (folder !== undefined) module.enableCompileCache(folder);
 const { runProcess } = await import("./cli/run-process.ts");
 runProcess();

@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { lstat, readFile, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { artifactNameFault } from "../gate/artifacts/artifact-name.ts";
@@ -6,13 +7,12 @@ import { EXIT } from "./exit-code.ts";
 import { causeOf, Failure, reasonOf } from "./failure.ts";
 import { oneLine } from "./terminal/one-line.ts";
 import { writeStderr } from "./terminal/standard-streams.ts";
-import { makeFolder } from "./write-out.ts";
 
 /** Makes the folder for artifacts, before anything runs. If `folder` is undefined, makes none. */
 export function makeArtifactsFolder(folder: string | undefined): void {
   if (folder === undefined) return;
   try {
-    makeFolder(folder);
+    mkdirSync(folder, { recursive: true });
   } catch (error) {
     throw new Failure(EXIT.environment, `--artifacts ${folder}: ${causeOf(error)}. Give a folder that can be written.`);
   }

@@ -1,29 +1,6 @@
-import { lstatSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { lstatSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { randomBytes } from "node:crypto";
-
-/**
- * Makes a folder and those above it that do not exist. node's own way (`recursive`) does not end in folders like `/proc`,
- * which are there and say of each new entry that they are not.
- */
-export function makeFolder(folder: string): void {
-  const missing: string[] = [];
-  for (let at = resolve(folder); !statSync(at, { throwIfNoEntry: false }); at = dirname(at)) missing.push(at);
-  // It may be a file.
-  if (missing.length === 0 && !isFolder(folder)) mkdirSync(folder);
-  for (const one of missing.toReversed()) {
-    try {
-      mkdirSync(one);
-    } catch (error) {
-      // Another process may have made it in the meantime.
-      if (!isFolder(one)) throw error;
-    }
-  }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
 
 /**
  * Writes a file that only its owner can read. It replaces an existing file with its mode, and also a link, which

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { makeFolder, writePrivate } from "../../src/cli/write-out.ts";
+import { writePrivate } from "../../src/cli/write-out.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -52,27 +52,3 @@ test.skipIf(process.platform === "win32")("what is no file, like a pipe, is writ
   const shown = execFileSync("sh", ["-c", command, process.execPath, program]);
   expect(String(shown)).toBe("shown");
 });
-
-test("a folder is made with those above it, and may be there already", () => {
-  const made = join(folder, "a/b/c");
-  makeFolder(made);
-  makeFolder(made);
-  expect(statSync(made).isDirectory()).toBe(true);
-});
-
-test("a folder cannot be made in the place of a file, below one, or of a link that leads nowhere", () => {
-  const file = join(folder, "no-folder");
-  writeFileSync(file, "");
-  const link = join(folder, "nowhere");
-  symlinkSync(join(folder, "absent"), link);
-  expect(() => makeFolder(file)).toThrow(/EEXIST/);
-  expect(() => makeFolder(join(file, "below/it"))).toThrow(/ENOTDIR/);
-  expect(() => makeFolder(link)).toThrow(/EEXIST/);
-});
-
-test.skipIf(process.platform !== "linux")(
-  "a folder that says of every entry that it is not there is refused at once",
-  () => {
-    expect(() => makeFolder("/proc/portcullis/kept")).toThrow(/ENOENT/);
-  },
-);

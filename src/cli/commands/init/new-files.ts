@@ -1,10 +1,9 @@
-import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT } from "../../exit-code.ts";
 import { causeOf, Failure } from "../../failure.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine } from "../../terminal/one-line.ts";
-import { makeFolder } from "../../write-out.ts";
 
 export interface NewFile {
   readonly name: string;
@@ -24,7 +23,7 @@ export function writeNewFiles(folder: string, files: readonly NewFile[]): void {
     throw new Failure(EXIT.usage, "init: expected a folder, whose name has no characters that cannot be printed.");
   const written: string[] = [];
   try {
-    makeFolder(folder);
+    mkdirSync(folder, { recursive: true });
     refuse(folder);
     for (const { name, text } of files) {
       writeFileSync(join(folder, name), text, { flag: "wx" });

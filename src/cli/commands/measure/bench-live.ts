@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { count, given, now, optionError } from "../../../base/index.ts";
 import { runTrials, summariseTrials, TRIAL_MODES, type Trial, type TrialsRequest } from "../../../comparison/trials.ts";
@@ -12,7 +12,6 @@ import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { tellWork, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
-import { makeFolder } from "../../write-out.ts";
 
 /** What a live bench is given. Throws if it lacks a model with a price, or the dollars that it may cost. */
 export function readLive({ model: name = "", prices = PRICES, baseUrl, maxUsd = "" }: CommandOptions<typeof BENCH>) {
@@ -59,7 +58,7 @@ export async function benchLive(
 
 function write(folder: string, name: string, value: unknown): void {
   try {
-    makeFolder(folder);
+    mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(value, undefined, 2)}\n`);
   } catch (cause) {
     throw new Failure(
