@@ -9,13 +9,11 @@ const SHORT_MS = 50;
 export interface EvictionOptions<Place> {
   /** `never`: no program gives up its place. */
   readonly evict: "needed" | "never";
-  /** How long a program may wait in its place even if no other program needs it; undefined for as long as it likes. */
-  readonly evictAfterMs?: number | undefined;
   /** Cost of a change of places beside a replay, in milliseconds of processor time. */
   readonly changeMs: number;
   readonly isShort: () => boolean;
-  /** Called for a place that is to be given up because of time or memory. */
-  readonly onDue: (place: Place, cause: "time" | "memory") => void;
+  /** Called for a place that is to be given up because memory is short. */
+  readonly onDue: (place: Place) => void;
   /** Called when places may be taken that could not be before. */
   readonly onChange: () => void;
 }
@@ -46,15 +44,13 @@ export class Evictions<Place> {
 
   /** The program in this place waits. */
   offer(place: Place, tenant: string, { ownMs, othersMs }: Offer): void {
-    const { evict, evictAfterMs, changeMs } = this.#options;
+    const { evict, changeMs } = this.#options;
     if (evict === "never") return;
     const since = monotonic();
     const from = (ms: number) => since + Math.max(0, ms + changeMs);
-    const ownFrom = from(ownMs);
     this.#offers.delete(place);
-    this.#offers.set(place, { tenant, since, ownFrom, othersFrom: from(othersMs) });
+    this.#offers.set(place, { tenant, since, ownFrom: from(ownMs), othersFrom: from(othersMs) });
     this.#lookAt(since + LOOK_MS);
-    if (evictAfterMs !== undefined) this.#lookAt(Math.max(ownFrom, since + evictAfterMs));
   }
 
   /** The program runs again, or has ended. */
@@ -109,15 +105,9 @@ export class Evictions<Place> {
   }
 
   #look(): void {
-    const { evictAfterMs = Number.POSITIVE_INFINITY, onDue, onChange, isShort } = this.#options;
+    const { onChange, isShort } = this.#options;
     this.#stop();
-    const now = monotonic();
-    for (const [place, { since, ownFrom }] of this.#offers) {
-      const dueAt = Math.max(ownFrom, since + evictAfterMs);
-      if (dueAt <= now) onDue(place, "time");
-      else if (Number.isFinite(dueAt)) this.#lookAt(dueAt);
-    }
-    if (this.#offers.size > 0) this.#watchMemory(isShort(), now);
+    if (this.#offers.size > 0) this.#watchMemory(isShort(), monotonic());
     onChange();
   }
 
@@ -126,6 +116,6 @@ export class Evictions<Place> {
     this.#lookAt(now + (isShort ? SHORT_MS : LOOK_MS));
     if (!isShort) return;
     for (const [place, { since, ownFrom }] of this.#offers)
-      if (Math.max(ownFrom, since + LOOK_MS) <= now) return this.#options.onDue(place, "memory");
+      if (Math.max(ownFrom, since + LOOK_MS) <= now) return this.#options.onDue(place);
   }
 }

@@ -26,12 +26,11 @@ function evictions(options: Partial<EvictionOptions<string>> = {}) {
   let changes = 0;
   const made: Evictions<string> = new Evictions({
     evict: "needed",
-    evictAfterMs: undefined,
     changeMs: 2,
     isShort: () => false,
-    onDue: (place, cause) => {
+    onDue: (place) => {
       made.withdraw(place);
-      due.push(`${place} for ${cause}`);
+      due.push(place);
     },
     onChange: () => (changes += 1),
     ...options,
@@ -77,22 +76,6 @@ test("a place is taken only after its program has waited for as long as its repl
   expect(made.next("t", ANY)).toBe("dear");
 });
 
-test("after evictAfterMs a place is given up that no other program needs, but never before its replay is worth it", () => {
-  const { made, due } = evictions({ evictAfterMs: 1000 });
-  made.offer("cheap", "t", cheap(1));
-  made.offer("dear", "t", cheap(3000));
-  made.offer("back", "t", cheap(1));
-  pass(999);
-  made.withdraw("back");
-  expect(due).toEqual([]);
-  pass(1);
-  expect(due).toEqual(["cheap for time"]);
-  pass(2001);
-  expect(due).toEqual(["cheap for time"]);
-  pass(1);
-  expect(due).toEqual(["cheap for time", "dear for time"]);
-});
-
 test("while memory is short, programs give up their places one after the other, the longest waiting first", () => {
   let isShort = false;
   const { made, due } = evictions({ isShort: () => isShort });
@@ -101,18 +84,18 @@ test("while memory is short, programs give up their places one after the other, 
   expect(due).toEqual([]);
   isShort = true;
   pass(500);
-  expect(due).toEqual(["a for memory"]);
+  expect(due).toEqual(["a"]);
   pass(50);
-  expect(due).toEqual(["a for memory", "b for memory"]);
+  expect(due).toEqual(["a", "b"]);
   isShort = false;
   pass(10_000);
   expect(due).toHaveLength(2);
 });
 
 test("nothing is given up where evictions are off, or after the end", () => {
-  const off = evictions({ evict: "never", evictAfterMs: 1 });
+  const off = evictions({ evict: "never", isShort: () => true });
   off.made.offer("a", "t", cheap());
-  const over = evictions({ evictAfterMs: 1 });
+  const over = evictions({ isShort: () => true });
   over.made.offer("a", "t", cheap());
   over.made.close();
   pass(10_000);

@@ -28,8 +28,6 @@ export const DOCKER_RULES = {
    * keeps it (`never`). It is replayed in another container when it has something to do.
    */
   evict: withDefault(oneOf(["needed", "never"]), "needed"),
-  /** How long a waiting program keeps a container that no other program needs, in milliseconds; by default as long as it waits. */
-  evictAfterMs: wholeNumber({ min: 1, max: 2 ** 31 - 1 }),
   /** Processors that one container may use; 1 by default, and fractions are allowed. */
   cpus: withDefault(
     option<number>("a number above 0", (value) => Number.isFinite(value) && (value as number) > 0),
@@ -59,5 +57,5 @@ export type DockerSandboxOptions = OptionsOf<typeof DOCKER_RULES>;
 
 export type PoolOptions = Pick<
   Resolved<typeof DOCKER_RULES>,
-  "warm" | "containers" | "queue" | "evict" | "evictAfterMs"
+  "warm" | "containers" | "queue" | "evict"
 >;

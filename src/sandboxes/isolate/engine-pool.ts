@@ -106,7 +106,7 @@ export class EnginePool {
       ...options,
       changeMs: CHANGE_MS,
       isShort: () => this.#memoryBytes > options.poolBytes,
-      onDue: (occupied, cause) => (cause === "time" ? this.#free(occupied) : this.#freeMemory(occupied)),
+      onDue: (occupied) => this.#freeMemory(occupied),
       onChange: () => this.#makeRoom(),
     });
   }

@@ -21,8 +21,6 @@ export const ISOLATE_RULES = {
    * (`never`). It is replayed in another engine when it has something to do.
    */
   evict: withDefault(oneOf(["needed", "never"]), "needed"),
-  /** How long a waiting program keeps an engine that no other program needs, in milliseconds; by default as long as it waits. */
-  evictAfterMs: wholeNumber({ min: 1, max: 2 ** 31 - 1 }),
   /**
    * Memory of all engines together above which idle engines are ended, and programs that wait give up theirs; by default
    * half of the machine's memory.

@@ -137,18 +137,6 @@ testOfAll(
   },
 );
 
-test("a program that waits gives its engine up after evictAfterMs, and goes on in another one", async () => {
-  const { hold, release } = holding();
-  await using sandbox = createIsolateSandbox({ engines: 2, warm: 0, evictAfterMs: 20 });
-  await using runtime = await createRuntime({ tools: [hold], sandbox });
-  const { running } = await startWaiting(runtime, "one");
-  await expect.poll(() => sandbox.pool.counts.idle === sandbox.pool.counts.engines).toBe(true);
-  release();
-  const { usage, outcome } = await running;
-  expect(outcome).toEqual({ type: "completed", value: "held" });
-  expect(usage.evictions).toBe(1);
-});
-
 testOfAll("where engines take more than poolBytes, those of programs that wait are ended", async () => {
   const { hold, release } = holding();
   await using sandbox = createIsolateSandbox({ engines: 4, warm: 0, poolBytes: 1 });
