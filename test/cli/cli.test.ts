@@ -118,7 +118,7 @@ test.each([
     ["tools"],
     "portcullis: expected --tools, a module with tools, or --mcp, a configuration file of MCP servers, or --openapi, a file that describes an API.",
   ],
-  [["run", "examples/start/progam.js", ...TOOLS], "Did you mean examples/start/program.js?"],
+  [["run", "examples/start/progam.js", ...TOOLS], "there is no file examples/start/progam.js."],
   [
     ["bench", "--live", "--max-usd", "1", "--model", "antropic:claude-opus-5-5"],
     "Did you mean anthropic:claude-opus-5-5?",

@@ -5,7 +5,6 @@ import { createSqliteJournal, type SqliteJournal } from "../../journal/sqlite/sq
 import { given } from "../../base/index.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import { similarFile } from "./no-file.ts";
 
 /** Where the journal is if the option `--journal` is not given. */
 const VARIABLE = "PORTCULLIS_JOURNAL";
@@ -65,9 +64,6 @@ export function namedJournal(path?: string, unavailableMs?: number): OpenJournal
 export function existingJournal(named?: string): OpenJournal {
   const path = journalPathOf(named);
   if (path !== undefined && !POSTGRES_URL.test(path) && !existsSync(path))
-    throw new Failure(
-      EXIT.usage,
-      `There is no journal ${path}.${similarFile(path)} A run with --journal ${path} creates it.`,
-    );
+    throw new Failure(EXIT.usage, `There is no journal ${path}. A run with --journal ${path} creates it.`);
   return namedJournal(path, READING_MS);
 }

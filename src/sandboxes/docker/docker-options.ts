@@ -55,7 +55,4 @@ export const DOCKER_RULES = {
 
 export type DockerSandboxOptions = OptionsOf<typeof DOCKER_RULES>;
 
-export type PoolOptions = Pick<
-  Resolved<typeof DOCKER_RULES>,
-  "warm" | "containers" | "queue" | "evict"
->;
+export type PoolOptions = Pick<Resolved<typeof DOCKER_RULES>, "warm" | "containers" | "queue" | "evict">;

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import {
   closeSync,
   fchmodSync,
@@ -9,9 +8,8 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
 import { PortcullisError } from "../../base/index.ts";
 
 /**
@@ -21,12 +19,20 @@ import { PortcullisError } from "../../base/index.ts";
  */
 export function changeFile(path: string, textFor: (file: string) => string): void {
   const file = pathOfFile(path);
-  const lock = `${file}.lock`;
-  take(lock);
+  const next = `${file}.new`;
+  const opened = openNext(next);
   try {
-    write(file, textFor(file));
-  } finally {
-    rmSync(lock, { force: true });
+    try {
+      keepRights(opened, file);
+      writeFileSync(opened, textFor(file));
+      fsyncSync(opened);
+    } finally {
+      closeSync(opened);
+    }
+    renameSync(next, file);
+  } catch (error) {
+    rmSync(next, { force: true });
+    throw error;
   }
 }
 
@@ -39,31 +45,16 @@ function pathOfFile(path: string): string {
   }
 }
 
-function take(lock: string): void {
+function openNext(next: string): number {
   try {
-    closeSync(openSync(lock, "wx", 0o600));
+    return openSync(next, "wx", 0o600);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
     throw new PortcullisError(
       "option_invalid",
-      `Another process is changing the keys: ${lock} exists. Nothing was changed. Try again; if that process is gone, delete ${lock}.`,
+      `Another process is changing the keys: ${next} exists. Nothing was changed. Try again; if that process is gone, delete ${next}.`,
       { cause },
     );
-  }
-}
-
-function write(path: string, text: string): void {
-  const beside = join(dirname(path), `.${randomBytes(8).toString("hex")}.new`);
-  const file = openSync(beside, "wx", 0o600);
-  try {
-    keepRights(file, path);
-    writeSync(file, text);
-    fsyncSync(file);
-    closeSync(file);
-    renameSync(beside, path);
-  } catch (error) {
-    rmSync(beside, { force: true });
-    throw error;
   }
 }
 

@@ -48,9 +48,9 @@ test("a change through a link reaches the file that a server reads by its own na
 test("of two changes at once the second is refused, so that none is lost", () => {
   const path = join(folder, "locked.json");
   const add = () => addKey(path, { id: "a", tenant: "t" });
-  writeFileSync(`${path}.lock`, "");
+  writeFileSync(`${path}.new`, "");
   expect(add).toThrow(/Nothing was changed/);
-  rmSync(`${path}.lock`);
+  rmSync(`${path}.new`);
   add();
   expect(ids(path)).toEqual(["a"]);
   expect(readdirSync(folder).filter((name) => /lock$|^\./.test(name))).toEqual([]);
@@ -62,7 +62,7 @@ test("a change that is refused leaves the file and no lock", () => {
   const before = readFileSync(path, "utf8");
   expect(() => addKey(path, { id: "a", tenant: "t" })).toThrow(/has a key "a" already/);
   expect(readFileSync(path, "utf8")).toBe(before);
-  expect(readdirSync(folder).filter((name) => name.endsWith(".lock"))).toEqual([]);
+  expect(readdirSync(folder).filter((name) => name.endsWith(".new"))).toEqual([]);
 });
 
 test("a server that follows the file learns of what changed before it looked, and of a file that comes back", () => {
