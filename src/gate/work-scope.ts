@@ -9,6 +9,7 @@ import type { Policy, PolicyName } from "./approve/policy.ts";
 import type { Budget } from "./admit/budget.ts";
 import type { CallLine } from "./call-line.ts";
 import type { OpenCall } from "./open-call.ts";
+import type { UsedBelow } from "./reuse/earlier-calls.ts";
 
 /** Who a session's calls are made for, in the host's terms. A program knows nothing of it. */
 export interface WorkScope {
@@ -49,10 +50,9 @@ export interface ParentSession {
   readonly beginBelow: (callId: string, work: WorkBelow) => () => void;
 }
 
-export interface ParentCall {
+export interface ParentCall extends UsedBelow {
   readonly session: ParentSession;
   readonly execution: string;
-  readonly callId: string;
   /** Whether the execution may end its driving to wait while what the call has started waits; false by default. */
   readonly canWait?: boolean;
 }

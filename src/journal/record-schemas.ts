@@ -93,6 +93,8 @@ const AFTER_REF = strictObjectSchema({
   execution: key,
   /** Results of calls that only read are given again up to this age, in milliseconds. */
   maxAgeMs: amount,
+  /** Other programs of its conversation whose changes it may be given again, and must not repeat. */
+  besides: z.array(key).exactOptional(),
 });
 
 /** A grant without terms would allow every call. */

@@ -110,7 +110,7 @@ function joined(signal: AbortSignal | undefined, other: AbortSignal): AbortSigna
 type Submitted = Pick<NewProgram, "execution" | "result" | "after">;
 
 /**
- * Resolves once the header of the execution is in the journal. A program that cannot be run, and corrects none, has ended then, as `failed`.
+ * Resolves once the header of the execution is in the journal. A program that cannot be run has ended then, as `failed`.
  * The same program again under the same id changes nothing. Rejects with `execution_exists` for another one, with
  * `program_too_large` for a text that no journal is to keep, as `findEarlier` does, and as the journal does.
  */
@@ -129,8 +129,7 @@ async function submitProgram(scope: Scope, source: string, { execution, result, 
   const header = programHeader(scope, { execution, source, program, result, after, trace: telemetry?.here });
   try {
     const head = await journal.create(header);
-    // The worker takes over what the execution before has changed, also for a program that cannot be run.
-    if (prepared.ok || after) return;
+    if (prepared.ok) return;
     const ending: Ending = { type: "failed", fault: prepared.fault };
     await journal.append(execution, head, [{ type: "outcome", outcome: JSON.stringify(ending), at: now() }]);
   } catch (error) {

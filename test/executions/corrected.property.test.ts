@@ -184,6 +184,8 @@ describe.each(WAYS)("in $language", (way) => {
         expect(world.numbers).toEqual(expected.world.numbers);
         for (const [key, times] of world.made) if (key.startsWith('["add"')) expect(times).toBe(1);
         const records = await Array.fromAsync(journal.read(id));
+        const taken = records.flatMap((one) => (one.type === "earlier" ? [JSON.stringify(one.earlier)] : []));
+        expect(taken).toEqual([...new Set(taken)]);
         expect(await replay(records, way.sandbox, new AbortController().signal)).toEqual({ type: "identical" });
       });
       if (pairs > OF_SEED) await fc.assert(property, { numRuns: pairs });

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
   type Approve,
@@ -214,13 +214,49 @@ test("an answer that is given again stays as old as it is", async () => {
   ]);
 });
 
-test("a program does not begin after more changes than it may make calls", async () => {
-  const { runtime, runs } = await open({ effect: "write" });
+test("a program begins also after more changes than it may make calls, and makes none of them again", async () => {
+  const { runtime, runs } = await open({ effect: "write" }, { limits: { calls: 2 } });
+  const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 2 }); ${FAILS}`);
+  const two = "await tools.t({ n: 3 }); await tools.t({ n: 4 });";
+  const b = await runtime.execute(`${two} ${FAILS}`, { after: a.execution });
+  const c = await runtime.execute(`${two} return 1;`, { after: b.execution });
+  expect([c.outcome, c.usage.reused, runs]).toEqual([{ type: "completed", value: 1 }, 2, [1, 2, 3, 4]]);
+});
+
+describe("a program that ended before it had taken over what was done does not hide it from the next one:", () => {
   const two = "await tools.t({ n: 1 }); await tools.t({ n: 2 });";
-  const a = await runtime.execute(`${two} ${FAILS}`);
-  const { outcome, usage } = await runtime.execute(two, { after: a.execution, limits: { calls: 1 } });
-  expect(outcome).toEqual({ type: "stopped", limit: "calls", allowed: 1, seen: 2 });
-  expect([runs, usage.calls]).toEqual([[1, 2], 0]);
+  const kept = `await save("kept", 5); ${two} ${FAILS}`;
+  const fixed = `${two} return load("kept");`;
+
+  test("there was no room", async () => {
+    const { runtime, runs, journal } = await open({ effect: "write" });
+    const many = "for (let n = 3; n <= 1500; n += 1) await tools.t({ n });";
+    const { execution: first } = await runtime.execute(`${many} ${kept}`);
+    const { runtime: small } = await open({ effect: "write" }, { journal, heldBytes: 2 ** 20 });
+    const stopped = await small.execute(fixed, { after: first });
+    expect(stopped.outcome).toMatchObject({ type: "stopped", limit: "heldBytes" });
+    const again = await small.execute(fixed, { after: stopped.execution });
+    const last = await runtime.execute(fixed, { after: again.execution });
+    expect([last.outcome, runs.length]).toEqual([{ type: "completed", value: 5 }, 1500]);
+    expect(last.calls.slice(0, 2).map(({ from }) => from?.execution)).toEqual([first, first]);
+  });
+
+  test("the journal failed", async () => {
+    const store = createMemoryJournal();
+    let fails = false;
+    const read: Journal["read"] = (execution, options) => {
+      // The header is read alone, before the program is in the journal.
+      if (fails && options?.count === undefined) throw new Error("unreachable");
+      return store.read(execution, options);
+    };
+    const { runtime, runs } = await open({ effect: "write" }, { journal: { ...store, read } });
+    const { execution: after } = await runtime.execute(kept);
+    fails = true;
+    await expect(runtime.execute(fixed, { after, execution: "crashed" })).rejects.toThrow("unreachable");
+    fails = false;
+    const last = await runtime.execute(fixed, { after: "crashed" });
+    expect([last.outcome, runs]).toEqual([{ type: "completed", value: 5 }, [1, 2]]);
+  });
 });
 
 test("what is known of calls before counts in heldBytes until the program has ended", async () => {

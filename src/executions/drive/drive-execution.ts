@@ -78,22 +78,19 @@ function openSession(
 }
 
 /**
- * Reads the execution that the program corrects, and takes over what it has changed and kept, as far as that was not done: the
+ * Reads the executions that the program corrects, and takes over what they have changed and kept, as far as that was not done: the
  * journal has all that the program can load, and that another one must not do again. Closes the session and resolves with
  * the ending if there is no room for it.
  */
 async function takeOver(
-  { artifacts, limits }: Scope,
+  { artifacts }: Scope,
   log: TrackedLog,
   { earlier, past }: Work,
   { space }: ArtifactPlace,
   session: GateSession,
 ): Promise<Ending | undefined> {
   if (!earlier) return undefined;
-  const { calls: allowed } = limits;
-  const overdraft =
-    (await earlier.read(session.share)) ??
-    (earlier.changes > allowed ? ({ limit: "calls", allowed, seen: earlier.changes } as const) : undefined);
+  const overdraft = await earlier.read(session.share);
   if (overdraft) {
     session.close();
     return { type: "stopped", ...overdraft };

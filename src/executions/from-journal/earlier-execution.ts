@@ -1,5 +1,5 @@
 /*
- * The execution that a program corrects. Its id comes in; the calls that can stand for calls of the program go out, with
+ * The executions that a program corrects. Their ids come in; the calls that can stand for calls of the program go out, with
  * what reads their answers, and the values that were kept.
  */
 import {
@@ -11,10 +11,9 @@ import {
   PortcullisError,
   type Share,
 } from "../../base/index.ts";
-import { EarlierCalls, type EarlierCall, type EarlierReader } from "../../gate/reuse/earlier-calls.ts";
+import { EarlierCalls, type EarlierCall, type EarlierReader, refText } from "../../gate/reuse/earlier-calls.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import { ifKnown } from "../../journal/find-if-known.ts";
-import type { Journal } from "../../journal/journal.ts";
 import { NO_ITEMS, readHeader, readRecords } from "../../journal/reading/read-records.ts";
 import type { EarlierRecord, JournalRecord, ProgramHeader } from "../../journal/record.ts";
 import type { Scope } from "../scope.ts";
@@ -26,7 +25,7 @@ import type { TrackedLog } from "./tracked-log.ts";
 /** The execution that a program corrects, as its header has it. */
 export type After = NonNullable<ProgramHeader["after"]>;
 
-type Corrected = Pick<Scope, "journal" | "tenant" | "language">;
+type Corrected = Pick<Scope, "journal" | "tenant" | "language" | "above">;
 
 /** Length of the records that are appended at once, in UTF-16 code units. */
 const APPENDED_LENGTH = 1024 * 1024;
@@ -35,46 +34,56 @@ const APPENDED_LENGTH = 1024 * 1024;
 export class Earlier {
   readonly calls: EarlierCalls;
   readonly #scope: Corrected;
-  readonly #execution: ExecutionId;
-  /** What was changed, in the order in which it was. */
+  readonly #after: After;
+  /** What was changed. */
   #changes: readonly EarlierCall[] = [];
-  #artifacts: ArtifactSpace;
+  readonly #artifacts = new Map<ExecutionId, ArtifactSpace>();
 
-  constructor(scope: Corrected, { execution, maxAgeMs }: After) {
+  constructor(scope: Corrected, after: After) {
     this.#scope = scope;
-    this.#execution = execution;
-    this.#artifacts = new ArtifactSpace(scope.journal, execution);
-    this.calls = new EarlierCalls(readerOf(scope, execution), maxAgeMs);
-  }
-
-  /** Reads it. Returns the exceeded limit if a share has no room for what is kept of its calls. Rejects as the journal does. */
-  async read(share: Share): Promise<HeldOverdraft | undefined> {
-    const { journal, tenant } = this.#scope;
-    const fold = new EarlierFold(share);
-    const records = readRecords(journal, this.#execution, { tenant, ...NO_ITEMS });
-    for await (const record of records) {
-      await records.lane.work(fold.take(record));
-      if (fold.overdraft) return fold.overdraft;
-    }
-    const calls = await share.lane.work(fold.calls());
-    await share.lane.work(this.calls.add(calls));
-    this.#changes = calls.filter(({ effect }) => effect !== "read");
-    this.#artifacts = new ArtifactSpace(journal, this.#execution, fold.artifacts);
-    return undefined;
-  }
-
-  /** Number of the changes that it has made, and those before it. */
-  get changes(): number {
-    return this.#changes.length;
+    this.#after = after;
+    this.calls = new EarlierCalls(readerOf(scope), after.maxAgeMs, scope.above);
   }
 
   /**
-   * Appends what it has changed to the journal of the program, as far as that was not done, so that the program that corrects
+   * Reads it, those besides, and for each that never began what that was to correct. Returns the exceeded limit if a share has
+   * no room for what is kept of their calls. Rejects as the journal does.
+   */
+  async read(share: Share): Promise<HeldOverdraft | undefined> {
+    const { journal, tenant } = this.#scope;
+    const { execution, besides = [] } = this.#after;
+    const found = new Map<string, EarlierCall>();
+    const sources = new Set([...besides, execution]);
+    // A set gives also what is added to it meanwhile.
+    for (const source of sources) {
+      const fold = new EarlierFold(share);
+      const records = readRecords(journal, source, { tenant, ...NO_ITEMS });
+      for await (const record of records) {
+        await records.lane.work(fold.take(record));
+        if (fold.overdraft) return fold.overdraft;
+      }
+      const { unbegun } = fold;
+      for (const one of unbegun ? [...(unbegun.besides ?? []), unbegun.execution] : []) sources.add(one);
+      this.#artifacts.set(source, new ArtifactSpace(journal, source, fold.artifacts));
+      // Of what one has read, it is not known whether another has changed it.
+      const unordered = source !== execution && { made: 0, ended: Number.POSITIVE_INFINITY };
+      for (const call of await share.lane.work(fold.calls()))
+        if (!unordered || call.effect !== "read") found.set(refText(call), { ...call, source, ...unordered });
+    }
+    const calls = [...found.values()];
+    await share.lane.work(this.calls.add(calls));
+    this.#changes = calls.filter(({ effect }) => effect !== "read");
+    return undefined;
+  }
+
+  /**
+   * Appends what was changed to the journal of the program, as far as that was not done, so that the program that corrects
    * that one in turn needs no other journal.
    */
   async handOver(log: TrackedLog): Promise<void> {
     let length = 0;
-    for (const call of this.#changes.slice(log.state.takenOver)) {
+    for (const call of this.#changes) {
+      if (log.state.takenOver.has(refText(call)) || !this.calls.isLeft(call)) continue;
       const record = await this.#recordOf(call);
       log.defer(record);
       length += (record.value?.length ?? 0) + record.key.length;
@@ -85,12 +94,13 @@ export class Earlier {
     if (length > 0) await log.flush(() => {});
   }
 
-  /** Keeps what it has kept, as far as that was not done. */
+  /** Keeps what was kept, as far as that was not done. */
   async handArtifactsOver(space: ArtifactSpace): Promise<void> {
-    for (const kept of this.#artifacts.all) {
-      const call = kept.call.includes("/") ? kept.call : `${this.#execution}/${kept.call}`;
-      if (!space.savedBy(call)) await space.save({ ...kept, call }, await this.#artifacts.read(kept));
-    }
+    for (const [execution, artifacts] of this.#artifacts)
+      for (const kept of artifacts.all) {
+        const call = kept.call.includes("/") ? kept.call : `${execution}/${kept.call}`;
+        if (!space.savedBy(call)) await space.save({ ...kept, call }, await artifacts.read(kept));
+      }
   }
 
   async #recordOf(earlier: EarlierCall): Promise<EarlierRecord> {
@@ -134,17 +144,14 @@ export async function isReadable(scope: Corrected, execution: ExecutionId): Prom
   return (await ifKnown(() => findEarlier(scope, { execution, maxAgeMs: 0 }))) !== undefined;
 }
 
-function readerOf(
-  { journal, tenant }: { readonly journal: Journal; readonly tenant: string },
-  execution: ExecutionId,
-): EarlierReader {
+function readerOf({ journal, tenant }: Corrected): EarlierReader {
   const lane = new Lane(tenant);
-  const recordAt = async (from = 0): Promise<JournalRecord> => {
+  const recordAt = async (execution: ExecutionId, from = 0): Promise<JournalRecord> => {
     for await (const record of readRecords(journal, execution, { tenant, from, count: 1 })) return record;
     throw invalidAt(execution, from, "it is not there");
   };
-  const valueAt = async (from = 0) => {
-    const record = await recordAt(from);
+  const valueAt = async (execution: ExecutionId, from = 0) => {
+    const record = await recordAt(execution, from);
     const event = record.type === "turn" ? readEvent(record.event) : undefined;
     const value = event?.kind === "answer" || event?.kind === "items" ? event.body : undefined;
     const text = record.type === "earlier" ? record.value : value;
@@ -152,18 +159,18 @@ function readerOf(
     return text;
   };
   return {
-    value: ({ answer }) => valueAt(answer?.records[0]),
-    async *items({ answer }) {
+    value: ({ source, answer }) => valueAt(source, answer?.records[0]),
+    async *items({ source, answer }) {
       for (const from of answer?.records ?? []) {
-        const body = await valueAt(from);
+        const body = await valueAt(source, from);
         const items = await lane.run(() => JSON.parse(body) as unknown);
-        if (!Array.isArray(items)) throw invalidAt(execution, from, "it has a batch that is no list of items");
+        if (!Array.isArray(items)) throw invalidAt(source, from, "it has a batch that is no list of items");
         yield* items as unknown[];
       }
     },
-    async display({ answer }) {
+    async display({ source, answer }) {
       if (answer?.display === undefined) return undefined;
-      const record = await recordAt(answer.display);
+      const record = await recordAt(source, answer.display);
       return record.type === "answered" ? record.display : undefined;
     },
   };

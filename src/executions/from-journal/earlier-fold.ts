@@ -2,7 +2,7 @@ import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import type { FailureCode } from "../../gate/answer.ts";
 import { type EarlierAnswer, type EarlierCall, keyOf, refText } from "../../gate/reuse/earlier-calls.ts";
 import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts";
-import type { EarlierRecord, JournalRecord, ToolDigest } from "../../journal/record.ts";
+import type { EarlierRecord, JournalRecord, ProgramHeader, ToolDigest } from "../../journal/record.ts";
 import { given, type HeldOverdraft, type Share, type SlicedWork } from "../../base/index.ts";
 import { canonicalDigest } from "../../gate/run/canonical-json.ts";
 import { CallHistory, type KnownCall } from "./call-history.ts";
@@ -11,6 +11,8 @@ import { readingSliced } from "./read-turns.ts";
 
 /** Codes of failures after which a handler has done nothing, as far as it says itself. After all others it may have taken effect. */
 const NOTHING_DONE: ReadonlySet<FailureCode> = new Set(["handler_failed"]);
+
+type FoldedCall = Omit<EarlierCall, "source">;
 
 interface Made {
   readonly position: number;
@@ -36,7 +38,7 @@ export class EarlierFold {
   readonly #history = new CallHistory();
   readonly #made = new Map<string, Made>();
   /** What the executions before it have changed. */
-  readonly #taken = new Map<string, EarlierCall>();
+  readonly #taken = new Map<string, FoldedCall>();
   readonly #artifacts: PastArtifact[] = [];
   readonly #tools = new Map<string, ToolDigest>();
   /** Calls of the turn that is being read. */
@@ -51,6 +53,12 @@ export class EarlierFold {
   /** Its calls are held in the share until that ends. */
   constructor(share: Share) {
     this.#share = share;
+  }
+
+  /** What it was to correct, if it never began: its journal may lack what it was to take over. */
+  get unbegun(): ProgramHeader["after"] {
+    const { header, turns } = this.#state;
+    return header?.kind === "program" && turns === 0 ? header.after : undefined;
   }
 
   /** The exceeded limit, once there is no room for more calls. */
@@ -92,7 +100,7 @@ export class EarlierFold {
     return this.#overdraft === undefined;
   }
 
-  #takenOver({ earlier, tool, key, effect, isHidden, value, approval, at, ...given }: EarlierRecord): EarlierCall {
+  #takenOver({ earlier, tool, key, effect, isHidden, value, approval, at, ...given }: EarlierRecord): FoldedCall {
     const { bytes, shape, partsLeftOut, named } = given;
     const isKnown = value !== undefined && !this.#isRedacted;
     const places = { records: [this.#state.records], isStream: false, display: undefined };
@@ -157,7 +165,7 @@ export class EarlierFold {
   }
 
   /** The calls of which something is known that matters for an equal call, in the order in which they were made. */
-  *calls(): SlicedWork<readonly EarlierCall[]> {
+  *calls(): SlicedWork<readonly FoldedCall[]> {
     const calls = this.#taken;
     for (const known of this.#history.all) {
       yield;
@@ -168,7 +176,7 @@ export class EarlierFold {
     return [...calls.values()];
   }
 
-  #earlierCall(call: KnownCall): EarlierCall | undefined {
+  #earlierCall(call: KnownCall): FoldedCall | undefined {
     const { id, tool, reused, answered, decided, decision, earlier } = call;
     const made = this.#made.get(id);
     const execution = this.#state.header?.execution;

@@ -1,5 +1,6 @@
 import { now, type SlicedWork } from "../../base/index.ts";
 import { approverOf, HOST_CALL } from "../../gate/answer.ts";
+import { refText } from "../../gate/reuse/earlier-calls.ts";
 import type { StreamPast } from "../../gate/streams/past-items.ts";
 import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import type { Header, JournalRecord, TurnRecord } from "../../journal/record.ts";
@@ -132,8 +133,8 @@ export class ExecutionState {
   /** Turns since the last claim or restart; 0 means no progress since then. */
   turnsSinceStart = 0;
   restarts = 0;
-  /** Number of changes that were taken over from the execution that it corrects. */
-  takenOver = 0;
+  /** Changes that were taken over from the executions before it, as `refText`. */
+  readonly takenOver = new Set<string>();
   /** The guest's clock, in milliseconds since 1970; 0 before the first turn. */
   now = 0;
   readonly calls = new Map<number, OpenCall>();
@@ -204,7 +205,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord, turn?:
       };
       break;
     case "earlier":
-      state.takenOver += 1;
+      state.takenOver.add(refText(record.earlier));
       break;
     case "outcome":
       state.end.outcome = record.outcome;

@@ -2,7 +2,7 @@
  * The calls of the execution before, for the program that corrects it. A call comes in, as its key; the equal call that
  * stands for it goes out, once.
  */
-import { now, type SlicedWork } from "../../base/index.ts";
+import { type ExecutionId, now, type SlicedWork } from "../../base/index.ts";
 import type { EarlierRecord, ParentRef } from "../../journal/record.ts";
 import { graverEffect } from "../../tools/effect.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
@@ -11,6 +11,8 @@ import type { CallLine } from "../call-line.ts";
 
 /** A call of the execution before, or a change that the executions before that one have made. */
 export interface EarlierCall extends ParentRef {
+  /** The execution before whose journal tells of it. */
+  readonly source: ExecutionId;
   readonly tool: string;
   /** `keyOf` its tool and its input. */
   readonly key: string;
@@ -50,7 +52,7 @@ export function isAnswered(call: EarlierCall): call is AnsweredCall {
   return call.answer !== undefined;
 }
 
-/** Reads from the journal of the execution before. Its functions reject as a journal does. */
+/** Reads from the journals of the executions before. Its functions reject as a journal does. */
 export interface EarlierReader {
   /** JSON text of the value that a call gave. */
   readonly value: (call: EarlierCall) => Promise<string>;
@@ -73,6 +75,13 @@ export interface PastReuse {
   readonly standIns: readonly StandIn[];
   /** The calls that have ended, and those that were begun. */
   readonly lines: readonly Pick<CallLine, "tool" | "started" | "effect">[];
+}
+
+/** The call that started an execution. */
+export interface UsedBelow {
+  readonly callId: string;
+  /** Earlier calls that stand for calls of what the calls of its session have started, as `refText`: by which of these calls. */
+  readonly used?: Map<string, string>;
 }
 
 /** Calls in the order in which they were made. Those before the first one are used, or too old for ever. */
@@ -124,15 +133,18 @@ export class EarlierCalls {
   readonly #tools = new Set<string>();
   /** Calls that may have taken effect, and of which only the redacted input is known: by tool, and by key. */
   readonly #hidden = { ofTool: new Lines(), equal: new Lines() };
-  /** The calls that stand for one of this execution. */
-  readonly #used = new Set<EarlierCall>();
+  /** The calls that stand for one of this execution, or of another program of its conversation. */
+  readonly #used: Map<string, string>;
+  readonly #usedBy: string;
   /** What was read before this is too old: something was changed later. */
   #changedAt = Number.NEGATIVE_INFINITY;
 
   /** Answers of calls that only read are given again up to `maxAgeMs`, in milliseconds. */
-  constructor(reader: EarlierReader, maxAgeMs: number) {
+  constructor(reader: EarlierReader, maxAgeMs: number, above?: UsedBelow) {
     this.reader = reader;
     this.#maxAgeMs = maxAgeMs;
+    this.#used = above?.used ?? new Map();
+    this.#usedBy = above?.callId ?? "";
   }
 
   /** Takes calls in the order in which they were made. */
@@ -177,7 +189,7 @@ export class EarlierCalls {
 
   /** The call that stands for one with this key and effect, which none other can stand for then. */
   take(key: string, effect: Effect): EarlierCall | undefined {
-    const isLeft = (call: EarlierCall) => this.#isLeft(call) && (effect !== "read" || this.#isCurrent(call));
+    const isLeft = (call: EarlierCall) => this.isLeft(call) && (effect !== "read" || this.#isCurrent(call));
     for (const kind of KINDS) {
       const call = this.#equal[kind].get(key)?.first(isLeft);
       if (call) return this.#use(call, kind === "answered");
@@ -186,14 +198,14 @@ export class EarlierCalls {
   }
 
   hides({ name }: Tool): boolean {
-    return this.#hidden.ofTool.get(name)?.first((call) => this.#isLeft(call)) !== undefined;
+    return this.#hidden.ofTool.get(name)?.first((call) => this.isLeft(call)) !== undefined;
   }
 
   /** Like `take`, among calls whose inputs were redacted. Without a key any of the tool stands for the call: it may be equal. */
   takeHidden({ name }: Tool, key: string | undefined): EarlierCall | undefined {
     const { ofTool, equal } = this.#hidden;
     const line = key === undefined ? ofTool.get(name) : equal.get(key);
-    const found = line?.first((call) => this.#isLeft(call));
+    const found = line?.first((call) => this.isLeft(call));
     return found && this.#use(found, false);
   }
 
@@ -202,8 +214,8 @@ export class EarlierCalls {
     if (effect !== "read") this.#changedAt = Number.POSITIVE_INFINITY;
   }
 
-  #isLeft(call: EarlierCall): boolean {
-    return !this.#used.has(call);
+  isLeft(call: EarlierCall): boolean {
+    return !this.#used.has(refText(call));
   }
 
   /** Whether what a call has read is still to be given: it only becomes older. */
@@ -212,7 +224,7 @@ export class EarlierCalls {
   }
 
   #use(call: EarlierCall, isGiven: boolean): EarlierCall {
-    this.#used.add(call);
+    this.#used.set(refText(call), this.#usedBy);
     // A handler whose outcome is unknown may have taken effect after all that was read, whatever is decided about it.
     if (!call.answer) this.noteMade(call.effect);
     if (isGiven && call.effect !== "read") this.#changedAt = Math.max(this.#changedAt, call.ended);
