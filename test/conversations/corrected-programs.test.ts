@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Approve, createRuntime, defineTool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
@@ -103,19 +103,132 @@ test("a program that could not be read does not stand between", async () => {
   expect(own.asked).toEqual(["pay 2"]);
 });
 
-test("two programs that failed in one turn are corrected one by one", async () => {
+describe("two programs that failed in one turn are each given their own calls:", () => {
+  const pay = (n: number, end: string) => `await tools.pay({ n: ${n} }); ${end}`;
+  const failed = { programs: [pay(1, FAILS), pay(2, FAILS)] };
+  const [one, two] = [pay(1, "return 1;"), pay(2, "return 2;")];
+  const next: Record<string, readonly ScriptedTurn[]> = {
+    "in one turn": [{ programs: [one, two] }],
+    "in one turn, the other way round": [{ programs: [two, one] }],
+    "one after the other": [program(one), program(two)],
+    "with one that fails again": [{ programs: [pay(1, FAILS), two] }, program(one)],
+    "with two that fail before they come to them": [{ programs: [FAILS, FAILS] }, { programs: [one, two] }],
+    "by one program": [program(pay(1, ""), two)],
+  };
+  test.each(Object.keys(next))("%s", async (how) => {
+    const own = shop();
+    const report = await talk([failed, ...(next[how] ?? []), DONE], own);
+    expect([report.ending.type, own.asked]).toEqual(["answered", ["pay 1", "pay 2"]]);
+  });
+});
+
+/** Runs the programs, the last one in another process if `where` says so. */
+async function inTwo(
+  where: "at once" | "later",
+  script: readonly ScriptedTurn[],
+  { tools }: ReturnType<typeof shop>,
+): Promise<void> {
+  const open = { tools, sandbox, journal: createMemoryJournal() };
+  const model = scriptedModel([
+    ...script.slice(0, -1),
+    ...(where === "later" ? [DONE] : []),
+    ...script.slice(-1),
+    DONE,
+  ]);
+  const runtime = await createRuntime(open);
+  await runtime.say("talk", "Pay", { model });
+  if (where === "at once") return;
+  await using other = await createRuntime(open);
+  await other.say("talk", "Go on", { model });
+}
+
+describe.each(["at once", "later"] as const)("what a program has not used of a failed one, %s:", (where) => {
+  const both = "await tools.pay({ n: 1 }); await tools.pay({ n: 2 });";
+
+  test("one that only looks leaves all changes to the next, and what was read is read anew", async () => {
+    const own = shop();
+    const look = program("return tools.stock({ n: 9 });");
+    await inTwo(where, [program(STOCK, both, FAILS), look, look, program(STOCK, both, "return left;")], own);
+    expect(own.asked).toEqual(["stock 1", "pay 1", "pay 2", "stock 9", "stock 9", "stock 1"]);
+  });
+
+  test("each change stands for one call of all programs after it", async () => {
+    const script = [
+      program(both, FAILS),
+      program("await tools.pay({ n: 1 }); return 1;"),
+      program(both, "return 2;"),
+      program(both, "return 3;"),
+    ];
+    const [first, all] = [shop(), shop()];
+    await inTwo(where, script.slice(0, 3), first);
+    await inTwo(where, script, all);
+    expect(first.asked).toEqual(["pay 1", "pay 2", "pay 1"]);
+    expect(all.asked).toEqual([...first.asked, "pay 1", "pay 2"]);
+  });
+});
+
+test("what another program than the last one has read is read again", async () => {
   const own = shop();
-  const one = `await tools.pay({ n: 1 });`;
-  const two = `await tools.pay({ n: 2 });`;
-  await talk(
-    [
-      { programs: [`${one} ${FAILS}`, `${two} ${FAILS}`] },
-      { programs: [`${two} return 2;`, `${one} return 1;`] },
-      DONE,
-    ],
-    own,
-  );
-  expect(own.asked).toEqual(["pay 1", "pay 2"]);
+  const failed = { programs: [`${STOCK} ${FAILS}`, FAILS] };
+  await talk([failed, program(STOCK, "return left;"), DONE], own);
+  expect(own.asked).toEqual(["stock 1", "stock 1"]);
+});
+
+test("a change of unknown outcome that was made again by a decision is not asked about once more", async () => {
+  const asked: string[] = [];
+  const pay = defineTool({
+    name: "pay",
+    description: "d",
+    input: z.object({ n: z.number() }),
+    effect: "write",
+    allowedCallers: ["programmatic"],
+    timeoutMs: 20,
+    handler: ({ n }) => (asked.push(`pay ${n}`) === 1 ? new Promise(() => {}) : n),
+  });
+  const script = [program(PAY), program(PAY, FAILS), program(PAY, "return 1;"), program(PAY, "return 2;"), DONE];
+  const journal = createMemoryJournal();
+  const { ending } = await talk(script, { tools: [pay], asked }, { journal });
+  const [{ callId, why } = { callId: "", why: "" }] = ending.type === "waiting" ? ending.approvals : [];
+  expect([why, asked]).toEqual(["outcome_unknown", ["pay 2"]]);
+  const other = await createRuntime({ tools: [pay], sandbox, journal });
+  const report = await other.resumeAgent("talk", {
+    model: scriptedModel(script),
+    decisions: { [callId]: { allow: true } },
+  });
+  expect([report.ending.type, asked]).toEqual(["answered", ["pay 2", "pay 2", "pay 2"]]);
+});
+
+test("a program that could not read what others have done does not hide it from the next one", async () => {
+  const store = createMemoryJournal();
+  let fails = true;
+  const read: Journal["read"] = (execution, options) => {
+    const isCorrected = execution !== "talk" && options?.count === undefined;
+    if (isCorrected && fails) throw new Error("unreachable");
+    return store.read(execution, options);
+  };
+  const own = shop();
+  const journal = { ...store, read };
+  const failed = { programs: ["await tools.pay({ n: 1 });", "await tools.pay({ n: 2 });"].map((one) => one + FAILS) };
+  const both = program("await tools.pay({ n: 1 }); await tools.pay({ n: 2 }); return 1;");
+  const model = scriptedModel([failed, both, both, DONE]);
+  const open = { tools: own.tools, sandbox, journal };
+  const runtime = await createRuntime(open);
+  await expect(runtime.say("talk", "Pay", { model })).rejects.toThrow("unreachable");
+  fails = false;
+  const other = await createRuntime(open);
+  const { ending } = await other.resumeAgent("talk", { model });
+  expect([ending.type, own.asked]).toEqual(["answered", ["pay 1", "pay 2"]]);
+});
+
+test("of two programs that run at once, one is given a change", async () => {
+  const own = shop("always");
+  const approve: Approve = ({ input }) => ((input as { readonly n: number }).n === 9 ? "later" : true);
+  const script = [
+    program(PAY, FAILS),
+    { programs: [`${PAY} await tools.pay({ n: 9 });`, `${PAY} await tools.pay({ n: 9 });`] },
+  ];
+  const { ending } = await talk([...script, DONE], own, { approve });
+  expect([ending.type, own.asked]).toEqual(["waiting", ["pay 2", "pay 2"]]);
 });
 
 test("what was read is read again after the model itself has changed something", async () => {

@@ -2,12 +2,14 @@ import PQueue from "p-queue";
 import { after, cancel, now } from "../../base/index.ts";
 import type { PastCall } from "../../gate/open-call.ts";
 import type { GateSession } from "../../gate/session.ts";
-import { findIfKnown } from "../../journal/find-if-known.ts";
+import { findIfKnown, ifKnown } from "../../journal/find-if-known.ts";
+import { NO_ITEMS } from "../../journal/reading/read-records.ts";
 import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../../models/model.ts";
 import { reportOf } from "../../executions/output/report.ts";
 import { correctedBy } from "../../executions/execute-options.ts";
 import type { KnownCall } from "../../executions/from-journal/call-history.ts";
 import { type After, isReadable } from "../../executions/from-journal/earlier-execution.ts";
+import { readOwn } from "../../executions/from-journal/past-execution.ts";
 import { standingOf } from "../../executions/from-journal/standing.ts";
 import type { Unreplayable, Waiting } from "../../executions/outcome.ts";
 import { shownWaiting } from "../../executions/redact-execution.ts";
@@ -23,6 +25,7 @@ import type { LiveConversation } from "../drive/live-conversation.ts";
 import { standingOfConversation } from "../from-journal/conversation-standing.ts";
 import { refusal, resultOfAnswer, resultOfReport, type ResultWays, withFound } from "./call-result.ts";
 import { childExecution } from "./child-execution.ts";
+import type { FailedProgram } from "./failed-programs.ts";
 import { NO_SOURCE } from "./run-program.ts";
 
 /** A program's execution waits. */
@@ -226,7 +229,7 @@ export class CallAnswerer {
     const callId = call.id;
     tell({ type: "program_started", execution, callId, source, hosted: false });
     // The call of an agent that is a tool cannot wait: its caller would have to.
-    const above = { session: this.#session, execution, callId, canWait: caller === undefined };
+    const above = { session: this.#session, execution, callId, used: failed.used, canWait: caller === undefined };
     const child = childExecution(execution, callId);
     const onEvent: AgentScope["onEvent"] = (event) => {
       tell(event);
@@ -239,12 +242,15 @@ export class CallAnswerer {
     const run = () => executeOnce(scope, source, child, { allowChangedTools, asks, after });
     const ended = await (this.#span ? this.#span.run(run) : run());
     // A program that was refused before it started is not in the journal, and corrects nothing.
-    if (ended.kept) failed.begin(callId, after?.execution);
+    if (ended.kept) failed.begin(callId, after);
     if (ended.ending.type === "waiting") return WAITS;
     // A journal in memory may have deleted it as soon as it ended.
     const hasFailed = ended.kept !== undefined && ended.ending.type !== "completed";
     const isKnown = hasFailed && (await findIfKnown(journal, child)) !== undefined;
-    if (isKnown) failed.fail({ execution: child, startedAt, turn: this.#turn });
+    if (hasFailed) failed.fail(callId, isKnown ? { execution: child, startedAt, turn: this.#turn } : undefined);
+    const isCorrected = after && ended.ending.type === "completed";
+    const corrected = isCorrected && (await ifKnown(() => readOwn(this.#scope, child, NO_ITEMS)));
+    if (corrected) failed.note(callId, corrected);
     const isGivenAgain = isKnown && request.reuse !== "never";
     const report = reportOf(ended, gate.tools, { isGivenAgain, shown: observed?.shown });
     const { outcome, output, usage } = report;
@@ -256,20 +262,21 @@ export class CallAnswerer {
     return resultOfReport(call, { report, approvedBy });
   }
 
-  /** The program that the program of a call corrects: the last one that did not complete. A program that was begun before goes on with its own. */
+  /** The programs that the program of a call corrects. What was read is given again of the last one alone. */
   async #correctedBy(callId: string): Promise<After | undefined> {
     const { failed, request, state } = this.#live;
     const { journal, tenant, language, gate } = this.#scope;
-    if (failed.hasBegun(callId)) {
-      const after = failed.correctedBy(callId);
-      return after === undefined ? undefined : { execution: after, maxAgeMs: 0 };
-    }
-    const last = request.reuse === "never" ? undefined : failed.before(this.#turn);
-    const isThere = last && (await isReadable({ journal, tenant, language }, last.execution));
-    if (last && !isThere) failed.forget(last.execution);
-    if (!last || !isThere) return undefined;
+    if (failed.corrected.has(callId)) return failed.corrected.get(callId);
+    const corrected: FailedProgram[] = [];
+    for (const one of request.reuse === "never" ? [] : failed.before(this.#turn))
+      if (await isReadable({ journal, tenant, language }, one.execution)) corrected.push(one);
+      else failed.forget(one.execution);
+    const last = corrected.pop();
+    if (!last) return undefined;
     const hasChanged = last.isOld || changedSince(state.calls.all, gate.tools, last.startedAt);
-    return correctedBy({ after: last.execution, maxAgeMs: hasChanged ? 0 : undefined });
+    const after = correctedBy({ after: last.execution, maxAgeMs: hasChanged ? 0 : undefined });
+    const besides = corrected.map(({ execution }) => execution);
+    return after && { ...after, ...(besides.length > 0 && { besides }) };
   }
 
   /** Number of the turn whose calls are answered. */

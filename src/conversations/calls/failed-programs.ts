@@ -1,4 +1,7 @@
 import type { ExecutionId } from "../../base/index.ts";
+import type { After } from "../../executions/from-journal/earlier-execution.ts";
+import type { Past } from "../../executions/from-journal/past-execution.ts";
+import { refText } from "../../gate/reuse/earlier-calls.ts";
 
 /** What a conversation does for a program after one that did not complete. */
 export type ReuseOption = "after-failure" | "never";
@@ -12,38 +15,48 @@ export interface FailedProgram {
   readonly turn: number;
   /** Whether another program ran since, which may have changed what this one has read. */
   readonly isOld: boolean;
+  /** Number of the last turn whose programs can correct it: a program of that turn has taken over what it has done, and failed. */
+  readonly until: number;
 }
 
-/** The programs of a conversation that did not complete, and that no program has corrected. Each is corrected once. */
+/** The programs of a conversation that did not complete. Others correct them until each of their changes stands for a call. */
 export class FailedPrograms {
+  /** Earlier calls that stand for calls of programs that did not fail, by the calls of these programs. */
+  readonly used = new Map<string, string>();
+  /** What the programs correct that were begun, by their calls. Such a program goes on with it. */
+  readonly corrected = new Map<string, After | undefined>();
   #failed: readonly FailedProgram[] = [];
-  /** What the programs correct that were begun, by their calls. */
-  readonly #corrected = new Map<string, ExecutionId | undefined>();
 
-  /** The last one that a program of this turn can correct: the model has read of those of earlier turns alone. */
-  before(turn: number): FailedProgram | undefined {
-    return this.#failed.findLast((one) => one.turn < turn);
-  }
-
-  /** Whether the program of a call was begun before: it goes on with what it corrects. */
-  hasBegun(callId: string): boolean {
-    return this.#corrected.has(callId);
-  }
-
-  correctedBy(callId: string): ExecutionId | undefined {
-    return this.#corrected.get(callId);
+  /** Those that a program of this turn corrects: the model has read of those of earlier turns alone. */
+  before(turn: number): readonly FailedProgram[] {
+    return this.#failed.filter((one) => one.turn < turn && turn <= one.until);
   }
 
   /** The program of a call has begun, and is in the journal. */
-  begin(callId: string, after: ExecutionId | undefined): void {
-    this.#corrected.set(callId, after);
-    this.#failed = this.#failed.filter(({ execution }) => execution !== after).map((one) => ({ ...one, isOld: true }));
+  begin(callId: string, after: After | undefined): void {
+    this.corrected.set(callId, after);
+    this.#failed = this.#failed.map((one) => ({ ...one, isOld: true }));
   }
 
-  /** A program that is in the journal has ended without completing. */
-  fail(program: Omit<FailedProgram, "isOld">): void {
+  /** The program of a call goes on, or has completed, as its journal tells. */
+  note(callId: string, { state, outcome, standIns }: Past): void {
+    for (const { earlier } of standIns) this.used.set(refText(earlier), callId);
+    if (outcome && state.takenOver.values().every((ref) => this.used.has(ref)))
+      this.#failed = this.#failed.filter((one) => !this.#corrects(callId, one));
+  }
+
+  /** The program of a call has ended without completing: what stood for its calls is to be given again, by its journal if that has it. */
+  fail(callId: string, program: Omit<FailedProgram, "isOld" | "until"> | undefined): void {
+    for (const [ref, by] of this.used) if (by === callId) this.used.delete(ref);
+    if (!program) return;
     this.forget(program.execution);
-    this.#failed = [...this.#failed, { ...program, isOld: false }];
+    const others = this.#failed.map((one) => (this.#corrects(callId, one) ? { ...one, until: program.turn } : one));
+    this.#failed = [...others, { ...program, isOld: false, until: Number.POSITIVE_INFINITY }];
+  }
+
+  #corrects(callId: string, { execution }: FailedProgram): boolean {
+    const after = this.corrected.get(callId);
+    return after?.execution === execution || after?.besides?.includes(execution) === true;
   }
 
   /** A program that is not in the journal any more cannot be gone on from. */

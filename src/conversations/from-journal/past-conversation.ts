@@ -202,12 +202,14 @@ export async function readBelow(
   });
 }
 
-function noteProgram(failed: FailedPrograms, callId: string, turn: number, { state: { header }, outcome }: Past): void {
+function noteProgram(failed: FailedPrograms, callId: string, turn: number, past: Past): void {
+  const { header } = past.state;
   if (header?.kind !== "program") return;
   const { execution, startedAt, after } = header;
-  failed.begin(callId, after?.execution);
-  if (outcome && textOf(parsedJson(outcome.outcome), "type") !== "completed")
-    failed.fail({ execution, startedAt, turn });
+  failed.begin(callId, after);
+  if (past.outcome && textOf(parsedJson(past.outcome.outcome), "type") !== "completed")
+    failed.fail(callId, { execution, startedAt, turn });
+  else failed.note(callId, past);
 }
 
 /** An agent that a call has started. */
