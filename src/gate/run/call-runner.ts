@@ -227,7 +227,12 @@ export class CallRunner {
       if (returned instanceof StoredText) return this.#answerStored(call, returned);
       return inContext(() => toText(call, returned, limits, share, (handled) => calls.finish(call, handled)));
     };
-    const answer = () => (unread && isLargeResult(returned) ? unread.makeLarge(make) : make());
+    const answer = () => {
+      if (!unread || !isLargeResult(returned)) return make();
+      // No handler has the input any more: many large ones would wait for one another's ends.
+      unread.end(call.identity.callId);
+      return unread.makeLarge(make);
+    };
     const { redactor } = this.#parts;
     const { display, named } = call.handling.beside;
     return redactor && (display !== undefined || named) ? redactBeside(call, redactor, result).then(answer) : answer();

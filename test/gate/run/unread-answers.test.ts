@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { Gate } from "../../../src/gate/gate.ts";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
+import { createRuntime } from "../../../src/index.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { holdCalls, idle, makeTool, openSession, type SessionParts } from "../open-session.ts";
 
@@ -118,4 +120,21 @@ test("after the end of the session nothing waits, and no further handler starts"
   await session.ended;
   expect([answered.length, started()]).toEqual(before);
   expect(answers.filter((answer) => answer === undefined).length).toBe(ANSWERS - answered.length);
+});
+
+test("calls with large inputs whose results are large too do not wait for one another for ever", async () => {
+  const rows = Array.from({ length: 200_000 }, (_, id) => id);
+  const full = Promise.withResolvers<void>();
+  let running = 0;
+  const handler = () => {
+    running += 1;
+    if (running === 17) full.resolve();
+    return full.promise.then(() => rows);
+  };
+  const tool = makeTool({ input: z.object({ text: z.string() }), handler });
+  await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
+  const program = `const text = "x".repeat(1_000_000);
+    return (await Promise.all(Array.from({ length: 20 }, () => tools.t({ text })))).length;`;
+  const { outcome } = await runtime.execute(program, { limits: { wallMs: 10_000, totalBytes: 100_000_000 } });
+  expect(outcome).toEqual({ type: "completed", value: 20 });
 });
