@@ -156,6 +156,14 @@ test.each(someOf(["pings", "asks"], 1))("a server that %s and does not read the 
   expect(await call(source.tools, "raw.echo({})")).toMatchObject({ code: "source_unavailable" });
 });
 
+test("a server is not ended for calls that wait for it to read them", async () => {
+  await using source = await fromMcp(rawServer("plain"), READ);
+  const calls =
+    'const text = "x".repeat(1_000_000); return (await Promise.all(Array.from({ length: 23 }, () => tools.raw.other({ text })))).length;';
+  const all = await Promise.all([1, 2, 3].map(() => run(source.tools, calls)));
+  expect(all.map(({ outcome }) => outcome)).toEqual(all.map(() => ({ type: "completed", value: 23 })));
+});
+
 test("sampling and roots are refused", async () => {
   await using source = await fromMcp(await servedRaw("asks-for-more"), READ);
   const errors = (await call(source.tools, "raw.echo({})")) as readonly {

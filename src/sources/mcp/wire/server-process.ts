@@ -6,9 +6,6 @@ import { type OutputTail, pause, PortcullisError } from "../../../base/index.ts"
 /** Variables of the host that every server gets: without them most commands are not found, or have no folder for their files. */
 const INHERITED = ["PATH", "HOME"];
 
-/** Bytes that wait for a server to read them. A server that makes requests and reads no answer is ended. */
-const UNREAD_BYTES = 64 * 1024 * 1024;
-
 /** How long a server may take to end after its standard input was closed, and after SIGTERM, in milliseconds. */
 const CLOSE_MS = 500;
 const TERMINATE_MS = 500;
@@ -31,6 +28,7 @@ export class ServerProcess {
   /** Resolves with how the process has ended, like `exit code 1`. */
   readonly ended: Promise<string>;
   #isOver = false;
+  #lastWrite: Promise<unknown> = Promise.resolve();
 
   private constructor(child: ChildProcess) {
     this.#child = child;
@@ -81,16 +79,18 @@ export class ServerProcess {
     return new ServerProcess(child);
   }
 
-  /** Resolves when the pipe has taken it. */
-  async write(text: string): Promise<void> {
+  /** Writes what `make` gives, once the pipe has taken all before it; nothing for undefined. Resolves when the pipe has taken it. */
+  write(make: () => string | undefined): Promise<void> {
+    const written = this.#lastWrite.then(() => this.#write(make()));
+    this.#lastWrite = written.catch(() => {});
+    return written;
+  }
+
+  async #write(text: string | undefined): Promise<void> {
     const { stdin } = this.#child;
     if (this.#isOver || !stdin?.writable) throw new Error("The server's standard input is closed.");
-    if (stdin.writableLength + text.length > UNREAD_BYTES) {
-      this.#signal("SIGKILL");
-      throw new Error("The server does not read its standard input.");
-    }
     // What cannot be written any more is learnt by `exit`.
-    await new Promise<unknown>((resolve) => void stdin.write(text, resolve));
+    if (text !== undefined) await new Promise<unknown>((resolve) => void stdin.write(text, resolve));
   }
 
   /** Reads no more of its output until `resume`. */

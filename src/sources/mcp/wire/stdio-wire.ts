@@ -83,13 +83,13 @@ export class StdioWire implements Wire {
       events.onFailed(answered, new MalformedMessage("A message of the server cannot be read: it is not JSON."));
   }
 
-  async send(message: Message): Promise<void> {
-    if (!this.#process) throw new ConnectionLost("The server was not started.");
-    try {
-      await this.#process.write(`${JSON.stringify(message)}\n`);
-    } catch (cause) {
-      throw new ConnectionLost("The server has ended.", { cause });
-    }
+  /** A call that is given up while it waits for a server that does not read is dropped. */
+  send(message: Message, { signal }: Parameters<Wire["send"]>[1] = {}): Promise<void> {
+    if (!this.#process) return Promise.reject(new ConnectionLost("The server was not started."));
+    const waiting: { message?: Message } = { message };
+    signal?.addEventListener("abort", () => delete waiting.message, { once: true });
+    const lost = (cause: unknown) => Promise.reject(new ConnectionLost("The server has ended.", { cause }));
+    return this.#process.write(() => waiting.message && `${JSON.stringify(waiting.message)}\n`).catch(lost);
   }
 
   async close(): Promise<void> {
