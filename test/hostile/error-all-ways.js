@@ -1,5 +1,5 @@
 // Tries: to get host data out of errors: message, cause, stack, own fields, by every way a handler can fail.
-// Ends: completed {"codes":["handler_failed","handler_failed","handler_failed","handler_failed","handler_failed","handler_failed","handler_failed"],"fields":["code","message","name","stack","tool"]}
+// Ends: completed {"codes":["handler_failed","handler_failed","handler_failed","handler_failed","handler_failed","handler_failed","output_invalid"],"fields":["code","message","name","stack","tool"]}
 const codes = [];
 const fields = new Set();
 for (const how of ["error", "cause", "getter", "string", "rejection", "public", "result"]) {

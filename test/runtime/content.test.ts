@@ -96,7 +96,7 @@ describe("content of a handler", () => {
     const once = { asked: 0, toJSON: () => (once.asked++ === 0 ? "shown" : () => 1) };
     await using runtime = await start(() => content({ value: 1, display: once }));
     const { outcome } = await runtime.execute("return await tools.chart({}).catch(({ code }) => code);");
-    expect(outcome).toEqual({ type: "completed", value: "handler_failed" });
+    expect(outcome).toEqual({ type: "completed", value: "output_invalid" });
   });
 
   test("display is in events and in the report, also of a journal, and neither a program nor a model gets it", async () => {
@@ -245,7 +245,7 @@ describe("content of a handler that has failed", () => {
   test.each<[string, unknown, object, string]>([
     ["too large", "x".repeat(5000), { resultBytes: 1000 }, "result_too_large"],
     ["too many values", Array(100).fill(1), { resultValues: 50 }, "result_too_large"],
-    ["no JSON", () => 3, {}, "handler_failed"],
+    ["no JSON", () => 3, {}, "output_invalid"],
     ["more than totalBytes leaves", "x".repeat(50_000), { totalBytes: 60_000 }, "result_over_budget"],
     ["of parts that are too large", 1, { partBytes: 8 }, "result_too_large"],
   ])("a value that is %s fails the call without it", async (_, value, limits, code) => {
@@ -329,6 +329,6 @@ describe("content that was changed after it was made, or made elsewhere, is chec
   ])("%s", async (_, made) => {
     await using runtime = await createRuntime({ tools: [chart(made)], sandbox, logger: { error: () => {} } });
     const called = await runtime.call({ tool: "chart", input: {}, caller: "direct" });
-    expect(called).toMatchObject({ ok: false, code: "handler_failed" });
+    expect(called).toMatchObject({ ok: false, code: "output_invalid" });
   });
 });

@@ -224,7 +224,7 @@ test("what one sentence says is printed once, without a stack that leads through
   await runtime.execute("await tools.share({}).catch(() => {}); await tools.pay({}).catch(() => {});");
   const lines = printed.mock.calls.map(([text]) => (text as string).replace(/ \(execution .*/, ""));
   expect(lines).toEqual([
-    "portcullis: share failed in call 1, handler_failed: The result holds NaN at part.",
+    "portcullis: share failed in call 1, output_invalid: The result holds NaN at part.",
     expect.stringMatching(
       /^portcullis: pay was refused in call 2, approval_unavailable: pay needs approval .* asTool; [^\n]*$/,
     ),
