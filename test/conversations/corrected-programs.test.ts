@@ -65,6 +65,18 @@ test("the program after one that failed goes on from what was done, and the mode
   ]);
 });
 
+test("a conversation that copies another one says that its programs make calls again", async () => {
+  const own = shop();
+  const runtime = await createRuntime({ tools: own.tools, sandbox });
+  const first = await runtime.agent({ model: scriptedModel([program(PAY, FAILS), DONE]), task: "Pay" });
+  for (const continued of [first.execution, first.transcript]) {
+    const model = scriptedModel([DONE, DONE, DONE]);
+    await using next = await runtime.converse({ model, continue: continued });
+    const { transcript } = await next.say("Go on.");
+    expect(transcript.turns[0]?.results[0]?.text).toMatch(/Already done[^]*makes them again\./);
+  }
+});
+
 test("the program after one that was stopped by a limit goes on from it, and so does the one after that", async () => {
   const own = shop();
   const runtime = await createRuntime({ tools: own.tools, sandbox, limits: { frameBytes: 1024 * 1024 } });

@@ -1,4 +1,5 @@
 import { type ExecutionId, Lane, now, PortcullisError, type Share, type SlicedWork } from "../../base/index.ts";
+import { copiedReport } from "../../executions/output/report.ts";
 import { refuseOfAnother } from "../../executions/resume.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import type { AgentRequest } from "../agent-report.ts";
@@ -126,7 +127,11 @@ async function copied(
   const model = turns[0]?.model ?? request.model.name;
   const live = await beginConversation(scope, request, { task: "", execution, continues, model, rests: true });
   const first = task === "" ? [] : saidByUser([task]);
-  const whole = turns.map((one, index) => (index === 0 ? { ...one, said: [...first, ...one.said] } : one));
+  const whole = turns.map((one, index) => ({
+    ...one,
+    said: index === 0 ? [...first, ...one.said] : one.said,
+    results: new Map([...one.results].map(([id, result]) => [id, { ...result, text: copiedReport(result.text) }])),
+  }));
   const left = turns.length === 0 ? [...first, ...said] : said;
   await orBrokenOff(live, writeCopy(live, whole, left));
   live.reopen();

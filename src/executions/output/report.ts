@@ -196,6 +196,11 @@ function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
 
 const GIVEN_AGAIN = "The next program may make the same calls: they are answered from this run, and not made again.";
 
+/** The text of a report for a conversation that copies it: its programs correct none of those that it copies. */
+export function copiedReport(text: string): string {
+  return text.replace(GIVEN_AGAIN, "A program that makes the same calls makes them again.");
+}
+
 function canBeGivenAgain({ tool, outcome }: CallLine): boolean {
   return outcome.type === "value" && !KEEPING.has(tool) && tool !== SEARCH_TOOLS;
 }
