@@ -6,7 +6,7 @@ import type { Language } from "../../bridge/frames.ts";
 import { AGENT_RULES } from "../conversations/agent-options.ts";
 import { WORK_RULES } from "../runtime/fleet.ts";
 import { POLICY_NAMES } from "../gate/approve/policy.ts";
-import { PROTOCOLS } from "../models/provider/providers.ts";
+import { PROVIDERS } from "../models/provider/providers.ts";
 import { pick, wholeNumber } from "../base/index.ts";
 import { HOLD } from "../executions/decide.ts";
 import { LIMIT_RULES } from "../executions/limits.ts";
@@ -114,7 +114,7 @@ export const RUN = {
   ...REPORT_JSON,
 };
 
-const MODEL_TEXT = `the model: ${[...PROTOCOLS.keys()].join(", ")}, a colon, its name; or a module whose default export is a model`;
+const MODEL_TEXT = `the model: ${[...PROVIDERS.keys()].join(", ")}, a colon, its name; or a module whose default export is a model`;
 /** How a conversation with a model begins. */
 const CONVERSATION = {
   ...TOOLS,

@@ -32,4 +32,4 @@ export type {
 } from "./model.ts";
 export type { HostedTool } from "./hosted-tools.ts";
 export type { ProviderOptions } from "./provider/provider-options.ts";
-export type { AnthropicOptions, GeminiOptions, OpenAiChatOptions, OpenAiOptions } from "./provider/providers.ts";
+export type { AnthropicOptions, OpenAiChatOptions, OpenAiOptions } from "./provider/providers.ts";

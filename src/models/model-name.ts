@@ -1,16 +1,16 @@
 import type { Model } from "./model.ts";
-import { makeModel, type ProtocolName, PROTOCOLS } from "./provider/providers.ts";
+import { makeModel, type ProviderName, PROVIDERS } from "./provider/providers.ts";
 
 /** A provider and a model of it, like `anthropic:claude-sonnet-4-5`. The key is the provider's environment variable. */
-export type ModelName = `${ProtocolName}:${string}`;
+export type ModelName = `${ProviderName}:${string}`;
 
 /** Forms of a model's name, for errors. */
-export const MODEL_NAMES = [...PROTOCOLS.keys()].map((name) => `${name}:NAME`).join(", ");
+export const MODEL_NAMES = [...PROVIDERS.keys()].map((name) => `${name}:NAME`).join(", ");
 
 /** The provider and its model that a name tells; undefined for another text. */
 export function readModelName(text: string) {
   const colon = text.indexOf(":");
-  const provider = PROTOCOLS.get(text.slice(0, Math.max(0, colon)));
+  const provider = PROVIDERS.get(text.slice(0, Math.max(0, colon)));
   const model = text.slice(colon + 1);
   return provider === undefined || model === "" ? undefined : { provider, model };
 }

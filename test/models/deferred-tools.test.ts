@@ -6,7 +6,6 @@ import type { Tool } from "../../src/tools/tool.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
-import { interactionsWire } from "./gemini/interactions/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
@@ -51,7 +50,6 @@ const WIRES: readonly (readonly [name: string, wire: Wire, search: WireStep, cal
   ["OpenAI Responses", responsesWire, SEARCH_ITEM, CALL],
   ["OpenAI Chat Completions", chatWire, SEARCH, CALL],
   ["Gemini", geminiWire, SEARCH, CALL],
-  ["Gemini Interactions", interactionsWire, SEARCH, CALL],
 ];
 
 /** Names of the tools that a request declares and does not hide from the model. */

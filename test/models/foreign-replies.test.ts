@@ -5,7 +5,6 @@ import { createRuntime, defineTool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { runs } from "../support/all-tests.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
-import { interactionsWire } from "./gemini/interactions/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
@@ -81,10 +80,7 @@ const REASON_FIELDS: ReadonlyMap<Wire, string> = new Map([
   [chatWire, "finish_reason"],
   [geminiWire, "finishReason"],
 ]);
-const STATUS_FIELDS: ReadonlyMap<Wire, string> = new Map([
-  [responsesWire, "status"],
-  [interactionsWire, "status"],
-]);
+const STATUS_FIELDS: ReadonlyMap<Wire, string> = new Map([[responsesWire, "status"]]);
 const WHOLE = ["end", "eos_token", "TOOL_CALLS"];
 
 test.each(eachWay)("any word may end a whole turn of %s, %s", async (_name, _how, wire, stream) => {
@@ -138,10 +134,7 @@ function inputsIn(value: unknown): unknown[] {
   return [typeof args === "string" ? (JSON.parse(args) as unknown) : args, ...inside];
 }
 
-/** An interaction that comes whole has no text of an input. */
-const withInputs = eachWay.filter(([, , wire, stream]) => wire !== interactionsWire || stream);
-
-test.each(withInputs)("an input that says nothing is the empty one: %s, %s", async (_name, _how, wire, stream) => {
+test.each(eachWay)("an input that says nothing is the empty one: %s, %s", async (_name, _how, wire, stream) => {
   for (const text of ["", "null", " \n", "[]"]) {
     const bodies = [replyThatCalls(wire, stream, text), written(wire, DONE, stream)];
     const { answer, made, asked } = await converse(wire, stream, bodies);
@@ -149,7 +142,7 @@ test.each(withInputs)("an input that says nothing is the empty one: %s, %s", asy
   }
 });
 
-test.each(withInputs)("an input that is no object is not made, and goes back in one: %s, %s", async (...given) => {
+test.each(eachWay)("an input that is no object is not made, and goes back in one: %s, %s", async (...given) => {
   const [, , wire, stream] = given;
   for (const text of ['{"k":1,}', '{"k":"a\nb"}', '{"k":', '["k"]']) {
     const bodies = [replyThatCalls(wire, stream, text), written(wire, DONE, stream)];
@@ -188,7 +181,6 @@ const outputText = { type: "output_text", text: "Done.", annotations: [] };
 const PARTS: ReadonlyMap<Wire, readonly [field: string, words: Fields]> = new Map([
   [anthropicWire, ["content", textPart]],
   [responsesWire, ["output", { type: "message", role: "assistant", status: "completed", content: [outputText] }]],
-  [interactionsWire, ["steps", { type: "model_output", content: [textPart] }]],
 ]);
 
 const withParts = eachWay.filter(([, , wire]) => PARTS.has(wire));
@@ -197,8 +189,6 @@ test.each(withParts)("parts of other kinds are told by their names, and end noth
   const [, , wire, stream] = given;
   const [field, words] = PARTS.get(wire) ?? ["", {}];
   for (const kind of ["quantum_search_call", "mcp_approval_request", "hologram", "<b>\n"]) {
-    // Interactions tell of every call of the provider's own as such.
-    if (wire === interactionsWire && kind.endsWith("_call")) continue;
     const odd = { type: kind, id: "odd_1", status: "in_progress", deep: [1, null] };
     const whole = await converse(wire, stream, [written(wire, { raw: { [field]: [odd, odd, words] } }, stream)]);
     const name = kind.startsWith("<") ? "without a name" : kind;
@@ -456,10 +446,8 @@ const WAYS: Readonly<Record<string, (wire: Wire, stream: boolean) => Step | unde
     body: typed(written(wire, CALL, !stream), "text/plain"),
     made: [["f", { k: 1 }]],
   }),
-  "an input that says nothing": (wire, stream) =>
-    wire === interactionsWire ? undefined : { body: replyThatCalls(wire, stream, "null"), made: [["f", {}]] },
-  "a broken input": (wire, stream) =>
-    wire === interactionsWire ? undefined : { body: replyThatCalls(wire, stream, '{"k":') },
+  "an input that says nothing": (wire, stream) => ({ body: replyThatCalls(wire, stream, "null"), made: [["f", {}]] }),
+  "a broken input": (wire, stream) => ({ body: replyThatCalls(wire, stream, '{"k":') }),
   nothing: (wire, stream) => ({ body: written(wire, {}, stream), isEmpty: true }),
   "a page": () => ({ body: typed(PAGE, "text/html"), fault: { code: "reply_invalid", message: "Sign in" } }),
   "an error in a 200": () => ({

@@ -6,13 +6,11 @@ import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
-import { interactionsWire } from "./gemini/interactions/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { ask, counted } from "./provider.suite.ts";
 import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
-import { OF_GEMINI } from "./wires.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 const PAGE = { url: "https://docs.example.com/a", title: "A" };
@@ -115,45 +113,16 @@ const SEARCHES: readonly (readonly [name: string, wire: Wire, declared: object, 
       },
     ],
   ],
-  [
-    "Gemini Interactions",
-    interactionsWire,
-    { type: "google_search" },
-    [
-      {
-        raw: {
-          steps: [
-            { type: "google_search_call", id: "t_1", arguments: { queries: ["a"] }, signature: "c2ln" },
-            { type: "google_search_result", call_id: "t_1", result: [{ search_suggestions: "b" }], signature: "c2ln" },
-            { type: "function_call", id: "c_1", name: "f", arguments: { k: 1 } },
-          ],
-        },
-      },
-      {
-        raw: {
-          steps: [
-            {
-              type: "model_output",
-              content: [{ type: "text", text: "4", annotations: [{ type: "url_citation", ...PAGE }] }],
-            },
-          ],
-        },
-      },
-    ],
-  ],
 ];
 
 const toolOf = {
   Anthropic: "web_search",
   "OpenAI Responses": "web_search",
   Gemini: "google_search_web",
-  "Gemini Interactions": "google_search",
 } as const;
 
 describe.each(SEARCHES)("with %s", (name, wire, declared, script) => {
-  const hostedTools = [
-    OF_GEMINI.includes(wire) ? webSearch() : webSearch({ allowedDomains: ["example.com"], maxUses: 2 }),
-  ];
+  const hostedTools = [wire === geminiWire ? webSearch() : webSearch({ allowedDomains: ["example.com"], maxUses: 2 })];
 
   test.each([true, false])("S19: a search is declared, told, counted and cited (streamed: %j)", async (stream) => {
     const f = counted("f");
@@ -175,7 +144,7 @@ describe.each(SEARCHES)("with %s", (name, wire, declared, script) => {
       { type: "hosted_call_started", ...about, input: expect.stringContaining('"a"') as string },
       expect.objectContaining({ type: "hosted_call_ended", ...about, isError: false }),
     ]);
-    if (!OF_GEMINI.includes(wire))
+    if (wire !== geminiWire)
       expect(first?.hosted[1]).toMatchObject({ sources: [wire === anthropicWire ? PAGE : { url: PAGE.url }] });
     expect(second?.citations).toEqual([PAGE]);
     expect(events.map(({ type }) => type)).toEqual(["hosted_call_started", "hosted_call_ended"]);
@@ -209,7 +178,6 @@ test("Chat Completions has no search of its own, and Gemini's takes no bounds: r
     [chatWire, webSearch(), "it has no search of its own"],
     [geminiWire, webSearch({ allowedDomains: ["example.com"] }), "its search takes no allowedDomains"],
     [geminiWire, webSearch({ maxUses: 1 }), "its search takes no maxUses"],
-    [interactionsWire, webSearch({ maxUses: 1 }), "its search takes no maxUses"],
   ] as const) {
     const model = wire.model({ apiKey: wire.key, baseUrl: "http://127.0.0.1:9", fetch: () => Promise.reject() });
     await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
@@ -257,7 +225,6 @@ const hostedOf = async (wire: Wire, raw: Fields, more: readonly WireStep[] = [])
   return { hosted: transcript.turns.flatMap(({ turn }) => turn.hosted), answer };
 };
 const text = { type: "text", text: "4" };
-const ANSWERED = { type: "model_output", content: [{ type: "text", text: "4" }] };
 const message = {
   type: "message",
   id: "m",
@@ -368,49 +335,6 @@ test.each<[string, Wire, Fields, object]>([
     },
     { tool: "google_search", isError: false, sources: [{ url: PAGE.url }] },
   ],
-  [
-    "code",
-    interactionsWire,
-    {
-      steps: [
-        { type: "code_execution_call", id: "ce", arguments: { code: "print(4)", language: "python" } },
-        { type: "code_execution_result", call_id: "ce", result: "x", is_error: true },
-        ANSWERED,
-      ],
-    },
-    { tool: "code_execution", isError: true, output: "x" },
-  ],
-  [
-    "a page that was fetched",
-    interactionsWire,
-    {
-      steps: [
-        { type: "url_context_call", id: "u", arguments: { urls: [PAGE.url] } },
-        { type: "url_context_result", call_id: "u", result: [{ url: PAGE.url, status: "success" }] },
-        ANSWERED,
-      ],
-    },
-    { tool: "url_context", isError: false, sources: [{ url: PAGE.url }] },
-  ],
-  [
-    "a call at a remote MCP server",
-    interactionsWire,
-    {
-      steps: [
-        { type: "mcp_server_tool_call", id: "m", name: "find", server_name: "crm", arguments: { q: 1 } },
-        {
-          type: "mcp_server_tool_result",
-          call_id: "m",
-          name: "find",
-          server_name: "crm",
-          result: [{ type: "text", text: "no" }],
-          is_error: true,
-        },
-        ANSWERED,
-      ],
-    },
-    { tool: "crm.find", isError: true, output: "no" },
-  ],
 ])("what a provider ran without being asked is told: %s (%#)", async (_, wire, raw, ended) => {
   const { hosted, answer } = await hostedOf(wire, raw);
   expect(answer).toBe("4");
@@ -445,9 +369,6 @@ test.each<[string, Wire, Fields]>([
     geminiWire,
     { parts: [{ text: "4" }], groundingMetadata: { webSearchQueries: 5, groundingChunks: [5, null, { web: 3 }] } },
   ],
-  ["no id", interactionsWire, { steps: [{ type: "google_search_call", arguments: null }, ANSWERED] }],
-  ["a result of nothing", interactionsWire, { steps: [{ type: "google_search_result", result: 5 }, ANSWERED] }],
-  ["only the end of a kind", interactionsWire, { steps: [{ type: "_call", arguments: 5 }, ANSWERED] }],
 ])("malformed blocks with %s tell nothing, and end nothing", async (_, wire, raw) => {
   expect(await hostedOf(wire, raw)).toEqual({ hosted: [], answer: "4" });
 });

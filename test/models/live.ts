@@ -39,13 +39,6 @@ const MODELS: readonly {
     make: (model) => gemini({ model }),
     programs: ["local"],
   },
-  {
-    key: "GEMINI_API_KEY",
-    variable: "GEMINI_MODEL",
-    fallback: "gemini-3-flash",
-    make: (model) => gemini({ model, api: "interactions" }),
-    programs: ["local"],
-  },
 ];
 
 const units = new Map([

@@ -4,7 +4,6 @@ import { z } from "zod";
 import { createRuntime, defineTextTool, defineTool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
-import { interactionsWire } from "./gemini/interactions/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
@@ -27,7 +26,6 @@ const REPLIES: ReadonlyMap<Wire, (calls: readonly unknown[]) => Fields> = new Ma
   [responsesWire, (output) => ({ output, status: "completed" })],
   [chatWire, (tool_calls) => ({ message: { role: "assistant", content: null, tool_calls } })],
   [geminiWire, (parts) => ({ parts })],
-  [interactionsWire, (steps) => ({ steps, status: "requires_action" })],
 ]);
 
 /** A call in the provider's own form, by its name and input. */
@@ -40,7 +38,6 @@ const CALLS: ReadonlyMap<Wire, MakeCall> = new Map<Wire, MakeCall>([
   ],
   [chatWire, (id, name, input) => ({ id, type: "function", function: { name, arguments: input } })],
   [geminiWire, (id, name, input) => ({ functionCall: { id, name, args: input } })],
-  [interactionsWire, (id, name, input) => ({ type: "function_call", id, name, arguments: input })],
 ]);
 
 const isText = (wire: Wire) => wire === responsesWire || wire === chatWire;
@@ -94,12 +91,12 @@ function badOf(wire: Wire): readonly Bad[] {
   const names = [undefined, "", 5, { f: 1 }].map((name): Bad => {
     const why = `the name ${JSON.stringify(name) ?? "undefined"}`;
     const bad = { why, call: call("c", name, input) };
-    return wire === interactionsWire ? bad : { ...bad, isTold: true };
+    return { ...bad, isTold: true };
   });
   const inObject = wire === responsesWire ? [{ k: 1 }] : [];
   const inputs = [5, true, [{ k: 1 }], ...(isText(wire) ? inObject : ['{"k":1}'])].map((given): Bad => {
     const bad = { why: `the input ${JSON.stringify(given)}`, call: call("c", "f", given) };
-    return isText(wire) || wire === interactionsWire ? bad : { ...bad, isTold: true };
+    return isText(wire) ? bad : { ...bad, isTold: true };
   });
   return [...names, ...inputs, ...OTHERS.filter(([of]) => of === wire).map(([, why, one]) => ({ why, call: one }))];
 }
@@ -213,16 +210,6 @@ const STREAMS: readonly (readonly [name: string, wire: Wire, events: readonly Fi
           },
         ],
       },
-    ],
-  ],
-  [
-    "Gemini Interactions",
-    interactionsWire,
-    [
-      { event_type: "step.start", index: 0, step: { type: "function_call", id: "a", name: "f", arguments: {} } },
-      { event_type: "step.delta", index: 0, delta: { type: "arguments_delta", arguments: "BAD" } },
-      { event_type: "step.stop", index: 0 },
-      { event_type: "interaction.completed", interaction: { id: "i", status: "requires_action" } },
     ],
   ],
 ];

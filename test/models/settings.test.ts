@@ -3,12 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { Model, ModelSettings, Opening, TurnRequest } from "../../src/models/model.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { declared, driveAndRestore, HOSTED, OPENING, requested, turnOf } from "./converse.ts";
-import { interactionsWire } from "./gemini/interactions/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Wire } from "./wire.ts";
-import { OF_GEMINI, WIRES } from "./wires.ts";
+import { WIRES } from "./wires.ts";
 
 const ANSWER = {
   type: "object",
@@ -63,7 +62,6 @@ const COLUMNS: readonly (readonly [name: string, wire: Wire, hosted: boolean])[]
   ["hosted", responsesWire, true],
   ["`openai-chat`", chatWire, false],
   ["`gemini`", geminiWire, false],
-  ["interactions", interactionsWire, false],
 ];
 
 const ROWS: readonly (readonly [label: string, settings: ModelSettings, bare?: boolean])[] = [
@@ -173,7 +171,7 @@ describe.each(
       reasoning: { effort: "low" },
       maxOutputTokens: 88,
       answer: ANSWER,
-      ...(OF_GEMINI.includes(wire) ? {} : { parallelCalls: false }),
+      ...(wire === geminiWire ? {} : { parallelCalls: false }),
       ...(wire === responsesWire ? {} : { stop: ["END"] }),
     };
     await using served = await serve(wire, [CALL, CALL, { text: "4" }]);
@@ -214,9 +212,8 @@ describe.each(
     conversation.say("Do it.");
     const { calls } = turnOf(await conversation.turn(requested()));
     expect([served.refusals, calls]).toEqual([[], [expect.objectContaining({ tool: "some", inputText: "{}" })]]);
-    const { tools: sent, toolConfig, generation_config: config } = served.asked[0]?.body ?? {};
+    const { tools: sent, toolConfig } = served.asked[0]?.body ?? {};
     if (wire === geminiWire) expect(toolConfig).toEqual({ functionCallingConfig: { mode: "VALIDATED" } });
-    else if (wire === interactionsWire) expect(config).toMatchObject({ tool_choice: "validated" });
     else
       expect((sent as Sent[]).map((one) => ((one.function ?? one) as Sent).strict ?? false)).toEqual([
         true,
@@ -255,7 +252,7 @@ describe.each(
     expect(await askOnce({ toolChoice: "none" }, { toolChoice: "auto" }, calls)).toEqual([undefined, undefined]);
   });
 
-  test.skipIf(OF_GEMINI.includes(wire))(
+  test.skipIf(wire === geminiWire)(
     "S4: of calls at once that a conversation does not allow, the first is made",
     async () => {
       const calls = [{ tool: "f", input: { k: 1 } }, { program: "return 1" }];

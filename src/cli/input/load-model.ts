@@ -5,7 +5,7 @@ import type { ProviderOptions } from "../../models/provider/provider-options.ts"
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { loadModule } from "./load-module.ts";
-import { makeModel, PROTOCOLS } from "../../models/provider/providers.ts";
+import { makeModel, PROVIDERS } from "../../models/provider/providers.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { MODEL_NAMES, readModelName } from "../../models/turn/index.ts";
 
@@ -50,7 +50,7 @@ export function parseModel(text: string, options: Omit<ProviderOptions, "model">
 function noModel(flag: string, text: string): PortcullisError {
   const colon = text.indexOf(":");
   const [provider, model] = colon < 0 ? [text, "NAME"] : [text.slice(0, colon), text.slice(colon + 1) || "NAME"];
-  const meant = PROTOCOLS.has(provider) ? provider : nearest(provider, [...PROTOCOLS.keys()], 1)[0];
+  const meant = PROVIDERS.has(provider) ? provider : nearest(provider, [...PROVIDERS.keys()], 1)[0];
   const { code, message } = optionError(
     flag,
     `${MODEL_NAMES}, or the path of a module whose default export is a model`,

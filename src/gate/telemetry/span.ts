@@ -95,7 +95,6 @@ export function word(text: string): string {
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ["openai-chat", "openai"],
   ["gemini", "gcp.gemini"],
-  ["gemini-interactions", "gcp.gemini"],
 ]);
 
 /** The attributes of a model that is named like `anthropic:claude-opus-4-5`. */

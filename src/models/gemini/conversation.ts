@@ -1,10 +1,11 @@
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
-import type { Conversation, HostedNews, ModelCall } from "../model.ts";
+import type { CallResult, Conversation, HostedNews, ModelCall } from "../model.ts";
 import type { ConversationParts, TurnAsked } from "../provider/provider-conversation.ts";
 import { searchOf } from "../hosted-tools.ts";
 import { objectSentBack } from "../turn/program-input.ts";
-import { GeminiProtocol } from "./gemini-protocol.ts";
+import { DeclaringConversation, type NamedTool } from "../provider/declaring-conversation.ts";
+import { flatSchema } from "./flat-schema.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadable, readBody } from "./reply.ts";
 import {
   callingMode,
@@ -23,10 +24,19 @@ export async function converseByGemini(parts: ConversationParts): Promise<Conver
   return new GeminiConversation(parts, await openClient(parts));
 }
 
-class GeminiConversation extends GeminiProtocol<GeminiReply> {
+class GeminiConversation extends DeclaringConversation<GeminiReply, GeminiClient> {
   protected readonly Stream = GeminiStream;
   protected readonly readBody = readBody;
   readonly #contents: Fields[] = [];
+
+  protected declareTool({ name, description, input }: NamedTool): Fields {
+    return { name, description, parametersJsonSchema: flatSchema(input) };
+  }
+
+  /** The mode `VALIDATED` holds all calls. */
+  protected looseIn(): readonly string[] {
+    return [];
+  }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
     const parts = [...results, ...messages.flatMap((message) => contentBlocks(message, this.media.byUrl, CONTENT))];
@@ -82,8 +92,9 @@ class GeminiConversation extends GeminiProtocol<GeminiReply> {
   }
 
   #callOf(functionCall: Fields): ModelCall {
-    const inputText = JSON.stringify(fieldOf(functionCall, "args") ?? {});
-    return this.callOf(functionCall, inputText, (result) => responsePart(functionCall, result, this.partsOf(result)));
+    const resultOf = (result: CallResult) => responsePart(functionCall, result, this.partsOf(result));
+    const id = this.openCall(textOf(functionCall, "id"), resultOf);
+    return this.callNamed(id, textOf(functionCall, "name") ?? "", JSON.stringify(fieldOf(functionCall, "args") ?? {}));
   }
 }
 

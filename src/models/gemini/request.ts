@@ -19,20 +19,9 @@ export async function openClient({ options, requests }: ConversationParts): Prom
     httpOptions: {
       baseUrl: (options.baseUrl ?? "https://generativelanguage.googleapis.com").replace(/\/+(v1beta\/*)?$/, ""),
       apiVersion: "v1beta",
-      fetch: (input, init) => fetchPlain(requests.fetch, input, init),
+      fetch: requests.fetch,
     },
   });
-}
-
-/** For Interactions the SDK hands over a `Request`, whose body could be read and sent only once. */
-async function fetchPlain(
-  send: typeof fetch,
-  input: Parameters<typeof fetch>[0],
-  init: RequestInit | undefined,
-): Promise<Response> {
-  if (!(input instanceof Request)) return send(input, init);
-  const { url, method, headers, signal } = input;
-  return send(url, { method, headers, body: await input.text(), signal });
 }
 
 export const CONTENT: ContentForms = {

@@ -1,4 +1,4 @@
-import { flag, oneOf, type OptionsOf, PortcullisError, withDefault } from "../../base/index.ts";
+import { flag, oneOf, type OptionsOf, withDefault } from "../../base/index.ts";
 import type { Conversation, Model } from "../model.ts";
 import { checkSettings } from "../settings.ts";
 import { declaredFor } from "../turn/declared-input.ts";
@@ -110,18 +110,6 @@ const OPENAI_CHAT = {
   converse: async (parts) => (await import("../openai/chat/conversation.ts")).converseByOpenAiChat(parts),
 } as const satisfies Provider;
 
-const GEMINI_APIS = oneOf(["generateContent", "interactions"]);
-
-export const GEMINI_OPTIONS = {
-  /** The protocol: `"generateContent"` (the default), or `"interactions"`, whose models are named `gemini-interactions:NAME`. */
-  api: withDefault(GEMINI_APIS, "generateContent"),
-  /**
-   * Whether Gemini stores the conversation, so that each request sends only what is new; false by default. Only with
-   * `api: "interactions"`. If Gemini no longer has what it stored, the whole history is sent.
-   */
-  store: withDefault(flag(), false),
-};
-
 /** Google's own programs cannot call tools. */
 const GEMINI = {
   name: "gemini",
@@ -138,30 +126,13 @@ const GEMINI = {
     inResults: ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"],
     byUrl: [],
   },
-  own: GEMINI_OPTIONS,
-  converse: async (parts) =>
-    parts.options.own.api === "interactions"
-      ? (await import("../gemini/interactions/conversation.ts")).converseByInteractions(parts)
-      : (await import("../gemini/conversation.ts")).converseByGemini(parts),
-} as const satisfies Provider;
-
-/** Gemini by its other protocol. The name tells them apart, because a conversation goes on with the protocol that it began with. */
-const GEMINI_INTERACTIONS = {
-  ...GEMINI,
-  name: "gemini-interactions",
-  own: { ...GEMINI_OPTIONS, api: withDefault(GEMINI_APIS, "interactions") },
+  own: {},
+  converse: async (parts) => (await import("../gemini/conversation.ts")).converseByGemini(parts),
 } as const satisfies Provider;
 
 const ALL = [ANTHROPIC, OPENAI, OPENAI_CHAT, GEMINI] as const;
 
 export type ProviderName = (typeof ALL)[number]["name"];
-
-/** What the name of a model begins with: a provider, or a protocol of a provider that has several. */
-export type ProtocolName = ProviderName | typeof GEMINI_INTERACTIONS.name;
-
-export const PROTOCOLS: ReadonlyMap<string, Provider & { readonly name: ProtocolName }> = new Map(
-  [...ALL, GEMINI_INTERACTIONS].map((provider) => [provider.name, provider]),
-);
 
 /** All providers by name, in the order in which they are listed for users. */
 export const PROVIDERS: ReadonlyMap<string, Provider & { readonly name: ProviderName }> = new Map(
@@ -189,16 +160,9 @@ export function openaiChat(options: OpenAiChatOptions): Model {
   return makeModel(OPENAI_CHAT, options);
 }
 
-export type GeminiOptions = ProviderOptions & OptionsOf<typeof GEMINI_OPTIONS>;
-
-/** Models of Gemini's generateContent, or of its Interactions. Programs run locally. */
-export function gemini(options: GeminiOptions): Model {
-  if (options?.store === true && options.api !== "interactions")
-    throw new PortcullisError(
-      "option_invalid",
-      'gemini: store needs api: "interactions"; generateContent stores nothing.',
-    );
-  return makeModel(options?.api === "interactions" ? GEMINI_INTERACTIONS : GEMINI, options);
+/** Models of Gemini's generateContent. Programs run locally. */
+export function gemini(options: ProviderOptions): Model {
+  return makeModel(GEMINI, options);
 }
 
 /** A model of a provider. Throws `option_invalid`, and `model_unavailable` if there is no key. */

@@ -182,7 +182,7 @@ test("cancelling its caller cancels an agent", async () => {
 test.each<[object, string]>([
   [
     { model: {} },
-    'agentAsTool({ model }): expected a model, like anthropic({ model: … }), or its name: anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, gemini-interactions:NAME, or "inherit", got {}.',
+    'agentAsTool({ model }): expected a model, like anthropic({ model: … }), or its name: anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, or "inherit", got {}.',
   ],
   [{ tool: [] }, 'agentAsTool: there is no option "tool", did you mean tools?'],
   [

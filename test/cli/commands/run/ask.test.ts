@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { folderWith } from "../../../conversations/files/files.ts";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { chatWire } from "../../../models/openai/chat/wire.ts";
-import { interactionsWire } from "../../../models/gemini/interactions/wire.ts";
 import { geminiWire } from "../../../models/gemini/wire.ts";
 import { responsesWire } from "../../../models/openai/responses/wire.ts";
 import { serve, type Wire, type WireStep } from "../../../models/wire.ts";
@@ -25,7 +24,6 @@ const MODELS: readonly [string, Wire][] = [
   ["openai:gpt-test", responsesWire],
   ["openai-chat:gpt-test", chatWire],
   ["gemini:gemini-test", geminiWire],
-  ["gemini-interactions:gemini-test", interactionsWire],
 ];
 const PROGRAM = 'return (await tools.airports.get({ iata: "JFK" })).city';
 const SCRIPT: readonly WireStep[] = [{ text: "I look.", calls: [{ program: PROGRAM }] }, { text: "It is New York." }];
@@ -168,7 +166,7 @@ test.each<[readonly WireStep[], readonly string[], number, string]>([
 test.each<[readonly string[], string]>([
   [
     ["--model", "claude"],
-    '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, gemini-interactions:NAME, or the path of a module whose default export is a model, got "claude".',
+    '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, or the path of a module whose default export is a model, got "claude".',
   ],
   [
     ["--model", "anthropic:m", "--set", "maxTurns=0"],
