@@ -3,7 +3,7 @@ import type { About, Redaction, Redactor } from "../journal/redaction/redactor.t
 import { type ShownLogs, shownLogs } from "./drive/log-collector.ts";
 import type { Execution } from "./execution.ts";
 import type { Limits } from "./limits.ts";
-import type { Completed, Ending, Outcome, Waiting, WaitingCall } from "./outcome.ts";
+import type { Completed, Ending, Outcome, Waiting } from "./outcome.ts";
 import type { Scope } from "./scope.ts";
 
 const TO_MODEL: About = { to: "model" };
@@ -121,14 +121,11 @@ export async function shownWaiting(waiting: Waiting, redactor: Redactor | undefi
 
 async function redactWaiting(waiting: Waiting, { json }: Redaction): Promise<Waiting> {
   const redacted = async (value: unknown) => JSON.parse(await json(JSON.stringify(value) ?? "null")) as unknown;
-  const input = async <Call extends Pick<WaitingCall, "input" | "rawInput">>(call: Call): Promise<Call> => ({
+  // What a client runs its tool with, in `calls`, is the input itself, as for any handler.
+  const approvals = await Array.fromAsync(waiting.approvals, async (call) => ({
     ...call,
     input: await redacted(call.input),
     ...(call.rawInput !== undefined && { rawInput: await redacted(call.rawInput) }),
-  });
-  return {
-    ...waiting,
-    approvals: await Array.fromAsync(waiting.approvals, input),
-    calls: await Array.fromAsync(waiting.calls, input),
-  };
+  }));
+  return { ...waiting, approvals };
 }

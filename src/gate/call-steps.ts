@@ -326,9 +326,12 @@ export class CallSteps {
 
   /** Asks a client for a call's result. The client answers from outside this process. */
   async #askClient(call: OpenCall): Promise<Answer | undefined> {
-    const { calls, canWait, earlier, ledger } = this.#parts;
+    const { calls, canWait, earlier, ledger, scope } = this.#parts;
+    const { identity, shownText, tool } = call;
+    // A client is told of its call from the journal, which holds a model's call as text within a text.
+    for (const text of scope.redactor ? [shownText, JSON.stringify(shownText)] : [])
+      if (await scope.redactor?.changes(text)) return calls.refuse(call, sentences.inputRedacted(tool));
     if (calls.isGone(call)) return undefined;
-    const { identity, tool } = call;
     earlier?.noteMade(call.decided.effect);
     if (!canWait) return calls.fail(call, sentences.clientFailed(tool.name, ""), sentences.cannotWait(tool.name));
     call.decided.isRecorded = true;

@@ -97,6 +97,11 @@ export function inputInvalid(tool: Tool, reason: string) {
   return refusal("input_invalid", tool.name, `${sentence}${sentence.endsWith("?") ? "" : "."}${expected}`);
 }
 
+/** The client would be given another input than the caller has sent. */
+export function inputRedacted(tool: Tool) {
+  return inputInvalid(tool, "secrets are taken out of what its client is given. Call it without them");
+}
+
 /** Cached: a schema may have thousands of fields, and a program may make thousands of invalid calls. */
 const shortTypes = new WeakMap<Tool, string>();
 

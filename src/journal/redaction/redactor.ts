@@ -66,6 +66,11 @@ export class Redactor {
     return { text: rest.text, taken };
   }
 
+  /** Whether the journal would hold another value than this JSON. Who is to be given the value from there must not be. */
+  async changes(json: string): Promise<boolean> {
+    return (await this.json(json, { to: "journal" })).taken > 0;
+  }
+
   for(about: About): Redaction {
     const counted = async (redacting: Promise<Redacted>) => {
       const { text, taken } = await redacting;

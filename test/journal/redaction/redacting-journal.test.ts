@@ -69,6 +69,19 @@ test("a program whose journal was redacted keeps its process while it waits, goe
   }
 });
 
+const ask = makeTool({ name: "ask", allowedCallers: both, handler: "client" });
+
+test("a client is not asked with an input of which the journal holds a part, and reads its input where a model does not", async () => {
+  const program = `return tools.ask({ said: "hunt" + "er2" });`;
+  await using runtime = await open({ tools: [ask], redact: finding(SECRET) });
+  const { outcome } = await runtime.execute(program);
+  expect(outcome).toMatchObject({ type: "failed", fault: { tool: "ask", code: "input_invalid" } });
+  const model = scriptedModel([{ calls: [{ tool: "ask", input: { said: SECRET } }] }, { text: "Done." }]);
+  expect((await runtime.agent({ model, task: "Do it." })).ending).toMatchObject({ type: "answered", answer: "Done." });
+  await using other = await open({ tools: [ask], redact: finding(SECRET, ["model", "log"]) });
+  expect((await other.execute(program)).outcome).toMatchObject({ calls: [{ input: { said: SECRET } }] });
+});
+
 test("the same execution is found again by another runtime of the same store", async () => {
   const journal = createMemoryJournal();
   await using one = await open({ journal, redact: finding(SECRET) });
