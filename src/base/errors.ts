@@ -64,7 +64,7 @@ export const ERROR_CODES = {
   tools_changed:
     "Tools of an execution are gone or changed since it began. The message names them, but not over HTTP: a key may not have them.",
   journal_redacted:
-    "The journal of a conversation does not hold what happened, because it was redacted. It cannot be taken up.",
+    "The journal does not hold what happened, because it was redacted: the conversation cannot be taken up. Or it would not hold what a program is to be run or given from: nothing was noted.",
   head_moved: "Another driver has appended to this execution's journal, so this driver no longer owns the execution.",
 } as const;
 

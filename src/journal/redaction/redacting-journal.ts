@@ -1,6 +1,6 @@
 import { frameText } from "../../../bridge/frames.ts";
 import { MalformedFrame, parseGuestFrame } from "../../../bridge/parse-frame.ts";
-import { type ExecutionId, parsedJson } from "../../base/index.ts";
+import { type ExecutionId, parsedJson, PortcullisError } from "../../base/index.ts";
 import type {
   Appended,
   AppendOptions,
@@ -94,7 +94,10 @@ const FIELDS: Readings = {
 /** Commands of a turn that are joined, in UTF-16 code units: a program that prints more is stopped. */
 const JOINED_LENGTH = 16 * 1024 * 1024;
 
-/** A journal that takes out of records what a runtime's `redact` finds. A changed record says how many characters it lost. */
+/**
+ * A journal that takes out of records what a runtime's `redact` finds. A changed record says how many characters it lost. A
+ * record that a program is run or given from, and from nothing else, is refused in place of that.
+ */
 export class RedactingJournal implements Journal {
   readonly isDurable: boolean;
   /** Missing if the store tells of no appends. */
@@ -120,7 +123,8 @@ export class RedactingJournal implements Journal {
   }
 
   async create(header: Header, lease?: Lease): Promise<Head> {
-    return this.#journal.create((await this.#redacted(header.execution, header)) as Header, lease);
+    // Without a lease, another driver runs what the journal holds.
+    return this.#journal.create((await this.#redacted(header.execution, header, !lease)) as Header, lease);
   }
 
   async append(
@@ -152,7 +156,7 @@ export class RedactingJournal implements Journal {
     return this.#journal.renew(execution, lease);
   }
 
-  async #redacted(execution: ExecutionId, record: JournalRecord): Promise<JournalRecord> {
+  async #redacted(execution: ExecutionId, record: JournalRecord, isRun = false): Promise<JournalRecord> {
     const changes: Record<string, unknown> = {};
     let taken = 0;
     for (const [name, reading] of Object.entries(FIELDS[record.type])) {
@@ -169,9 +173,22 @@ export class RedactingJournal implements Journal {
       if (given !== undefined) changes[name] = Array.isArray(given) ? redacted : redacted[0];
     }
     if (taken === 0) return record;
+    if (isRun || (await this.#isGiven(execution, record, changes)))
+      throw new PortcullisError(
+        "journal_redacted",
+        `Nothing was noted: \`redact\` takes ${taken} characters out of it, and the program would be run or given with what is left. A call still waits: answer it without them, or with an error. A program that is submitted can get such values from a tool.`,
+      );
     this.#changed.add(execution);
     const bytes = record.type === "artifact" ? { bytes: Buffer.byteLength(String(changes["value"])) } : {};
     return { ...record, ...changes, ...bytes, redacted: taken } as JournalRecord;
+  }
+
+  /** Whether a program would be given what is left of a value from outside. What a model is given is redacted for it too. */
+  async #isGiven(execution: ExecutionId, record: JournalRecord, changes: Readonly<Record<string, unknown>>) {
+    const isChanged =
+      (record.type === "result" && record.value !== changes["value"]) ||
+      (record.type === "decision" && record.done !== changes["done"]);
+    return isChanged && (await this.#journal.find(execution)).kind !== "conversation";
   }
 
   /** Commands in which what was printed in pieces stands in one frame: a secret may be cut by the end of a piece. */

@@ -73,7 +73,7 @@ const REFUSALS = {
   },
   journal_redacted: {
     status: 409,
-    says: "The journal of this conversation was redacted, so that nothing can go on with it. Begin another one.",
+    says: "The server takes parts out of what its journal holds. What a program would be run or given without them was not noted: send it without such parts, or answer with an error. A conversation out of which some were taken cannot go on: begin another one.",
   },
   model_unavailable: {
     status: 409,

@@ -5,6 +5,7 @@ import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { viewExecution } from "../../../src/serve/views/view-execution.ts";
 import { makeTool } from "../../gate/open-session.ts";
+import { header } from "../records.ts";
 import { finding } from "./redact.ts";
 
 const sandbox = createMemorySandbox();
@@ -80,6 +81,22 @@ test("a client is not asked with an input of which the journal holds a part, and
   expect((await runtime.agent({ model, task: "Do it." })).ending).toMatchObject({ type: "answered", answer: "Done." });
   await using other = await open({ tools: [ask], redact: finding(SECRET, ["model", "log"]) });
   expect((await other.execute(program)).outcome).toMatchObject({ calls: [{ input: { said: SECRET } }] });
+});
+
+test("what is said of a call, of which the journal would hold a part, is refused, and the program waits for another answer", async () => {
+  await using runtime = await open({ tools: [ask], redact: finding(SECRET) });
+  const { execution } = await runtime.execute("return (await tools.ask({})).length;");
+  const refused = { code: "journal_redacted", message: expect.stringContaining("A call still waits") as string };
+  await expect(runtime.answer(execution, { "1": { value: SECRET } })).rejects.toMatchObject(refused);
+  await expect(runtime.resume(execution, { results: { "1": { value: SECRET } } })).rejects.toMatchObject(refused);
+  const { outcome } = await runtime.resume(execution, { results: { "1": { value: "four" } } });
+  expect(outcome).toEqual({ type: "completed", value: 4 });
+});
+
+test("a program of which the journal would hold a part is not left to other processes", async () => {
+  await using runtime = await open({ redact: finding(SECRET) });
+  const program = header("submitted", { program: `return "${SECRET}";` });
+  await expect(runtime.journal.create(program)).rejects.toMatchObject({ code: "journal_redacted" });
 });
 
 test("the same execution is found again by another runtime of the same store", async () => {
