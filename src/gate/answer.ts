@@ -35,6 +35,8 @@ interface AnyAnswer {
   readonly from?: string;
   /** Images, files and links, for a model that called directly. */
   readonly parts?: readonly ContentPart[];
+  /** Characters that were taken out of it already. */
+  readonly redacted?: number;
 }
 
 export interface Value extends AnyAnswer {

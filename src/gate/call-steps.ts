@@ -365,10 +365,10 @@ export class CallSteps {
     if (record.type === "result") {
       return record.value === undefined
         ? calls.fail(call, sentences.clientFailed(call.tool.name, record.error ?? ""))
-        : runner.deliver(call, record.value);
+        : runner.deliver(call, record.value, record.redacted);
     }
     if (record.allow) call.decided.approval = { type: "approved", ...detailsOf(record) };
-    if (record.done !== undefined) return runner.deliver(call, record.done);
+    if (record.done !== undefined) return runner.deliver(call, record.done, record.redacted);
     if (code !== OUTCOME_UNKNOWN) return this.#carryOut(call, record);
     return record.allow ? this.#run(call) : this.#failUnknown(call);
   }

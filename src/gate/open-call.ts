@@ -94,6 +94,8 @@ export interface Beside {
   readonly parts?: readonly ContentPart[];
   /** Where the result comes from. */
   readonly from?: string;
+  /** Of a value from outside: characters that the journal, from which it comes, does not have. */
+  readonly redacted?: number | undefined;
   /** Number of images, files and links that its caller does not get. */
   readonly partsLeftOut?: number;
   /** Digests of the addresses that it names. */

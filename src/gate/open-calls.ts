@@ -174,7 +174,7 @@ export class OpenCalls {
 }
 
 /** What the handler gave for a model beside its value. */
-function besideOf({ handling: { beside } }: OpenCall): Pick<Answer, "parts" | "from"> {
-  const { parts, from } = beside;
-  return { ...(parts && { parts }), ...(from !== undefined && { from }) };
+function besideOf({ handling: { beside } }: OpenCall): Pick<Answer, "parts" | "from" | "redacted"> {
+  const { parts, from, redacted } = beside;
+  return { ...(parts && { parts }), ...(from !== undefined && { from }), ...(redacted !== undefined && { redacted }) };
 }

@@ -19,9 +19,12 @@ export interface ArtifactLog {
   readonly position: Head;
 }
 
+/** JSON text of a value. With `redacted` it is not what was kept. */
+export type KeptText = Pick<ArtifactRecord, "value" | "redacted">;
+
 interface Entry extends PastArtifact {
-  /** JSON text. Kept only if the journal holds it in this process's memory too. */
-  readonly value?: string;
+  /** Kept only if the journal holds it in this process's memory too. */
+  readonly kept?: KeptText;
 }
 
 export function pastArtifact(record: ArtifactRecord, position: Head): PastArtifact {
@@ -88,25 +91,28 @@ export class ArtifactSpace {
     }
   }
 
-  /** Resolves once the journal holds the value, a JSON text. */
-  async save({ name, bytes, shape, first, call }: Artifact, value: string): Promise<void> {
+  /** Resolves once the journal holds the value. */
+  async save({ name, bytes, shape, first, call }: Artifact, kept: KeptText): Promise<void> {
     const log = this.#log;
     if (!log) throw new Error("These artifacts are only read.");
     const { position } = log;
     // No more fields than these: one that a reader does not know makes the journal unreadable.
     const artifact = { name, bytes, shape, first, call };
-    await log.append({ type: "artifact", ...artifact, value, at: now() });
-    this.#note({ ...artifact, position, ...(this.#journal.isDurable === true ? {} : { value }) });
+    await log.append({ type: "artifact", ...artifact, ...kept, at: now() });
+    this.#note({ ...artifact, position, ...(this.#journal.isDurable === true ? {} : { kept }) });
   }
 
-  /** The value of an artifact of this space, as JSON text. Rejects as the journal does. */
-  async read({ name, call }: Artifact): Promise<string> {
+  /** The value of an artifact of this space. Rejects as the journal does. */
+  async read({ name, call }: Artifact): Promise<KeptText> {
     const entry = this.#byCall.get(call);
-    if (entry?.value !== undefined) return entry.value;
+    if (entry?.kept) return entry.kept;
     const { tenant } = await this.#journal.find(this.execution);
     const from = entry?.position ?? 0;
-    for await (const record of readRecords(this.#journal, this.execution, { tenant, from }))
-      if (record.type === "artifact" && record.call === call && isNamed(record, name)) return record.value;
+    for await (const record of readRecords(this.#journal, this.execution, { tenant, from })) {
+      if (record.type !== "artifact" || record.call !== call || !isNamed(record, name)) continue;
+      const { value, redacted } = record;
+      return redacted === undefined ? { value } : { value, redacted };
+    }
     throw new PortcullisError(
       "journal_invalid",
       `The journal holds no artifact ${JSON.stringify(name)} of execution ${JSON.stringify(this.execution)} any more. Restore the journal from a backup.`,

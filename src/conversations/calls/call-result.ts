@@ -22,8 +22,8 @@ export interface ResultWays {
   readonly lane: Lane;
   /** Name of the source that the tool comes from; undefined for the host's own. */
   readonly source?: string | undefined;
-  /** Keeps a result that is too large, as JSON text; undefined if it cannot be kept. */
-  readonly keep: (callId: string, text: string) => Promise<KeptValue | undefined>;
+  /** Keeps a result that is too large, as JSON text from which `redacted` characters were taken; undefined if it cannot be kept. */
+  readonly keep: (callId: string, text: string, redacted?: number) => Promise<KeptValue | undefined>;
   /** Whether programs can load what is kept. */
   readonly loads: boolean;
   /** Takes out what must not leave, before anything is shortened. */
@@ -34,7 +34,8 @@ export async function resultOfAnswer(call: ToolCall, answer: Answer, ways: Resul
   const { redactor } = ways;
   if (!redactor) return wholeResult(call, answer, ways);
   const { redacted, taken } = await redactAnswer(answer, redactor, { to: "model", tool: call.tool, callId: call.id });
-  const result = await wholeResult(call, redacted, ways);
+  const keep: ResultWays["keep"] = (callId, text) => ways.keep(callId, text, taken);
+  const result = await wholeResult(call, redacted, taken === 0 ? ways : { ...ways, keep, loads: false });
   const bytes = answer.ok ? answer.bytes : result.provenance.bytes;
   return taken === 0
     ? result

@@ -56,7 +56,7 @@ export async function continueConversation(
       const about = { name, call, bytes, shape, first };
       await orBrokenOff(
         live,
-        kept.read(about).then((text) => live.artifacts.save(about, text)),
+        kept.read(about).then((value) => live.artifacts.save(about, value)),
       );
     }
     return { live };

@@ -121,7 +121,7 @@ export class LiveConversation {
     return {
       outputBytes: limits.outputBytes,
       lane,
-      keep: (callId, text) => keepLarge({ place: space, limits, lane, redactor }, text, callId),
+      keep: (callId, text, redacted) => keepLarge({ place: space, limits, lane, redactor, redacted }, text, callId),
       redactor,
       loads: this.request.programs === "local",
     };

@@ -16,7 +16,7 @@ export function reportArtifacts(space: ArtifactSpace | undefined): readonly Repo
     name: artifact.name,
     bytes: artifact.bytes,
     shape: cleanText(artifact.shape),
-    read: async () => JSON.parse(await space.read(artifact)) as unknown,
+    read: async () => JSON.parse((await space.read(artifact)).value) as unknown,
   }));
 }
 

@@ -1,5 +1,5 @@
 import type { Artifact, ArtifactSpace } from "../../journal/artifact-space.ts";
-import { nearest, plainFault, readerOf, type Share, untrusted } from "../../base/index.ts";
+import { nearest, plainFault, PortcullisError, readerOf, type Share, untrusted } from "../../base/index.ts";
 import type { RedactTarget } from "../../journal/redaction/redact-option.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
 import { jsonSchema } from "../../tools/schema.ts";
@@ -64,7 +64,8 @@ export class SessionArtifacts {
     const { lane } = this.#share;
     const reader = readerOf(this.#share, call.signal);
     const faultOfName = artifactNameFault(name) ?? (await this.#redactedFault(name));
-    const fault = faultOfName ?? (await plainFault(untrusted(text), reader));
+    const faultOfValue = faultOfName ?? (await plainFault(untrusted(text), reader));
+    const fault = faultOfValue ?? ((await this.#redactor?.changes(text)) ? VALUE_REDACTED : undefined);
     if (call.isOver) return undefined;
     if (fault !== undefined) return { ok: false, reason: fault };
     const seen = this.#place.space.reserve(name, this.#allowed);
@@ -105,7 +106,7 @@ export class SessionArtifacts {
     const call = prefix + callId;
     // A save whose answer was lost with its host is not repeated: it could undo a later save.
     const saved = space.savedBy(call) ?? { name, call, bytes, shape, first };
-    if (!space.savedBy(call)) await space.save(saved, text);
+    if (!space.savedBy(call)) await space.save(saved, { value: text });
     return { artifact: saved.name, bytes: saved.bytes, shape: saved.shape };
   }
 
@@ -114,11 +115,18 @@ export class SessionArtifacts {
     const found = space.find(name);
     // The artifact was there when the call was checked, and nothing deletes artifacts.
     if (!found) throw new Error(`The artifact ${JSON.stringify(name)} is gone.`);
-    return new StoredText(found, () => space.read(found));
+    return new StoredText(found, async () => {
+      const { value, redacted } = await space.read(found);
+      if (redacted === undefined) return value;
+      throw new PortcullisError("tool_failed", `${JSON.stringify(name)} is not what was kept: ${REDACTED}`);
+    });
   }
 }
 
 const TARGETS: readonly RedactTarget[] = ["model", "journal", "log"];
+const REDACTED =
+  "secrets are taken out of what is kept. Call the tool that gave the value in the program that computes with it";
+const VALUE_REDACTED = `the value would not be loaded as it is: ${REDACTED}`;
 const NAME_REDACTED =
   "its name holds something that is taken out of texts, and a name cannot be changed: choose another one";
 

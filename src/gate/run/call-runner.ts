@@ -15,7 +15,7 @@ import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
 import type { Handled } from "./handled.ts";
-import { handledText, readOutside, readResult, Returned, runHandler, toText } from "./run-handler.ts";
+import { handledText, readOutside, readResult, Returned, runHandler, thrownFailure, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
 import { type StreamParts, StreamRun } from "../streams/stream-run.ts";
 import type { AnsweredCall, EarlierCalls, EarlierReader } from "../reuse/earlier-calls.ts";
@@ -88,9 +88,10 @@ export class CallRunner {
   }
 
   /** Answers a call with a value from outside this process, as JSON text. Of a stream that is the list of all its items. */
-  async deliver(call: OpenCall, text: string): Promise<Answer | undefined> {
+  async deliver(call: OpenCall, text: string, redacted: number | undefined): Promise<Answer | undefined> {
     const { calls, inContext, limits, share } = this.#parts;
     call.handling.started = true;
+    call.handling.beside = { redacted };
     if (!call.tool.stream) return calls.finish(call, await readResult(call, text, limits, share));
     // Each item is held to the limit of a result by itself.
     const items = await readOutside(call, text, { ...limits, resultBytes: Number.POSITIVE_INFINITY }, share);
@@ -282,7 +283,7 @@ export class CallRunner {
     try {
       text = await stored.read();
     } catch (error) {
-      return calls.fail(call, sentences.handlerFailed(name, call.identity.callId, undefined), error);
+      return calls.fail(call, thrownFailure(call, error, limits), error);
     } finally {
       share.giveBack(bytes);
     }

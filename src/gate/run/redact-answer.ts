@@ -21,7 +21,7 @@ export async function redactAnswer(
     ...(from !== undefined && { from: await redaction.text(from) }),
     ...approver,
   };
-  const { taken } = redaction;
+  const taken = redaction.taken + (answer.redacted ?? 0);
   if (!answer.ok) {
     const { text: tool } = await redactor.text(answer.tool, about);
     const value = text === undefined ? {} : { value: text };

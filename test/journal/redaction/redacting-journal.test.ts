@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
-import { createRuntime, type ExecutionEvent, type RuntimeOptions } from "../../../src/index.ts";
+import { createRuntime, createSqliteJournal, type ExecutionEvent, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { viewExecution } from "../../../src/serve/views/view-execution.ts";
@@ -72,6 +72,20 @@ test("a program whose journal was redacted keeps its process while it waits, goe
 
 const ask = makeTool({ name: "ask", allowedCallers: both, handler: "client" });
 
+test("what the journal would not keep whole is not saved, and a result that it keeps in part is not loaded in silence", async () => {
+  using journal = createSqliteJournal({ path: ":memory:" });
+  const give = makeTool({ name: "give", allowedCallers: both, handler: () => [SECRET, "x".repeat(100_000)] });
+  await using runtime = await open({ tools: [give], redact: finding(SECRET), journal });
+  const failed = await runtime.execute('await save("kept", await tools.give({}));');
+  expect(failed).toMatchObject({ artifacts: [], outcome: { fault: { tool: "save_artifact", code: "input_invalid" } } });
+  const load = [{ programs: ['return (await load("result-1"))[0];'] }, { text: "Done." }];
+  const model = scriptedModel([{ calls: [{ tool: "give", input: {} }] }, ...load, ...load]);
+  const first = await runtime.agent({ model, task: "Do it." });
+  await using copied = await runtime.converse({ model, continue: first.execution });
+  for (const { transcript } of [first, await copied.say("Again.")])
+    expect(transcript.turns.at(-2)?.results[0]?.text).toContain('"result-1" is not what was kept');
+});
+
 test("a client is not asked with an input of which the journal holds a part, and reads its input where a model does not", async () => {
   const program = `return tools.ask({ said: "hunt" + "er2" });`;
   await using runtime = await open({ tools: [ask], redact: finding(SECRET) });
@@ -91,6 +105,20 @@ test("what is said of a call, of which the journal would hold a part, is refused
   await expect(runtime.resume(execution, { results: { "1": { value: SECRET } } })).rejects.toMatchObject(refused);
   const { outcome } = await runtime.resume(execution, { results: { "1": { value: "four" } } });
   expect(outcome).toEqual({ type: "completed", value: 4 });
+});
+
+test("what a client gave for a model's call, of which the journal holds a part, says so and is not loaded", async () => {
+  const value = [SECRET, "x".repeat(100_000)];
+  const asked = Promise.withResolvers<void>();
+  const onEvent = (event: ExecutionEvent) => event.type === "call_started" && event.tool === "ask" && asked.resolve();
+  const saying = () => asked.promise.then(() => runtime.answer("talk", { "call-1": { value } }));
+  const say = makeTool({ name: "say", allowedCallers: both, handler: saying });
+  await using runtime = await open({ tools: [ask, say], redact: finding(SECRET), onEvent });
+  const calls = ["ask", "say"].map((tool) => ({ tool, input: {} }));
+  const model = scriptedModel([{ calls }, { programs: ['return (await load("result-1"))[0];'] }, { text: "Done." }]);
+  const { transcript } = await runtime.agent({ model, task: "Do it.", execution: "talk" });
+  expect(transcript.turns[0]?.results[0]?.provenance.filtered).toBe("7 characters redacted");
+  expect(transcript.turns[1]?.results[0]?.text).toContain('"result-1" is not what was kept');
 });
 
 test("a program of which the journal would hold a part is not left to other processes", async () => {

@@ -27,6 +27,8 @@ interface Keeping {
   readonly limits: Limits;
   readonly lane: Lane;
   readonly redactor?: Redactor | undefined;
+  /** Characters that were taken out of the value. */
+  readonly redacted?: number | undefined;
 }
 
 /**
@@ -35,7 +37,7 @@ interface Keeping {
  * the text is not plain JSON.
  */
 export async function keepLarge(
-  { place: { space, prefix }, limits: { artifactBytes, artifacts }, lane, redactor }: Keeping,
+  { place: { space, prefix }, limits: { artifactBytes, artifacts }, lane, redactor, redacted }: Keeping,
   text: string,
   call: string,
   names?: "printed",
@@ -46,7 +48,10 @@ export async function keepLarge(
   const described = await describeValue(text, lane, redactor);
   const name = space.nameFor(prefix + call, names);
   if (space.reserve(name, artifacts) !== undefined) return undefined;
-  await space.save({ name, call: prefix + call, bytes, ...described }, text);
+  await space.save(
+    { name, call: prefix + call, bytes, ...described },
+    { value: text, ...(redacted !== undefined && { redacted }) },
+  );
   return { name, isShared: prefix !== "" };
 }
 
