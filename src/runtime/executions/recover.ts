@@ -10,7 +10,7 @@ import { cancelConversation, resumeAgent } from "../../conversations/resume-agen
 import type { Model } from "../../models/model.ts";
 import { type ExecutionId, PortcullisError } from "../../base/index.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
-import { readList, readRecords } from "../../journal/reading/read-records.ts";
+import { readHeader, readList, readRecords } from "../../journal/reading/read-records.ts";
 import { isDriven } from "../../executions/driven.ts";
 import type { Execution } from "../../executions/execution.ts";
 import { refuseOtherProtocol } from "../../executions/from-journal/changed-since.ts";
@@ -144,7 +144,7 @@ export async function takeUpOne(work: TakeUpWork, summary: ExecutionSummary, tak
   if (ended || kind === "call" || isDriven(work.journal, summary)) return { type: "others" };
   const one = { execution, tenant };
   try {
-    return await (kind === "program" ? takeUpProgram(work, one, takesSuspects) : takeUpConversation(work, one));
+    return await (kind === "program" ? takeUpProgram(work, one, takesSuspects) : takeUpConversation(work, summary));
   } catch (error) {
     return failedOrTaken(error);
   }
@@ -183,9 +183,12 @@ async function takeUpProgram(
 
 async function takeUpConversation(
   { journal, model: modelFor, fallbacks: fallbacksFor, run }: TakeUpWork,
-  one: RecoveredExecution,
+  { execution, tenant, records }: ExecutionSummary,
 ): Promise<TakenUp> {
-  const { execution } = one;
+  const one = { execution, tenant };
+  // Its client goes on with it, or it expires: the client alone has its tools, and sets what each of its requests may take.
+  if ((await readHeader(journal, execution, one))?.owner?.surface)
+    return left({ to: "outside", records, programs: new Map(), until: Number.POSITIVE_INFINITY });
   const past = await readPastConversation(journal, execution, one.tenant);
   const { header } = past;
   if (past.outcome) return { type: "others" };

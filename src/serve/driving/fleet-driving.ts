@@ -11,7 +11,6 @@ import {
 import { REASONS } from "../../conversations/index.ts";
 import type { Report } from "../../executions/output/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
-import { isOfGateway } from "../gateway/carried/seals.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";
 import type { ClientProgram, Driving } from "./driving.ts";
 import type { DrivingParts } from "./local-driving.ts";
@@ -57,9 +56,7 @@ export class FleetDriving implements Driving {
     this.#expiring = every(EXPIRY_MS, expire).unref();
     if (concurrency === 0) return;
     const model: Parameters<Runtime["work"]>[0] = { model: (conversation) => served.find(conversation) };
-    // Its client goes on with what the gateway has begun: only it has the tools.
-    const only = (one: { readonly execution: ExecutionId }) => !isOfGateway(one.execution);
-    this.#worker = await runtime.work({ ...model, only, concurrency, onEvent, onError });
+    this.#worker = await runtime.work({ ...model, concurrency, onEvent, onError });
   }
 
   async #expire(): Promise<void> {

@@ -1,7 +1,6 @@
 import { cancel, every, type ExecutionId, now, type Timer } from "../../base/index.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
-import { isOfGateway } from "../gateway/carried/seals.ts";
 import type { Expiry } from "../gateway/expiry.ts";
 import type { ServedModels } from "../served-models.ts";
 import type { ServerRuns } from "../server-runs.ts";
@@ -158,10 +157,9 @@ export class LocalDriving implements Driving {
         model: (conversation) => served.find(conversation),
         onEvent,
         signal,
-        // Its client goes on with what the gateway has begun: only it has the tools.
         only: (one) => {
           expiry.see(one);
-          return !isOfGateway(one.execution) && only(one.execution);
+          return only(one.execution);
         },
       })) {
         under.get(one.execution)?.();

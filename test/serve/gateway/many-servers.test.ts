@@ -1,7 +1,9 @@
+import { once } from "node:events";
 import type OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import type { Fleet } from "../../../src/fleet/index.ts";
-import type { ScriptedStep } from "../../../src/runtime/testing.ts";
+import { createRuntime } from "../../../src/index.ts";
+import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { noPostgres } from "../../postgres-support/postgres-server.ts";
 import { useFleets } from "../../fleet/use-fleets.ts";
 import { openGateway, type OpenGateway } from "./gateways.ts";
@@ -81,6 +83,33 @@ describe.skipIf(noPostgres)("servers that share a fleet", () => {
       input = store ? outputs : [...input, ...(last.output as OpenAI.Responses.ResponseInputItem[]), ...outputs];
     }
     expect(last?.output_text).toBe("Three.");
+  });
+
+  test("a worker leaves a conversation alone whose client has left it in the midst of an answer", async () => {
+    await using fleets = await open();
+    const begun = Promise.withResolvers<void>();
+    const turn = async ({ signal }: { readonly signal: AbortSignal }) => {
+      begun.resolve();
+      await once(signal, "abort");
+      return { type: "aborted" };
+    };
+    const converse = async () => ({ say() {}, answer() {}, restore() {}, turn });
+    const hangs = { ...scriptedModel([], { name: "scripted:m" }), converse } as never;
+    const of = { fleet: fleets.join(), journal: undefined } as never;
+    await using gateway = await openGateway(hangs, { runtime: of, workers: "elsewhere" });
+    const left = new AbortController();
+    const asking = gateway.openai().responses.create({ model: "m", input: "go" }, { signal: left.signal });
+    await begun.promise;
+    left.abort();
+    await expect(asking).rejects.toThrow();
+    await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), fleet: fleets.join() });
+    const driven = async () => (await Array.fromAsync(runtime.executions())).some((one) => one.driven);
+    await expect.poll(driven).toBe(false);
+    const taken: string[] = [];
+    const model = ({ execution }: { readonly execution: string }) => void taken.push(execution);
+    await using _ = await runtime.work({ model, onError: (error) => expect.unreachable(String(error)) });
+    await expect.poll(fleets.wakes).toBe(0);
+    expect(taken).toEqual([]);
   });
 
   test(`two servers that get the same answers at once run the program once, and one may ask to send them again`, async () => {
