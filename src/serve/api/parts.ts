@@ -111,16 +111,21 @@ export function refuseOfGateway({ owner }: Header): void {
   );
 }
 
-/** What another key's execution holds is for keys that may read, and may use all of its tools. Undefined if this key may. */
-export function faultOfAnother(key: Key, { owner, tools }: Header): string | undefined {
-  if (owner?.key === key.id) return undefined;
-  if (!hasScope(key, "read"))
+/**
+ * What another key's execution holds is for keys that may read, and may use all of its tools; so is what a call of the key's own has
+ * started, as an agent has tools that its caller does not have. Undefined if this key may.
+ */
+export function faultOfAnother(key: Key, { owner, tools, parent }: Header): string | undefined {
+  // At a surface the tools are the client's own.
+  const isOwn = owner?.key === key.id;
+  if (isOwn && (!parent || owner.surface)) return undefined;
+  if (!isOwn && !hasScope(key, "read"))
     return "Another key has begun this execution. What it holds needs the scope read, which this key does not have.";
   const { callers: allowed = CALLERS } = key;
   const lacks = ({ name, callers = CALLERS }: ToolDigest) =>
     !isNamedBy(key, name) || callers.some((caller) => !allowed.includes(caller));
   if (!tools.some(lacks)) return undefined;
-  return "Another key has begun this execution, with tools that this key may not use: ask with a key that may.";
+  return `${isOwn ? "An agent of the host" : "Another key"} has begun this execution, with tools that this key may not use: ask with a key that may.`;
 }
 
 export function refuseOfAnother(key: Key, header: Header): void {

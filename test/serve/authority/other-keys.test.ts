@@ -1,8 +1,10 @@
 import { once } from "node:events";
-import { defineTool } from "portcullis";
+import { agentAsTool, defineTool } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
+import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { price } from "../../support/tools.ts";
 import { copyOf } from "../../support/journal-with.ts";
 import { keyOf, openServer } from "../servers.ts";
 import { openGateway } from "../gateway/gateways.ts";
@@ -52,6 +54,30 @@ test.each(ASKS)("a key that may read and has its tools, and %s, is given it", as
   await using door = await opened({ tools: ["*"], callers: undefined });
   const { status, text } = await door.small(method, path, body);
   expect([status, text]).toEqual([200, expect.stringContaining("other")]);
+});
+
+test("a key that may ask an agent reads nothing of the agent's conversation, whose tools it does not have", async () => {
+  const steps = [{ calls: [{ tool: "shop.price", input: { thing: "one" } }] }, { text: "The average is 5." }];
+  const agent = agentAsTool({
+    name: "ask",
+    description: "d",
+    model: scriptedModel(steps, { hostsPrograms: false }),
+    tools: [price],
+    allowedCallers: ["programmatic"],
+  });
+  await using here = world();
+  const { ask } = await here.serve({ keys: keys({ ...SMALL, tools: ["ask"] }) }, { tools: [agent] });
+  const small = (method: string, path: string, body?: object) => ask(method, path, { key: keyOf("small"), body });
+  const begun = { program: `return tools.ask({ task: "The average?" })`, execution: "e" };
+  expect((await small("POST", "/v1/executions", begun)).json.outcome.value).toBe("The average is 5.");
+  const { text, json } = await small("GET", "/v1/executions");
+  expect(text).not.toContain("shop.price");
+  const { execution } = json.executions.find(({ kind }: { readonly kind: string }) => kind === "conversation");
+  for (const path of ["", "/view", "/calls/call-1", "/events"])
+    expect((await small("GET", `/v1/executions/${execution}${path}`)).status, path).toBe(403);
+  const loads = { program: LOADS, after: execution };
+  expect((await small("POST", "/v1/executions", loads)).status).toBe(403);
+  expect((await small("GET", "/v1/executions/e/view")).status).toBe(200);
 });
 
 test("a key that asks for an id while another key begins it is given nothing of it", async () => {
