@@ -61,13 +61,12 @@ export class CurrentKeys implements Owners {
     const keys = this.#keys;
     const key = owner && keys.get(owner.key);
     if (key?.tenant === tenant) return { ...key, signal: this.signalOf(key) };
-    const hasToken = keys.get(TOKEN_ID) !== undefined;
-    // The only client of a server without keys may do all that the host may. Keys may do less.
-    if (!owner && (hasToken || !keys.tenants.has(tenant))) return { signal: NEVER };
-    if (owner && !hasToken && !OWN_IDS.has(owner.key)) return { signal: REVOKED };
+    // Code of the host and the only client of a door without keys may do all that the journal says.
+    if (!owner || OWN_IDS.has(owner.key)) return { signal: NEVER };
+    if (keys.get(TOKEN_ID) === undefined) return { signal: REVOKED };
     throw new PortcullisError(
       "execution_driven",
-      "Code of the host or another server has begun this execution, and only that drives it.",
+      "A key has begun this execution, and this server has no keys: ask a server with keys, which drives it.",
     );
   }
 

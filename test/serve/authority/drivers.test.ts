@@ -211,20 +211,39 @@ test("a host has no more than what is in the header, also of limits, and of limi
   expect(here.ran).toEqual(["ask programmatic", "free programmatic", "free programmatic"]);
 });
 
-test("a server with keys drives nothing that code of the host has begun for a tenant of its keys, and a host does", async () => {
+const token = keyOf("the-only-client");
+const decision = { body: { decisions: { 1: ALLOW } } };
+
+test.each(["code of the host", "the client of a server without keys"])(
+  "a server with keys goes on after a decision with what %s has begun for a tenant of its keys",
+  async (who) => {
+    await using here = world();
+    const { runtime, ask } = await here.serve({ token }, { tenant: "acme" });
+    if (who === "code of the host") await runtime.execute(PROGRAM, { execution: "e" });
+    else await ask("POST", "/v1/executions", { key: token, body: { program: PROGRAM, execution: "e" } });
+    const { ask: decide } = await here.serve({ keys: keys(BOSS) });
+    const asked = { key: keyOf("boss"), ...decision };
+    expect((await decide("POST", "/v1/executions/e/decisions", asked)).status).toBe(200);
+    await expect.poll(() => here.ran).toEqual(["ask programmatic", "free programmatic", "other programmatic"]);
+  },
+);
+
+test("a decision about what a key has begun is refused by a server without keys, which could not go on with it", async () => {
   await using here = world();
-  const runtime = await here.open();
-  await runtime.execute(PROGRAM, { execution: "hosts", tenant: "acme" });
-  const { ask, server } = await here.serve({ keys: keys(BOSS) });
-  const body = { decisions: { 1: ALLOW } };
-  expect((await ask("POST", "/v1/executions/hosts/decisions", { key: keyOf("boss"), body })).status).toBe(200);
-  await server.recover();
-  expect((await ask("POST", "/v1/executions/hosts/cancel", { key: keyOf("boss"), body: {} })).json.error.code).toBe(
-    "execution_driven",
-  );
-  expect(here.ran).toEqual([]);
-  await Array.fromAsync(runtime.recover());
-  expect(here.ran).toEqual(["ask programmatic", "free programmatic", "other programmatic"]);
+  const { id } = await begin(here, "program", keys(SMALL));
+  const { ask } = await here.serve({ token }, { tenant: "acme" });
+  const before = await here.journal.find(id);
+  const { status, json } = await ask("POST", "/v1/executions/e/decisions", { key: token, ...decision });
+  expect([status, json.error.code]).toEqual([409, "execution_driven"]);
+  expect(await here.journal.find(id)).toEqual(before);
+});
+
+test.runIf(share)("a server of a fleet drives what code of the host submits for a tenant of its keys", async () => {
+  await using here = world({ fleets: await share?.() });
+  const { runtime, server } = await here.serve({ keys: keys(BOSS) });
+  await server.listen({ port: 0 });
+  const id = await runtime.submit("return await tools.other({})", { tenant: "acme" });
+  expect((await runtime.wait(id, { tenant: "acme" })).listed.outcome).toBe("completed");
 });
 
 /** The logs themselves, and what only ends an execution: nothing of it runs. */

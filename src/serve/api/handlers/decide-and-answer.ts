@@ -11,7 +11,7 @@ export async function decide(
   parts: ApiParts,
   { key, id, body }: ApiRequest<z.output<typeof DECISIONS_BODY>, unknown>,
 ): Promise<Response> {
-  const own = await ownUnless(parts, key, id, refuseOfGateway);
+  const own = await ownDriven(parts, key, id);
   const decisions = Object.entries(body.decisions).map(([call, decision]) => [call, signed(decision as Decision, key)]);
   const said = Object.fromEntries(decisions) as Record<string, Decision>;
   const signal = parts.keys.signalOf(key);
@@ -23,9 +23,17 @@ export async function answer(
   parts: ApiParts,
   { key, id, body }: ApiRequest<z.output<typeof RESULTS_BODY>, unknown>,
 ): Promise<Response> {
-  const own = await ownUnless(parts, key, id, refuseOfGateway);
+  const own = await ownDriven(parts, key, id);
   const signal = parts.keys.signalOf(key);
   return drivenOn(parts, key, own, () => parts.runtime.answer(own, body.results, { tenant: key.tenant, signal }));
+}
+
+/** The id in the journal of an execution that may go on here: what is noted about another one would be noted for ever. */
+function ownDriven(parts: ApiParts, key: Key, id: string): Promise<ExecutionId> {
+  return ownUnless(parts, key, id, (header) => {
+    refuseOfGateway(header);
+    parts.keys.now(header.owner, key.tenant);
+  });
 }
 
 /**
