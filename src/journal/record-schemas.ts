@@ -64,6 +64,8 @@ export const OWNER = strictObjectSchema({
   key: text,
   /** `gateway`: its calls are answered there alone. Missing for the server's own paths. */
   surface: z.literal("gateway").exactOptional(),
+  /** Of a surface: how long an answer is kept that its client has asked to be stored, in milliseconds. */
+  storedMs: amount.exactOptional(),
 });
 
 /** Common fields of the headers of programs, conversations and single calls. */

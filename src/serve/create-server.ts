@@ -142,9 +142,9 @@ class Server {
     this.#webhooks = webhooks;
     this.#watch = watch;
     // Executions of the server end with its own runtime; other executions of the given runtime continue.
-    this.#keys = new CurrentKeys(first, runtime, (key) => void endOfKey(this.#driven, key).catch(onError));
+    this.#keys = new CurrentKeys(first, runtime, storedMs, (key) => void endOfKey(this.#driven, key).catch(onError));
     const own = { runtime: this.#keys.runtime, runs: new ServerRuns(), onError };
-    const driven = { ...own, served, expiry: new Expiry({ ...own, storedMs }), onEvent };
+    const driven = { ...own, served, expiry: new Expiry(own), onEvent };
     this.#driving = drivingOf(driven, watch, options);
     const shared = {
       ...driven,

@@ -26,10 +26,13 @@ export class CurrentKeys implements Owners {
   /** Told of a key that holds no more, once its signal is aborted. */
   readonly #onRevoked: (key: Key) => void;
   readonly #held = new WeakMap<Key, Held>();
+  /** How long answers are kept that clients of the gateway have asked to be stored, in milliseconds. */
+  readonly #storedMs: number;
   #keys: Keys;
 
   /** Throws `option_invalid` for a key with an unknown tool or too wide a limit. */
-  constructor(keys: Keys, runtime: Runtime, onRevoked: (key: Key) => void) {
+  constructor(keys: Keys, runtime: Runtime, storedMs: number, onRevoked: (key: Key) => void) {
+    this.#storedMs = storedMs;
     this.#keys = keys;
     this.#onRevoked = onRevoked;
     this.#runtime = runtime.derive({}, { owners: this });
@@ -119,7 +122,8 @@ export class CurrentKeys implements Owners {
   #heldOf(key: Key): Held {
     const end = new AbortController();
     const runtime = runtimeFor(this.#runtime, key, end.signal);
-    return { end, runtime, ofGateway: runtimeFor(this.#runtime, key, end.signal, "gateway"), expiry: undefined };
+    const ofGateway = { surface: "gateway", storedMs: this.#storedMs } as const;
+    return { end, runtime, ofGateway: runtimeFor(this.#runtime, key, end.signal, ofGateway), expiry: undefined };
   }
 
   #expire(key: Key, held: Held): void {

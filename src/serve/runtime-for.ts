@@ -15,14 +15,14 @@ export function runtimeFor(
   runtime: Runtime,
   principal: Principal,
   ownerSignal?: AbortSignal,
-  surface?: Owner["surface"],
+  more: Omit<Owner, "key"> = {},
 ): Runtime {
   const { id, tenant, limits } = principal;
   refuseWider(`limits of the key ${id}`, limits, runtime.limits);
   const tools = toolsOf(runtime, principal);
   return runtime.derive(
     { tenant, ...(limits ? { limits } : {}), ...(tools ? { tools } : {}) },
-    { owner: { key: id, ...(surface && { surface }) }, ownerSignal },
+    { owner: { key: id, ...more }, ownerSignal },
   );
 }
 

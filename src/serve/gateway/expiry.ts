@@ -22,8 +22,6 @@ type Seen = Pick<ExecutionSummary, "execution" | "tenant">;
 interface ExpiryParts {
   readonly runtime: Runtime;
   readonly runs: ServerRuns;
-  /** How long answers are kept that their clients have asked to be stored, in milliseconds. */
-  readonly storedMs: number;
   readonly onError: (error: unknown) => void;
 }
 
@@ -124,7 +122,8 @@ export class Expiry {
       const last = Math.max(own, ...(await Promise.all(programs.map((one) => lastAt(journal, one)))));
       const at = last + (past.header.limits.waitMs ?? 0);
       const isStored = isStoredExecution(execution);
-      const dueAt = isStored && programs.length === 0 ? own + this.#parts.storedMs : at;
+      const { storedMs = Number.POSITIVE_INFINITY } = past.header.owner ?? {};
+      const dueAt = isStored && programs.length === 0 ? own + storedMs : at;
       if (dueAt > now) {
         this.#dueAt.set(execution, dueAt);
         return false;

@@ -173,6 +173,17 @@ test.each([
   expect(gateway.errors).toEqual([]);
 });
 
+test("a stored answer is kept for as long as its own server keeps it, whichever server looks for what has expired", async () => {
+  const journal = createMemoryJournal();
+  await using gateway = await openGateway([{ text: "One." }], { journal, storedMs: 60 * DAY_MS });
+  await gateway.openai().responses.create({ model: "m", input: "How many?" });
+  await using other = await openGateway([], { journal });
+  pass(59 * DAY_MS);
+  expect(await other.server.recover()).toBe(0);
+  pass(DAY_MS);
+  expect(await other.server.recover()).toBe(1);
+});
+
 testOfAll("in memory the oldest conversations of the tenant with most text end first, told once", async () => {
   await using gateway = await openGateway(Array.from({ length: 60 }, () => ({ text: "said" })));
   const isOpen = async (id: string, key?: string) => {
