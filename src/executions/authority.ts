@@ -24,7 +24,7 @@ function forCallers(tool: Tool, callers: readonly Caller[]): readonly Tool[] {
 
 type DrivenScope = Pick<
   Scope,
-  "gate" | "hostTools" | "limits" | "language" | "signal" | "tenant" | "owner" | "owners" | "above"
+  "gate" | "hostTools" | "limits" | "policies" | "language" | "signal" | "tenant" | "owner" | "owners" | "above"
 >;
 
 /** The scope in which a driver after the first drives an execution. `recorded` are its tools, if they have changed since its header. */
@@ -50,6 +50,7 @@ export function drivenScope<Own extends DrivenScope>(
     hostTools,
     gate: gate.beside(new ToolSet(tools)),
     limits: narrowedLimits(limitsOf(header), scope.limits, now?.limits),
+    policies: [...new Set([...(scope.policies ?? []), ...(header.policies ?? [])])],
     language: header.language as Language,
     signal: now ? AbortSignal.any([scope.signal, now.signal]) : scope.signal,
   };

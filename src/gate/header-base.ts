@@ -4,12 +4,13 @@ import { type HeaderBase, JOURNAL_FORMAT, type Owner, type ToolDigest } from "..
 import { CALLERS, type Tool } from "../tools/tool.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
 import { elsewhere } from "../tools/tool-facts.ts";
-import type { ParentCall } from "./work-scope.ts";
+import type { ParentCall, WorkScope } from "./work-scope.ts";
 
 export interface HeaderScope {
   readonly tenant: string;
   readonly owner?: Owner | undefined;
   readonly limits: Readonly<Record<string, number>>;
+  readonly policies?: WorkScope["policies"];
   readonly above?: ParentCall | undefined;
 }
 
@@ -19,11 +20,12 @@ export interface HeaderScope {
  */
 export function headerBase(
   execution: ExecutionId,
-  { tenant, owner, limits, above }: HeaderScope,
+  { tenant, owner, limits, policies = [], above }: HeaderScope,
   tools: readonly Tool[],
   versions: Readonly<Record<string, string>> = {},
   trace?: string,
 ): HeaderBase {
+  const named = policies.filter((policy) => typeof policy === "string");
   return {
     type: "header",
     format: JOURNAL_FORMAT,
@@ -33,6 +35,7 @@ export function headerBase(
     startedAt: now(),
     tools: tools.map(recordedTool),
     limits,
+    ...(named.length > 0 ? { policies: named } : {}),
     versions: { node: process.versions.node, ...versions },
     ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
     ...(trace === undefined ? {} : { trace }),

@@ -100,6 +100,27 @@ test("an execution that waits is taken up under the decision that its journal ho
   ]);
 });
 
+test("a policy by name holds for an execution also in a process that has none, for all kinds of its calls", async () => {
+  const journal = createMemoryJournal();
+  const paid = vi.fn(() => "paid");
+  const open = { tools: [write("pay", paid)], sandbox, journal, approve: () => "later" as const };
+  const pays = { calls: [{ tool: "pay", input: {} }] };
+  const model = scriptedModel([pays, { programs: ["return tools.pay({})"] }, { text: "end" }], {
+    hostsPrograms: false,
+  });
+  {
+    await using runtime = await createRuntime({ ...open, policy: "ask-writes" });
+    await runtime.execute("await tools.pay({}); return tools.pay({})", { execution: "program" });
+    await runtime.agent({ model, task: "pay", execution: "talk" });
+  }
+  await using runtime = await createRuntime(open);
+  const allow = { allow: true, by: "ann" };
+  expect((await runtime.resume("program", { decisions: { 1: allow } })).outcome.type).toBe("waiting");
+  const { ending } = await runtime.resumeAgent("talk", { model, decisions: { "call-1": allow } });
+  expect(ending).toMatchObject({ type: "waiting", approvals: [{ callId: "call-2/1" }] });
+  expect(paid).toHaveBeenCalledTimes(2);
+});
+
 test("a policy that does not exist is refused before anything runs", async () => {
   for (const policy of ["ask-wirtes", "", true, {}, ["ask-all"]])
     await expect(createRuntime({ tools: [], sandbox, policy: policy as never })).rejects.toMatchObject({

@@ -43,6 +43,7 @@ const FIELDS: Readings = {
     kind: "own",
     execution: "own",
     tenant: "own",
+    policies: "own",
     trace: "own",
     language: "own",
     sandbox: "own",
