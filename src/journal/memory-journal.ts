@@ -15,7 +15,10 @@ import { driverChanged, executionExists, executionUnknown, headMoved } from "./j
 import type { Header, JournalRecord } from "./record.ts";
 
 export const MEMORY_JOURNAL_RULES = {
-  /** Amount of text of ended executions to keep, in UTF-16 code units; the oldest are deleted first. 24 Mi by default. */
+  /**
+   * Amount of text of ended executions to keep, in UTF-16 code units; the oldest of the tenant with most are deleted first. 24 Mi
+   * by default.
+   */
   keepLength: wholeNumberOrInfinity({ min: 0, default: 24 * 1024 * 1024 }),
 };
 
@@ -39,9 +42,9 @@ interface Entry {
 export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal {
   const { keepLength } = readOptions("createMemoryJournal", options, MEMORY_JOURNAL_RULES);
   const entries = new Map<string, Entry>();
-  /** Executions that have ended, in the order of their ends. In `entries`, thousands that wait may come before them. */
-  const ended = new Map<string, Entry>();
-  let endedLength = 0;
+  /** Executions that have ended, by tenant, in the order of their ends. In `entries`, thousands that wait may come before them. */
+  const ended = new Map<string, Set<Entry>>();
+  const endedLengths = new Counts();
   const open = new OpenTexts();
   const listeners = new AppendListeners();
 
@@ -54,11 +57,15 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   const aboveOf = ({ header: { parent } }: Entry) => (parent ? entries.get(parent.execution) : undefined);
 
   const deleteOldest = () => {
-    for (const [execution, entry] of ended) {
-      if (endedLength <= keepLength) return;
-      endedLength -= entry.length;
-      ended.delete(execution);
-      entries.delete(execution);
+    while (endedLengths.all > keepLength) {
+      const [tenant] = endedLengths.byKey.entries().reduce((most, other) => (other[1] > most[1] ? other : most));
+      const own = ended.get(tenant);
+      const [oldest, next] = own ?? [];
+      if (!own || !oldest) return;
+      own.delete(oldest);
+      entries.delete(oldest.header.execution);
+      endedLengths.add(tenant, -oldest.length);
+      if (!next) ended.delete(tenant);
     }
   };
 
@@ -74,6 +81,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
     },
     async append(execution, expected, records): Promise<Head> {
       const entry = find(execution);
+      const { tenant } = entry.header;
       if (entry.records.length !== expected) throw headMoved(execution, entry.records.length, expected);
       const claim = records.findLast(({ type }) => type === "claim");
       if (claim && !records.some(({ type }) => type === "outcome")) open.goOn(entry);
@@ -85,12 +93,12 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       if (ends) {
         entry.ended = true;
         open.add(entry, -entry.length);
-        ended.set(execution, entry);
+        ended.set(tenant, (ended.get(tenant) ?? new Set()).add(entry));
         aboveOf(entry)?.below.delete(entry);
       }
       if (claim?.type === "claim") entry.lease = { driver: claim.driver, until: claim.at + claim.leaseMs };
       if (entry.ended) {
-        endedLength += ends ? entry.length : length;
+        endedLengths.add(tenant, ends ? entry.length : length);
         deleteOldest();
       }
       if (records.length > 0) listeners.tell({ execution, head: entry.records.length });

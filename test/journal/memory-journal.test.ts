@@ -6,8 +6,8 @@ import { header, outcome, turn } from "./records.ts";
 journalSuite(() => createMemoryJournal());
 
 /** Writes an execution whose texts have this many characters in all. */
-async function write(journal: Journal, execution: string, length: number, ended: boolean): Promise<void> {
-  await journal.create(header(execution, { program: "", source: "" }));
+async function write(journal: Journal, execution: string, length: number, ended: boolean, tenant = "a"): Promise<void> {
+  await journal.create(header(execution, { program: "", source: "", tenant }));
   const event = "x".repeat(length - (ended ? outcome.outcome.length : 0));
   await journal.append(execution, 1, [turn(event), ...(ended ? [outcome] : [])]);
 }
@@ -25,6 +25,18 @@ test("ended executions are kept up to keepLength, and then the earliest are dele
   expect(await kept(journal)).toEqual(["two", "three"]);
   await write(journal, "four", 900, true);
   expect(await kept(journal)).toEqual(["three", "four"]);
+});
+
+test("beyond keepLength the tenant with most loses its oldest executions, and no other any", async () => {
+  const journal = createMemoryJournal({ keepLength: 1000 });
+  await write(journal, "paid", 300, true, "b");
+  for (const [execution, length] of Object.entries({ one: 400, two: 400, huge: 1001, three: 700 })) {
+    await write(journal, execution, length, true, "a");
+    expect(await kept(journal)).toContain("paid");
+  }
+  expect(await kept(journal)).toEqual(["paid", "three"]);
+  await write(journal, "more", 701, true, "b");
+  expect(await kept(journal)).toEqual(["three"]);
 });
 
 test("running executions are never deleted, and do not count against keepLength", async () => {
