@@ -71,21 +71,32 @@ const lengthOf = ({ begun, fresh }: OwnLine<unknown>): number => begun.length + 
 export class WaitingLine<Waiter extends InLine> {
   readonly #maxLength: number;
   readonly #perTenant: number;
+  readonly #shared: number;
   /** Only tenants with waiting programs. The tenant that last had an engine or a place comes last. */
   readonly #byTenant = new Map<string, OwnLine<Waiter>>();
   readonly #links = new Map<Waiter, Link<Waiter>>();
   /** Waiters that have not begun. */
   #fresh = 0;
 
-  /** `maxLength` is how many programs may wait at once, and `perTenant` how many engines or containers a tenant may have. */
-  constructor(maxLength = Number.POSITIVE_INFINITY, perTenant = Number.POSITIVE_INFINITY) {
+  /**
+   * `maxLength` is how many programs may wait at once, and `perTenant` how many engines or containers a tenant may have. While
+   * tenants hold `shared` of them together, only those that have none may have another.
+   */
+  constructor(
+    maxLength = Number.POSITIVE_INFINITY,
+    perTenant = Number.POSITIVE_INFINITY,
+    shared = Number.POSITIVE_INFINITY,
+  ) {
     this.#maxLength = maxLength;
     this.#perTenant = perTenant;
+    this.#shared = shared;
   }
 
   /** Whether a tenant may have another engine or place. */
   mayHave(tenant: string, held: ReadonlyMap<string, number>): boolean {
-    return (held.get(tenant) ?? 0) < this.#perTenant;
+    const has = held.get(tenant) ?? 0;
+    if (has === 0 || this.#shared === Number.POSITIVE_INFINITY) return has < this.#perTenant;
+    return has < this.#perTenant && held.values().reduce((sum, one) => sum + one, 0) < this.#shared;
   }
 
   /** A tenant has given an engine or a place back: the others that have as many come before its next waiter. */
@@ -195,7 +206,8 @@ export class WaitingLine<Waiter extends InLine> {
   /** How many engines or containers a tenant has if it may lose one to a program of `tenant`: to its own, and to one that has fewer. Otherwise 0. */
   losable(tenant: string, other: string, held: ReadonlyMap<string, number>): number {
     const has = held.get(other) ?? 0;
-    return other === tenant || (this.mayHave(tenant, held) && has > (held.get(tenant) ?? 0)) ? has : 0;
+    const own = held.get(tenant) ?? 0;
+    return other === tenant || (own < this.#perTenant && has > own) ? has : 0;
   }
 
   /**
@@ -208,7 +220,7 @@ export class WaitingLine<Waiter extends InLine> {
     let fewest = Number.POSITIVE_INFINITY;
     for (const [tenant, own] of this.#byTenant) {
       const has = held.get(tenant) ?? 0;
-      if (has >= this.#perTenant || lengthOf(own) <= (coming.get(tenant) ?? 0)) continue;
+      if (!this.mayHave(tenant, held) || lengthOf(own) <= (coming.get(tenant) ?? 0)) continue;
       if (has < fewest) {
         best = tenant;
         fewest = has;

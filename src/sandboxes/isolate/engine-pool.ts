@@ -55,6 +55,9 @@ const CROWDED_MS = 500;
  */
 const TURN_STARTS = 3;
 
+/** Of so many engines one is for tenants that have none: programs that compute without end give none up. */
+const SHARED_FOR_ONE = 16;
+
 /** Processor time that giving an engine to another program takes: a new isolate, and the way there. */
 export const CHANGE_MS = 2;
 
@@ -101,7 +104,8 @@ export class EnginePool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#waiting = new WaitingLine(options.queue, options.perTenant);
+    const { engines, perTenant, queue } = options;
+    this.#waiting = new WaitingLine(queue, perTenant, engines - Math.floor(engines / SHARED_FOR_ONE));
     this.#evictions = new Evictions({
       ...options,
       changeMs: CHANGE_MS,
@@ -437,16 +441,18 @@ export class EnginePool {
     this.#coming.delete(engine);
     if (this.#waiting.length > 0) {
       const tenant = engine.serving?.tenant;
+      const held = this.#held;
       if (tenant !== undefined) this.#waiting.comesLast(tenant);
-      if (tenant !== undefined && this.#isInTurn(engine)) return this.#give(engine, tenant);
+      const mayKeep = tenant !== undefined && this.#waiting.mayHave(tenant, held);
+      if (mayKeep && this.#isInTurn(engine)) return this.#give(engine, tenant);
       const next = this.#waiting.next(
-        this.#held,
+        held,
         tenant === undefined ? undefined : countNames(this.#coming.values()),
         tenant,
       );
       if (next !== undefined && (tenant === undefined || tenant === next)) return this.#give(engine, next);
       if (next !== undefined && this.#all.size >= this.#options.engines) return this.#replace(engine, next);
-      if (tenant !== undefined && this.#waiting.first(tenant)) return this.#give(engine, tenant);
+      if (mayKeep && this.#waiting.first(tenant)) return this.#give(engine, tenant);
     }
     engine.unref();
     this.#idle.push(engine);

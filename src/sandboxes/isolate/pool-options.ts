@@ -6,7 +6,7 @@ export const ISOLATE_RULES = {
   warm: wholeNumber({ min: 0 }),
   /**
    * Engines at once, idle ones included; only as many are started as the programs need. Further programs wait. By
-   * default 16 for each core, but no more than fit into half of the machine's memory.
+   * default 16 for each core, but no more than fit into half of the machine's memory. One of 16 is for tenants that have none.
    */
   engines: wholeNumber({ min: 1 }),
   /** Engines that one tenant's programs may have at once; any number by default. Further programs of that tenant wait. */

@@ -33,6 +33,18 @@ test("tenants take turns, and programs of one tenant come in their order", () =>
   expect(servedBy(lineOf(100, "aaaabbc").line)).toEqual(["a0", "b4", "c6", "a1", "b5", "a2", "a3"]);
 });
 
+test("once tenants hold what they share only one that has none is served, and another gets no more than it takes from one that has more", () => {
+  const line = new WaitingLine<{ tenant: string }>(100, undefined, 4);
+  for (const tenant of ["a", "b", "c"]) line.add({ tenant });
+  const held = new Map(Object.entries({ a: 3, b: 1 }));
+  expect(["a", "b", "c"].map((tenant) => line.mayHave(tenant, held))).toEqual([false, false, true]);
+  expect(line.next(held)).toBe("c");
+  expect([line.losable("b", "a", held), line.losable("a", "b", held)]).toEqual([3, 0]);
+  line.take("c");
+  expect(line.next(held)).toBeUndefined();
+  expect(line.next(new Map([["a", 3]]))).toBe("b");
+});
+
 test("a tenant that has as many engines as it may have is not served, and does not count as unserved", () => {
   const line = new WaitingLine<{ tenant: string }>(100, 2);
   for (const tenant of ["a", "a", "a", "b"]) line.add({ tenant });

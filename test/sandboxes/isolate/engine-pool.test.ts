@@ -167,6 +167,21 @@ testOfAll(
   },
 );
 
+test("programs of one tenant leave one of 16 engines to a tenant that has none, and again once such a tenant has taken it", () =>
+  withSandbox({ engines: 16 }, async (sandbox) => {
+    const opening = Array.from({ length: 16 }, () => openGuest(sandbox, "a"));
+    const [first, ...others] = await Promise.all(opening.slice(0, 15));
+    expect(sandbox.pool.counts).toMatchObject({ engines: 15, waiting: 1 });
+    await using _ = await openGuest(sandbox, "b");
+    first?.send([startText("return 1")]);
+    await heardUntil(iterate(first!), "settled");
+    first?.release();
+    await expect.poll(() => sandbox.pool.counts).toMatchObject({ idle: 1, waiting: 1 });
+    (await openGuest(sandbox, "c")).kill("done");
+    for (const guest of others) guest.kill("done");
+    await opening[15];
+  }));
+
 test("one tenant's waiting programs do not delay another tenant's program", () =>
   withSandbox({ engines: 1 }, async (sandbox) => {
     const first = await openGuest(sandbox, "a");
