@@ -10,6 +10,9 @@ const LOOKED_AT = 2000;
 /** Characters that are read of open programs for one list. */
 const LOOKED_THROUGH = 32 * 1024 * 1024;
 
+/** The last entry, if programs of the client may be among those that were not looked at. */
+const CUT = { note: "Older executions were not looked at. Ask for a program by its id before you run it again." };
+
 /** What the tool `result` lists of a program. A model reads times as text. */
 type ListedProgram = Pick<ListedExecution, "execution" | "state"> &
   Partial<Pick<ListedExecution, "waitsFor">> & { readonly startedAt: string };
@@ -18,25 +21,30 @@ export async function listExecutionsOf(
   { journal }: Pick<Runtime, "journal">,
   principal: Principal,
   runs: McpRuns,
-): Promise<readonly ListedProgram[]> {
+): Promise<readonly (ListedProgram | typeof CUT)[]> {
   const listed: ListedProgram[] = [];
   const prefix = idPrefixOf(principal);
   const { tenant } = principal;
   let lookedAt = 0;
   const budget = new ReadingBudget(LOOKED_THROUGH);
-  for await (const summary of readList(journal, { tenant })) {
-    lookedAt += 1;
-    if (lookedAt > LOOKED_AT || listed.length >= LISTED) break;
-    // All records of an open execution are read.
-    if (summary.kind !== "program" || !summary.execution.startsWith(prefix)) continue;
-    const { execution, state, startedAt, waitsFor } = await listExecution(journal, summary, budget);
-    const isHere = runs.find(execution, ownerOf(principal))?.isOver === false;
-    listed.push({
-      execution,
-      state: isHere ? "running" : state,
-      startedAt: new Date(startedAt).toISOString(),
-      ...(waitsFor.length === 0 ? {} : { waitsFor }),
-    });
-  }
+  // Of others' executions there may be any number since, but few of them are open.
+  for (const open of [true, false])
+    for await (const summary of readList(journal, { tenant, open })) {
+      lookedAt += 1;
+      if (listed.length >= LISTED) return listed;
+      if (lookedAt > LOOKED_AT) return [...listed, CUT];
+      // All records of an open execution are read.
+      if (summary.kind !== "program" || !summary.execution.startsWith(prefix)) continue;
+      // It may have ended since it was listed as open.
+      if (listed.some((one) => one.execution === summary.execution)) continue;
+      const { execution, state, startedAt, waitsFor } = await listExecution(journal, summary, budget);
+      const isHere = runs.find(execution, ownerOf(principal))?.isOver === false;
+      listed.push({
+        execution,
+        state: isHere ? "running" : state,
+        startedAt: new Date(startedAt).toISOString(),
+        ...(waitsFor.length === 0 ? {} : { waitsFor }),
+      });
+    }
   return listed;
 }

@@ -4,7 +4,7 @@ export const RESULT = "result";
 export const RESULT_INPUT = {
   type: "object",
   properties: {
-    execution: { type: "string", description: "id of the program; without it, the latest programs are listed" },
+    execution: { type: "string", description: "id of the program; without it, open and latest programs are listed" },
     cancel: { type: "boolean", description: "end the program" },
   },
   additionalProperties: false,

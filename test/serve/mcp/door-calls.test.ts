@@ -7,6 +7,7 @@ import type { LinkedResult } from "../../../src/executions/mcp-runs/result.ts";
 import type { Principal } from "../../../src/serve/principal.ts";
 import { McpDoor, type McpDoorOptions } from "../../../src/serve/mcp/mcp-door.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
+import { header, outcome } from "../../journal/records.ts";
 import { journalWith } from "../../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
@@ -233,6 +234,18 @@ describe("a program that waits, when the door is opened again", () => {
     const mine = (await open(options(journal), { decideCommand: () => "decide" })).as();
     expect(textOf(await mine.call("result", { execution }, asks()))).toContain("waits for the approval");
     expect(ran).toEqual([]);
+  });
+
+  test("is listed however many executions of the tenant are newer, and the list says what it does not look at", async () => {
+    const { journal, execution } = await begun();
+    for (let n = 0; n < 2000; n += 1) {
+      await journal.create(header(`e${n}`, { tenant: "acme", startedAt: 4e12 }));
+      await journal.append(`e${n}`, 1, [outcome]);
+    }
+    const { as } = await open(options(journal), { decideCommand: () => "decide" });
+    const listed = JSON.parse(textOf(await as().call("result", {}, asks()))) as object[];
+    const note = expect.stringContaining("not looked at") as string;
+    expect(listed).toEqual([expect.objectContaining({ execution, state: "waiting" }), { note }]);
   });
 });
 
