@@ -66,6 +66,7 @@ export interface SessionOptions extends LedgerParts {
   /** Bounds the answers that the owner has not read; a model reads them all at once. The owner calls `noteRead`. */
   readonly unread?: UnreadAnswers | undefined;
   readonly past?: PastUse | undefined;
+  readonly startedAt?: number | undefined;
   /** Calls of earlier executions that stand for calls of this one. */
   readonly earlier?: EarlierCalls | undefined;
   /** Tokens that models may use; unlimited by default. */
@@ -178,6 +179,12 @@ export class GateSession implements ParentSession, WorkBelow {
 
   get scope(): WorkScope {
     return this.#options.scope;
+  }
+
+  /** A journal in memory forgets what a client may still repeat under its id: that is one run, by one key of each call. */
+  get run(): string {
+    const { execution, log, startedAt } = this.#options;
+    return log.isDurable && startedAt !== undefined ? `${execution}:${startedAt}` : execution;
   }
 
   get budget(): Budget {

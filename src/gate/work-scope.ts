@@ -39,6 +39,8 @@ export interface WorkBelow {
 /** A call's session, for a tool that is itself an agent. */
 export interface ParentSession {
   readonly budget: Budget;
+  /** The execution, apart from others that had its id before they were deleted. */
+  readonly run: string;
   readonly scope: WorkScope;
   readonly limits: ResultLimits;
   readonly note: (line: CallLine) => void;

@@ -97,8 +97,8 @@ export const CALL_RULES = {
    */
   gather: flag(),
   /**
-   * What its maker calls this call and its repetitions by. The handler's `idempotencyKey` is then made of this and the input, in
-   * place of the call's own id. Up to 256 characters.
+   * What its maker calls this call and its repetitions by. The handler's `idempotencyKey` is then made of this, the tool and
+   * the input, in place of the call's own id. Up to 256 characters.
    */
   idempotencyKey: option<string>(
     "a text of 1 to 256 characters",

@@ -2,11 +2,13 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { childExecution } from "../../src/conversations/calls/child-execution.ts";
 import { readPastConversation } from "../../src/conversations/from-journal/past-conversation.ts";
-import { agentAsTool, createRuntime, defineTool, type Tool } from "../../src/index.ts";
+import { agentAsTool, type CallContext, createRuntime, defineTool, type Tool } from "../../src/index.ts";
+import { realClock } from "../../src/base/clock.ts";
 import { CallLedger } from "../../src/gate/call-ledger.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { scriptedGuest } from "../gate/scripted-guest.ts";
+import { changedClock } from "../support/clock.ts";
 import { copyOf } from "../support/journal-with.ts";
 import { payTool } from "../support/tools.ts";
 
@@ -24,7 +26,11 @@ const isOfHost = (record: JournalRecord) => record.type === "message" && record.
 
 const TEXTS: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => text).join("|") });
 
-function toolOf(name: string, handler: () => unknown, effect: "read" | "write" = "read") {
+function toolOf(
+  name: string,
+  handler: (input: object, context: CallContext) => unknown,
+  effect: "read" | "write" = "read",
+) {
   return defineTool({ name, description: name, input: z.object({}), allowedCallers: CALLERS, effect, handler });
 }
 
@@ -289,23 +295,45 @@ test("a program that was taken up calls no tool that it did not begin with, what
   expect(ran).toBe(0);
 });
 
+/** A tool whose handler adds its idempotency key to these. */
+function keyTool(name: string, keys: Set<string>) {
+  return toolOf(name, (_, { idempotencyKey }) => keys.add(idempotencyKey).size);
+}
+
 test("two calls never have one idempotency key, whatever the ids of their executions", async () => {
-  const keys: string[] = [];
-  const key = defineTool({
-    name: "key",
-    description: "d",
-    input: z.object({}),
-    allowedCallers: CALLERS,
-    effect: "read",
-    handler: (_, { idempotencyKey }) => keys.push(idempotencyKey),
-  });
-  const runtime = await runtimeOf(createMemoryJournal(), [key]);
+  const keys = new Set<string>();
+  const runtime = await runtimeOf(createMemoryJournal(), [keyTool("key", keys)]);
   for (const [execution, id] of [
     ["a", "b:c"],
     ["a:b", "c"],
   ] as const)
     await runtime.agent({ model: scriptedModel([{ calls: [{ id, tool: "key" }] }, TEXTS]), task: "Do it.", execution });
-  expect(new Set(keys).size).toBe(2);
+  expect(keys.size).toBe(2);
+});
+
+test("nor if the host calls two tools with one key and input", async () => {
+  const keys = new Set<string>();
+  const runtime = await runtimeOf(createMemoryJournal(), [keyTool("pay", keys), keyTool("refund", keys)]);
+  for (const tool of ["pay", "refund", "pay"])
+    await runtime.call({ tool, input: {}, caller: "direct", idempotencyKey: "order-7" });
+  expect(keys.size).toBe(2);
+});
+
+test.each([
+  ["other keys than before", "is deleted from a durable journal", true, 2],
+  ["the same keys", "a journal in memory has forgotten, and a client may repeat", false, 1],
+])("calls have %s under the id of an execution that %s", async (_, _why, isDurable, differ) => {
+  const [ofProgram, ofModel] = [new Set<string>(), new Set<string>()];
+  let shift = 0;
+  changedClock({ now: () => realClock.now() + shift });
+  for (; shift < 2000; shift += 1000) {
+    const journal = { ...createMemoryJournal(), isDurable };
+    const runtime = await runtimeOf(journal, [keyTool("program", ofProgram), keyTool("model", ofModel)]);
+    await runtime.execute("await tools.program({});", { execution: "p" });
+    const model = scriptedModel([{ calls: [{ id: "1", tool: "model" }] }, TEXTS]);
+    await runtime.agent({ model, task: "Do it.", execution: "c" });
+  }
+  expect([ofProgram.size, ofModel.size]).toEqual([differ, differ]);
 });
 
 test.each([

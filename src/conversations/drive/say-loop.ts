@@ -55,6 +55,7 @@ export class SayLoop {
       // The call of an agent that is a tool cannot wait: its caller would have to.
       canWait: above === undefined,
       past: use,
+      startedAt: log.state.header.startedAt,
       maxTokens,
       log,
       spans: span,

@@ -68,6 +68,7 @@ function openSession(
     canWait: above?.canWait ?? true,
     unread: new UnreadAnswers(),
     past,
+    startedAt: log.state.header?.startedAt,
     earlier: earlier?.calls,
     log,
     spans,

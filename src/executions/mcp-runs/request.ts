@@ -13,6 +13,7 @@ export interface McpRequest {
 }
 
 const MOST_KEY_LENGTH = 256;
+const INVALID_PARAMS = -32_602;
 
 type Send = (notification: object) => Promise<void>;
 
@@ -71,8 +72,11 @@ export function principalOf(context: object): string {
 }
 
 function keyOf(meta: Meta | undefined): string | undefined {
-  const key = textOf(meta, IDEMPOTENCY_META);
-  return key !== undefined && key.length <= MOST_KEY_LENGTH ? key : undefined;
+  const key = fieldOf(meta, IDEMPOTENCY_META);
+  if (key === undefined || (typeof key === "string" && key.length > 0 && key.length <= MOST_KEY_LENGTH)) return key;
+  // Left out, each repetition would be a call of its own. Both versions of the SDK answer with the code of an error.
+  const expected = `_meta["${IDEMPOTENCY_META}"]: expected a text of 1 to ${MOST_KEY_LENGTH} characters. Nothing was called.`;
+  throw Object.assign(new Error(expected), { code: INVALID_PARAMS });
 }
 
 function notifier(meta: Meta | undefined, send: Send): McpRequest["notify"] {

@@ -48,11 +48,11 @@ export class HandlerContext implements CallContext {
   }
 
   get idempotencyKey(): string {
-    const { idempotencyKey } = this.#call;
-    if (idempotencyKey !== undefined) return `${idempotencyKey}:${this.#call.sentDigest}`;
+    const { idempotencyKey, identity } = this.#call;
+    if (idempotencyKey !== undefined) return `${idempotencyKey}:${identity.tool}:${this.#call.sentDigest}`;
     // Callers choose ids of executions, with colons too. Ids of calls have none, or two calls could have one key.
     const callId = this.callId.replaceAll("%", "%25").replaceAll(":", "%3A");
-    return `${this.execution}:${callId}:${this.#call.sentDigest}`;
+    return `${this.#origin?.run ?? this.execution}:${callId}:${this.#call.sentDigest}`;
   }
 
   get after(): CallContext["after"] {
