@@ -79,8 +79,13 @@ export class LiveReply {
       this.#sent.add(part.key);
       const open = this.#open?.key === part.key ? this.#open : undefined;
       if (open) this.#open = undefined;
-      const rest = open && "text" in part ? part.text.slice(open.text.length) : undefined;
-      this.#send(() => this.#parts.writer.part(part, rest));
+      if (!open || !("text" in part)) {
+        this.#send(() => this.#parts.writer.part(part));
+        continue;
+      }
+      // Where something was taken out of the journal's text, the pieces are what the model said.
+      const text = part.text.startsWith(open.text) ? part.text : open.text;
+      this.#send(() => this.#parts.writer.part({ ...part, text }, text.slice(open.text.length)));
     }
   }
 

@@ -124,6 +124,19 @@ test("the events of a stream end with the items that were announced, in numbers 
   expect(events.slice(0, 2).map(({ type }) => type)).toEqual(["response.created", "response.in_progress"]);
 });
 
+test("a streamed answer out of which the journal has something taken is what the model said, and garbled nowhere", async () => {
+  const redact = ({ text }: { readonly text: string }) =>
+    [...text.matchAll(/DE89/g)].map(({ index }) => ({ start: index, end: index + 4, what: "iban" }));
+  await using gateway = await openGateway([{ text: "Pay to DE89, please." }], { runtime: { redact } });
+  const { responses } = gateway.openai();
+  const events = await Array.fromAsync(await responses.create({ model: "m", input: "To whom?", stream: true }));
+  const pieces = events.flatMap((event) => (event.type === "response.output_text.delta" ? [event.delta] : []));
+  const last = events.at(-1);
+  const whole = last?.type === "response.completed" ? JSON.stringify(last.response.output) : "";
+  expect(pieces.join("")).toBe("Pay to DE89, please.");
+  expect(whole).toContain("Pay to DE89, please.");
+});
+
 test("items that the server has are referred to", async () => {
   await using gateway = await openGateway(SCRIPT);
   const ask = asking(gateway, false);
