@@ -1,6 +1,6 @@
 import { type ExecutionId, PortcullisError } from "../base/index.ts";
 import { readHeader } from "../journal/reading/read-records.ts";
-import type { Header } from "../journal/record.ts";
+import type { Header, Owner } from "../journal/record.ts";
 import { drivenHere } from "./driven.ts";
 import type { Scope } from "./scope.ts";
 
@@ -22,21 +22,26 @@ export interface WorkUnderId<Ended> {
  * tenant's, under the id.
  */
 export async function runUnderId<Ended>(
-  { journal, above, tenant, redactor }: Pick<Scope, "journal" | "above" | "tenant" | "redactor">,
-  { execution, what, text, begin, isSame, goOn }: WorkUnderId<Ended>,
+  scope: Pick<Scope, "journal" | "above" | "tenant" | "redactor" | "owner">,
+  { begin, goOn, ...work }: WorkUnderId<Ended>,
 ): Promise<Ended> {
   const drive = await begin().catch((error: unknown) => {
     if (PortcullisError.is(error) && error.code === "execution_exists") return undefined;
     throw error;
   });
   if (drive) return drive();
-  await refuseOther({ journal, above, tenant, redactor }, { execution, what, text, isSame });
-  return drivenHere<Ended>(journal, execution)?.ended ?? goOn();
+  await refuseOther(scope, work);
+  return drivenHere<Ended>(scope.journal, work.execution)?.ended ?? goOn();
+}
+
+/** Whether a server's client asks with other settings than an execution was begun with. */
+export function isAskedOtherwise({ owner }: Pick<Header, "owner">, { settings }: Partial<Owner> = {}): boolean {
+  return settings !== undefined && settings !== owner?.settings;
 }
 
 /** Rejects with `execution_exists` if the execution under the id is other work, or another caller's or tenant's. */
 export async function refuseOther(
-  { journal, above, tenant, redactor }: Pick<Scope, "journal" | "above" | "tenant" | "redactor">,
+  { journal, above, tenant, redactor, owner }: Pick<Scope, "journal" | "above" | "tenant" | "redactor" | "owner">,
   { execution, what, text, isSame }: Pick<WorkUnderId<unknown>, "execution" | "what" | "text" | "isSame">,
 ): Promise<void> {
   const header = await readHeader(journal, execution, { tenant });
@@ -46,7 +51,7 @@ export async function refuseOther(
   // A text that was redacted as a whole could be any text.
   const written = redacted && redacted.taken < text.length ? redacted.text : text;
   const isText = (journalled: string) => journalled === text || journalled === written;
-  if (!header || !isOwn || !isOfCaller || !isSame(header, isText))
+  if (!header || !isOwn || !isOfCaller || isAskedOtherwise(header, owner) || !isSame(header, isText))
     throw new PortcullisError(
       "execution_exists",
       `There is another execution ${JSON.stringify(execution)} already: its ${what} differs. Choose another id.`,

@@ -66,6 +66,8 @@ export const OWNER = strictObjectSchema({
   surface: z.literal("gateway").exactOptional(),
   /** Of a surface: how long an answer is kept that its client has asked to be stored, in milliseconds. */
   storedMs: amount.exactOptional(),
+  /** SHA-256 in hex of the settings that its client has asked for: under the same id it is the same with the same alone. */
+  settings: text.exactOptional(),
 });
 
 /** Common fields of the headers of programs, conversations and single calls. */

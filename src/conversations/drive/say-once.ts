@@ -5,8 +5,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ExecutionId, PortcullisError, type Share } from "../../base/index.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
+import { readHeader } from "../../journal/reading/read-records.ts";
 import type { UserMessage } from "../../models/model.ts";
 import { drivenHere } from "../../executions/driven.ts";
+import { isAskedOtherwise } from "../../executions/run-under-id.ts";
 import type { AgentReport, AgentRequest } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import { beginConversation } from "../agent.ts";
@@ -45,6 +47,9 @@ export async function sayOnce<Answer>(
 ): Promise<AgentReport<Answer>> {
   const begun = await beginIfNew(scope, execution, work);
   if (begun) return sayIn<Answer>(begun, work);
+  const header = work.expect === 0 ? await readHeader(scope.journal, execution, scope) : undefined;
+  // Also if the message is said already: it was with other tools, or another schema of the answer.
+  if (header && isAskedOtherwise(header, scope.owner)) throw anotherConversation(execution);
   const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
   if (here?.log instanceof ConversationLog && here.log.state.header.tenant === scope.tenant)
     return joinHere(here.log, here.ended, work);
@@ -113,15 +118,18 @@ function refuseOther(
   { expect, request }: SayWork,
 ): void {
   const { execution, model } = header;
-  if (expect === 0 && (length > 0 || model !== request.model.name))
-    throw new PortcullisError(
-      "execution_exists",
-      `There is another conversation ${JSON.stringify(execution)} already: its first message or model differs. Choose another id.`,
-    );
+  if (expect === 0 && (length > 0 || model !== request.model.name)) throw anotherConversation(execution);
   if (expect === undefined || expect === length) return;
   throw new PortcullisError(
     "conversation_moved",
     `say({ expect }): the conversation ${JSON.stringify(execution)} has ${length} of the user's messages, and ${expect} were expected. Nothing was said. Read it, then say what is still to be said.`,
+  );
+}
+
+function anotherConversation(execution: ExecutionId): PortcullisError {
+  return new PortcullisError(
+    "execution_exists",
+    `There is another conversation ${JSON.stringify(execution)} already: its first message, model or settings differ. Choose another id.`,
   );
 }
 

@@ -4,6 +4,7 @@ import type { SayOptions } from "../../../conversations/agent-options.ts";
 import { type ExecutionId, given, PortcullisError } from "../../../base/index.ts";
 import { limitsOf } from "../../../executions/limits.ts";
 import type { Header } from "../../../journal/record.ts";
+import type { Runtime } from "../../../runtime/create-runtime.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { BEGIN_BODY, SAY_BODY } from "../bodies.ts";
@@ -15,6 +16,7 @@ import {
   refuseIfElsewhere,
   ownConversation,
   refuseElsewhere,
+  runtimeWith,
   takePlace,
   untilBegun,
 } from "../parts.ts";
@@ -34,7 +36,7 @@ export async function begin(parts: ApiParts, request: BeginRequest): Promise<Res
   const { key, body, about } = request;
   const { message, execution = randomUUID(), model: name, answer: schema, wait: _, ...chosen } = body;
   const { served } = parts;
-  const runtime = parts.keys.runtimeOf(key);
+  const { runtime } = runtimeWith(parts, key, { ...chosen, schema, name });
   const model = served.choose(name);
   served.refuseAbove(body);
   refuseAboveLimits(body.limits, runtime);
@@ -45,7 +47,7 @@ export async function begin(parts: ApiParts, request: BeginRequest): Promise<Res
   about(execution);
   const { maxTurns, maxTokens } = served.offer;
   const options = { maxTurns, maxTokens, ...given(chosen), ...given({ answer }), expect: 0, model };
-  return say(parts, request, { id, message, options });
+  return say(parts, request, { runtime, id, message, options });
 }
 
 /** `POST /v1/conversations/:id`: says more in a conversation, or goes on with it. */
@@ -65,10 +67,12 @@ export async function continueIt(parts: ApiParts, request: SayRequest): Promise<
   // Only `expect` tells whether it is the same message again.
   if (expect === undefined && parts.runs.has(id))
     throw new PortcullisError("conversation_busy", "The conversation is at work.");
-  return say(parts, request, { id, message, options: { ...given({ expect }), model } });
+  const runtime = parts.keys.runtimeOf(key);
+  return say(parts, request, { runtime, id, message, options: { ...given({ expect }), model } });
 }
 
 interface Saying {
+  readonly runtime: Runtime;
   readonly id: ExecutionId;
   readonly message: z.output<typeof SAY_BODY>["message"];
   readonly options: SayOptions<unknown, unknown>;
@@ -77,10 +81,9 @@ interface Saying {
 async function say(
   parts: ApiParts,
   request: BeginRequest | SayRequest,
-  { id, message, options }: Saying,
+  { runtime, id, message, options }: Saying,
 ): Promise<Response> {
   const { key, signal: left } = request;
-  const runtime = parts.keys.runtimeOf(key);
   const release = takePlace(parts, key);
   const said = Promise.withResolvers<void>();
   const { onEvent } = parts;

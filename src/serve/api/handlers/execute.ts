@@ -3,7 +3,6 @@ import type { z } from "zod";
 import { cleanText, cutMiddle, type ExecutionId, given, Lane, PortcullisError } from "../../../base/index.ts";
 import type { Report } from "../../../executions/output/index.ts";
 import type { Limits } from "../../../executions/limits.ts";
-import { resultSchemaOf } from "../../../executions/drive/ending/index.ts";
 import { findIfKnown, readHeader } from "../../../journal/reading/index.ts";
 import type { Runtime } from "../../../runtime/create-runtime.ts";
 import type { Key } from "../../http/keys.ts";
@@ -19,6 +18,7 @@ import {
   ownUnless,
   refuseElsewhere,
   refuseIfElsewhere,
+  runtimeWith,
   takePlace,
   untilBegun,
 } from "../parts.ts";
@@ -29,10 +29,10 @@ type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
 /** `POST /v1/executions`: runs a program. What has begun goes on, whatever becomes of the request. */
 export async function execute(parts: ApiParts, request: ExecuteRequest): Promise<Response> {
   const { key, body, about } = request;
-  const { execution = randomUUID() } = body;
+  const { execution = randomUUID(), program, wait: _, ...chosen } = body;
   if (body.maxAgeMs !== undefined && body.after === undefined)
     throw new RequestProblem("request_invalid", "body.maxAgeMs: it goes with `after`, and there is none.");
-  const runtime = parts.keys.runtimeOf(key);
+  const { runtime, settings } = runtimeWith(parts, key, { language: "javascript", ...chosen });
   refuseAboveLimits(body.limits, runtime);
   refuseLanguage(body.language, runtime);
   const result = await schemaOf(key, body.result, "body.result");
@@ -42,10 +42,10 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   about(execution);
   const release = takePlace(parts, key);
   const begun = Promise.withResolvers<void>();
-  const { program, language, limits, maxAgeMs } = body;
-  const settings = given({ language, limits, result, after, maxAgeMs });
-  const drive = () => parts.driving.run({ runtime, program, execution: id, settings }, begun.resolve);
-  const isKnown = await isTheSame(parts, request, { id, result, after }).catch((error: unknown) => {
+  const { language, limits, maxAgeMs } = chosen;
+  const options = given({ language, limits, result, after, maxAgeMs });
+  const drive = () => parts.driving.run({ runtime, program, execution: id, settings: options }, begun.resolve);
+  const isKnown = await isTheSame(parts, request, id, settings).catch((error: unknown) => {
     release();
     throw error;
   });
@@ -103,13 +103,6 @@ export async function schemaOf(
   }
 }
 
-/** What a request asks for, with the journal's ids. */
-interface Asked {
-  readonly id: ExecutionId;
-  readonly result: Schema | undefined;
-  readonly after: ExecutionId | undefined;
-}
-
 /**
  * Whether the journal has this program under the id already. A program whose text was redacted is compared by the
  * runtime, which takes as long as it runs.
@@ -117,7 +110,8 @@ interface Asked {
 async function isTheSame(
   { runtime }: ApiParts,
   { key, body }: ExecuteRequest,
-  { id, result, after }: Asked,
+  id: ExecutionId,
+  settings: string,
 ): Promise<boolean> {
   if (body.execution === undefined || !(await findIfKnown(runtime.journal, id))) return false;
   const header = await readHeader(runtime.journal, id, { tenant: key.tenant });
@@ -125,9 +119,7 @@ async function isTheSame(
     header?.kind === "program" &&
     header.tenant === key.tenant &&
     header.source === body.program &&
-    header.language === (body.language ?? "javascript") &&
-    header.result === resultSchemaOf(result, "body.result")?.digest &&
-    header.after?.execution === after
+    header.owner?.settings === settings
   );
 }
 

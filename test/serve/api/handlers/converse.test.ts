@@ -100,6 +100,35 @@ test("a conversation that is begun again by its id is the same, and another mess
   ]);
 });
 
+test("a conversation or a program that is begun again by its id with other settings is refused", async () => {
+  await using door = await open({ runtime: { tools: [tool("a", () => 1), tool("b", () => 2)] } });
+  const body = { message: "one", execution: "chat", tools: ["a", "b"], instructions: "Be brief." };
+  const begun = await door.begin(body);
+  expect(begun.status).toBe(200);
+  const answer = { type: "object", properties: {} };
+  const changes = [
+    { tools: ["a"] },
+    { instructions: "Be long." },
+    { answer },
+    { limits: { calls: 1 } },
+    { maxTurns: 1 },
+  ];
+  for (const change of changes)
+    for (const wait of [true, false])
+      expect(codeOf(await door.begin({ ...body, ...change, wait })), JSON.stringify(change)).toEqual([
+        409,
+        "execution_exists",
+      ]);
+  expect((await door.begin(body)).json).toEqual(begun.json);
+  expect((await door.say("chat", { message: "one", expect: 0 })).json).toEqual(begun.json);
+  const run = (more: object) =>
+    door.asked("POST", "/v1/executions", { body: { program: "return 1", execution: "p", ...more } });
+  await run({});
+  expect((await run({ language: "javascript" })).json.outcome.value).toBe(1);
+  for (const wait of [true, false])
+    expect(codeOf(await run({ limits: { calls: 1 }, wait }))).toEqual([409, "execution_exists"]);
+});
+
 test("while a message is answered another one is refused, and one with another number afterwards", async () => {
   const { model, asked, release } = slowModel();
   await using door = await open({ server: { model } });
