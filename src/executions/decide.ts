@@ -60,6 +60,9 @@ export interface Decision {
 /** The result of a call that a client answers. */
 export type ClientResult = { readonly value: unknown } | { readonly error: string };
 
+/** A result with the number by which what the client wrote is known again. */
+export type MarkedResult = ClientResult & { readonly mark?: number };
+
 /** Decisions and results for the waiting calls of an execution, by call id. */
 export interface Said {
   readonly decisions?: Readonly<Record<string, Decision>> | undefined;
@@ -187,6 +190,7 @@ export const DECISION_FIELDS = {
 const RESULT_FIELDS = {
   value: option<unknown>("a value that JSON can hold", () => true),
   error: text({ expected: "a sentence for the program" }),
+  mark: wholeNumber({ min: 0 }),
 };
 
 function decisionRecord(call: UnansweredCall, given: Decision, at: number): DecisionRecord {
@@ -246,13 +250,13 @@ function resultRecord(call: UnansweredCall, given: ClientResult, at: number): Re
   const place = `results[${JSON.stringify(String(id))}]`;
   const expected = "{ value } or { error }";
   if (typeof given !== "object" || given === null) throw optionError(place, expected, given);
-  const { value, error } = checkOptions<typeof RESULT_FIELDS>(fieldsOf(place), given, RESULT_FIELDS);
+  const { value, error, mark } = checkOptions<typeof RESULT_FIELDS>(fieldsOf(place), given, RESULT_FIELDS);
   if (value !== undefined && error !== undefined) throw optionError(place, expected, given);
   if (decided?.decision !== "client")
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a client's result.`);
   if (result)
     throw new PortcullisError("decision_exists", `Call ${id} of ${tool} has its result already. The first one holds.`);
-  const base = { type: "result", call: String(id), at } as const;
+  const base = { type: "result", call: String(id), ...(mark === undefined ? {} : { mark }), at } as const;
   return error === undefined ? { ...base, value: requiredText(value, `${place}.value`) } : { ...base, error };
 }
 

@@ -322,6 +322,8 @@ export const RECORD_SCHEMAS = {
       /** JSON text. */
       value: text.exactOptional(),
       error: text.exactOptional(),
+      /** By it a server knows the client's words again. Keyed: what was redacted cannot be found by it. */
+      mark: z.int().nonnegative().exactOptional(),
       at,
     })
     .refine(({ value, error }) => (value === undefined) !== (error === undefined), "expected either value or error"),

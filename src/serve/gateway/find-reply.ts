@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { settingsOf } from "../../conversations/index.ts";
 import { messageText } from "../../conversations/prompt/said-message.ts";
-import { areSame, type TextReader, untrusted, type UntrustedText } from "../../base/index.ts";
+import { areSame, Lane, type SlicedWork, type TextReader, untrusted, type UntrustedText } from "../../base/index.ts";
 import { areRecorded } from "../../gate/header-base.ts";
-import type { Asked } from "./surface/surface.ts";
+import type { CallResult, ContentPart, UserMessage } from "../../models/model.ts";
+import type { Asked, AskedAnswer } from "./surface/surface.ts";
+import type { ClientIds } from "./carried/client-ids.ts";
 import type { ClientTools } from "./client-tools.ts";
-import { type Replies, turnsUntil } from "./from-journal/replies.ts";
+import { type CallPlace, type Replies, type ToldPart, turnsUntil } from "./from-journal/replies.ts";
 import { settingsFor } from "./say-options.ts";
 
 /*
@@ -16,11 +18,15 @@ import { settingsFor } from "./say-options.ts";
 /** What the messages of a request, or the turns of a conversation, come to for the client. */
 interface Item {
   readonly said?: string;
+  /** What was said that is no text. */
+  readonly shown?: readonly ContentPart[];
   readonly text?: string;
   readonly program?: string;
   readonly tool?: string;
   /** Of a call. Clients write it anew. */
   readonly input?: UntrustedText;
+  /** Of a call or a program; of an answer in the journal its mark. Undefined there if it is given now. */
+  readonly result?: AskedAnswer | number | undefined;
 }
 
 /** Whether the client asks with the same tools, instructions and settings. */
@@ -37,35 +43,64 @@ export async function isSameConversation(
   asked: Asked,
   tools: ClientTools,
   { replies, reply }: { readonly replies: Replies; readonly reply: number },
-  reader: TextReader,
+  { ids, reader }: { readonly ids: ClientIds; readonly reader: TextReader },
 ): Promise<boolean> {
   if (!isSameOpening(asked, tools, replies)) return false;
   const [own, known] = [joined(itemsAsked(asked, tools)), joined(itemsUntil(replies, reply))];
+  const { execution } = replies.state.header;
+  const isSameResult = (now: Item["result"], before: Item["result"]) =>
+    typeof before === "number" && typeof now === "object"
+      ? now.parts.length === 0 && ids.mark(execution, now) === before
+      : before === undefined || isDeepStrictEqual(now, before);
   const inputs: (readonly [UntrustedText, UntrustedText])[] = [];
-  const isSame = own.every(({ input, ...words }, index) => {
-    const { input: there, ...others } = known[index] ?? {};
-    if (input !== undefined && there !== undefined) inputs.push([input, there]);
-    return isDeepStrictEqual(words, others);
-  });
-  return isSame && own.length === known.length && (await areSame(inputs, reader));
+  const areItems = function* (): SlicedWork<boolean> {
+    for (const [index, { input, result, ...words }] of own.entries()) {
+      const { input: there, result: before, ...others } = known[index] ?? {};
+      if (!isDeepStrictEqual(words, others) || !isSameResult(result, before)) return false;
+      if (input !== undefined && there !== undefined) inputs.push([input, there]);
+      yield;
+    }
+    return own.length === known.length;
+  };
+  return (await new Lane(reader.tenant).work(areItems())) && areSame(inputs, reader);
 }
 
 function itemsAsked({ turns }: Asked, tools: ClientTools): readonly Item[] {
-  return turns.flatMap(({ said, text, calls }): Item[] => [
-    ...said.map((message): Item => ({ said: messageText(message) })),
+  return turns.flatMap(({ said, text, calls, results }): Item[] => [
+    ...said.map(itemSaid),
     { text },
-    ...calls.map((call): Item =>
-      call.type === "program_call"
-        ? { program: call.source ?? "" }
-        : { tool: tools.own(call.tool), input: untrusted(call.inputText) },
-    ),
+    ...calls.map((call): Item => {
+      const result = results.get(call.id);
+      if (call.type === "program_call") return { program: call.source ?? "", result };
+      return { tool: tools.own(call.tool), input: untrusted(call.inputText), result };
+    }),
   ]);
 }
 
-/** The calls that the client has seen, by turn and place. */
-function shownCalls({ all }: Replies): ReadonlySet<string> {
-  const places = all.flatMap(({ parts }) => parts.flatMap((part) => ("place" in part ? [part.place] : [])));
-  return new Set(places.map(({ turn, call }) => `${turn}.${call}`));
+function itemSaid(message: UserMessage): Item {
+  const parts = typeof message === "string" ? [] : message.filter((part) => part.type !== "text");
+  return { said: messageText(message), shown: parts };
+}
+
+/** The calls that the client has seen, by turn and place, with their results. */
+function shownCalls({ all }: Replies): ReadonlyMap<string, Item["result"]> {
+  const shown = new Map<string, Item["result"]>();
+  for (const { parts, calls } of all) {
+    for (const part of parts) if ("place" in part) shown.set(keyOf(part.place), resultOf(part));
+    for (const { place, answer } of calls) if (place.number === undefined) shown.set(keyOf(place), answer);
+  }
+  return shown;
+}
+
+const keyOf = ({ turn, call }: CallPlace) => `${turn}.${call}`;
+
+/** Not every surface has words for what a program came to that was stopped. */
+function resultOf(part: ToldPart): AskedAnswer | undefined {
+  return part.type === "program_ended" && !part.isLate ? told(part) : undefined;
+}
+
+function told({ text, isError, parts = [] }: Pick<CallResult, "text" | "isError" | "parts">): AskedAnswer {
+  return { text: untrusted(text), isError, parts };
 }
 
 /** What the conversation comes to with the turns that answers up to this one have told, and none that the client has not seen. */
@@ -73,13 +108,17 @@ function itemsUntil(replies: Replies, reply: number): readonly Item[] {
   const { header, turns } = replies.state;
   const copied = header.continues?.turns ?? 0;
   const shown = shownCalls(replies);
-  return turns.slice(0, turnsUntil(replies, reply)).flatMap(({ said, turn }, index): Item[] => [
-    ...said.flatMap(({ by, message }): Item[] => (by === "user" ? [{ said: messageText(message) }] : [])),
+  return turns.slice(0, turnsUntil(replies, reply)).flatMap(({ said, turn, results }, index): Item[] => [
+    ...said.flatMap(({ by, message }): Item[] => (by === "user" ? [itemSaid(message)] : [])),
     { text: turn.text },
     ...turn.calls.flatMap((call, place): Item[] => {
-      if (index >= copied && !shown.has(`${index}.${place}`)) return [];
-      if (call.type === "program_call") return [{ program: call.source ?? "" }];
-      return [{ tool: call.tool, input: untrusted(call.inputText) }];
+      const key = keyOf({ turn: index, call: place });
+      if (index >= copied && !shown.has(key)) return [];
+      const isProgram = call.type === "program_call";
+      const kept = index < copied || !isProgram ? results.get(call.id) : undefined;
+      const result = shown.get(key) ?? (kept && told(kept));
+      if (isProgram) return [{ program: call.source ?? "", result }];
+      return [{ tool: call.tool, input: untrusted(call.inputText), result }];
     }),
   ]);
 }

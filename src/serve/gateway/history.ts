@@ -51,12 +51,14 @@ export function historyUntil(
   ids: ClientIds,
   answers: ReadonlyMap<string, AskedAnswer>,
 ): readonly TranscriptTurn[] {
-  return replies.state.turns.slice(0, turnsUntil(replies, reply)).flatMap(({ said, turn, model, results }, index) => {
+  const last = turnsUntil(replies, reply) - 1;
+  return replies.state.turns.slice(0, last + 1).flatMap(({ said, turn, model, results }, index) => {
     if (!isWholeEnd(turn.end)) return [];
-    const given = turn.calls.map(
-      (call, place) =>
-        results.get(call.id) ?? resultOf(call, answers.get(ids.call(execution, { turn: index, call: place }))),
-    );
+    const given = turn.calls.map((call, place) => {
+      // The calls of the last turn may have had other answers before.
+      const answer = index === last ? answers.get(ids.call(execution, { turn: index, call: place })) : undefined;
+      return (answer ? undefined : results.get(call.id)) ?? resultOf(call, answer);
+    });
     return [{ said, turn, model, results: given }];
   });
 }
@@ -79,4 +81,4 @@ function resultOf(call: ModelCall, answer: AskedAnswer = NO_ANSWER): CallResult 
   };
 }
 
-const NO_ANSWER: AskedAnswer = { text: untrusted("It has no result."), isError: true, parts: [] };
+export const NO_ANSWER: AskedAnswer = { text: untrusted("It has no result."), isError: true, parts: [] };

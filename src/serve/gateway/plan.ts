@@ -1,7 +1,7 @@
-import { isBlank, now, passOn, readPlainJson, type TextReader } from "../../base/index.ts";
+import { isBlank, Lane, now, passOn, readPlainJson, type TextReader } from "../../base/index.ts";
 import { ifKnown } from "../../journal/reading/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
-import type { ClientResult } from "../../executions/decide.ts";
+import type { MarkedResult } from "../../executions/decide.ts";
 import { findOwn } from "../../executions/from-journal/index.ts";
 import { type Asked, type AskedAnswer, RefusedAsk, type Surface } from "./surface/surface.ts";
 import type { Key } from "../http/keys.ts";
@@ -10,7 +10,7 @@ import { type ClientTools, LONGEST } from "./client-tools.ts";
 import { toolFacts } from "../../tools/tool-facts.ts";
 import type { TranscriptTurn } from "../../conversations/from-journal/index.ts";
 import { isSameConversation, isSameOpening } from "./find-reply.ts";
-import { historyUntil } from "./history.ts";
+import { historyUntil, NO_ANSWER } from "./history.ts";
 import { type ClientCall, type Replies, type Reply, readReplies } from "./from-journal/replies.ts";
 
 /** What a request asks of the conversations that the journal has. */
@@ -21,7 +21,7 @@ export type Plan =
   | {
       readonly type: "go_on";
       readonly execution: string;
-      readonly results: Readonly<Record<string, ClientResult>>;
+      readonly results: Readonly<Record<string, MarkedResult>>;
       /** Whether the client says more. */
       readonly says?: true;
       readonly reply: number;
@@ -93,7 +93,7 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
   }
   const plan = await planIn(parts, execution, { asked, replies });
   if (bound && plan) refuseOthers(plan, replies, tools);
-  if (plan && (bound || (await isSameConversation(asked, tools, { replies, reply: plan.reply - 1 }, parts.reader))))
+  if (plan && (bound || (await isSameConversation(asked, tools, { replies, reply: plan.reply - 1 }, parts))))
     return plan;
   if (bound || asked.answers.size === 0) throw refusedState(ANSWERS);
   return BEGIN;
@@ -162,8 +162,8 @@ async function planIn(
 }
 
 /**
- * What the answers to the calls of one reply ask for. Undefined if they come too late for calls of the model itself: the
- * client then goes on with its history. Throws `RefusedAsk` if they come too late for a program.
+ * What the answers to the calls of one reply ask for. Undefined if they come too late for calls of the model itself, or if
+ * those had others: the client then goes on with its history. Throws `RefusedAsk` for such answers to calls of a program.
  */
 async function planAt(
   parts: PlanParts,
@@ -174,16 +174,32 @@ async function planAt(
   const { answers } = asked;
   const reply = all[place] as Reply;
   const next = all[place + 1];
-  if (next && isWhole(next)) return { type: "repeat", execution, reply: place + 1 };
-  const open = reply.calls.filter(({ isAnswered }) => !isAnswered);
-  if (open.some(({ expiresAt }) => expiresAt <= now())) {
-    if (reply.calls.some(isOfProgram)) throw expired(parts);
+  const isBound = reply.calls.some(isOfProgram);
+  const said = await new Lane(parts.key.tenant).work(markedCalls(parts, execution, reply, answers));
+  if (said.some(({ answer, mark }) => (answer ?? mark) !== mark)) {
+    if (isBound) throw refusedState(ANSWERED);
     return undefined;
   }
-  const results: [string, ClientResult][] = [];
-  for (const { callId, place } of open)
-    results.push([callId, await resultOf(parts, answers.get(parts.ids.call(execution, place)))]);
+  if (next && isWhole(next)) return { type: "repeat", execution, reply: place + 1 };
+  const open = said.filter(({ answer }) => answer === undefined);
+  if (open.some(({ expiresAt }) => expiresAt <= now())) {
+    if (isBound) throw expired(parts);
+    return undefined;
+  }
+  const results: [string, MarkedResult][] = [];
+  for (const { callId, given, mark } of open) results.push([callId, { ...(await resultOf(parts, given)), mark }]);
   return { type: "go_on", execution, results: Object.fromEntries(results), reply: place + 1 };
+}
+
+/** The calls of a reply with what a client gives for them. There may be ten thousand, and each takes two digests. */
+function* markedCalls({ ids }: PlanParts, execution: string, { calls }: Reply, answers: Asked["answers"]) {
+  const marked = [];
+  for (const call of calls) {
+    const given = answers.get(ids.call(execution, call.place)) ?? NO_ANSWER;
+    marked.push({ ...call, given, mark: ids.mark(execution, given) });
+    yield;
+  }
+  return marked;
 }
 
 /** Refuses tools with which a waiting program would reach no tool, or another one than it was told of. */
@@ -211,7 +227,7 @@ const GOES_ON: ReadonlySet<string> = new Set(["stopped", "turns_spent", "tokens_
 /** Whether nothing is to be added to a reply. */
 function isWhole({ ending, calls }: Reply): boolean {
   if (ending) return ending.type !== "provider_failed" && ending.type !== "cancelled";
-  return calls.some(({ isAnswered }) => isAnswered) || (calls.length > 0 && calls.every(isWaiting));
+  return calls.some(({ answer }) => answer !== undefined) || (calls.length > 0 && calls.every(isWaiting));
 }
 
 function hasParts({ answers }: Asked): boolean {
@@ -222,8 +238,8 @@ function isOfProgram({ place }: ClientCall): boolean {
   return place.number !== undefined;
 }
 
-function isWaiting({ isAnswered, expiresAt }: ClientCall): boolean {
-  return !isAnswered && expiresAt > now();
+function isWaiting({ answer, expiresAt }: ClientCall): boolean {
+  return answer === undefined && expiresAt > now();
 }
 
 function isAnsweredBy(
@@ -236,9 +252,7 @@ function isAnsweredBy(
 }
 
 /** A program gets a value for what looks like one, and text for the rest. */
-async function resultOf({ reader }: PlanParts, answer: AskedAnswer | undefined): Promise<ClientResult> {
-  if (!answer) return { value: "" };
-  const { text, isError } = answer;
+async function resultOf({ reader }: PlanParts, { text, isError }: AskedAnswer): Promise<MarkedResult> {
   if (isError) return { error: isBlank(text) ? "The call failed." : passOn(text) };
   const read = await readPlainJson(text, reader);
   return { value: read?.isStructure ? read : passOn(text) };
@@ -254,6 +268,9 @@ function expired({ surface }: Pick<PlanParts, "surface">): RefusedAsk {
 
 const ANSWERS =
   "The answers are not those that are waited for: send one for each call of the answer before, and no other.";
+
+const ANSWERED =
+  "The program has gone on with other results of these calls. Repeat those, or begin again from before the program.";
 
 /** The conversation of an earlier answer, which the client names in place of the history, and the number of that answer. */
 export async function previousOf(parts: Omit<PlanParts, "surface" | "reader">, id: string) {

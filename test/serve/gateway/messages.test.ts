@@ -1,6 +1,6 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
-import type { ScriptedStep } from "portcullis/testing";
+import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { openGateway } from "./gateways.ts";
 
 const DEPOT = {
@@ -212,6 +212,62 @@ test("calls of the model itself are answered where they were made", async () => 
   expect(await messages.create(asked(history, { tools }))).toMatchObject({ id: done.id, content: done.content });
   const listed = await Array.fromAsync(gateway.journal.list());
   expect(listed).toHaveLength(1);
+});
+
+/** A conversation of two calls, whose results the model repeats. */
+async function twoCalls() {
+  const repeat: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => text).join() });
+  const steps = ["a", "b"].map((): ScriptedStep => ({ calls: [{ tool: "stock", input: { id: 1 } }] }));
+  const model = scriptedModel([...steps, repeat, repeat], { name: "scripted:m" });
+  const gateway = await openGateway(model);
+  const history: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
+  const send = (messages = history) =>
+    gateway.anthropic().messages.create(asked(messages, { tools: [direct("stock")] }));
+  const answered = ({ content }: Anthropic.Message, result: string): Anthropic.MessageParam[] => [
+    { role: "assistant", content: content as Anthropic.ContentBlockParam[] },
+    {
+      role: "user",
+      content: content.flatMap((block) =>
+        block.type === "tool_use" ? [{ type: "tool_result" as const, tool_use_id: block.id, content: result }] : [],
+      ),
+    },
+  ];
+  const first = await send();
+  const second = await send([...history, ...answered(first, "secret 1")]);
+  const last = (one: string, two: string) => send([...history, ...answered(first, one), ...answered(second, two)]);
+  const executions = async () => (await Array.fromAsync(gateway.journal.list())).length;
+  return { gateway, model, last, executions };
+}
+
+test("other results of calls than before, the last or earlier ones, reach the model, and the same ones go on", async () => {
+  const { gateway, model, last, executions } = await twoCalls();
+  await using _ = gateway;
+  const done = await last("secret 1", "100");
+  expect(await last("secret 1", "100")).toEqual(done);
+  expect(await executions()).toBe(1);
+  expect((await last("secret 1", "5")).content).toMatchObject([{ text: "5" }]);
+  expect((await last("removed", "100")).content).toMatchObject([{ text: "100" }]);
+  expect(JSON.stringify(model.conversations.at(-1))).toContain("removed");
+  expect(JSON.stringify(model.conversations.at(-1))).not.toContain("secret 1");
+});
+
+test("another picture in the history begins another conversation with it", async () => {
+  await using gateway = await openGateway([
+    { calls: [{ tool: "stock", input: { id: 1 } }] },
+    ({ messages }) => ({ text: JSON.stringify(messages).includes("Tm8y") ? "new" : "old" }),
+  ]);
+  const send = (data: string, more: Anthropic.MessageParam[] = []) => {
+    const source = { type: "base64" as const, media_type: "image/png" as const, data };
+    const messages = [{ role: "user" as const, content: [{ type: "image" as const, source }] }, ...more];
+    return gateway.anthropic().messages.create(asked(messages, { tools: [direct("stock")] }));
+  };
+  const { content } = await send("Tm8x");
+  const id = content.find((block) => block.type === "tool_use")?.id ?? "";
+  const done = await send("Tm8y", [
+    { role: "assistant", content: content as Anthropic.ContentBlockParam[] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "4" }] },
+  ]);
+  expect(done.content).toMatchObject([{ text: "new" }]);
 });
 
 test("a history that the client has changed begins another conversation with it", async () => {

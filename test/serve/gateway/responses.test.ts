@@ -1,4 +1,5 @@
 import type OpenAI from "openai";
+import type { RuntimeOptions } from "portcullis";
 import type { ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { openGateway, type OpenGateway } from "./gateways.ts";
@@ -245,6 +246,31 @@ test("responses and programs of another key are none", async () => {
     const input = [{ role: "user", content: "How many?" }, ...first.output, ...outputsFor(first)] as Item[];
     await expect(responses.create({ model: "m", tools: TOOLS, input })).rejects.toMatchObject({ status: 400 });
   }
+});
+
+const redact: RuntimeOptions["redact"] = ({ text, to }) =>
+  to === "journal"
+    ? [...text.matchAll(/secret \d/g)].map(({ index }) => ({ start: index, end: index + 8, what: "x" }))
+    : [];
+
+test.each([
+  ["", {}],
+  [", also if the journal has redacted them", { runtime: { redact } }],
+])("a program's calls that were answered take the same results again, and no others%s", async (_, options) => {
+  await using gateway = await openGateway(
+    [
+      { programs: ["return (await tools.depot({ id: 1 })).length"] },
+      ({ results }) => ({ text: `${results[0]?.text}` }),
+    ],
+    options,
+  );
+  const ask = asking(gateway, false);
+  const { id, ...called } = await ask({ input: "How many?" });
+  const [call] = outputsFor(called as OpenAI.Responses.Response);
+  const answer = (output: string) => ask({ previous_response_id: id, input: [{ ...call, output } as Item] });
+  const done = await answer("secret 1");
+  expect((await answer("secret 1")).id).toBe(done.id);
+  await expect(answer("secret 2")).rejects.toThrow("other results of these calls. Repeat those");
 });
 
 test("a response that was deleted is none", async () => {

@@ -1,4 +1,5 @@
-import type { IdPrefixes, ReplyPart, SpokenPart } from "../surface/surface.ts";
+import { passOn } from "../../../base/index.ts";
+import type { AskedAnswer, IdPrefixes, ReplyPart, SpokenPart } from "../surface/surface.ts";
 import type { Key } from "../../http/keys.ts";
 import type { ClientTools } from "../client-tools.ts";
 import type { CallPlace, ToldPart } from "../from-journal/replies.ts";
@@ -55,6 +56,11 @@ export class ClientIds {
 
   state(execution: string): string {
     return this.write("state", { execution, numbers: [] });
+  }
+
+  /** By it an answer is known again, also if the journal has redacted it. */
+  mark(execution: string, { text, isError }: Pick<AskedAnswer, "text" | "isError">): number {
+    return this.#seals.mark(this.#key, `${execution} ${isError} ${passOn(text)}`, this.#by);
   }
 
   /** A part as the client sees it. */

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, createSecretKey, hash, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Key } from "../../http/keys.ts";
 
 /** What the ids of executions of the gateway begin with. */
@@ -7,6 +7,8 @@ const PREFIX = "gateway-";
 const UUID_BYTES = 16;
 const MAC_BYTES = 12;
 const SECRET_BYTES = 32;
+/** As many as a number holds. */
+const MARK_BYTES = 6;
 /** Numbers after the execution: the turn, the call in the turn, the call of its program. */
 const MAX_NUMBERS = 3;
 
@@ -37,6 +39,13 @@ export class Seals {
     const secret = this.#secrets[by];
     if (!secret) throw new Error("Seals need a secret.");
     return Buffer.concat([payload, macOf(secret, key, kind, payload)]).toString("base64url");
+  }
+
+  /** A number by which a text is known again. Without the secret nobody finds the text by it, however short. */
+  mark(key: Pick<Key, "id" | "tenant">, text: string, by = 0): number {
+    const secret = this.#secrets[by];
+    if (!secret) throw new Error("Marks need a secret.");
+    return macOf(secret, key, "mark", hash("sha256", text, "buffer")).readUIntBE(0, MARK_BYTES);
   }
 
   /** Undefined for an id that this server has not sealed, or that belongs to another key. */
@@ -98,7 +107,12 @@ function uuidBytes(execution: string): Buffer {
   return Buffer.from(execution.slice(PREFIX.length), "hex");
 }
 
-function macOf(secret: KeyObject, { tenant, id }: Pick<Key, "id" | "tenant">, kind: SealKind, payload: Buffer): Buffer {
+function macOf(
+  secret: KeyObject,
+  { tenant, id }: Pick<Key, "id" | "tenant">,
+  kind: SealKind | "mark",
+  payload: Buffer,
+): Buffer {
   const about = JSON.stringify([1, kind, tenant, id, payload.toString("hex")]);
   return createHmac("sha256", secret).update(about).digest().subarray(0, MAC_BYTES);
 }

@@ -1,5 +1,5 @@
 import { dueAt } from "../../../gate/approve/call-waits.ts";
-import { type ExecutionId, Lane, parsedJson, type SlicedWork } from "../../../base/index.ts";
+import { type ExecutionId, Lane, type SlicedWork } from "../../../base/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { NO_ITEMS, readRecords } from "../../../journal/reading/index.ts";
 import type { JournalRecord, ResultRecord } from "../../../journal/record.ts";
@@ -19,9 +19,8 @@ export interface AskedCall {
   readonly inputText: string;
   /** How often the client had answered before it was asked for this one. */
   readonly round: number;
-  readonly isAnswered: boolean;
-  /** As the client wrote it. */
-  readonly answer: string | undefined;
+  /** The mark of what the client answered. */
+  readonly answer: number | undefined;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
@@ -38,10 +37,9 @@ export interface AskedCalls {
   readonly isLate: boolean;
 }
 
-/** The text of a client's answer: the journal has it as JSON. */
-export function answerText({ value, error }: Pick<ResultRecord, "value" | "error">): string {
-  const read = value?.startsWith('"') ? parsedJson(value) : undefined;
-  return typeof read === "string" ? read : (value ?? error ?? "");
+/** What no client has answered is no answer that comes again. */
+export function markOf({ mark = -1 }: ResultRecord): number {
+  return mark;
 }
 
 /** The calls of a program for which its client is asked, in the order of its journal. */
@@ -62,7 +60,6 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
         tool,
         inputText: shownText(call),
         round: rounds,
-        isAnswered: false,
         answer: undefined,
         expiresAt,
       });
@@ -70,9 +67,8 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
     }
     if (record.type !== "result") return;
     const call = found.get(record.call);
-    if (!call || call.isAnswered) return;
-    call.isAnswered = true;
-    call.answer = answerText(record);
+    if (!call || call.answer !== undefined) return;
+    call.answer = markOf(record);
     if (isAsked) rounds += 1;
     isAsked = false;
     bytesIn[rounds] = (bytesIn[rounds] ?? 0) + Buffer.byteLength(record.value ?? record.error ?? "");

@@ -20,7 +20,7 @@ import type { CallRecord, JournalRecord, ResultRecord } from "../../../journal/r
 import { type ModelCall, type ModelUsage, NO_USAGE, sumOfUsage } from "../../../models/model.ts";
 import type { ProgramBytes } from "../surface/surface.ts";
 import { dueAt } from "../../../gate/approve/call-waits.ts";
-import { answerText, type AskedCalls, readProgramCalls } from "./program-calls.ts";
+import { type AskedCalls, markOf, readProgramCalls } from "./program-calls.ts";
 
 /** Where a call is: its turn, its place in the turn, and its number if a program makes it. */
 export interface CallPlace {
@@ -47,9 +47,8 @@ export interface ClientCall {
   /** As the conversation calls it: `call_2/17` for a call of a program. */
   readonly callId: string;
   readonly place: CallPlace;
-  readonly isAnswered: boolean;
-  /** What the client has answered, as text. */
-  readonly answer: string | undefined;
+  /** The mark of what the client has answered; undefined if the call waits. */
+  readonly answer: number | undefined;
   /** When it waits no longer, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
@@ -171,18 +170,16 @@ async function askedBy(journal: Journal, { header }: KnownState, { made, log, tu
     const record = log.calls.get(turn)?.get(made.id);
     if (!record) return NOT_ASKED;
     const result = log.results.get(turn)?.get(made.id);
-    const isAnswered = result !== undefined;
-    const answer = result && answerText(result);
+    const answer = result && markOf(result);
     const call = {
       id: made.id,
       tool: made.tool,
       inputText: record.input ?? made.inputText,
       round: 0,
-      isAnswered,
       answer,
     };
     const expiresAt = dueAt(record.at, limits.waitMs);
-    return { ...NOT_ASKED, calls: [{ ...call, expiresAt }], rounds: isAnswered ? 1 : 0 };
+    return { ...NOT_ASKED, calls: [{ ...call, expiresAt }], rounds: result ? 1 : 0 };
   }
   const child = childExecution(execution, made.id);
   const parent = (await ifKnown(() => readHeader(journal, child, { tenant })))?.parent;
@@ -201,11 +198,11 @@ interface ToldCall {
 function tellCall({ made, result, asked, place }: ToldCall, replyAt: (round: number) => Reply): void {
   const isProgram = made.type === "program_call" && made.source !== undefined && made.forbidden === undefined;
   if (isProgram) replyAt(0).parts.push({ type: "program", place, source: made.source ?? "" });
-  for (const { id, tool, inputText, round, isAnswered, answer, expiresAt } of asked.calls) {
+  for (const { id, tool, inputText, round, answer, expiresAt } of asked.calls) {
     const own = isProgram ? { ...place, number: Number(id) } : place;
     const reply = replyAt(round);
     reply.parts.push({ type: "call", place: own, tool, inputText });
-    reply.calls.push({ callId: isProgram ? `${made.id}/${id}` : id, place: own, isAnswered, answer, expiresAt });
+    reply.calls.push({ callId: isProgram ? `${made.id}/${id}` : id, place: own, answer, expiresAt });
     if (isProgram) count(reply, { calls: 1, bytesIn: 0, bytesOut: 0 });
   }
   for (const [round, bytesIn] of asked.bytesIn.entries()) count(replyAt(round), { calls: 0, bytesIn, bytesOut: 0 });
