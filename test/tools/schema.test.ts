@@ -396,6 +396,20 @@ test.each(WORDS_OF_NUMBERS.split(" "))(
 );
 
 test.each([
+  [{ $dynamicAnchor: "node", items: { $dynamicRef: "#node" } }, "/properties/v/items/$dynamicRef is a reference that"],
+  [
+    { $id: "https://x/v", $defs: { a: { type: "string" } }, items: { $ref: "#/$defs/a" } },
+    "/properties/v/items/$ref is resolved",
+  ],
+])("a reference that is not followed as its draft says is told: %j", (v, told) => {
+  const schema = { ...fieldOf(v), $defs: { a: {} } };
+  expect(() => jsonSchema(schema)).toThrow(told);
+  const unchecked: string[] = [];
+  storedSchema(schema, { onUnchecked: (why) => void unchecked.push(why) });
+  expect(unchecked).toEqual([expect.stringContaining(told)]);
+});
+
+test.each([
   ["required", { required: [["a"]] }, "/properties/v/required is "],
   ["required", { required: [{ toString: 1 }] }, "/properties/v/required is "],
   ["dependentRequired", { dependentRequired: { a: [{ toString: 1 }] } }, "/properties/v/dependentRequired/a is "],

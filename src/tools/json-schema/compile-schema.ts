@@ -156,7 +156,9 @@ export function compileSchema(schema: JsonSchema): CompiledSchema {
 class Compiler {
   readonly #root: JsonSchema;
   readonly #nodes = new Map<unknown, SchemaNode>();
-  readonly #unread: { readonly node: SchemaNode; readonly path: string }[] = [];
+  readonly #unread: { readonly node: SchemaNode; readonly path: string; readonly hasOwnBase: boolean }[] = [];
+  /** Whether a part above the one that is read has an `$id`, which its references begin at. */
+  #hasOwnBase = false;
   readonly #unchecked: string[] = [];
   /** One for all places with the same text; undefined for one that is not checked. */
   readonly #patterns = new Map<string, LinearPattern | undefined>();
@@ -170,7 +172,10 @@ class Compiler {
 
   compile(): CompiledSchema {
     const root = this.#nodeOf(this.#root, "");
-    for (let next = this.#unread.pop(); next !== undefined; next = this.#unread.pop()) this.#read(next.node, next.path);
+    for (let next = this.#unread.pop(); next !== undefined; next = this.#unread.pop()) {
+      this.#hasOwnBase = next.hasOwnBase;
+      this.#read(next.node, next.path);
+    }
     const nodes = [...this.#nodes.values()];
     refuseLoops(nodes);
     const readsSeen = nodes.some(
@@ -204,12 +209,16 @@ class Compiler {
     };
     this.#nodes.set(schema, node);
     this.#bytes += PART_BYTES;
-    if (typeof schema === "object") this.#unread.push({ node, path });
+    if (typeof schema === "object") this.#unread.push({ node, path, hasOwnBase: this.#hasOwnBase });
     return node;
   }
 
   #read(node: SchemaNode, path: string): void {
     const schema = node.schema as JsonSchema;
+    const { $id } = schema;
+    if (path !== "" && typeof $id === "string" && !$id.startsWith("#")) this.#hasOwnBase = true;
+    if (this.#hasOwnBase && schema.$ref !== undefined)
+      this.#leaveUnchecked(`${path}/$ref`, "is resolved from the root, and not from the `$id` above it");
     for (const word of Object.keys(schema)) {
       const value = schema[word];
       if (value === undefined) continue;
@@ -221,6 +230,8 @@ class Compiler {
       else if (isWord(MAPS, word)) this.#readMap(node, word, value, path);
       else if (isWord(BOUNDS, word)) this.#readBound(node, word, value, path);
     }
+    for (const word of DYNAMIC)
+      if (schema[word] !== undefined) this.#leaveUnchecked(`${path}/${word}`, "is a reference that is not followed");
     const unread = [schema.type].flat().find((type) => type !== undefined && !TYPES.has(type));
     if (unread !== undefined) this.#leaveUnchecked(`${path}/type`, `is ${describe(unread)}, which is no type of JSON`);
     if (schema.pattern !== undefined) node.pattern = this.#patternOf(schema.pattern, `${path}/pattern`);
@@ -288,6 +299,8 @@ class Compiler {
     return this.#nodeOf(resolveReference(this.#root, reference), `${path}/$ref (${reference})`);
   }
 }
+
+const DYNAMIC = ["$dynamicRef", "$recursiveRef"] as const;
 
 /** Refuses keywords that must be lists and are not: every check of a value would fail on them. */
 function refuseNoLists(schema: JsonSchema, path: string): void {
