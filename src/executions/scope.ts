@@ -66,6 +66,6 @@ export interface OwnerNow extends Rights {
 
 /** Knows the owners of executions. */
 export interface Owners {
-  /** Throws `execution_driven` for an execution whose owner this process does not know: undefined is the host's own code. */
+  /** Throws `execution_driven` for an execution that is not for this process to drive: undefined is one of the host's own code. */
   readonly now: (owner: Owner | undefined, tenant: string) => OwnerNow;
 }

@@ -64,12 +64,15 @@ export class CurrentKeys implements Owners {
     const keys = this.#keys;
     const key = owner && keys.get(owner.key);
     if (key?.tenant === tenant) return { ...key, signal: this.signalOf(key) };
-    // Code of the host and the only client of a door without keys may do all that the journal says.
-    if (!owner || OWN_IDS.has(owner.key)) return { signal: NEVER };
-    if (keys.get(TOKEN_ID) === undefined) return { signal: REVOKED };
+    const hasToken = keys.get(TOKEN_ID) !== undefined;
+    // The only client of a server without keys may do all that the host may, and the servers of a fleet drive what its hosts
+    // submit. Keys may do less.
+    const isHosts = hasToken || this.#runtime.fleet !== undefined || !keys.tenants.has(tenant);
+    if (!owner && isHosts) return { signal: NEVER };
+    if (owner && !hasToken && !OWN_IDS.has(owner.key)) return { signal: REVOKED };
     throw new PortcullisError(
       "execution_driven",
-      "A key has begun this execution, and this server has no keys: ask a server with keys, which drives it.",
+      "Code of the host or another server has begun this execution, and only that drives it: ask there.",
     );
   }
 

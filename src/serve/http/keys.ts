@@ -85,9 +85,11 @@ export interface Key extends Principal {
 
 export class Keys {
   readonly #keys: ReadonlyMap<string, Key>;
+  readonly tenants: ReadonlySet<string>;
 
   constructor(keys: readonly Key[]) {
     this.#keys = new Map(keys.map((key) => [key.id, key]));
+    this.tenants = new Set(keys.map(({ tenant }) => tenant));
   }
 
   get all(): readonly Key[] {

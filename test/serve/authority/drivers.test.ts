@@ -215,16 +215,22 @@ const token = keyOf("the-only-client");
 const decision = { body: { decisions: { 1: ALLOW } } };
 
 test.each(["code of the host", "the client of a server without keys"])(
-  "a server with keys goes on after a decision with what %s has begun for a tenant of its keys",
+  "a server with keys drives nothing that %s has begun for a tenant of its keys, and takes no decision about it",
   async (who) => {
     await using here = world();
     const { runtime, ask } = await here.serve({ token }, { tenant: "acme" });
     if (who === "code of the host") await runtime.execute(PROGRAM, { execution: "e" });
     else await ask("POST", "/v1/executions", { key: token, body: { program: PROGRAM, execution: "e" } });
-    const { ask: decide } = await here.serve({ keys: keys(BOSS) });
-    const asked = { key: keyOf("boss"), ...decision };
-    expect((await decide("POST", "/v1/executions/e/decisions", asked)).status).toBe(200);
-    await expect.poll(() => here.ran).toEqual(["ask programmatic", "free programmatic", "other programmatic"]);
+    const { ask: decide, server } = await here.serve({ keys: keys(BOSS) });
+    await server.recover();
+    for (const [path, body] of [
+      ["decisions", decision.body],
+      ["cancel", {}],
+    ] as const) {
+      const { status, json } = await decide("POST", `/v1/executions/e/${path}`, { key: keyOf("boss"), body });
+      expect([status, json.error.code]).toEqual([409, "execution_driven"]);
+    }
+    expect(here.ran).toEqual([]);
   },
 );
 
