@@ -1,5 +1,4 @@
-import { isMap, isScalar, isSeq, parseDocument, type Scalar, type YAMLSeq } from "yaml";
-import { cleanText, isTexts, nearest, PortcullisError, written } from "../../base/index.ts";
+import { cleanText, nearest, PortcullisError, written } from "../../base/index.ts";
 
 /** A field of a file: text, or a list of texts. */
 export interface Field {
@@ -21,6 +20,8 @@ export interface MarkdownFile {
 const FENCE = "---";
 /** What ends a line in YAML. */
 const LINE_BREAK = /\r\n|\r|\n/;
+/** What a plain value cannot begin with: YAML gives these characters a meaning that is not read here. */
+const RESERVED = new Set("{&*!%@`#?,]}");
 /** Fields that people read, where brackets mark what may be left out: `argument-hint: [issue] [priority]`. */
 const HINTS: ReadonlySet<string> = new Set(["argument-hint"]);
 
@@ -48,78 +49,134 @@ export function readMarkdown(path: string, source: string, known: readonly strin
   if (lines[0]?.trimEnd() !== FENCE) return { path, fields: new Map(), text: lines.join("\n"), textLine: 1 };
   const end = lines.findIndex((line, index) => index > 0 && line.trimEnd() === FENCE);
   if (end < 0) throw fileError(path, 1, `the fields have no end: write a line ${FENCE} behind them.`);
-  const fields = fieldsOf(path, lines.slice(1, end), known);
+  const fields = new FieldReader(path, lines.slice(0, end), known).read();
   return { path, fields, text: lines.slice(end + 1).join("\n"), textLine: end + 2 };
 }
 
-/** Lines of one field: the value behind its name, and what stands below it. */
-interface Chunk {
-  readonly name: string;
-  readonly line: number;
-  text: string;
-}
+class FieldReader {
+  readonly #path: string;
+  readonly #lines: readonly string[];
+  readonly #known: readonly string[];
+  /** Place of the next line. The first line is the fence. */
+  #at = 1;
 
-function fieldsOf(path: string, lines: readonly string[], known: readonly string[]): ReadonlyMap<string, Field> {
-  const chunks: Chunk[] = [];
-  for (const [index, text] of lines.entries()) {
-    const [, name, value = ""] = /^([A-Za-z][\w-]{0,63}):(?=\s|$)(.*)$/.exec(text) ?? [];
-    const last = chunks.at(-1);
-    if (name !== undefined) chunks.push({ name, line: index + 2, text: value });
-    else if (last && /^(?:[\s#-]|$)/.test(text)) last.text += `\n${text}`;
-    else if (!/^\s*(?:#|$)/.test(text))
-      throw fileError(
-        path,
-        index + 2,
-        "expected a field, like name: reviewer. A text of several lines stands below `name: |`.",
+  constructor(path: string, lines: readonly string[], known: readonly string[]) {
+    this.#path = path;
+    this.#lines = lines;
+    this.#known = known;
+  }
+
+  read(): ReadonlyMap<string, Field> {
+    const fields = new Map<string, Field>();
+    for (let line = this.#take(); line !== undefined; line = this.#take()) {
+      if (isBlank(line)) continue;
+      const number = this.#at;
+      const colon = line.indexOf(":");
+      const name = line.slice(0, colon);
+      if (colon <= 0 || !/^[A-Za-z][\w-]{0,63}$/.test(name) || !/^(?:\s|$)/.test(line.slice(colon + 1)))
+        throw this.#error(
+          number,
+          "expected a field, like name: reviewer. A text of several lines stands below `name: |`.",
+        );
+      if (!this.#known.includes(name)) throw this.#unknown(name, number);
+      const before = fields.get(name);
+      if (before) throw this.#error(number, `${name} stands twice, first in line ${before.line}.`);
+      fields.set(name, { value: this.#value(name, line.slice(colon + 1).trim(), number), line: number });
+    }
+    return fields;
+  }
+
+  #value(name: string, text: string, number: number): Field["value"] {
+    if (HINTS.has(name) && /^[[<]/.test(text)) return text;
+    if (text === "") return this.#list(name, number);
+    if (/^[|>][+-]?$/.test(text)) return this.#block(name, text.startsWith("|") ? "\n" : " ", number);
+    if (text.startsWith("[")) {
+      if (!text.endsWith("]")) throw this.#error(number, `${name}: the list has no ] at the end of its line.`);
+      const inner = text.slice(1, -1).trim();
+      return inner === "" ? [] : inner.split(",").map((item) => this.#text(name, item.trim(), number));
+    }
+    return this.#text(name, text, number);
+  }
+
+  /** Items below a field without a value. */
+  #list(name: string, number: number): readonly string[] {
+    const items: string[] = [];
+    for (let line = this.#peek(); line !== undefined; line = this.#peek()) {
+      if (!isBlank(line) && !/^\s*-(?:\s|$)/.test(line)) break;
+      this.#at += 1;
+      if (!isBlank(line)) items.push(this.#text(name, line.trim().slice(1).trim(), this.#at));
+    }
+    if (items.length === 0) throw this.#error(number, `${name} has no value: give one, or leave the field out.`);
+    return items;
+  }
+
+  /** Indented lines below a field, joined by `between`. */
+  #block(name: string, between: string, number: number): string {
+    const lines: string[] = [];
+    for (let line = this.#peek(); line !== undefined && (line.trim() === "" || /^\s/.test(line)); line = this.#peek()) {
+      this.#at += 1;
+      lines.push(line.trim());
+    }
+    const text = lines.join(between).trim();
+    if (text === "") throw this.#error(number, `${name} has no text below it: indent its lines.`);
+    return text;
+  }
+
+  #text(name: string, text: string, number: number): string {
+    const quote = text[0];
+    if (quote === '"') return this.#quoted(name, text, number);
+    if (quote === "'") {
+      if (!/^'(?:[^']|'')*'$/.test(text))
+        throw this.#error(number, `${name}: the quotes do not close at the end of the line.`);
+      return text.slice(1, -1).replaceAll("''", "'");
+    }
+    if (quote === undefined) throw this.#error(number, `${name} has an empty item: give it a value, or leave it out.`);
+    if (RESERVED.has(quote) || text.includes(" #"))
+      throw this.#error(
+        number,
+        `${name}: write the value in quotes, because it has a character with a meaning in YAML.`,
       );
+    return text;
   }
-  const fields = new Map<string, Field>();
-  for (const { name, line, text } of chunks) {
-    if (!known.includes(name)) throw fileError(path, line, unknownField(name, known));
-    const before = fields.get(name);
-    if (before) throw fileError(path, line, `${name} stands twice, first in line ${before.line}.`);
-    const value = valueOf(name, text);
-    if (value === undefined)
-      throw fileError(path, line, `${name}: expected a text or a list of texts in YAML. ${QUOTE}`);
-    fields.set(name, { value, line });
+
+  #quoted(name: string, text: string, number: number): string {
+    try {
+      const value: unknown = JSON.parse(text);
+      if (typeof value === "string") return value;
+    } catch {
+      // Said below.
+    }
+    throw this.#error(
+      number,
+      `${name}: the quotes do not close at the end of the line, or hold an escape that JSON does not have.`,
+    );
   }
-  return fields;
-}
 
-const QUOTE =
-  "Give it a value, or leave the field out; write a value in quotes if it has a character with a meaning in YAML.";
+  #unknown(name: string, number: number): PortcullisError {
+    const [meant] = nearest(name, this.#known, 1);
+    const which = meant === undefined ? "." : `, did you mean ${meant}?`;
+    return this.#error(
+      number,
+      `there is no field ${JSON.stringify(name)}${which} The fields are ${this.#known.join(", ")}.`,
+    );
+  }
 
-/** Undefined for what is no text and no list of texts, is empty, or has a comment that may be meant as text: `fix issue #5`. */
-function valueOf(name: string, text: string): Field["value"] | undefined {
-  const line = text.trim();
-  if (HINTS.has(name) && /^[[<]/.test(line)) return line;
-  try {
-    const { contents, errors } = parseDocument(`value:${text}`, { schema: "failsafe" });
-    // People write a colon within a description.
-    if (errors.length > 0)
-      return errors.every(({ code }) => code === "BLOCK_AS_IMPLICIT_KEY") && !line.includes("\n") ? line : undefined;
-    const node = isMap(contents) ? contents.items[0]?.value : undefined;
-    if (!isSeq(node)) return textOf(node);
-    const items = node.items.map(textOf);
-    return isPlainNode(node) && isTexts(items) ? items : undefined;
-  } catch {
-    // A file may be nested deeper than the stack.
-    return undefined;
+  #error(line: number, what: string): PortcullisError {
+    return fileError(this.#path, line, what);
+  }
+
+  #peek(): string | undefined {
+    return this.#lines[this.#at];
+  }
+
+  #take(): string | undefined {
+    const line = this.#peek();
+    this.#at += 1;
+    return line;
   }
 }
 
-function textOf(node: unknown): string | undefined {
-  const text = isScalar(node) && isPlainNode(node) && typeof node.value === "string" ? node.value.trim() : "";
-  return text === "" ? undefined : text;
-}
-
-/** No anchor, tag or comment says more of it. */
-function isPlainNode({ anchor, tag, comment }: Scalar | YAMLSeq): boolean {
-  return anchor === undefined && tag === undefined && comment == null;
-}
-
-function unknownField(name: string, known: readonly string[]): string {
-  const [meant] = nearest(name, known, 1);
-  const which = meant === undefined ? "." : `, did you mean ${meant}?`;
-  return `there is no field ${JSON.stringify(name)}${which} The fields are ${known.join(", ")}.`;
+function isBlank(line: string): boolean {
+  const text = line.trim();
+  return text === "" || text.startsWith("#");
 }

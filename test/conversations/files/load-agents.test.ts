@@ -71,17 +71,6 @@ test("agents inherit their caller's model, or have the model that the file names
   expect(answer).toBe('a inherits false; b inherits false; ["c",["files.read","files.grep","pay"],true]');
 });
 
-test("fields are texts of YAML, where a description may have a colon", async () => {
-  const read = async (description: string) =>
-    (await load({ "a.md": file(`# An agent\nname: a\ndescription: ${description}\ncolor: "red"`) }))[0]?.description;
-  expect(await read("Use it: for reviews")).toBe("Use it: for reviews");
-  expect(await read("'It''s: #5'")).toBe("It's: #5");
-  expect(await read('"a\\u0020\\"b\\""')).toBe('a "b"');
-  expect(await read("|\n  First:\n\n    - # one")).toBe("First:\n\n  - # one");
-  expect(await read(">\n  One\n  line\n\n  and another")).toBe("One line\nand another");
-  expect(await read("on")).toBe("on");
-});
-
 test("the options of all agents are those of the call", async () => {
   const [agent] = await load({ "a.md": file("name: a\ndescription: A") }, { concurrency: 9, timeoutMs: 77 });
   expect([agent?.concurrency, agent?.timeoutMs]).toEqual([9, 77]);
@@ -95,13 +84,6 @@ test.each([
   ["name: a\ndescription: A\ncolor: [red]", "a.md:4: color is one text"],
   ["name: a\ndescription: A\ncolour: red", 'a.md:4: there is no field "colour", did you mean color?'],
   ["name: a\ndescription: A\ntools: files.write", 'a.md:4: there is no tool "files.write" that an agent may have'],
-  ["name: a\ndescription: fix issue #5", "a.md:3: description: expected a text or a list of texts in YAML."],
-  ["name: a\ndescription: *b", "a.md:3: description: expected a text"],
-  ["name: a\ndescription: &b c", "a.md:3: description: expected a text"],
-  ["name: a\ndescription: { b: c }", "a.md:3: description: expected a text"],
-  [`name: a\ndescription: ${"[".repeat(100_000)}`, "a.md:3: description: expected a text"],
-  ["name: a\ndescription:", "a.md:3: description: expected a text"],
-  ["name: a\nname: b", "a.md:3: name stands twice, first in line 2."],
   ["name: a\ndescription: A\ntools: files.read,", "a.md:4: an item of tools is empty."],
   ["name: a\ndescription: A\nmodel: sonnet", "a.md:4: expected a model, one of inherit, anthropic:NAME, openai:NAME"],
 ])("%j is refused with file and line", async (fields, message) => {
