@@ -1,6 +1,6 @@
 import { setImmediate as nextRound } from "node:timers/promises";
 import { z } from "zod";
-import { type Caller, defineTool, type Tool } from "../../src/index.ts";
+import { type CallContext, type Caller, defineTool, type Tool } from "../../src/index.ts";
 
 /** A program, the value that it must return, and the number of writes that it makes. */
 export interface Shape {
@@ -86,6 +86,10 @@ async function* rows(from: number, to: number): AsyncGenerator<number> {
   }
 }
 
+/** A key without the start of its execution, which whoever decides does not read. */
+const keyOf = ({ idempotencyKey }: Pick<CallContext, "idempotencyKey">) =>
+  idempotencyKey.replace(/:\d{13}(?=:[^:]+:[0-9a-f]{64}$)/, "");
+
 /** `begin` is called with its key each time that the handler of a write begins. */
 export function makeTools(
   begin: (key: string) => void,
@@ -93,10 +97,11 @@ export function makeTools(
   allowedCallers: readonly Caller[] = ["programmatic"],
 ): readonly Tool[] {
   const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers } as const;
-  const write = async (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
-    begin(idempotencyKey);
-    await effect(idempotencyKey, "write");
-    return idempotencyKey;
+  const write = async (_: unknown, context: CallContext) => {
+    const key = keyOf(context);
+    begin(key);
+    await effect(key, "write");
+    return key;
   };
   const stream = { ...common, effect: "read", output: z.number(), stream: true } as const;
   return [
@@ -110,8 +115,8 @@ export function makeTools(
       ...common,
       name: "put",
       effect: "idempotent",
-      handler: async (_, { idempotencyKey }) => {
-        await effect(idempotencyKey, "idempotent");
+      handler: async (_, context) => {
+        await effect(keyOf(context), "idempotent");
         return null;
       },
     }),
