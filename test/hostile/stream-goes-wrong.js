@@ -1,5 +1,5 @@
 // Tries: to read what handlers give that go wrong in every way.
-// Ends: completed {"throws":"2 handler_failed","invalid":"2 handler_failed","huge":"2 result_too_large","promise":"2 handler_failed","returns":"2 handler_failed","text":"0 handler_failed","hangs":"2 handler_failed"}
+// Ends: completed {"throws":"2 handler_failed","invalid":"2 output_invalid","huge":"2 result_too_large","promise":"2 output_invalid","returns":"2 output_invalid","text":"0 output_invalid","hangs":"2 output_invalid"}
 const seen = {};
 for (const how of ["throws", "invalid", "huge", "promise", "returns", "text", "hangs"]) {
   let count = 0;

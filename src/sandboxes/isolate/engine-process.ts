@@ -67,9 +67,14 @@ export class EngineProcess {
     this.#child.once("error", ({ message }) =>
       this.#finish({ type: "died", detail: `the engine could not be started: ${message}` }),
     );
-    // A process that the engine left behind may keep the pipes open, so they are closed after this time.
-    this.#child.once("exit", () => after(CLOSING_MS, () => this.#closePipes()).unref());
-    this.#child.once("close", (code, signal) => this.#finish(this.#ending ?? this.#causeOfDeath(code, signal)));
+    // A process that the engine left behind may keep the pipes open, so they are closed after this time. Nothing else may
+    // keep the host alive, which waits for the next engine.
+    let closing: Timer | undefined;
+    this.#child.once("exit", () => (closing = after(CLOSING_MS, () => this.#closePipes())));
+    this.#child.once("close", (code, signal) => {
+      cancel(closing);
+      this.#finish(this.#ending ?? this.#causeOfDeath(code, signal));
+    });
   }
 
   /**
