@@ -52,11 +52,12 @@ export class Earlier {
   async read(share: Share): Promise<HeldOverdraft | undefined> {
     const { journal, tenant } = this.#scope;
     const { execution, besides = [] } = this.#after;
+    let calls: readonly EarlierCall[] = [];
     const found = new Map<string, EarlierCall>();
     const sources = new Set([...besides, execution]);
     // A set gives also what is added to it meanwhile.
     for (const source of sources) {
-      const fold = new EarlierFold(share);
+      const fold = new EarlierFold(source, share);
       const records = readRecords(journal, source, { tenant, ...NO_ITEMS });
       for await (const record of records) {
         await records.lane.work(fold.take(record));
@@ -65,12 +66,15 @@ export class Earlier {
       const { unbegun } = fold;
       for (const one of unbegun ? [...(unbegun.besides ?? []), unbegun.execution] : []) sources.add(one);
       this.#artifacts.set(source, new ArtifactSpace(journal, source, fold.artifacts));
+      calls = await share.lane.work(fold.calls());
+      if (sources.size === 1) break;
       // Of what one has read, it is not known whether another has changed it.
       const unordered = source !== execution && { made: 0, ended: Number.POSITIVE_INFINITY };
-      for (const call of await share.lane.work(fold.calls()))
-        if (!unordered || call.effect !== "read") found.set(refText(call), { ...call, source, ...unordered });
+      for (const call of calls)
+        if (!unordered || call.effect !== "read")
+          found.set(refText(call), unordered ? { ...call, ...unordered } : call);
     }
-    const calls = [...found.values()];
+    if (sources.size > 1) calls = [...found.values()];
     await share.lane.work(this.calls.add(calls));
     this.#changes = calls.filter(({ effect }) => effect !== "read");
     return undefined;

@@ -12,8 +12,6 @@ import { readingSliced } from "./read-turns.ts";
 /** Codes of failures after which a handler has done nothing, as far as it says itself. After all others it may have taken effect. */
 const NOTHING_DONE: ReadonlySet<FailureCode> = new Set(["handler_failed"]);
 
-type FoldedCall = Omit<EarlierCall, "source">;
-
 interface Made {
   readonly position: number;
   /** Of its tool and its input; undefined if nothing can be equal to it. */
@@ -33,12 +31,13 @@ const CALL_BYTES = 768;
 
 /** Takes the records of an execution that has ended, and tells which of its calls can stand for calls of a program that corrects it. */
 export class EarlierFold {
+  readonly #source: string;
   readonly #share: Share;
   readonly #state = new ExecutionState();
   readonly #history = new CallHistory();
   readonly #made = new Map<string, Made>();
   /** What the executions before it have changed. */
-  readonly #taken = new Map<string, FoldedCall>();
+  readonly #taken = new Map<string, EarlierCall>();
   readonly #artifacts: PastArtifact[] = [];
   readonly #tools = new Map<string, ToolDigest>();
   /** Calls of the turn that is being read. */
@@ -50,8 +49,9 @@ export class EarlierFold {
     command: (command) => this.#takeCommand(command),
   };
 
-  /** Its calls are held in the share until that ends. */
-  constructor(share: Share) {
+  /** Its calls are held in the share until that ends. The source is the execution whose records it takes. */
+  constructor(source: string, share: Share) {
+    this.#source = source;
     this.#share = share;
   }
 
@@ -100,14 +100,14 @@ export class EarlierFold {
     return this.#overdraft === undefined;
   }
 
-  #takenOver({ earlier, tool, key, effect, isHidden, value, approval, at, ...given }: EarlierRecord): FoldedCall {
+  #takenOver({ earlier, tool, key, effect, isHidden, value, approval, at, ...given }: EarlierRecord): EarlierCall {
     const { bytes, shape, partsLeftOut, named } = given;
     const isKnown = value !== undefined && !this.#isRedacted;
     const places = { records: [this.#state.records], isStream: false, display: undefined };
     const answer = isKnown ? { bytes, shape, partsLeftOut, named, ...places } : undefined;
     // It is not known what this execution has read before it.
     const order = { made: 0, ended: Number.POSITIVE_INFINITY };
-    return { ...earlier, tool, key, effect, ...order, at, answer, isHidden, approval };
+    return { ...earlier, source: this.#source, tool, key, effect, ...order, at, answer, isHidden, approval };
   }
 
   #takeCommand(command: GuestFrame): void {
@@ -165,7 +165,7 @@ export class EarlierFold {
   }
 
   /** The calls of which something is known that matters for an equal call, in the order in which they were made. */
-  *calls(): SlicedWork<readonly FoldedCall[]> {
+  *calls(): SlicedWork<readonly EarlierCall[]> {
     const calls = this.#taken;
     for (const known of this.#history.all) {
       yield;
@@ -176,7 +176,7 @@ export class EarlierFold {
     return [...calls.values()];
   }
 
-  #earlierCall(call: KnownCall): FoldedCall | undefined {
+  #earlierCall(call: KnownCall): EarlierCall | undefined {
     const { id, tool, reused, answered, decided, decision, earlier } = call;
     const made = this.#made.get(id);
     const execution = this.#state.header?.execution;
@@ -193,6 +193,7 @@ export class EarlierFold {
     if (!answer && (reused || effect !== "write" || !this.#mayHaveTakenEffect(call))) return undefined;
     return {
       ...ref,
+      source: this.#source,
       tool,
       key,
       effect,
