@@ -12,6 +12,8 @@ export interface DrivenLog {
   readonly execution: ExecutionId;
   /** Reads what others have appended, if there are records below `head` that are not its own. */
   readonly catchUp: (head?: Head) => Promise<void>;
+  /** JSON text of the input of an open call of a program, also where the journal has less of it. */
+  readonly inputOf?: (call: number) => string | undefined;
 }
 
 const driven = new WeakMap<Journal, Map<ExecutionId, DrivenHere<unknown>>>();

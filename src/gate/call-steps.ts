@@ -328,8 +328,10 @@ export class CallSteps {
   async #askClient(call: OpenCall): Promise<Answer | undefined> {
     const { calls, canWait, earlier, ledger, scope } = this.#parts;
     const { identity, shownText, tool } = call;
-    // A client is told of its call from the journal, which holds a model's call as text within a text.
-    for (const text of scope.redactor ? [shownText, JSON.stringify(shownText)] : [])
+    // The gateway asks for a program's call with what the program's driver holds. Others are told of calls from the journal,
+    // which holds a model's call as text within a text.
+    const isToldByDriver = scope.owner?.surface === "gateway" && identity.caller === "programmatic";
+    for (const text of scope.redactor && !isToldByDriver ? [shownText, JSON.stringify(shownText)] : [])
       if (await scope.redactor?.changes(text)) return calls.refuse(call, sentences.inputRedacted(tool));
     if (calls.isGone(call)) return undefined;
     earlier?.noteMade(call.decided.effect);

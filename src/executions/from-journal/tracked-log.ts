@@ -5,7 +5,15 @@ import type { Journal } from "../../journal/journal.ts";
 import { readRecords } from "../../journal/reading/read-records.ts";
 import type { HandRecord, Header, OutcomeRecord, TurnRecord } from "../../journal/record.ts";
 import { StateLog } from "../../journal/state-log.ts";
-import { applyCommand, applyHeader, applyRecord, beginTurn, endTurn, ExecutionState } from "./execution-state.ts";
+import {
+  applyCommand,
+  applyHeader,
+  applyRecord,
+  beginTurn,
+  endTurn,
+  ExecutionState,
+  shownText,
+} from "./execution-state.ts";
 import { wasRedacted } from "../../journal/redaction/redacting-journal.ts";
 import type { GuestEvent } from "../guest/guest-event.ts";
 import { turnsOf } from "../guest/replay-turns.ts";
@@ -67,6 +75,11 @@ export class TrackedLog extends StateLog<ExecutionState> {
 
   get isWriting(): boolean {
     return this.log.isWriting;
+  }
+
+  inputOf(id: number): string | undefined {
+    const call = this.state.calls.get(id);
+    return call && shownText(call);
   }
 
   override set onFenced(onFenced: (error: unknown) => void) {

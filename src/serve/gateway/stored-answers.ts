@@ -45,7 +45,7 @@ export class StoredAnswers {
       const parts = replies?.all.flatMap((reply) => reply.parts) ?? [];
       const find = function* (): SlicedWork<number> {
         let bytes = 0;
-        for (const part of parts) {
+        for (const part of parts.filter(isKnown)) {
           const item = surface.item?.(ids.part(execution, part, NO_TOOLS));
           yield;
           if (!item || !wanted.has(String(item.id))) continue;
@@ -87,8 +87,12 @@ function none(id: string): never {
   throw new RefusedAsk({ kind: "not_found", message: `Response with id '${id.slice(0, 256)}' not found.` });
 }
 
+function isKnown(part: ToldPart): boolean {
+  return part.type !== "call" || part.inputText !== undefined;
+}
+
 /** The text of a part, without what frames it. */
 function textIn(part: ToldPart): string {
-  if (part.type === "call") return part.inputText;
+  if (part.type === "call") return part.inputText ?? "";
   return part.type === "program" ? part.source : part.text;
 }

@@ -198,6 +198,41 @@ for (const isStreamed of [false, true])
     expect(gateway.errors).toEqual([]);
   });
 
+for (const isStreamed of [false, true])
+  test(`a client gets the input of a program's call whole of which the journal has a part, and none else gets that part, ${isStreamed ? "streamed" : "whole"}`, async () => {
+    const call = (id: number) => `(await tools.send({ to: "ann" + "@example.com", id: ${id} })).n`;
+    const script: readonly ScriptedStep[] = [
+      { programs: [`return ${call(1)} + ${call(2)};`] },
+      ({ results }) => ({ text: results[0]?.text.split("\n")[0] ?? "" }),
+    ];
+    const redact = ({ text }: { readonly text: string }) =>
+      [...text.matchAll(/ann@example\.com/g)].map(({ index }) => ({ start: index, end: index + 15, what: "address" }));
+    await using gateway = await openGateway(script, { runtime: { redact } });
+    const properties = { to: { type: "string" }, id: { type: "number" } };
+    const send = { ...DEPOT, name: "send", parameters: { ...DEPOT.parameters, properties, required: ["to", "id"] } };
+    const ask = asking(gateway, isStreamed);
+    const tools = [TOOLS[0], send] as Body["tools"] & object;
+    const input: Item[] = [{ role: "user", content: "Send it." }];
+    const said: string[] = [];
+    for (const text of ["", "", "30"]) {
+      const answer = await ask({ input, tools });
+      expect(answer.output_text).toBe(text);
+      said.push(...answer.output.flatMap((item) => (item.type === "function_call" ? [item.arguments] : [])));
+      input.push(...(answer.output as Item[]), ...outputsFor(answer));
+    }
+    expect(said.map((text) => JSON.parse(text) as unknown)).toEqual(
+      [1, 2].map((id) => ({ to: "ann@example.com", id })),
+    );
+    for await (const { execution } of gateway.journal.list({}))
+      expect(JSON.stringify(await Array.fromAsync(gateway.journal.read(execution)))).not.toContain("ann@example.com");
+    const before = ask({ input: input.slice(0, 4), tools });
+    await expect(before).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining("was redacted") as string,
+    });
+    expect(gateway.errors).toEqual([]);
+  });
+
 test("a response that is followed twice goes two ways", async () => {
   await using gateway = await openGateway(
     Array.from({ length: 4 }, (): ScriptedStep => ({ said }) => ({ text: said.join("|") })),

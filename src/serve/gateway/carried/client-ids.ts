@@ -1,5 +1,5 @@
 import { passOn } from "../../../base/index.ts";
-import type { AskedAnswer, IdPrefixes, ReplyPart, SpokenPart } from "../surface/surface.ts";
+import { type AskedAnswer, type IdPrefixes, RefusedAsk, type ReplyPart, type SpokenPart } from "../surface/surface.ts";
 import type { Key } from "../../http/keys.ts";
 import type { ClientTools } from "../client-tools.ts";
 import type { CallPlace, ToldPart } from "../from-journal/replies.ts";
@@ -63,7 +63,7 @@ export class ClientIds {
     return this.#seals.mark(this.#key, `${execution} ${isError} ${passOn(text)}`, this.#by);
   }
 
-  /** A part as the client sees it. */
+  /** A part as the client sees it. Throws `RefusedAsk` for a call whose input nothing here has. */
   part(execution: string, told: ToldPart, tools: ClientTools): ReplyPart {
     switch (told.type) {
       case "text":
@@ -80,7 +80,7 @@ export class ClientIds {
         return { ...ended, key: keyOf("ended", place), id: this.program(execution, place) };
       }
       case "call": {
-        const { place, tool, inputText } = told;
+        const { place, tool, inputText = refuseRedacted() } = told;
         const { name = tool, namespace } = tools.given(tool) ?? {};
         return {
           type: "call",
@@ -94,6 +94,14 @@ export class ClientIds {
       }
     }
   }
+}
+
+function refuseRedacted(): never {
+  throw new RefusedAsk({
+    kind: "invalid",
+    message:
+      "The input of a call of this answer was redacted, and only the server that runs its program has it. Answer the call, or begin again from before the program.",
+  });
 }
 
 /** Tells the text of a turn apart from all other parts of its conversation. */

@@ -1,3 +1,4 @@
+import { drivenHere } from "../../../executions/driven.ts";
 import { dueAt } from "../../../gate/approve/call-waits.ts";
 import { type ExecutionId, Lane, type SlicedWork } from "../../../base/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
@@ -16,7 +17,8 @@ import {
 export interface AskedCall {
   readonly id: string;
   readonly tool: string;
-  readonly inputText: string;
+  /** Undefined if it was redacted, and no driver here has it. */
+  readonly inputText: string | undefined;
   /** How often the client had answered before it was asked for this one. */
   readonly round: number;
   /** The mark of what the client answered. */
@@ -49,16 +51,20 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
   const bytesIn: number[] = [];
   let rounds = 0;
   let isAsked = false;
+  const driver = drivenHere(journal, execution)?.log;
+  /** Calls of whose inputs the journal has a part. */
+  const redacted = new Set<number>();
   const note = (record: JournalRecord) => {
     if (record.type === "call" && record.decision === "client") {
       const call = state.calls.get(Number(record.call));
       if (!call || found.has(record.call)) return;
-      const { tool } = call;
+      const { id, tool } = call;
+      if (record.redacted !== undefined) redacted.add(id);
       const expiresAt = dueAt(record.at, state.header?.limits.waitMs);
       found.set(record.call, {
         id: record.call,
         tool,
-        inputText: shownText(call),
+        inputText: driver?.inputOf?.(id) ?? (redacted.has(id) ? undefined : shownText(call)),
         round: rounds,
         answer: undefined,
         expiresAt,
@@ -74,7 +80,10 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
     bytesIn[rounds] = (bytesIn[rounds] ?? 0) + Buffer.byteLength(record.value ?? record.error ?? "");
   };
   const take = function* (record: JournalRecord): SlicedWork<void> {
-    applyRecord(state, record, record.type === "turn" ? yield* readTurnSliced(record) : undefined);
+    const turn = record.type === "turn" ? yield* readTurnSliced(record) : undefined;
+    applyRecord(state, record, turn);
+    if (record.type === "turn" && record.redacted !== undefined)
+      for (const command of turn?.commands ?? []) if (command.kind === "call") redacted.add(command.id);
     note(record);
   };
   await readRecords(journal, execution, { tenant, ...NO_ITEMS }).each((record) =>

@@ -32,7 +32,13 @@ export interface CallPlace {
 export type ToldPart =
   | { readonly type: "reasoning"; readonly turn: number; readonly text: string }
   | { readonly type: "text"; readonly turn: number; readonly text: string }
-  | { readonly type: "call"; readonly place: CallPlace; readonly tool: string; readonly inputText: string }
+  | {
+      readonly type: "call";
+      readonly place: CallPlace;
+      readonly tool: string;
+      /** Undefined if it was redacted, and no driver here has it. */
+      readonly inputText: string | undefined;
+    }
   | { readonly type: "program"; readonly place: CallPlace; readonly source: string }
   | {
       readonly type: "program_ended";
