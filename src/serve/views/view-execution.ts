@@ -1,6 +1,7 @@
 import { type ExecutionId, PortcullisError } from "../../base/index.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { readHeader } from "../../journal/reading/index.ts";
+import type { Header } from "../../journal/record.ts";
 import { invalidAt } from "../../executions/from-journal/index.ts";
 import type { TextBounds } from "./parts/text-allowance.ts";
 import type { CallTexts, CallView, ExecutionView } from "./view.ts";
@@ -37,22 +38,29 @@ export async function viewExecution(
 }
 
 /**
- * The whole texts of one call, by the id that `decide` takes: `call_2/3` is call 3 of the program of `call_2`. Rejects with
- * `call_unknown`, and as `viewExecution` does.
+ * The whole texts of one call, by the id that `decide` takes: `call_2/3` is call 3 of the program of `call_2`. `check` throws
+ * for an execution on the way whose calls the reader may not see. Rejects with `call_unknown`, and as `viewExecution` does.
  */
-export async function viewCall(journal: Journal, execution: ExecutionId, id: string): Promise<CallTexts> {
+export async function viewCall(
+  journal: Journal,
+  execution: ExecutionId,
+  id: string,
+  check: (header: Header) => void,
+): Promise<CallTexts> {
   const slash = id.indexOf("/");
-  if (slash > 0)
-    return { ...(await viewCall(journal, childExecution(execution, id.slice(0, slash)), id.slice(slash + 1))), id };
+  if (slash > 0) {
+    const call = id.slice(0, slash);
+    const child = childExecution(execution, call);
+    const header = await readHeader(journal, child, await journal.find(child));
+    if (header?.parent?.execution !== execution || header.parent.call !== call) throw callUnknown(execution, id);
+    check(header);
+    return { ...(await viewCall(journal, child, id.slice(slash + 1), check)), id };
+  }
   const whole = { each: Number.MAX_SAFE_INTEGER, all: Number.MAX_SAFE_INTEGER, only: id };
   const { calls, waiting } = await viewExecution(journal, execution, whole);
   const call: Partial<CallView> | undefined =
     calls.find((one) => one.id === id) ?? waiting.find((one) => one.id === id);
-  if (!call?.input || call.tool === undefined)
-    throw new PortcullisError(
-      "call_unknown",
-      `Execution ${JSON.stringify(execution)} has no call ${JSON.stringify(id)}. Its calls are listed by: runtime.status(${JSON.stringify(execution)})`,
-    );
+  if (!call?.input || call.tool === undefined) throw callUnknown(execution, id);
   return {
     id,
     tool: call.tool,
@@ -60,4 +68,11 @@ export async function viewCall(journal: Journal, execution: ExecutionId, id: str
     ...(call.rawInput && { rawInput: call.rawInput.text }),
     ...(call.result && { result: call.result.text }),
   };
+}
+
+function callUnknown(execution: ExecutionId, id: string): PortcullisError {
+  return new PortcullisError(
+    "call_unknown",
+    `Execution ${JSON.stringify(execution)} has no call ${JSON.stringify(id)}. Its calls are listed by: runtime.status(${JSON.stringify(execution)})`,
+  );
 }

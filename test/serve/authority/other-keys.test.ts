@@ -75,6 +75,9 @@ test("a key that may ask an agent reads nothing of the agent's conversation, who
   const { execution } = json.executions.find(({ kind }: { readonly kind: string }) => kind === "conversation");
   for (const path of ["", "/view", "/calls/call-1", "/events"])
     expect((await small("GET", `/v1/executions/${execution}${path}`)).status, path).toBe(403);
+  expect((await small("GET", "/v1/executions/e/calls/1")).status).toBe(200);
+  expect((await small("GET", "/v1/executions/e/calls/1%2Fcall-1")).status).toBe(403);
+  expect((await small("GET", "/v1/executions/e/calls/2%2Fcall-1")).status).toBe(404);
   const loads = { program: LOADS, after: execution };
   expect((await small("POST", "/v1/executions", loads)).status).toBe(403);
   expect((await small("GET", "/v1/executions/e/view")).status).toBe(200);

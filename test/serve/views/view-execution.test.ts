@@ -28,6 +28,8 @@ const tools = [
   defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => n }),
 ];
 
+const wholeCall = (...whose: [Journal, string, string]) => viewCall(...whose, () => {});
+
 async function open() {
   const journal = createMemoryJournal();
   const runtime = await createRuntime({
@@ -85,9 +87,9 @@ test("texts are cut to what a view may hold, and one call's are given whole", as
   const { calls } = await viewExecution(one.journal, "e1", bounds);
   expect(calls[0]?.input).toEqual({ text: '{"n":500}', bytes: 9 });
   expect(calls[0]?.result).toEqual({ text: '[{"id"', bytes: calls[0]?.bytes, cut: true });
-  const whole = await viewCall(one.journal, "e1", "1");
+  const whole = await wholeCall(one.journal, "e1", "1");
   expect(JSON.parse(whole.result ?? "")).toHaveLength(500);
-  await expect(viewCall(one.journal, "e1", "9")).rejects.toMatchObject({ code: "call_unknown" });
+  await expect(wholeCall(one.journal, "e1", "9")).rejects.toMatchObject({ code: "call_unknown" });
 });
 
 test("a held call is shown with its whole input, and its decision once there is one", async () => {
@@ -124,7 +126,7 @@ test("a view and a person are told what the handler gets, and what was sent if a
   const { execution } = await runtime.execute(`return tools.pay({ to: " eve" });`);
   const both = { input: { text: '{"to":"eve"}' }, rawInput: { text: '{"to":" eve"}' } };
   expect(await viewExecution(journal, execution)).toMatchObject({ calls: [both], waiting: [both] });
-  expect(await viewCall(journal, execution, "1")).toMatchObject({ input: '{"to":"eve"}', rawInput: '{"to":" eve"}' });
+  expect(await wholeCall(journal, execution, "1")).toMatchObject({ input: '{"to":"eve"}', rawInput: '{"to":" eve"}' });
   expect(await shownText(journal, execution)).toContain('pay with {"to":"eve"} (sent as {"to":" eve"}) waits');
   await runtime.resume(execution, { decisions: { "1": { allow: true } } });
   expect(await viewExecution(journal, execution)).toMatchObject({ calls: [{ ...both, result: { text: '"eve"' } }] });
@@ -155,7 +157,7 @@ test("a conversation's view has its turns with direct calls and programs, and wh
   expect(view.turns.map(({ at }) => at)).toEqual(view.turns.map(() => expect.closeTo(Date.now(), -5)));
   const [waiting] = view.waiting;
   expect(waiting).toMatchObject({ id: `${program?.id}/1`, tool: "pay", effect: "write", input: { text: '{"n":1}' } });
-  expect(await viewCall(one.journal, execution, waiting?.id ?? "")).toMatchObject({ tool: "pay", input: '{"n":1}' });
+  expect(await wholeCall(one.journal, execution, waiting?.id ?? "")).toMatchObject({ tool: "pay", input: '{"n":1}' });
   const below = await viewExecution(one.journal, program?.execution ?? "");
   expect(below).toMatchObject({ parent: { execution }, state: "waiting" });
   await one.runtime.decide(execution, { [waiting?.id ?? ""]: { allow: true } });
@@ -204,7 +206,7 @@ test("the output of a host's call is a beginning, like all texts of a view: the 
   const { output, calls } = await viewExecution(one.journal, execution);
   expect(output).toEqual(calls[0]?.result);
   expect(output).toMatchObject({ bytes: calls[0]?.bytes, cut: true });
-  expect(JSON.parse((await viewCall(one.journal, execution, "1")).result ?? "")).toHaveLength(500);
+  expect(JSON.parse((await wholeCall(one.journal, execution, "1")).result ?? "")).toHaveLength(500);
 });
 
 test("a list has filters for state, tool, tenant and text, and its next page continues it", async () => {
@@ -241,7 +243,7 @@ testOfAll("of very many calls the first are listed and the others counted, and e
   const view = await viewExecution(journal, "many");
   expect(view.calls).toHaveLength(50_000);
   expect(view).toMatchObject({ callsLeft: 2, state: "running" });
-  expect(await viewCall(journal, "many", "50002")).toMatchObject({ input: '{"n":50001}' });
+  expect(await wholeCall(journal, "many", "50002")).toMatchObject({ input: '{"n":50001}' });
 });
 
 /** How many executions each page of a list has, which together have all of them once. */

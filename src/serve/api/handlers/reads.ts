@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { readRecords } from "../../../journal/reading/index.ts";
+import type { Header } from "../../../journal/record.ts";
 import { listView } from "../../views/list/list-view.ts";
 import { VIEW_BOUNDS, viewCall, viewExecution } from "../../views/view-execution.ts";
 import type { ExecutionView } from "../../views/view.ts";
@@ -8,7 +9,7 @@ import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { LIST_QUERY } from "../bodies.ts";
 import { jsonAnswer, textAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, faultOfAnother, ownReadable } from "../parts.ts";
+import { type ApiParts, type ApiRequest, faultOfAnother, ownReadable, refuseOfAnother } from "../parts.ts";
 
 export const FOR_CLIENTS = { ...VIEW_BOUNDS, forClient: true } as const;
 
@@ -53,7 +54,8 @@ export async function call(
   { key, id, call: callId }: ApiRequest<unknown, unknown>,
 ): Promise<Response> {
   const own = await ownReadable(parts, key, id);
-  return jsonAnswer(key, await viewCall(parts.runtime.journal, own, callId));
+  const check = (header: Header) => refuseOfAnother(key, header);
+  return jsonAnswer(key, await viewCall(parts.runtime.journal, own, callId, check));
 }
 
 /** `GET /v1/executions/:id/artifacts/:name`: the latest value under the name, as JSON. */
