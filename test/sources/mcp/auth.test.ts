@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import dns from "node:dns";
 import dnsPromises from "node:dns/promises";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { once } from "node:events";
+import { get, type IncomingMessage, type ServerResponse } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -344,21 +345,31 @@ describe("OAuth", () => {
     ["answers 503", (to) => json(to, 503, { error: "down" }), /gave no tokens, and says: "down"/],
     ["answers with a page", (to) => to.writeHead(502).end("<html>"), /does not refresh tokens at the moment/],
     ["breaks off", (to) => to.destroy(), /does not refresh tokens at the moment/],
-  ])("a token endpoint that %s for a moment asks no person, and loses no token", async (_what, fail, told) => {
-    const hostile: NonNullable<Authorizing["hostile"]> & { "/token"?: (to: ServerResponse) => unknown } = {};
-    const { server, expire } = await authorized({ hostile });
-    await using _ = server;
-    const { opened, onAddress } = person();
-    await using source = await sourceOf(server, { store: newStore(), onAddress });
-    expire();
-    hostile["/token"] = fail;
-    expect(await call(source.tools, "web.echo({})")).toMatchObject({
-      message: expect.stringMatching(told) as string,
-    });
-    delete hostile["/token"];
-    expect(await call(source.tools, "web.echo({})")).toMatchObject({ code: "handler_failed" });
-    expect(opened).toHaveLength(1);
-  });
+    [
+      "repeats what it was sent",
+      (to) => to.writeHead(500).end("\u009b31m refresh-1-secret"),
+      /does not refresh tokens at the moment/,
+    ],
+  ])(
+    "a token endpoint that %s for a moment asks no person, loses no token, and writes nothing to this process's output",
+    async (_what, fail, told) => {
+      const hostile: NonNullable<Authorizing["hostile"]> & { "/token"?: (to: ServerResponse) => unknown } = {};
+      const { server, expire } = await authorized({ hostile });
+      await using _ = server;
+      const { opened, onAddress } = person();
+      await using source = await sourceOf(server, { store: newStore(), onAddress });
+      using warned = vi.spyOn(console, "warn").mockReturnValue(undefined);
+      expire();
+      hostile["/token"] = fail;
+      expect(await call(source.tools, "web.echo({})")).toMatchObject({
+        message: expect.stringMatching(told) as string,
+      });
+      expect(JSON.stringify(warned.mock.calls)).not.toMatch(/secret|\u009b/);
+      delete hostile["/token"];
+      expect(await call(source.tools, "web.echo({})")).toMatchObject({ code: "handler_failed" });
+      expect(opened).toHaveLength(1);
+    },
+  );
 
   test.each<[string, Authorizing]>([
     ["a token", { token: { scope: null, id_token: null, refresh_token: "", expires_in: null } }],
@@ -525,19 +536,23 @@ describe("OAuth", () => {
     expect((await authFetch(new URL("http://127.0.0.1:9/mcp"), local.url)).status).toBe(200);
   });
 
-  test("a page that does not know the state is no answer", async () => {
+  test("requests that do not know the state are no answer, and do no harm", async () => {
     const { server } = await authorized();
     await using _ = server;
-    const statuses: number[] = [];
-    const onAddress = (address: string) => {
-      const back = new URL(new URL(address).searchParams.get("redirect_uri") ?? "");
-      back.search = "?code=stolen&state=guessed";
-      void fetch(back).then(({ status }) => statuses.push(status));
+    const paths = ["/callback?code=stolen&state=guessed", "//", "//[", "/%", "http://[", "*", `/${"x".repeat(10_000)}`];
+    const statuses: unknown[] = [];
+    const onAddress = async (address: string) => {
+      const { port } = new URL(new URL(address).searchParams.get("redirect_uri") ?? "");
+      for (const path of paths) {
+        const asked = get({ host: "127.0.0.1", port, path });
+        const [response] = (await once(asked, "response")) as [IncomingMessage];
+        statuses.push(response.resume().statusCode);
+      }
     };
-    await expect(sourceOf(server, { store: newStore(), onAddress, waitMs: 1000 })).rejects.toMatchObject({
-      code: "source_unavailable",
-    });
-    expect(statuses).toEqual([404]);
+    await expect(
+      sourceOf(server, { store: newStore(), onAddress: (address) => void onAddress(address), waitMs: 1000 }),
+    ).rejects.toMatchObject({ code: "source_unavailable" });
+    expect(statuses).toEqual(paths.map(() => 404));
   });
 });
 

@@ -1,4 +1,4 @@
-import { fieldOf, textOf } from "../../../base/index.ts";
+import { fieldOf, parsedJson, textOf } from "../../../base/index.ts";
 
 export interface NoAccessParts {
   /** What the server, or its authorization server, answered: text of others. */
@@ -38,9 +38,11 @@ export function wordsOf(refusal: unknown): string | undefined {
 
 /** `wordsOf` what may be JSON. */
 export function wordsIn(body: string): string | undefined {
-  try {
-    return wordsOf(JSON.parse(body));
-  } catch {
-    return undefined;
-  }
+  return wordsOf(parsedJson(body));
+}
+
+/** The code of a refusal of tokens or of a registration, as OAuth has codes; "server_error" if it has none. */
+export function codeIn(body: string): string {
+  const code = textOf(parsedJson(body), "error") ?? "";
+  return /^[a-z_]{1,64}$/.test(code) ? code : "server_error";
 }

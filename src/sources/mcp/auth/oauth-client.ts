@@ -10,10 +10,12 @@ import type { Access } from "../wire/http-wire.ts";
 import { MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
 import { authFetch } from "./auth-fetch.ts";
 import type { ReadOAuth } from "./auth-option.ts";
-import { NeedsPerson, NoAccess, wordsIn, wordsOf } from "./no-access.ts";
+import { codeIn, NeedsPerson, NoAccess, wordsIn, wordsOf } from "./no-access.ts";
 import { ALONE_MS, TokenStore } from "./token-store.ts";
 
 const PATH = "/callback";
+/** Connections to the page at once: a browser makes a few. */
+const CALLBACK_CONNECTIONS = 16;
 const DONE = "You may close this page.\n";
 
 type Kept = ReturnType<OAuthClientProvider["tokens"]>;
@@ -81,12 +83,14 @@ export class OAuthClient implements OAuthClientProvider, Access {
 
   async #bind(port: number): Promise<boolean> {
     const server = createServer((request, response) => {
-      const url = new URL(request.url ?? "/", this.redirectUrl);
-      const isOurs = url.pathname === PATH && url.searchParams.get("state") === this.#state;
+      // Anybody on this machine can send anything, as every page in its browser can: "//" is no address.
+      const { pathname, searchParams } = URL.parse(request.url ?? "/", this.redirectUrl) ?? {};
+      const isOurs = pathname === PATH && searchParams?.get("state") === this.#state;
       response.writeHead(isOurs ? 200 : 404, { "content-type": "text/plain", connection: "close" });
       response.end(isOurs ? DONE : "");
-      if (isOurs) this.#onCallback?.(url.searchParams);
+      if (isOurs && searchParams) this.#onCallback?.(searchParams);
     });
+    server.maxConnections = CALLBACK_CONNECTIONS;
     server.listen(port, "127.0.0.1");
     try {
       await once(server, "listening");
@@ -141,10 +145,13 @@ export class OAuthClient implements OAuthClientProvider, Access {
       const isAsking = init.method === "POST";
       if (isAsking) this.#failure = { isPassing: true };
       const response = await authFetch(server, input, { ...init, signal });
-      if (isAsking && !response.ok)
-        this.#failure = { said: wordsIn(await response.clone().text()), isPassing: response.status >= 500 };
-      else if (isAsking) this.#failure = undefined;
-      return response;
+      if (isAsking) this.#failure = undefined;
+      if (!isAsking || response.ok) return response;
+      const { status } = response;
+      const body = await response.text();
+      this.#failure = { said: wordsIn(body), isPassing: status >= 500 };
+      // The package prints what it cannot read, and a server may repeat the tokens that it was sent. The code alone decides.
+      return Response.json({ error: codeIn(body) }, { status });
     };
     try {
       return await this.#mcp.auth(this, { ...options, serverUrl: this.#serverUrl, fetchFn });
