@@ -74,7 +74,8 @@ export class CallSteps {
     const { admission, calls, earlier } = this.#parts;
     const { decided, converted, decision, result, retried, streamed } = past;
     const wasShown = decided && SHOWN.has(decided.decision);
-    const refused = wasShown || converted !== undefined ? admission.show(call, converted, true) : undefined;
+    const shown = { converted, digest: decided?.inputDigest };
+    const refused = wasShown || converted !== undefined ? admission.show(call, shown, true) : undefined;
     if (refused) return calls.refuse(call, refused);
     if (decided?.earlier) call.decided.earlier = earlier?.find(decided.earlier);
     if (streamed) call.handling.streamed = streamed;

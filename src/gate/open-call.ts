@@ -148,8 +148,8 @@ export class OpenCall {
   #shown: ShownInput | undefined;
   /** Whether a record says what was made of the input. */
   #isInputTold = false;
-  #inputDigest: string | undefined;
   #isEffectRead = false;
+  #inputDigest: string | undefined;
   #sentDigest: string | undefined;
 
   constructor(
@@ -212,7 +212,7 @@ export class OpenCall {
 
   /** Digest of what is shown of the input. */
   get inputDigest(): string {
-    return (this.#inputDigest ??= digestOfShown(this.shownText, this.#inputText));
+    return (this.#inputDigest ??= digestOfShown(this.#inputText, this.#shown));
   }
 
   /** Digest of what was sent. */

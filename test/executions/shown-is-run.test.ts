@@ -254,9 +254,31 @@ test("a remembered decision holds for inputs that become the same, and for no ot
   expect(asked).toHaveLength(2);
 });
 
-test("a remembered decision holds for no other input that becomes a value without a JSON form", async () => {
+const HIDDEN = Symbol("hidden");
+const masked = () => "****";
+class Card {
+  readonly last = "4444";
+  readonly #number: string;
+  constructor(number: string) {
+    this.#number = number;
+  }
+  get number() {
+    return this.#number;
+  }
+}
+
+test.each<[string, (to: string) => unknown]>([
+  ["has no JSON form", (to) => new RegExp(to)],
+  ["has a private field", (to) => new Card(to)],
+  ["masks itself", (to) => ({ to, toJSON: masked })],
+  ["has a field that is not listed", (to) => Object.defineProperty({ last: "4444" }, "to", { value: to })],
+  ["has a symbol", (to) => ({ last: "4444", [HIDDEN]: to })],
+  ["is a list with a name", (to) => Object.assign([1], { to })],
+  ["counts", (to) => new Map([[to, 1]])],
+  ["is a number or one with other words", (to) => (to === "ann" ? 1n : 1)],
+])("a remembered decision holds for no other input that becomes a value that %s", async (_, made) => {
   for (const driven of ["at once", "from the journal"]) {
-    const { tool, given } = takes(z.object({ to: z.string().transform((to) => new RegExp(to)) }));
+    const { tool, given } = takes(z.object({ to: z.string().transform(made) }));
     const journal = createMemoryJournal();
     const decision = { allow: true, remember: "execution" } as const;
     const asked: unknown[] = [];
@@ -266,7 +288,7 @@ test("a remembered decision holds for no other input that becomes a value withou
     const last =
       driven === "at once" ? outcome : (await runtime.resume(execution, { decisions: { "1": decision } })).outcome;
     expect(last).toMatchObject({ type: "waiting", approvals: [{ callId: "3", rawInput: { to: "eve" } }] });
-    expect(given).toEqual([{ to: /ann/ }, { to: /ann/ }]);
+    expect(given).toEqual([{ to: made("ann") }, { to: made("ann") }]);
   }
 });
 

@@ -8,7 +8,7 @@ import { canonicalDigest } from "../run/canonical-json.ts";
 import type { Answer, Failure, Refusal, Value } from "../answer.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
 import type { CallIdentity, CallRequest, OpenCall } from "../open-call.ts";
-import { parsedBytes, type ReadInput, readInput } from "./read-input.ts";
+import { parsedBytes, type ReadInput, readInput, type ShownInput } from "./read-input.ts";
 import type { SessionArtifacts } from "../artifacts/session-artifacts.ts";
 import * as sentences from "../sentences.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
@@ -115,12 +115,13 @@ export class Admission {
   }
 
   /** Keeps what the schema has made of a call's input until the call ends. Returns the refusal if there is no room for it. */
-  show(call: OpenCall, converted: string | undefined, isTold?: boolean): Refusal | undefined {
+  show(call: OpenCall, shown: ShownInput, isTold?: boolean): Refusal | undefined {
+    const { converted } = shown;
     const bytes = converted === undefined ? 0 : memoryOf(converted);
     const overdraft = this.#parts.share.hold(bytes);
     if (overdraft) return this.#overdrawn(call.tool.name, overdraft);
     if (bytes > 0) this.#shownBytes.set(call, bytes);
-    call.show({ converted }, isTold);
+    call.show(shown, isTold);
     return undefined;
   }
 
@@ -205,7 +206,8 @@ export class Admission {
     if (read.ok === "no_room") return this.#overdrawn(call.tool.name, read.overdraft);
     const reason = read.ok ? this.#parts.artifacts?.faultOf(call.tool.name, read.value) : read.reason;
     if (reason !== undefined || !read.ok) return sentences.inputInvalid(call.tool, reason ?? "");
-    return (call.shown ? undefined : this.show(call, read.converted)) ?? read;
+    const { converted, isWhole } = read;
+    return (call.shown ? undefined : this.show(call, { converted, isWhole })) ?? read;
   }
 
   #read(call: OpenCall): ReadInput | Promise<ReadInput> | undefined {

@@ -37,6 +37,8 @@ export type ReadInput =
       readonly value: unknown;
       /** JSON text of the value, if the schema has made another one than the text says. */
       readonly converted?: string;
+      /** Whether that text says all of the value. */
+      readonly isWhole?: boolean;
     }
   | { readonly ok: false; readonly reason: string }
   | { readonly ok: "no_room"; readonly overdraft: Overdraft };
@@ -44,6 +46,10 @@ export type ReadInput =
 /** What was shown of an input that was read before: `converted`, or the input as it was sent. */
 export interface ShownInput {
   readonly converted: string | undefined;
+  /** Whether `converted` says all of the value; undefined if that is not known. */
+  readonly isWhole?: boolean | undefined;
+  /** The digest that its journal has. */
+  readonly digest?: string | undefined;
 }
 
 /**
@@ -117,7 +123,7 @@ function toRead(validated: Validated, unknown: readonly Issue[], { text, isAsSen
   const { value } = validated;
   const converted = isAsSent ? undefined : convertedText(text, value);
   if (!shown || shown.converted === converted)
-    return { ok: true, value, ...(converted !== undefined && { converted }) };
+    return { ok: true, value, ...(converted !== undefined && { converted, isWhole: isAllSaid(value) }) };
   const alike = likeShown(value, JSON.parse(shown.converted ?? text));
   return alike ? { ok: true, ...alike } : { ok: false, reason: CHANGES };
 }
@@ -157,12 +163,34 @@ const NOT_JSON = "(not JSON)";
 const withoutForm = (thing: string) => ({ [NOT_JSON]: thing });
 
 /**
- * SHA-256 in hex of the JSON text that is shown of an input. Two values without a JSON form are shown alike, so where one
- * stands, what was sent is part of it.
+ * SHA-256 in hex of the JSON text that is shown of an input. Values that differ in what their JSON does not say are shown
+ * alike: what was sent is then part of it.
  */
-export function digestOfShown(shown: string, sent: string): string {
-  const isWhole = !shown.includes(`"${NOT_JSON}":`);
-  return hash("sha256", isWhole ? shown : JSON.stringify([shown, sent]));
+export function digestOfShown(sent: string, { converted, isWhole, digest }: Partial<ShownInput> = {}): string {
+  if (converted === undefined) return hash("sha256", sent);
+  return digest ?? hash("sha256", isWhole === true ? converted : JSON.stringify([converted, sent]));
+}
+
+/** Whether the JSON of a value that a schema has made says all of it: an instance of a class may have private fields. */
+function isAllSaid(value: unknown): boolean {
+  try {
+    if (typeof value !== "object" || value === null)
+      return ["string", "boolean"].includes(typeof value) || value === null || Number.isFinite(value);
+    const prototype: unknown = Object.getPrototypeOf(value);
+    const own = Object.entries(Object.getOwnPropertyDescriptors(value));
+    if (prototype === Date.prototype) return own.length === 0 && Number.isFinite(Number(value));
+    const isList = Array.isArray(value) && prototype === Array.prototype && own.length === value.length + 1;
+    if (!isList && prototype !== Object.prototype && prototype !== null) return false;
+    if (Object.getOwnPropertySymbols(value).length > 0) return false;
+    return own.every(([name, field]) => {
+      if (isList && name === "length") return true;
+      const isField = field.enumerable === true && "value" in field;
+      return isField && ((field.value === undefined && !isList) || isAllSaid(field.value));
+    });
+  } catch {
+    // It contains itself, or its own code throws.
+    return false;
+  }
 }
 
 /** JSON text of a value that a schema has made, as people and rules are shown it. Never throws. */

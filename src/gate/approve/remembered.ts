@@ -24,8 +24,9 @@ export function rememberedIn(
     if (!holds || call.decided?.code === "outcome_unknown") return [];
     const definition = tools.find(({ name }) => name === call.tool)?.digest;
     if (definition === undefined) return [];
-    const { tool, inputText, converted = inputText } = call;
-    return [{ tool, definition, inputDigest: digestOfShown(converted, inputText), decision: record }];
+    const { tool, inputText, converted, decided } = call;
+    const inputDigest = digestOfShown(inputText, { converted, digest: decided?.inputDigest });
+    return [{ tool, definition, inputDigest, decision: record }];
   });
 }
 
