@@ -72,7 +72,7 @@ export class OpenCalls {
     const answer = { ...handled.answer, ...besideOf(call) };
     // The items of a stream were counted as they were given.
     const isStream = answer.items !== undefined;
-    const failure = isStream ? undefined : admission.takeResult(tool, answer);
+    const failure = isStream ? undefined : admission.takeResult(call, answer);
     if (failure) return this.#failed(call, failure);
     if (!isStream) unread?.add(identity.callId, memoryOf(answer.text, answer.bytes));
     if (!tool.stream && !call.handling.isReused) this.observe(call, answer.text);
@@ -145,7 +145,7 @@ export class OpenCalls {
     const { admission, ledger, unread } = this.#parts;
     // Without a value it is not the handler's result.
     const whole = failure.value === undefined ? failure : { ...failure, ...besideOf(call) };
-    const answer = admission.takeFailure(whole) ?? whole;
+    const answer = admission.takeFailure(whole, call.handling) ?? whole;
     unread?.add(call.identity.callId, heldOfFailure(answer));
     ledger.failed(call, answer, error);
     return answer;

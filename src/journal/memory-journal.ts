@@ -12,6 +12,7 @@ import { isGivenBack } from "./given-back.ts";
 import { AppendListeners } from "./append-listeners.ts";
 import type { ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved } from "./journal-error.ts";
+import { sumOfTexts } from "./reading/read-records.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
 export const MEMORY_JOURNAL_RULES = {
@@ -163,19 +164,8 @@ class OpenTexts {
 
 function newEntry(header: Header, lease: Lease | undefined): Entry {
   const below = new Set<Entry>();
-  const length = textLengthOf(header);
+  const length = lengthOf(header);
   return { header, records: [header], length, below, ended: false, lease };
-}
-
-function textLengthOf(header: Header): number {
-  switch (header.kind) {
-    case "program":
-      return header.source.length + header.program.length;
-    case "conversation":
-      return header.task.length + (header.instructions?.length ?? 0);
-    case "call":
-      return header.input.length;
-  }
 }
 
 function summaryOf(entry: Entry): ExecutionSummary {
@@ -189,14 +179,9 @@ function heldLengthOf({ length, below }: Entry): number {
   return below.values().reduce((sum, entry) => sum + heldLengthOf(entry), length);
 }
 
+/** What a record takes beside its texts, in characters. */
+const RECORD_LENGTH = 128;
+
 function lengthOf(record: JournalRecord): number {
-  if (record.type === "turn")
-    return record.event.length + record.commands.reduce((sum, command) => sum + command.length, 0);
-  if (record.type === "message") return record.message.length + (record.opaque?.length ?? 0);
-  if (record.type === "result") return 128 + (record.value ?? record.error ?? "").length;
-  if (record.type === "decision") return 128 + (record.done?.length ?? 0);
-  if (record.type === "compact") return record.history.length;
-  if (record.type === "artifact") return record.value.length;
-  if (record.type === "earlier") return 128 + (record.value?.length ?? 0);
-  return record.type === "outcome" ? record.outcome.length : 128;
+  return RECORD_LENGTH + sumOfTexts(record, (text) => text.length);
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { HeldBytes, PortcullisError } from "../../src/base/index.ts";
 import { Gate } from "../../src/gate/gate.ts";
 import type { CallContext } from "../../src/tools/tool.ts";
+import { Content } from "../../src/tools/content.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
 import { holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
@@ -307,6 +308,18 @@ test("messages of failures count against totalBytes", async () => {
     codes.push(answer?.ok === false ? answer.code : "ok");
   }
   expect(codes).toEqual(["handler_failed", "handler_failed", "handler_failed", "budget_spent"]);
+});
+
+test.each([
+  ["what is shown to people", { display: { diff: "x".repeat(3000) } }],
+  ["the same of a failure", { display: { diff: "x".repeat(3000) }, isError: true }],
+  ["what a result names", { names: Array.from({ length: 100 }, (_, index) => `https://example.com/${index}`) }],
+])("%s counts against totalBytes", async (_, beside) => {
+  const handler = () => new Content({ value: 1, ...beside });
+  const { call, session, records } = openSession({ tools: [makeTool({ handler })], limits: { totalBytes: 13_000 } });
+  for (let n = 0; n < 3; n += 1) await call();
+  expect(session.lines.at(-1)).toMatchObject({ outcome: { type: "failed", code: "result_over_budget" } });
+  expect(JSON.stringify([session.lines.at(-1), records.at(-1)]).length).toBeLessThan(1000);
 });
 
 test("a text with a character beyond ASCII counts two bytes for each character", async () => {

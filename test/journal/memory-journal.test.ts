@@ -1,14 +1,19 @@
 import { expect, test } from "vitest";
-import { type Header, type Journal, createMemoryJournal } from "../../src/journal/index.ts";
+import { createMemoryJournal, type Header, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { journalSuite, listed } from "./journal-suite.ts";
 import { header, outcome, turn } from "./records.ts";
 
 journalSuite(() => createMemoryJournal());
 
-/** Writes an execution whose texts have this many characters in all. */
+/** Texts of this length are much longer than the rest of their records. */
+const UNIT = 10_000;
+const LONG = "x".repeat(UNIT);
+const ANSWERED = { type: "answered", call: "1", ok: true, ms: 1, bytes: 1, at: 0 } as const;
+
+/** Writes an execution whose texts have this many units in all, and some more characters. */
 async function write(journal: Journal, execution: string, length: number, ended: boolean, tenant = "a"): Promise<void> {
   await journal.create(header(execution, { program: "", source: "", tenant }));
-  const event = "x".repeat(length - (ended ? outcome.outcome.length : 0));
+  const event = "x".repeat(UNIT * length);
   await journal.append(execution, 1, [turn(event), ...(ended ? [outcome] : [])]);
 }
 
@@ -17,69 +22,73 @@ async function kept(journal: Journal): Promise<string[]> {
 }
 
 test("ended executions are kept up to keepLength, and then the earliest are deleted", async () => {
-  const journal = createMemoryJournal({ keepLength: 1000 });
-  await write(journal, "one", 500, true);
-  await write(journal, "two", 500, true);
+  const journal = createMemoryJournal({ keepLength: 10.5 * UNIT });
+  await write(journal, "one", 5, true);
+  await write(journal, "two", 5, true);
   expect(await kept(journal)).toEqual(["one", "two"]);
-  await write(journal, "three", 100, true);
+  await write(journal, "three", 1, true);
   expect(await kept(journal)).toEqual(["two", "three"]);
-  await write(journal, "four", 900, true);
+  await write(journal, "four", 9, true);
   expect(await kept(journal)).toEqual(["three", "four"]);
 });
 
 test("beyond keepLength the tenant with most loses its oldest executions, and no other any", async () => {
-  const journal = createMemoryJournal({ keepLength: 1000 });
-  await write(journal, "paid", 300, true, "b");
-  for (const [execution, length] of Object.entries({ one: 400, two: 400, huge: 1001, three: 700 })) {
+  const journal = createMemoryJournal({ keepLength: 10.5 * UNIT });
+  await write(journal, "paid", 3, true, "b");
+  for (const [execution, length] of Object.entries({ one: 4, two: 4, huge: 11, three: 7 })) {
     await write(journal, execution, length, true, "a");
     expect(await kept(journal)).toContain("paid");
   }
   expect(await kept(journal)).toEqual(["paid", "three"]);
-  await write(journal, "more", 701, true, "b");
+  await write(journal, "more", 8, true, "b");
   expect(await kept(journal)).toEqual(["three"]);
 });
 
 test("running executions are never deleted, and do not count against keepLength", async () => {
-  const journal = createMemoryJournal({ keepLength: 1000 });
-  await write(journal, "running", 5000, false);
-  await write(journal, "ended", 1000, true);
+  const journal = createMemoryJournal({ keepLength: 10.5 * UNIT });
+  await write(journal, "running", 50, false);
+  await write(journal, "ended", 10, true);
   expect(await kept(journal)).toEqual(["running", "ended"]);
-  await write(journal, "later", 1000, true);
+  await write(journal, "later", 10, true);
   expect(await kept(journal)).toEqual(["running", "later"]);
 });
 
 test("an execution larger than keepLength is deleted when it ends", async () => {
-  const journal = createMemoryJournal({ keepLength: 100 });
-  await write(journal, "large", 101, false);
+  const journal = createMemoryJournal({ keepLength: UNIT });
+  await write(journal, "large", 2, false);
   expect(await kept(journal)).toEqual(["large"]);
   await journal.append("large", 2, [outcome]);
   expect(await kept(journal)).toEqual([]);
 });
 
-test.each([
-  [0, ["full", "next"]],
-  [-1, ["next"]],
-])(
-  "programs, sources, events, commands and outcomes count against keepLength: with %i to spare, %j are kept",
-  async (spare, left) => {
-    const outcomeLength = outcome.outcome.length;
-    const journal = createMemoryJournal({ keepLength: 10 + 15 + 12 + 4 + 4 + outcomeLength + outcomeLength + spare });
-    await journal.create(header("full", { program: "x".repeat(10), source: "x".repeat(15) }));
-    await journal.append("full", 1, [turn("x".repeat(12), "x".repeat(4), "x".repeat(4)), outcome]);
-    await write(journal, "next", outcomeLength, true);
-    expect(await kept(journal)).toEqual(left);
-  },
-);
+test.each<[string, Parameters<typeof header>[1], object]>([
+  ["program", { program: LONG }, {}],
+  ["source", { source: LONG }, {}],
+  ["event", {}, turn(LONG)],
+  ["command", {}, turn("x", "x", LONG)],
+  ["outcome", {}, { ...outcome, outcome: LONG }],
+  ["display", {}, { ...ANSWERED, display: LONG }],
+  ["addresses that a result named", {}, { ...ANSWERED, named: LONG.match(/.{50}/g) }],
+  ["input that a schema made", {}, { type: "call", call: "1", decision: "allowed", at: 0, input: LONG }],
+  ["note", {}, { type: "decision", call: "1", allow: true, at: 0, note: LONG }],
+])("the %s of an execution counts against keepLength", async (_, about, record) => {
+  const journal = createMemoryJournal({ keepLength: LONG.length - 1 });
+  await journal.create(header("small"));
+  await journal.append("small", 1, [turn("x"), outcome]);
+  expect(await kept(journal)).toEqual(["small"]);
+  await journal.create(header("large", about));
+  await journal.append("large", 1, [record as JournalRecord, outcome]);
+  expect(await kept(journal)).toEqual([]);
+});
 
 test("an append after the end of an execution counts only its own length", async () => {
-  const outcomeLength = outcome.outcome.length;
-  const journal = createMemoryJournal({ keepLength: 1000 + outcomeLength });
-  await write(journal, "one", 500, true);
+  const journal = createMemoryJournal({ keepLength: 10.5 * UNIT });
+  await write(journal, "one", 5, true);
   await journal.append("one", 3, []);
-  await journal.append("one", 3, [turn("x".repeat(500))]);
+  await journal.append("one", 3, [turn("x".repeat(5 * UNIT))]);
   await journal.append("one", 4, [outcome]);
   expect(await kept(journal)).toEqual(["one"]);
-  await journal.append("one", 5, [turn("x")]);
+  await journal.append("one", 5, [turn(LONG)]);
   expect(await kept(journal)).toEqual([]);
 });
 

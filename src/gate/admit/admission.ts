@@ -7,7 +7,7 @@ import { measure, memoryOf, type Share } from "../../base/index.ts";
 import { canonicalDigest } from "../run/canonical-json.ts";
 import type { Answer, Failure, Refusal, Value } from "../answer.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
-import type { CallIdentity, CallRequest, OpenCall } from "../open-call.ts";
+import type { Beside, CallIdentity, CallRequest, Handling, OpenCall } from "../open-call.ts";
 import { parsedBytes, type ReadInput, readInput, type ShownInput } from "./read-input.ts";
 import type { SessionArtifacts } from "../artifacts/session-artifacts.ts";
 import * as sentences from "../sentences.ts";
@@ -164,24 +164,26 @@ export class Admission {
     }
   }
 
-  /** Reserves the text of a result. Returns the failure if it exceeds the budget. */
-  takeResult(tool: Tool, { text, bytes, parts = [] }: Value): Failure | undefined {
+  /** Reserves the text of a result, and what stands beside it. Returns the failure if it exceeds the budget. */
+  takeResult({ tool, handling }: OpenCall, { text, bytes, parts = [] }: Value): Failure | undefined {
     const beside = partsBytes(parts);
-    const heldBytes = memoryOf(text, bytes) + beside;
+    const heldBytes = memoryOf(text, bytes) + beside + heldBeside(handling.beside);
     const overdraft = this.budget.takeResult(bytes + beside, heldBytes) ?? this.#parts.share.hold(heldBytes);
     if (!overdraft) return undefined;
+    handling.beside = {};
     this.#overdraft = overdraft;
     return sentences.resultOverBudget(tool.name, overdraft);
   }
 
   /** Counts a message that takes the place of a result. Returns another failure if what the handler gave with it exceeds a limit. */
-  takeFailure(answer: Failure | Refusal): Failure | undefined {
-    const heldBytes = heldOfFailure(answer);
+  takeFailure(answer: Failure | Refusal, handling?: Handling): Failure | undefined {
+    const heldBytes = heldOfFailure(answer) + heldBeside(handling?.beside);
     const { budget } = this;
     const { share } = this.#parts;
     const overdraft = answer.value === undefined ? undefined : (budget.overFailure(heldBytes) ?? share.hold(heldBytes));
     if (overdraft) {
       this.#overdraft = overdraft;
+      if (handling) handling.beside = {};
       const refused = sentences.resultOverBudget(answer.tool, overdraft);
       this.takeFailure(refused);
       return refused;
@@ -223,6 +225,14 @@ export class Admission {
     const textBytes = memoryOf(inputText, inputBytes);
     return readInput(tool, inputText, this.#parts.limits.inputValues, takeRoom, textBytes, call.shown);
   }
+}
+
+/** Memory of a digest. */
+const DIGEST_BYTES = 64;
+
+/** The memory of what people are told beside a result, by its text in the journal and its value in the report. */
+function heldBeside({ display = "", named = [] }: Beside = {}): number {
+  return 2 * memoryOf(display) + DIGEST_BYTES * named.length;
 }
 
 /** The memory of a failure: its message, and what the handler gave with it. */

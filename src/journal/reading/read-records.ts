@@ -163,7 +163,7 @@ export function readList(journal: Journal, options: ListOptions = {}): AsyncGene
 }
 
 /** The sum of an amount over the texts of a record. */
-function sumOfTexts(record: JournalRecord, amountOf: (text: string) => number): number {
+export function sumOfTexts(record: JournalRecord, amountOf: (text: string) => number): number {
   let sum = 0;
   for (const field of Object.values(record) as unknown[]) {
     const texts = Array.isArray(field) ? (field as unknown[]) : [field];
