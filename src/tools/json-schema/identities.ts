@@ -1,3 +1,4 @@
+import { quickKey } from "../../base/index.ts";
 import type { Steps } from "./steps.ts";
 
 /** Characters of two texts that are compared in the time of a step. */
@@ -22,10 +23,10 @@ export class Identities {
 
   of(value: unknown): number {
     this.#steps.spend(1);
-    if (!isContainer(value)) return numberOf(this.#scalars, value) * 2;
+    if (!isContainer(value)) return numberOf(this.#scalars, typeof value === "string" ? quickKey(value) : value) * 2;
     const known = this.#containers.get(value);
     if (known !== undefined) return known;
-    const identity = numberOf(this.#texts, this.#textOf(value)) * 2 + 1;
+    const identity = numberOf(this.#texts, quickKey(this.#textOf(value))) * 2 + 1;
     this.#containers.set(value, identity);
     return identity;
   }

@@ -1,3 +1,5 @@
+import { HASHED_LENGTH } from "./json-text.ts";
+
 /** The marks of JSON: the characters that give a text its structure. A string is one mark. */
 export const QUOTE = 34;
 export const COMMA = 44;
@@ -24,8 +26,12 @@ const LONG_RUN = 1024;
 /** What a string holds before backslashes that are not counted at once. */
 const CONTENT = /(?:[^"\\]|\\[^]){1,16384}/y;
 
+/** Values for which the first name counts that is longer; the second counts for twice as many, and so on. */
+const LONG_NAME_VALUES = 64;
+const NAME_END = /[ \t\n\r]*:/y;
+
 /**
- * What was passed. `values` is an upper bound, the whole text included. `rows` counts the rows or fields of the
+ * What was passed. `values` is an upper bound, the whole text included; very long names count for many, as parsing them costs. `rows` counts the rows or fields of the
  * container at level `outer` after its first. `depth` is the deepest level.
  */
 export interface Count {
@@ -60,6 +66,8 @@ export class JsonScanner {
   #string = -1;
   /** Index of the quotation mark that the last search found, so that each step of a string needs no search of its own. */
   #quote = -1;
+  /** Names so far that are longer than `HASHED_LENGTH`. */
+  #longNames = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -110,10 +118,10 @@ export class JsonScanner {
    */
   pass(count: Count, until = this.#text.length, outer = NO_LEVEL): void {
     const text = this.#text;
-    if (this.#string >= 0) this.#passString(until);
+    let { values, rows, depth } = count;
+    if (this.#string >= 0) values += this.#passCounted(until);
     const stop = Math.min(until, text.length);
     let { at, level } = this;
-    let { values, rows, depth } = count;
     for (; at < stop; at += 1) {
       const unit = text.charCodeAt(at);
       // Digits above all: this comparison makes long lists of numbers half again as fast.
@@ -121,7 +129,7 @@ export class JsonScanner {
       if (unit === QUOTE) {
         this.#string = at;
         this.at = at + 1;
-        this.#passString(until);
+        values += this.#passCounted(until);
         at = this.at - 1;
       } else if (unit === COMMA) {
         values += 1;
@@ -144,6 +152,15 @@ export class JsonScanner {
     count.values = values;
     count.rows = rows;
     count.depth = depth;
+  }
+
+  /** Passes a string as far as `until`. Returns the values for which it counts beside itself: as a very long name. */
+  #passCounted(until: number): number {
+    if (this.#passString(until) !== QUOTE || this.end - this.start <= HASHED_LENGTH) return 0;
+    NAME_END.lastIndex = this.end;
+    if (!NAME_END.test(this.#text)) return 0;
+    this.#longNames += 1;
+    return this.#longNames * LONG_NAME_VALUES;
   }
 
   #mark(start: number, end: number, mark: number): number {

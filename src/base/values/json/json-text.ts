@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 /** What was seen of a JSON text. */
 export interface JsonLook {
   /** An upper bound of its values. */
@@ -49,4 +51,12 @@ export function parsedJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** V8 hashes longer strings by their length alone: objects, maps and sets compare each with all others of its length. */
+export const HASHED_LENGTH = 16_383;
+
+/** Stands for a text in a map or a set. */
+export function quickKey(text: string): string {
+  return text.length > HASHED_LENGTH ? hash("sha256", text) : text;
 }

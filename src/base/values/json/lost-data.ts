@@ -1,4 +1,4 @@
-import { parsedJson } from "./json-text.ts";
+import { parsedJson, quickKey } from "./json-text.ts";
 import type { Measured } from "./plain-data.ts";
 import { COMMA, END, isClosing, isOpening, JsonScanner, OPEN_RECORD, QUOTE } from "./json-scanner.ts";
 
@@ -110,10 +110,11 @@ class LossFinder {
         else level.key = Number(level.key) + 1;
       } else if (mark === QUOTE && level?.names && level.expectsName) {
         const name = String(parsedJson(this.#scanner.written));
+        const key = quickKey(name);
         level.key = name;
         level.expectsName = false;
-        if (level.names.has(name)) yield this.#lost(undefined);
-        level.names.add(name);
+        if (level.names.has(key)) yield this.#lost(undefined);
+        level.names.add(key);
       }
     }
   }

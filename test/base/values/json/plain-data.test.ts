@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { readPlainData } from "../../../../src/base/index.ts";
+import { measure, readPlainData } from "../../../../src/base/index.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 
 const lists = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
@@ -70,6 +70,16 @@ test.each([
 ])("what holds more values than are allowed is not parsed: %s holds at most %i", (text, values) => {
   expect(readPlainData(text, values)).toMatchObject({ ok: true });
   expect(readPlainData(text, values - 1)).toEqual(refused(`it holds more than ${values - 1} values`));
+});
+
+test("names that V8 tells apart by their length alone count for ever more values, and other long texts for one", () => {
+  const long = (index: number) => JSON.stringify("x".repeat(17_000) + String(1000 + index));
+  const valuesOf = (count: number, between: string) =>
+    measure(`{${Array.from({ length: count }, (_, index) => `${long(index)}${between}${long(index)}`).join()}}`).values;
+  expect([valuesOf(1, ":"), valuesOf(2, " \n:")]).toEqual([66, 195]);
+  expect(valuesOf(50, ":")).toBeGreaterThan(65_536);
+  expect(measure(`[${long(1)},${long(2)}]`).values).toBe(3);
+  expect(measure(`{"x":${long(1)},"y":${long(2)}}`).values).toBe(3);
 });
 
 test("however a value is written, it is never taken to hold fewer values than it does", () => {
