@@ -70,7 +70,15 @@ export {
   type LongLine,
   OutputTail,
 } from "./values/byte-streams.ts";
-export { betweenText, cutMiddle, type Ends, endsOf, type LongText, occurrences } from "./values/cut-middle.ts";
+export {
+  betweenText,
+  cutCleaned,
+  cutMiddle,
+  type Ends,
+  endsOf,
+  type LongText,
+  occurrences,
+} from "./values/cut-middle.ts";
 export {
   countOf,
   fieldOf,

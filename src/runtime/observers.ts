@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { cutMiddle, INSET, insetLines, insetText, now, PortcullisError } from "../base/index.ts";
+import { cutCleaned, INSET, insetLines, insetText, now, PortcullisError } from "../base/index.ts";
 import type { HiddenNames } from "../tools/observed/tenant-results.ts";
 import type { Untimed } from "../gate/call-event.ts";
 import type { AgentEvent } from "../conversations/event.ts";
@@ -32,7 +32,9 @@ const CONSOLE_LOGGER: Logger = {
   error: ({ execution, err }, message) => {
     const where = execution === "" ? "" : ` (execution ${execution})`;
     const details =
-      err === undefined || isSaid(err, message) ? "" : `\n${cutMiddle(insetText(thrownText(err)), ERROR_BYTES, INSET)}`;
+      err === undefined || isSaid(err, message)
+        ? ""
+        : `\n${cutCleaned(thrownText(err), insetText, ERROR_BYTES, INSET).text}`;
     // One argument: in several, `%` of the first would format the others.
     // oxlint-disable-next-line no-console -- the operator has named no other place
     console.error(`portcullis: ${insetLines(`${message}${where}`)}${details}`);

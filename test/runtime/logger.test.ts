@@ -158,6 +158,25 @@ test("an error that is hard to read, or as long as a response, has an entry that
   for (const { message } of entries) expect(message.length).toBeLessThan(5000);
 });
 
+test.each<[string, (body: object) => unknown]>([
+  ["on it", (body) => Object.assign(new Error("bad request"), { response: { data: body } })],
+  ["on its cause", (body) => new Error("bad request", { cause: Object.assign(new Error("no"), body) })],
+  ["on one of its errors", (body) => new AggregateError([body], "bad request")],
+  ["in a map", (body) => Object.assign(new Error("bad request"), { all: new Map([["a", [body]]]) })],
+  ["in itself", (body) => body],
+])("of an error with a whole response %s, standard error has the stack, and not its fields", async (_, made) => {
+  printed.mockImplementation(() => {});
+  const fields = Array.from({ length: 50_000 }, (_field, index) => [`field${index}`, index]);
+  const hard = tool("hard", () => {
+    throw made(Object.fromEntries(fields) as object);
+  });
+  await using runtime = await createRuntime({ tools: [hard], sandbox });
+  await runtime.execute("await tools.hard().catch(() => {}); return 1;");
+  const text = String(printed.mock.calls[0]);
+  expect(text).toContain("more than 5000 fields");
+  expect(text).not.toContain("field4999");
+});
+
 test("a listener, of the runtime, of an execution or of a derived runtime, silences no failure; a logger does", async () => {
   printed.mockImplementation(() => {});
   const onEvent = () => {};

@@ -34,11 +34,38 @@ export function betweenText(characters: number): string {
  */
 export function cutMiddle(text: string, allowedBytes: number, beforeTail = "", besides = ""): string {
   if (text.length <= allowedBytes && Buffer.byteLength(text) <= allowedBytes) return text;
-  const { first, last } = endsOf({ first: text, last: text, length: text.length }, allowedBytes);
+  return cutCleaned(text, (end) => end, allowedBytes, beforeTail, besides).text;
+}
+
+/**
+ * As `cutMiddle` of what `clean` makes of a text, of which it is given no more than the ends: cleaning takes long, and a text
+ * may have millions of characters.
+ */
+export function cutCleaned(
+  text: string,
+  clean: (text: string) => string,
+  allowedBytes: number,
+  beforeTail = "",
+  besides = "",
+): { readonly text: string; readonly isCut: boolean } {
+  const isShort = text.length <= allowedBytes;
+  const whole = isShort ? clean(text) : text;
+  if (isShort && Buffer.byteLength(whole) <= allowedBytes) return { text: whole, isCut: false };
+  const half = Math.floor(allowedBytes / 2);
+  const ends = endsOf({ first: whole, last: whole, length: whole.length }, allowedBytes);
+  const [first, last] = isShort ? [ends.first, ends.last] : [clean(ends.first), clean(ends.last)];
+  const head = first.slice(0, fittingUnits(first, half, 1));
+  const tail = last.slice(last.length - fittingUnits(last, half, -1));
   // A head that ends within a line's prefix would leave a line with half a prefix.
-  const before = beforeTail !== "" && first.endsWith("\n ") ? first.slice(0, -2) : first;
-  const omitted = Buffer.byteLength(text) - Buffer.byteLength(before) - Buffer.byteLength(last);
-  return `${before}\n… ${omitted} bytes${besides} left out …\n${beforeTail}${last}`;
+  const before = beforeTail !== "" && head.endsWith("\n ") ? head.slice(0, -2) : head;
+  const shown = Buffer.byteLength(before) + Buffer.byteLength(tail);
+  const cleaned = Buffer.byteLength(first) + Buffer.byteLength(last);
+  const between = Buffer.byteLength(whole) - Buffer.byteLength(ends.first) - Buffer.byteLength(ends.last);
+  const after = beforeTail !== "" && tail.startsWith(beforeTail) ? tail : beforeTail + tail;
+  return {
+    text: `${before}\n… ${between + cleaned - shown} bytes${besides} left out …\n${after}`,
+    isCut: true,
+  };
 }
 
 /** UTF-16 units at the beginning (`step` 1) or at the end (-1) of a text that take at most so many bytes of UTF-8. No pair is halved. */

@@ -2,7 +2,16 @@ import { type Answer, isRefusal, saysMore, type Value } from "../../gate/answer.
 import { redactAnswer } from "../../gate/run/redact-answer.ts";
 import type { CallResult, ModelCall, Provenance, ToolCall, ToolDeclaration } from "../../models/model.ts";
 import { cleanJson } from "../../executions/output/clean-json.ts";
-import { cleanText, cutMiddle, INSET, insetLines, insetText, type Lane, readHead } from "../../base/index.ts";
+import {
+  cleanText,
+  cutCleaned,
+  cutMiddle,
+  INSET,
+  insetLines,
+  insetText,
+  type Lane,
+  readHead,
+} from "../../base/index.ts";
 import type { Report } from "../../executions/output/report.ts";
 import { TOO_LARGE } from "../../executions/output/sentences.ts";
 import { shownOfLarge, stubOf } from "../../executions/output/large-value.ts";
@@ -107,10 +116,9 @@ async function failureWithValue(
 ): Promise<CallResult> {
   const bytes = Buffer.byteLength(value);
   if (value.startsWith('"')) {
-    const whole = insetText(JSON.parse(value) as string);
-    const text = cutMiddle(whole, ways.outputBytes, INSET);
+    const { text, isCut } = cutCleaned(JSON.parse(value) as string, insetText, ways.outputBytes, INSET);
     const { provenance, ...failed } = refusal(call, text);
-    return { ...failed, provenance: { ...provenance, bytes, ...(text !== whole && { cut: OF_MESSAGE }) } };
+    return { ...failed, provenance: { ...provenance, bytes, ...(isCut && { cut: OF_MESSAGE }) } };
   }
   const shown = await resultOfValue(call, { text: value, bytes }, ways);
   if (!saysMore({ message }, value)) return { ...shown, isError: true };

@@ -231,8 +231,8 @@ export class Admission {
 const DIGEST_BYTES = 64;
 
 /** The memory of what people are told beside a result, by its text in the journal and its value in the report. */
-function heldBeside({ display = "", named = [] }: Beside = {}): number {
-  return 2 * memoryOf(display) + DIGEST_BYTES * named.length;
+function heldBeside({ display, named = [] }: Beside = {}): number {
+  return (display === undefined ? 0 : 2 * memoryOf(display)) + DIGEST_BYTES * named.length;
 }
 
 /** The memory of a failure: its message, and what the handler gave with it. */
