@@ -85,9 +85,14 @@ export type ScriptedStep = ScriptedTurn | ((moment: ScriptedMoment) => ScriptedT
 
 /** A model that follows a script: for tests, without a provider, a key or a network. */
 export interface ScriptedModel extends Model {
-  /** The moments of each conversation, in order. */
+  /**
+   * The moments of each conversation, in order. Of conversations with more than 8 Mi characters together the first are kept no
+   * longer: to read them throws.
+   */
   readonly conversations: readonly ScriptedMoment[][];
 }
+
+const KEPT_LENGTH = 8 * 1024 * 1024;
 
 export const SCRIPTED_RULES = {
   /** The whole name, like `scripted:other`. A conversation is taken up with a model of the same name. */
@@ -135,6 +140,16 @@ export function scriptedModel(script: readonly ScriptedStep[], options: Scripted
   const { name, hostsPrograms } = readOptions("scriptedModel", options, SCRIPTED_RULES);
   for (const [index, step] of script.entries()) if (typeof step !== "function") checkTurn(step, index);
   const conversations: ScriptedMoment[][] = [];
+  const lengths: number[] = [];
+  let [kept, first] = [0, 0];
+  /** Notes what was said in a conversation, and forgets the first ones. */
+  const note = (index: number, length: number) => {
+    lengths[index] = (lengths[index] ?? 0) + length;
+    for (kept += length; kept > KEPT_LENGTH && first < conversations.length - 1; first += 1) {
+      kept -= lengths[first] ?? 0;
+      Object.defineProperty(conversations, first, { get: forgotten });
+    }
+  };
   return {
     name,
     hostsPrograms,
@@ -143,10 +158,14 @@ export function scriptedModel(script: readonly ScriptedStep[], options: Scripted
     async converse(opening) {
       checkSettings({ model: name, takes: TAKES_ALL }, opening);
       const moments: ScriptedMoment[] = [];
-      conversations.push(moments);
-      return new ScriptedConversation(script, opening, moments);
+      const index = conversations.push(moments) - 1;
+      return new ScriptedConversation(script, opening, moments, (length) => note(index, length));
     },
   };
+}
+
+function forgotten(): never {
+  throw new Error("The moments of this conversation are kept no longer: too much was said since.");
 }
 
 /** Throws `option_invalid` for a field that no turn has: a misspelt one would leave the turn empty. */
@@ -159,11 +178,18 @@ class ScriptedConversation implements Conversation {
   readonly #settings: ModelSettings;
   #opening: Opening;
   readonly #moments: ScriptedMoment[];
+  readonly #onSaid: (length: number) => void;
   readonly #messages: UserMessage[] = [];
   readonly #ids = new CallIds();
   #results: readonly CallResult[] = [];
 
-  constructor(script: readonly ScriptedStep[], opening: Opening, moments: ScriptedMoment[]) {
+  constructor(
+    script: readonly ScriptedStep[],
+    opening: Opening,
+    moments: ScriptedMoment[],
+    onSaid: (length: number) => void,
+  ) {
+    this.#onSaid = onSaid;
     this.#script = script;
     this.#opening = opening;
     this.#settings = opening.settings ?? {};
@@ -173,10 +199,12 @@ class ScriptedConversation implements Conversation {
 
   say(message: UserMessage): void {
     this.#messages.push(message);
+    this.#onSaid(textOfMessage(message).length);
   }
 
   answer(results: readonly CallResult[]): void {
     this.#results = results;
+    for (const { text } of results) this.#onSaid(text.length);
   }
 
   declare(tools: DeclaredTools): void {

@@ -8,7 +8,7 @@ import type { Turns } from "../turns.ts";
 /** Bytes of a conversation beside its texts. */
 const EACH_BYTES = 16 * 1024;
 /** Bytes of memory that the conversations of all clients may take in a journal in memory. */
-const MOST_BYTES = Math.min(64 * 1024 * 1024, defaultHeldBytes() / 8);
+const MOST_BYTES = Math.min(32 * 1024 * 1024, defaultHeldBytes() / 8);
 
 interface RestingParts {
   readonly runtime: Runtime;
