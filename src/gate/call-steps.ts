@@ -373,7 +373,11 @@ export class CallSteps {
     if (record.allow) call.decided.approval = { type: "approved", ...detailsOf(record) };
     if (record.done !== undefined) return runner.deliver(call, record.done, record.redacted);
     if (code !== OUTCOME_UNKNOWN) return this.#carryOut(call, record);
-    return record.allow ? this.#run(call) : this.#failUnknown(call);
+    if (!record.allow) return this.#failUnknown(call);
+    // Where the journal has a part of the input, another one was shown: whether this one may be used is decided as of any other.
+    if (!call.decided.earlier?.isHidden) return this.#run(call);
+    call.decided.isUnknown = false;
+    return this.#beginAnew(call);
   }
 
   /** The answer to a call that has waited for too long. An approver that was asked is told. */

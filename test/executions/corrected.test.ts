@@ -728,6 +728,42 @@ test("with redact, what was taken out of the journal is not given again, and a w
   }
 });
 
+test("a call whose input the journal has in part, like an earlier one's, is ruled on by its own input, before and after a person's yes", async () => {
+  const redact = ({ text, to }: RedactRequest) =>
+    to === "journal"
+      ? Array.from(text.matchAll(/acc-\d/g), ({ index }) => ({ start: index, end: index + 5, what: "account" }))
+      : [];
+  const asked: unknown[] = [];
+  const { runtime, runs } = await open(
+    {
+      effect: "write",
+      timeoutMs: 1,
+      input: z.object({ n: z.number(), to: z.string() }),
+      handler: () => (runs.length === 1 ? new Promise(() => {}) : 7),
+      approval: ({ to }: { readonly to: string }) => to === "acc-3",
+    } as never,
+    {
+      redact,
+      policy: ({ input }) => ((input as { to: string }).to === "acc-9" ? { deny: "never" } : "allow"),
+      approve: ({ input }) => asked.push(input) > 0,
+    },
+  );
+  const pay = (to: string) => `return tools.t({ n: 1, to: "${to}" });`;
+  const { execution: after } = await runtime.execute(pay("acc-1"));
+  const denied = await runtime.execute(pay("acc-9"), { after });
+  expect(denied.outcome).toMatchObject({ type: "failed", fault: { code: "policy_denied" } });
+  const ended = await runtime.execute(pay("acc-3"), {
+    after,
+    execution: "asks",
+    onEvent: (event) => {
+      if (event.type === "execution_waiting") void runtime.decide("asks", { 1: { allow: true } });
+    },
+  });
+  expect(ended.outcome).toMatchObject({ type: "completed", value: 7 });
+  expect(asked).toEqual([{ n: 1, to: "acc-3" }]);
+  expect(runs).toEqual([1, 1]);
+});
+
 test("a program that died after it was given answers is given no other ones", async () => {
   const { runtime, runs, journal } = await open(
     { effect: "write", approval: ({ n }: { n: number }) => n === 9 } as never,

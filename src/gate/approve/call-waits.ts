@@ -73,6 +73,7 @@ export class CallWaits {
 
   hold(callId: string, since = now()): void {
     this.#held.set(callId, since);
+    this.#arrived.delete(callId);
     this.#outside.set(callId, Promise.withResolvers());
     this.#watch(dueAt(since, this.#waitMs));
   }

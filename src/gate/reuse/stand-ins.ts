@@ -45,22 +45,23 @@ export class StandIns {
 
   /** The call that stands for this one; its answer, if its input is refused; undefined if there is none, or the call has ended. */
   async find(call: OpenCall): Promise<EarlierCall | Answer | undefined> {
-    const { admission, calls } = this.#parts;
+    const { admission, calls, earlier } = this.#parts;
     const digest = await admission.canonicalInput(call);
     if (digest === undefined || calls.isGone(call)) return undefined;
     if (typeof digest === "object") return calls.refuse(call, digest);
-    return (await this.#equal(call, keyOfCall(call.tool, digest))) ?? (await this.#hidden(call));
-  }
-
-  async #equal(call: OpenCall, key: string): Promise<EarlierCall | Answer | undefined> {
-    const { earlier, calls } = this.#parts;
+    const key = keyOfCall(call.tool, digest);
     const before = earlier.effectOf(key);
-    if (before === undefined) return undefined;
+    if (before === undefined && !earlier.hides(call.tool)) return undefined;
     const known = await this.#read(call, before);
     if (!known || "ok" in known) return known;
-    const { effect, ruled } = known;
+    const { ruled } = known;
     if (calls.isGone(call) || ruled.type === "deny") return undefined;
     if (ruled.type === "none") return calls.refuse(call, policyUnavailable(call.tool.name), ruled.error);
+    return this.#equal(key, known) ?? this.#hidden(call);
+  }
+
+  #equal(key: string, { effect, ruled }: Known): EarlierCall | undefined {
+    const { earlier } = this.#parts;
     const found = earlier.take(key, effect);
     if (!found?.answer || ruled.type === "allow" || found.approval) return found;
     // It needed no approval then. What it has read is asked for again, and what it has done a person decides about.
@@ -79,7 +80,7 @@ export class StandIns {
   }
 
   /** Reads the input if more than the tool decides. The call may change more, or need more, than the earlier one did. */
-  async #read(call: OpenCall, before: Effect): Promise<Known | Answer | undefined> {
+  async #read(call: OpenCall, before: Effect = "read"): Promise<Known | Answer | undefined> {
     const { tool, decided } = call;
     const { runner, admission, mayBeHeld, ruleOn } = this.#parts;
     if (!tool.effectOf && !mayBeHeld(call)) return { effect: graverEffect(tool.effect, before), ruled: ALLOWED };
