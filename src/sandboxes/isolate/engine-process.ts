@@ -23,6 +23,9 @@ interface Serving {
   readonly programs: number;
 }
 
+/** A program that has ended leaves a few frames behind. */
+const MOST_LEFT_FRAMES = 1000;
+
 /**
  * The process of one engine, its pipe and its exit. The pool decides about reuse; this class only reports what
  * happened.
@@ -45,6 +48,7 @@ export class EngineProcess {
   #prepared: PromiseWithResolvers<void> | undefined;
   /** Whether the isolate requested last is ready. Frames before that are an earlier program's, and are dropped. */
   #isReady = false;
+  #leftFrames = 0;
   /** Ends an engine that is not ready in time. */
   #deadline: Timer | undefined;
   #ending: Exit | undefined;
@@ -204,7 +208,10 @@ export class EngineProcess {
     for (const message of this.#channel.decode(chunk)) {
       if (!message.startsWith("{")) this.#handleReport(message);
       else if (this.#isReady) frames.push(message);
+      else this.#leftFrames += 1;
     }
+    if (this.#leftFrames > MOST_LEFT_FRAMES)
+      return this.end({ type: "broken", detail: `the engine sent ${this.#leftFrames} frames before it was ready` });
     this.frames.push(frames);
     const { refusal } = this.#channel;
     if (refusal) this.end(refusal);
@@ -213,6 +220,7 @@ export class EngineProcess {
   #handleReport(report: string): void {
     if (report === "prepared") {
       this.#isReady = true;
+      this.#leftFrames = 0;
       cancel(this.#deadline);
       this.#memory ??= new MemoryGauge(this.pid ?? 0);
       if (this.baseMemoryBytes === 0) this.baseMemoryBytes = this.memoryBytes;

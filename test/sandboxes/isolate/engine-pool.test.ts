@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
 import { createIsolateSandbox, defaultEngines } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
-import type { EngineProcess } from "../../../src/sandboxes/isolate/engine-process.ts";
+import { EngineProcess } from "../../../src/sandboxes/isolate/engine-process.ts";
 import type { IsolateSandboxOptions } from "../../../src/sandboxes/isolate/pool-options.ts";
 import { endOrphans } from "../../../src/sandboxes/isolate/janitor.ts";
 import { someOf, testOfAll } from "../../support/all-tests.ts";
@@ -353,4 +353,13 @@ test.each(someOf(MISSING, 1))("where %s cannot start an engine, %s", { timeout: 
 
 test("an engine that node refuses to start gives sandbox_unavailable", { timeout: 20_000 }, async () => {
   expect(await hostThatCannotStart(["throws"])).toEqual(["sandbox_unavailable", "sandbox_unavailable"]);
+});
+
+test("an engine that sends frames before its isolate is ready is ended, and few of them are read", async () => {
+  const flood = `const { writeSync } = require("node:fs");
+const frames = Buffer.concat(Array.from({ length: 2000 }, () => Buffer.from([0, 0, 0, 1, 123])));
+for (;;) writeSync(3, frames);`;
+  const engine = new EngineProcess({ command: process.execPath, prefix: ["--eval", flood], mode: "watch" });
+  await engine.prepare(16 * 1024 * 1024, 20_000).catch(() => {});
+  expect(await engine.exit).toMatchObject({ type: "broken", detail: expect.stringContaining("before it was ready") });
 });
