@@ -594,16 +594,18 @@ describe("a store", () => {
     expect(new TokenStore(`${file}.none`, URL_OF_SERVER).read()).toEqual({});
   });
 
-  test.each([["https://other.example/mcp"], ["https://mcp.example/other"], ["https://__proto__/mcp"]])(
-    "gives what it has of one server to no other: %s",
-    (other) => {
-      const file = kept();
-      expect(new TokenStore(file, other).read()).toEqual({});
-      new TokenStore(file, other).write({ b: 1 });
-      expect(new TokenStore(file, URL_OF_SERVER).read()).toEqual({ a: 1 });
-      expect(new TokenStore(file, other).read()).toEqual({ b: 1 });
-    },
-  );
+  test.each([
+    ["https://other.example/mcp"],
+    ["https://mcp.example/other"],
+    [`${URL_OF_SERVER}?server=b`],
+    ["https://__proto__/mcp"],
+  ])("gives what it has of one server to no other: %s", (other) => {
+    const file = kept();
+    expect(new TokenStore(file, other).read()).toEqual({});
+    new TokenStore(file, other).write({ b: 1 });
+    expect(new TokenStore(file, URL_OF_SERVER).read()).toEqual({ a: 1 });
+    expect(new TokenStore(file, other).read()).toEqual({ b: 1 });
+  });
 
   test("takes no server beyond what can be read again, and says what to do", () => {
     const file = newStore();

@@ -16,13 +16,14 @@ const LOOK_MS = 50;
 /** The credentials of one server, in a file that its owner alone may read. The file may have those of other servers too. */
 export class TokenStore {
   readonly #file: string;
-  /** What signs in to one address is given to no other: a path may lead to a server of someone else. */
+  /** What signs in to one address is given to no other: a path or a query may lead to a server of someone else. */
   readonly #server: string;
 
   constructor(file: string, serverUrl: string) {
-    const { origin, pathname } = new URL(serverUrl);
+    const { origin, pathname, search } = new URL(serverUrl);
     this.#file = resolve(file);
-    this.#server = `${origin}${pathname}`;
+    // A query may have a secret.
+    this.#server = `${origin}${pathname}${search && `?${hash("sha256", search)}`}`;
   }
 
   /** What is kept; empty if there is none. Throws `option_invalid` for a file that others may read, or that is none of these. */
