@@ -27,6 +27,10 @@ export class KeptSecrets {
     this.#forms = longestFirst(values.flatMap(formsOf).filter(({ length }) => length >= shortest));
   }
 
+  get isEmpty(): boolean {
+    return this.#forms.length === 0;
+  }
+
   /** The text without secrets, and without a part of a secret at an edge at which the text was cut. */
   takenFrom(text: string, cut: Cut = {}): string {
     return without(this.#forms, text, cut);

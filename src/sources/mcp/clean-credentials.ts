@@ -1,4 +1,4 @@
-import { cutMiddle, type OutputTail } from "../../base/index.ts";
+import { AT_ONCE, cutMiddle, JsonText, type Lane, type OutputTail, type SlicedWork } from "../../base/index.ts";
 import { KeptSecrets, SECRET_NAME } from "../kept-secrets.ts";
 
 /** Bytes of a server's text that are quoted. */
@@ -7,23 +7,41 @@ const QUOTED_BYTES = 4096;
 const READ_LENGTH = 256 * 1024;
 /** Shorter values, like `true` or `8080`, are found in any text. */
 const SHORTEST_CREDENTIAL = 6;
+/** As the secrets of an OpenAPI source. */
+const SHORTEST_SECRET = 8;
 /** Tokens of requests that are known: those before the latest may still be repeated. */
 const TOKENS_KEPT = 8;
 
-/** What a server was given and must not come back: variables, headers, parameters of its address, and secret arguments. */
-export function credentialsOf({ env = {}, headers = {}, url, args = [] }: GivenToServer): readonly string[] {
+/**
+ * What a server was given and must not come back: variables, headers, parameters of its address, and secret arguments; of the
+ * first three those whose name is one of `names`.
+ */
+export function credentialsOf(
+  { env = {}, headers = {}, url, args = [] }: GivenToServer,
+  names = ANY_NAME,
+): readonly string[] {
   const address = url === undefined ? undefined : new URL(url);
+  const valuesIn = (given: Iterable<readonly [string, string]>) =>
+    Array.from(given).flatMap(([name, value]) => (names.test(name) ? [value] : []));
   const behindFlags = args.flatMap((arg, index) => {
     const [flag = "", ...value] = arg.split("=");
     if (!flag.startsWith("-") || !SECRET_NAME.test(flag)) return [];
     return value.length > 0 ? [value.join("=")] : [args[index + 1] ?? ""];
   });
   return [
-    ...Object.values(env),
-    ...Object.values(headers).flatMap((value) => [value, ...basicPair(value)]),
-    ...(address?.searchParams.values() ?? []),
+    ...valuesIn(Object.entries(env)),
+    ...valuesIn(Object.entries(headers)).flatMap((value) => [value, ...basicPair(value)]),
+    ...valuesIn(address?.searchParams ?? []),
     ...behindFlags,
   ];
+}
+
+const ANY_NAME = /^/;
+
+/** Of what a server was given the secrets: the rest, like a region, may stand in any of its results. */
+export function secretsOf(given: GivenToServer): readonly string[] {
+  // A number without quotation marks could not be taken out of JSON.
+  return credentialsOf(given, SECRET_NAME).filter((value) => !/^[-+.\deE]*$/.test(value));
 }
 
 /** User and password of basic authentication, as a server reads them. */
@@ -41,28 +59,35 @@ interface GivenToServer {
   readonly args?: readonly string[];
 }
 
+const withWords = (values: readonly string[]) => values.flatMap((value) => [value, ...value.split(/\s+/)]);
+
 /** Quotes text of a server: bounded, and without the credentials that the server was given. */
 export class ServerText {
   readonly #given: readonly string[];
   #tokens: readonly string[] = [];
+  #credentials: KeptSecrets;
+  readonly #named: readonly string[];
   #secrets: KeptSecrets;
 
-  constructor(values: readonly string[]) {
-    this.#given = values.flatMap((value) => [value, ...value.split(/\s+/)]);
-    this.#secrets = new KeptSecrets(this.#given, SHORTEST_CREDENTIAL);
+  constructor(values: readonly string[], secrets: readonly string[] = []) {
+    this.#given = withWords(values);
+    this.#named = withWords(secrets);
+    this.#credentials = new KeptSecrets(this.#given, SHORTEST_CREDENTIAL);
+    this.#secrets = new KeptSecrets(this.#named, SHORTEST_SECRET);
   }
 
   /** Takes a token out of texts too. The latest are known. */
   hide(token: string): void {
     if (this.#tokens.includes(token)) return;
     this.#tokens = [token, ...this.#tokens].slice(0, TOKENS_KEPT);
-    this.#secrets = new KeptSecrets([...this.#given, ...this.#tokens], SHORTEST_CREDENTIAL);
+    this.#credentials = new KeptSecrets([...this.#given, ...this.#tokens], SHORTEST_CREDENTIAL);
+    this.#secrets = new KeptSecrets([...this.#named, ...this.#tokens], SHORTEST_SECRET);
   }
 
   /** The text without credentials, cut to 4 KB in the middle. */
   quote(text: string, maxBytes = QUOTED_BYTES): string {
     const isCut = text.length > READ_LENGTH;
-    return cutMiddle(this.#secrets.takenFrom(text.slice(0, READ_LENGTH), { end: isCut }), maxBytes);
+    return cutMiddle(this.#credentials.takenFrom(text.slice(0, READ_LENGTH), { end: isCut }), maxBytes);
   }
 
   /** JSON with each of its texts quoted; undefined for more than is read of a text. */
@@ -74,11 +99,38 @@ export class ServerText {
 
   /** The beginning of a text without credentials. */
   head(text: string, length: number): string {
-    return this.#secrets.takenFrom(text.slice(0, length), { end: text.length > length });
+    return this.#credentials.takenFrom(text.slice(0, length), { end: text.length > length });
+  }
+
+  /** Takes the secrets out of all texts of a result, in place. */
+  async clean(result: object, lane: Lane): Promise<void> {
+    if (this.#secrets.isEmpty) return;
+    const long: (readonly [Record<string, unknown>, string, string | JsonText])[] = [];
+    await lane.work(this.#cleanShort(result, long));
+    for (const [part, name, value] of long) {
+      const text = await this.#secrets.takenFromWhole(value instanceof JsonText ? value.text : value);
+      part[name] = value instanceof JsonText ? new JsonText(text, value) : text;
+    }
+  }
+
+  *#cleanShort(
+    result: object,
+    long: (readonly [Record<string, unknown>, string, string | JsonText])[],
+  ): SlicedWork<void> {
+    for (const open = [result as Record<string, unknown>]; open.length > 0;) {
+      const part = open.pop() as Record<string, unknown>;
+      for (const [name, value] of Object.entries(part)) {
+        if (value instanceof JsonText || (typeof value === "string" && value.length > AT_ONCE))
+          long.push([part, name, value]);
+        else if (typeof value === "string") part[name] = this.#secrets.takenFrom(value);
+        else if (typeof value === "object" && value !== null) open.push(value as Record<string, unknown>);
+        yield;
+      }
+    }
   }
 
   /** The end of what a server has written, without credentials. */
   tail({ text, isCut }: OutputTail): string {
-    return this.#secrets.takenFrom(isCut ? text.replace(/^\ufffd+/, "") : text, { start: isCut });
+    return this.#credentials.takenFrom(isCut ? text.replace(/^\ufffd+/, "") : text, { start: isCut });
   }
 }

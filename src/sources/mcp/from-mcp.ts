@@ -1,7 +1,16 @@
-import { deadline, isFields, now, OutputTail, PortcullisError, tooManyValues, untilAborted } from "../../base/index.ts";
+import {
+  deadline,
+  isFields,
+  Lane,
+  now,
+  OutputTail,
+  PortcullisError,
+  tooManyValues,
+  untilAborted,
+} from "../../base/index.ts";
 import type { CallContext, Effect, Tool } from "../../tools/tool.ts";
 import { ProtocolFailure } from "./wire/channel.ts";
-import { credentialsOf, ServerText } from "./clean-credentials.ts";
+import { credentialsOf, secretsOf, ServerText } from "./clean-credentials.ts";
 import { Dialogue } from "./wire/dialogue.ts";
 import { readOAuth } from "./auth/auth-option.ts";
 import { NeedsPerson, NoAccess } from "./auth/no-access.ts";
@@ -66,7 +75,7 @@ export class McpSource implements AsyncDisposable {
     this.#mcp = mcp;
     this.#server = server;
     this.#tools = new SourceTools(server, policies, (...call) => this.#call(...call));
-    this.#text = new ServerText(credentialsOf(server));
+    this.#text = new ServerText(credentialsOf(server), secretsOf(server));
   }
 
   static async open(server: ReadServer, policies: McpPolicies | undefined): Promise<McpSource> {
@@ -265,6 +274,7 @@ export class McpSource implements AsyncDisposable {
           onProgress: this.#server.onProgress && ((progress) => this.#tellProgress(name, execution, callId, progress)),
           dialogue,
         });
+        await this.#text.clean(result, new Lane(`source ${this.#server.name}`));
         return await method.value(result, called, this.#text);
       } catch (error) {
         signal.throwIfAborted();

@@ -141,6 +141,22 @@ test("headers are sent with each request, and to no other host, whatever a redir
   expect(other.headers).toEqual([]);
 });
 
+test("a server that shows what it was sent gives a program no secret of it, however large its result, and all the rest", async () => {
+  const headers = { "x-api-key": "key-0123456789", "x-region": "eu-central-1" };
+  const long = `${"x".repeat(100_000)} key-0123456789`;
+  await using server = await serveByHand(({ send }) =>
+    send({
+      content: [{ type: "text", text: "shown" }],
+      structuredContent: { headers, long, many: [Array.from({ length: 70_000 }, () => 1), "key-0123456789"] },
+    }),
+  );
+  await using source = await sourceOf(server, { headers });
+  const program = `const { structuredContent: { headers, long, many } } = await tools.web.echo({});
+    return [headers["x-region"], headers["x-api-key"], long.slice(100_000), many[0].length, many[1]];`;
+  const { outcome } = await run(source.tools, program);
+  expect(outcome).toMatchObject({ value: ["eu-central-1", "[secret]", " [secret]", 70_000, "[secret]"] });
+});
+
 // ---- answers that break --------------------------------------------------------------------------------------------
 
 const EVENTS = { "content-type": "text/event-stream" };
