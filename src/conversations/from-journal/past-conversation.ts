@@ -8,23 +8,16 @@ import {
 } from "../../base/index.ts";
 import type { CallLine } from "../../gate/call-line.ts";
 import type { PastUse } from "../../gate/session.ts";
-import { ifKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { type ModelCall, type ModelUsage, sumOfUsage } from "../../models/model.ts";
 import { isHeadMoved } from "../../journal/execution-log.ts";
-import {
-  NO_ITEMS,
-  readHeader,
-  type ReadingBudget,
-  type ReadingOptions,
-  readRecords,
-} from "../../journal/reading/read-records.ts";
+import { NO_ITEMS, type ReadingBudget, type ReadingOptions, readRecords } from "../../journal/reading/read-records.ts";
 import type { ConversationHeader, Header, JournalRecord } from "../../journal/record.ts";
 import { endAsCancelled } from "../../executions/drive/ending/end-without-running.ts";
 import { isDriven } from "../../executions/driven.ts";
 import { findOwn, type Past, readPast, withoutOpenCalls } from "../../executions/from-journal/past-execution.ts";
 import { FailedPrograms } from "../calls/failed-programs.ts";
-import { childExecution } from "../calls/child-execution.ts";
+import { startedBy } from "../calls/child-execution.ts";
 import { readingSliced } from "../../executions/from-journal/read-turns.ts";
 import { holdHistory } from "../drive/history-share.ts";
 import {
@@ -177,9 +170,10 @@ export async function readBelow(
   );
   for (const { type, id, turn } of made) {
     if (!ended && !open.has(id)) continue;
-    const child = childExecution(header.execution, id);
     if (type === "program_call") {
-      if (!(await isChild(journal, child, "program", header, id))) continue;
+      const started = await startedBy(journal, header, id);
+      if (started?.kind !== "program") continue;
+      const child = started.execution;
       const past = await readPast(readRecords(journal, child, { tenant: header.tenant, ...reading }));
       const program = past.outcome ? past : withoutOpenCalls(past);
       noteProgram(failed, id, turn, past);
@@ -223,9 +217,9 @@ async function readAgent(
   above: Pick<Header, "execution" | "tenant">,
   call: string,
 ): Promise<PastAgent | undefined> {
-  const child = childExecution(above.execution, call);
-  if (!(await isChild(journal, child, "conversation", above, call))) return undefined;
-  const { use, usage, outcome } = await readBelow(journal, await readState(journal, child, ""));
+  const header = await startedBy(journal, above, call);
+  if (header?.kind !== "conversation") return undefined;
+  const { use, usage, outcome } = await readBelow(journal, await readState(journal, header.execution, ""));
   return { use, usage, hasEnded: outcome !== undefined };
 }
 
@@ -259,19 +253,6 @@ interface Below {
   /** Calls that are not open. */
   readonly calls: number;
   readonly lines: readonly CallLine[];
-}
-
-/** Whether a call has started this execution. Another execution may have the same id: callers choose ids, and journals are imported. */
-async function isChild(
-  journal: Journal,
-  child: ExecutionId,
-  kind: Header["kind"],
-  { execution, tenant }: Pick<Header, "execution" | "tenant">,
-  call: string,
-): Promise<boolean> {
-  const header = await ifKnown(() => readHeader(journal, child, { tenant }));
-  const { parent } = header ?? {};
-  return header?.kind === kind && header.tenant === tenant && parent?.execution === execution && parent.call === call;
 }
 
 /** A call that was made counts once it has a result: a call without a result is made again, and so is an open call of a program. */

@@ -182,9 +182,10 @@ function returned({ outcome }: CallLine): boolean {
 
 /** Calls with effects of a program that did not complete: the next program must not repeat them. */
 function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
-  // Calls that a nested agent made are listed as the call of that agent.
+  // Calls that a nested agent made are listed as the call of that agent. They have ids with a slash.
   const changing = calls.filter(
-    ({ tool, started, from, effect }) => (started || from) && (effect ?? tools.get(tool)?.effect ?? "read") !== "read",
+    ({ callId, tool, started, from, effect }) =>
+      (started || from) && !callId.includes("/") && (effect ?? tools.get(tool)?.effect ?? "read") !== "read",
   );
   const done = listOf(changing.filter(returned));
   const unsure = listOf(changing.filter((line) => !returned(line)));

@@ -8,7 +8,7 @@ import type { CallTexts, CallView, ExecutionView } from "./view.ts";
 import { viewConversation } from "./view-conversation.ts";
 import { viewHostCall } from "./view-host-call.ts";
 import { viewProgram } from "./view-program.ts";
-import { childExecution } from "../../conversations/index.ts";
+import { startedBy } from "../../conversations/index.ts";
 
 /** What a view holds of texts that grow with an execution, unless its caller says otherwise. */
 export const VIEW_BOUNDS: TextBounds = { each: 500, all: 2 * 1024 * 1024 };
@@ -49,12 +49,10 @@ export async function viewCall(
 ): Promise<CallTexts> {
   const slash = id.indexOf("/");
   if (slash > 0) {
-    const call = id.slice(0, slash);
-    const child = childExecution(execution, call);
-    const header = await readHeader(journal, child, await journal.find(child));
-    if (header?.parent?.execution !== execution || header.parent.call !== call) throw callUnknown(execution, id);
+    const header = await startedBy(journal, await journal.find(execution), id.slice(0, slash));
+    if (!header) throw callUnknown(execution, id);
     check(header);
-    return { ...(await viewCall(journal, child, id.slice(slash + 1), check)), id };
+    return { ...(await viewCall(journal, header.execution, id.slice(slash + 1), check)), id };
   }
   const whole = { each: Number.MAX_SAFE_INTEGER, all: Number.MAX_SAFE_INTEGER, only: id };
   const { calls, waiting } = await viewExecution(journal, execution, whole);

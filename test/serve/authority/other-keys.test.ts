@@ -4,7 +4,6 @@ import { createMemoryJournal } from "portcullis/journal";
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { price } from "../../support/tools.ts";
 import { copyOf } from "../../support/journal-with.ts";
 import { keyOf, openServer } from "../servers.ts";
 import { openGateway } from "../gateway/gateways.ts";
@@ -56,23 +55,41 @@ test.each(ASKS)("a key that may read and has its tools, and %s, is given it", as
   expect([status, text]).toEqual([200, expect.stringContaining("other")]);
 });
 
-test("a key that may ask an agent reads nothing of the agent's conversation, whose tools it does not have", async () => {
-  const steps = [{ calls: [{ tool: "shop.price", input: { thing: "one" } }] }, { text: "The average is 5." }];
+test("a key that may ask an agent is told nothing of the agent's calls, whose tools it does not have", async () => {
+  const pay = defineTool({
+    name: "shop.pay",
+    description: "p",
+    input: z.looseObject({}),
+    allowedCallers: ["direct"],
+    effect: () => "write",
+    handler: () => 1,
+  });
+  const steps = [{ calls: [{ tool: "shop.pay", input: {} }] }, { text: "The average is 5." }];
   const agent = agentAsTool({
     name: "ask",
     description: "d",
     model: scriptedModel(steps, { hostsPrograms: false }),
-    tools: [price],
+    tools: [pay],
     allowedCallers: ["programmatic"],
   });
+  const ASKS_AGENT = `throw new Error(await tools.ask({ task: "The average?" }))`;
+  const talks = scriptedModel([{ programs: [ASKS_AGENT] }, { text: "end" }], { hostsPrograms: false, name: "m:m" });
   await using here = world();
-  const { ask } = await here.serve({ keys: keys({ ...SMALL, tools: ["ask"] }) }, { tools: [agent] });
+  const { ask } = await here.serve(
+    { keys: keys({ ...SMALL, tools: ["ask"] }, BOSS), model: talks },
+    { tools: [agent] },
+  );
   const small = (method: string, path: string, body?: object) => ask(method, path, { key: keyOf("small"), body });
-  const begun = { program: `return tools.ask({ task: "The average?" })`, execution: "e" };
-  expect((await small("POST", "/v1/executions", begun)).json.outcome.value).toBe("The average is 5.");
-  const { text, json } = await small("GET", "/v1/executions");
-  expect(text).not.toContain("shop.price");
-  const { execution } = json.executions.find(({ kind }: { readonly kind: string }) => kind === "conversation");
+  const told = await small("POST", "/v1/executions", { program: ASKS_AGENT, execution: "e" });
+  expect(told.json.outcome.fault.message).toBe("The average is 5.");
+  const talked = await small("POST", "/v1/conversations", { message: "go", execution: "c" });
+  const whole = await ask("GET", "/v1/executions/c", { key: keyOf("boss") });
+  const ids = ({ json }: typeof whole) =>
+    json.conversation.calls.map(({ callId }: { readonly callId: string }) => callId);
+  expect([ids(talked), ids(whole)]).toEqual([["call-1/1"], ["call-1/1", "call-1/1/call-1"]]);
+  const list = await small("GET", "/v1/executions");
+  for (const { text } of [told, talked, list]) expect(text).not.toContain("shop.pay");
+  const { execution } = list.json.executions.findLast(({ kind }: { readonly kind: string }) => kind === "conversation");
   for (const path of ["", "/view", "/calls/call-1", "/events"])
     expect((await small("GET", `/v1/executions/${execution}${path}`)).status, path).toBe(403);
   expect((await small("GET", "/v1/executions/e/calls/1")).status).toBe(200);

@@ -1,5 +1,4 @@
 import { cancelled, interrupted } from "../../../conversations/index.ts";
-import type { ConversationStatus } from "../../../runtime/executions/index.ts";
 import type { ExecutionId } from "../../../base/index.ts";
 import { isHeadMoved } from "../../../journal/reading/index.ts";
 import { drivenHere } from "../../../executions/driven.ts";
@@ -69,7 +68,7 @@ async function repeat(
     }
 }
 
-type RestingStatus = ExecutionStatus & { readonly conversation: ConversationStatus };
+type RestingStatus = ExecutionStatus & Required<Pick<ExecutionStatus, "conversation">>;
 
 /** Whether a conversation waits for nothing but its user. */
 function rests(status: ExecutionStatus): status is RestingStatus {
@@ -117,7 +116,7 @@ async function endResting(
   { runtime, runs, served, onEvent }: ApiParts,
   { tenant }: Key,
   id: ExecutionId,
-  conversation: ConversationStatus,
+  conversation: RestingStatus["conversation"],
 ): Promise<void> {
   const model = served.continuing({ execution: id, tenant, ...conversation });
   await runs.run(id, async () => {

@@ -52,7 +52,7 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   const running = (isKnown ? again(parts, request, id, drive) : drive()).finally(release);
   if (isKnown) begun.resolve();
   const report = await untilBegun(parts, request, id, { running, stored: begun.promise });
-  return report ? jsonAnswer(key, reportAnswer(parts, key, report)) : accepted(parts, key, id);
+  return report ? jsonAnswer(key, await reportAnswer(parts, key, report)) : accepted(parts, key, id);
 }
 
 /**

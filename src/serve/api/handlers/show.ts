@@ -1,5 +1,7 @@
 import { cleanText, type ExecutionId, now, type SchemaType } from "../../../base/index.ts";
-import { clientEnding } from "../../../conversations/index.ts";
+import { clientEnding, startedBy } from "../../../conversations/index.ts";
+import type { CallLine } from "../../../gate/call-line.ts";
+import type { Header } from "../../../journal/record.ts";
 import type { z } from "zod";
 import type { REPORT, Report, REPORT_ARTIFACT } from "../../../executions/output/index.ts";
 import { withShownFrom } from "../../tenant-ids.ts";
@@ -7,7 +9,7 @@ import type { Key } from "../../http/keys.ts";
 import type { REPORT_ANSWER, STATUS } from "../answers.ts";
 import type { STATUS_QUERY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownReadable, refuseRevoked } from "../parts.ts";
+import { type ApiParts, type ApiRequest, faultOfAnother, ownReadable, refuseRevoked } from "../parts.ts";
 
 type ShowRequest = ApiRequest<unknown, z.output<typeof STATUS_QUERY>>;
 
@@ -48,31 +50,54 @@ async function untilAtRest(
 }
 
 /** What the journal tells of an execution, as it is answered. `id` is the journal's id. */
-export async function statusAnswer(
-  { runtime, ids }: ApiParts,
-  key: Key,
-  id: string,
-): Promise<SchemaType<typeof STATUS>> {
+export async function statusAnswer(parts: ApiParts, key: Key, id: string): Promise<SchemaType<typeof STATUS>> {
+  const { runtime, ids } = parts;
   const { listed, report, conversation } = await runtime.status(id, { tenant: key.tenant });
   const { outcome: _, ...about } = ids.shownIn(key.tenant, listed);
-  if (report) return { ...about, ...bodyOf(report, (one) => ids.shown(key.tenant, one)) };
+  if (report) return { ...about, ...(await bodyOf(parts, key, report)) };
   if (!conversation) return about;
   const { ending, artifacts, ...rest } = conversation;
-  const told = { ...rest, artifacts: artifacts.map(artifactLine), ...(ending && { ending: clientEnding(ending) }) };
-  return { ...about, conversation: told };
+  const calls = await readableCalls(parts, key, id, rest.calls);
+  const told = { artifacts: artifacts.map(artifactLine), ...(ending && { ending: clientEnding(ending) }) };
+  return { ...about, conversation: { ...rest, calls, ...told } };
 }
 
-export function reportAnswer({ ids }: ApiParts, { tenant }: Key, report: Report): SchemaType<typeof REPORT_ANSWER> {
+export async function reportAnswer(
+  parts: ApiParts,
+  key: Key,
+  report: Report,
+): Promise<SchemaType<typeof REPORT_ANSWER>> {
   const state = report.outcome.type === "waiting" ? "waiting" : "ended";
-  const shown = (one: string) => ids.shown(tenant, one);
-  return { execution: shown(report.execution), kind: "program", state, ...bodyOf(report, shown) };
+  const execution = parts.ids.shown(key.tenant, report.execution);
+  return { execution, kind: "program", state, ...(await bodyOf(parts, key, report)) };
 }
 
 /** A report without `value`, which is in the outcome too, and without what is for the operator; with artifacts as they are listed. */
-function bodyOf(whole: Report, shown: (id: string) => string): SchemaType<typeof REPORT> {
-  const { execution: _execution, value: _value, outcome, artifacts, ...report } = whole;
-  const calls = report.calls.map((call) => withShownFrom(call, shown));
+async function bodyOf(parts: ApiParts, key: Key, whole: Report): Promise<SchemaType<typeof REPORT>> {
+  const { execution, value: _, outcome, artifacts, ...report } = whole;
+  const calls = await readableCalls(parts, key, execution, report.calls);
   return { ...report, calls, outcome: clientEnding(outcome), artifacts: artifacts.map(artifactLine) };
+}
+
+/** The calls of a report, without those of agents whose conversations the key may not read. */
+async function readableCalls(
+  { runtime: { journal }, ids }: ApiParts,
+  key: Key,
+  execution: ExecutionId,
+  calls: readonly CallLine[],
+): Promise<CallLine[]> {
+  const above = ({ callId }: CallLine) => callId.slice(0, callId.lastIndexOf("/") + 1);
+  const hidden = new Set<string>();
+  for (const path of new Set(calls.map(above))) {
+    let at: Pick<Header, "execution" | "tenant"> = { execution, tenant: key.tenant };
+    for (const call of path.split("/").slice(0, -1)) {
+      const started = await startedBy(journal, at, call);
+      if (!started || faultOfAnother(key, started) !== undefined) hidden.add(path);
+      at = started ?? at;
+    }
+  }
+  const told = calls.filter((call) => !hidden.has(above(call)));
+  return told.map((call) => withShownFrom(call, (one) => ids.shown(key.tenant, one)));
 }
 
 function artifactLine({ name, bytes, shape }: SchemaType<typeof REPORT_ARTIFACT>): SchemaType<typeof REPORT_ARTIFACT> {

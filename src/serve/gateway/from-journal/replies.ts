@@ -3,7 +3,7 @@
  * give, in their order. The records of the conversation and of its programs come in; one `Reply` for each answer goes out.
  * An answer ends where the conversation waits for its client, or rests.
  */
-import { childExecution } from "../../../conversations/index.ts";
+import { startedBy } from "../../../conversations/index.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
 import {
   applyRecord,
@@ -14,7 +14,7 @@ import {
   readContent,
 } from "../../../conversations/from-journal/index.ts";
 import type { ExecutionId, SlicedWork } from "../../../base/index.ts";
-import { ifKnown, NO_ITEMS, readHeader, readRecords } from "../../../journal/reading/index.ts";
+import { NO_ITEMS, readRecords } from "../../../journal/reading/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import type { CallRecord, JournalRecord, ResultRecord } from "../../../journal/record.ts";
 import { type ModelCall, type ModelUsage, NO_USAGE, sumOfUsage } from "../../../models/model.ts";
@@ -171,7 +171,6 @@ const NOT_ASKED: AskedCalls = { calls: [], rounds: 0, bytesIn: [], isLeft: false
 
 /** What a call asks the client for: itself, or the calls of its program. */
 async function askedBy(journal: Journal, { header }: KnownState, { made, log, turn }: MadeCall): Promise<AskedCalls> {
-  const { execution, tenant, limits } = header;
   if (made.type === "tool_call") {
     const record = log.calls.get(turn)?.get(made.id);
     if (!record) return NOT_ASKED;
@@ -184,13 +183,11 @@ async function askedBy(journal: Journal, { header }: KnownState, { made, log, tu
       round: 0,
       answer,
     };
-    const expiresAt = dueAt(record.at, limits.waitMs);
+    const expiresAt = dueAt(record.at, header.limits.waitMs);
     return { ...NOT_ASKED, calls: [{ ...call, expiresAt }], rounds: result ? 1 : 0 };
   }
-  const child = childExecution(execution, made.id);
-  const parent = (await ifKnown(() => readHeader(journal, child, { tenant })))?.parent;
-  if (parent?.execution !== execution || parent.call !== made.id) return NOT_ASKED;
-  return readProgramCalls(journal, child, tenant);
+  const program = await startedBy(journal, header, made.id);
+  return program ? readProgramCalls(journal, program.execution, header.tenant) : NOT_ASKED;
 }
 
 interface ToldCall {
