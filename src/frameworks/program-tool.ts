@@ -10,6 +10,7 @@ import { cleanJson, type Report } from "../executions/output/index.ts";
 import { SEARCH_INPUT } from "../tools/search/index.ts";
 import { LatestValue, type Progress } from "../executions/mcp-runs/index.ts";
 import type { ExecuteOptions } from "../executions/execute-options.ts";
+import type { ExecutionEvent } from "../executions/event.ts";
 import type { WaitingApproval } from "../executions/outcome.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
@@ -97,7 +98,6 @@ export class ProgramTool implements LoopTool {
   readonly #host: ProgramHost;
   readonly #own: Pick<ExecuteOptions, "approve" | "context">;
   readonly #left: LeftPrograms;
-  readonly #hasClientTools: boolean;
 
   constructor(host: ProgramHost, { approve, context }: Pick<ExecuteOptions, "approve" | "context">) {
     const own = { ...(approve && { approve }), context };
@@ -106,9 +106,7 @@ export class ProgramTool implements LoopTool {
     this.#own = own;
     this.#left = new LeftPrograms(host);
     this.hostApproves = own.approve !== undefined || host.approves;
-    const tools = host.tools.visibleTo(["programmatic"]);
-    this.onlyReads = tools.every(({ effect }) => effect === "read");
-    this.#hasClientTools = tools.some(({ handler }) => handler === "client");
+    this.onlyReads = host.tools.visibleTo(["programmatic"]).every(({ effect }) => effect === "read");
   }
 
   get description(): string {
@@ -124,22 +122,20 @@ export class ProgramTool implements LoopTool {
     const code = codeOf(input);
     signal?.throwIfAborted();
     let calls = 0;
+    const handle = this.#left.handleIn(code);
+    const execution = handle ?? this.#left.newHandle();
     const options = {
       ...(approve && !this.hostApproves ? { approve } : {}),
       ...this.#own,
       ...(signal ? { signal } : {}),
-      onEvent: (event: { readonly type: string; readonly tool?: string }) => {
-        if (event.type !== "call_started" || !onProgress) return;
+      onEvent: (event: ExecutionEvent) => {
+        if (event.type !== "call_started" || event.execution !== execution || !onProgress) return;
         calls += 1;
         onProgress({ calls, text: `Call ${calls}: ${event.tool}` });
       },
     };
-    const handle = this.#left.handleIn(code);
-    const mayWait = this.hostApproves || approve !== undefined || this.#hasClientTools;
     const running =
-      handle === undefined
-        ? this.#host.execute(code, { ...(mayWait && { execution: this.#left.newHandle() }), ...options })
-        : this.#left.look(handle, options);
+      handle === undefined ? this.#host.execute(code, { execution, ...options }) : this.#left.look(handle, options);
     const report = await running.catch(notRun);
     if (!report) throw new PortcullisError("program_failed", NO_PROGRAM);
     if (report.outcome.type !== "waiting") return textOfReport(report, signal);

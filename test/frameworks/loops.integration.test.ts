@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createRuntime, type Runtime, type Tool } from "../../src/index.ts";
+import { agentAsTool, createRuntime, type Runtime, type Tool } from "../../src/index.ts";
 import { LatestValue } from "../../src/executions/mcp-runs/latest-value.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { price, signal as event, tool } from "../support/tools.ts";
 import { LOOPS } from "./drive-loops.ts";
 
@@ -96,13 +96,19 @@ function fails(): never {
 
 const STREAMING = LOOPS.filter(({ name }) => ["ai-sdk", "langchain", "mcp"].includes(name));
 
-test.each(STREAMING)("the loop of $name streams which calls a program makes", async ({ drive }) => {
-  await using runtime = await open();
-  const code = `await tools.shop.price({ thing: "pen" }); await tools.shop.price({ thing: "ink" }); return 1;`;
-  const { progress, text } = await drive(runtime, { code });
-  expect(progress.at(-1)).toBe("Call 2: shop.price");
-  expect(text).toBe("1");
-});
+test.each(STREAMING)(
+  "the loop of $name streams which calls a program makes, and none of an agent's",
+  async ({ drive }) => {
+    const steps = [{ calls: [{ tool: "shop.price", input: { thing: "pen" } }] }, { text: "3" }];
+    const model = scriptedModel(steps, { hostsPrograms: false });
+    const ask = agentAsTool({ name: "ask", description: "d", model, tools: [price], allowedCallers: ["programmatic"] });
+    await using runtime = await open([price, ask]);
+    const code = `await tools.ask({ task: "pen?" }); await tools.shop.price({ thing: "ink" }); return 1;`;
+    const { progress, text } = await drive(runtime, { code });
+    expect(progress.at(-1)).toBe("Call 2: shop.price");
+    expect(text).toBe("1");
+  },
+);
 
 test("a loop of the AI SDK that reads no further cancels the program; one that awaits the result gets it", async () => {
   const called = event();

@@ -144,7 +144,7 @@ export class DoorCalls {
                 execution,
                 tenant: principal.tenant,
                 checkPrograms: runtime.checkPrograms,
-                ...this.#workOptions(work),
+                ...this.#workOptions(execution, work),
               }),
             ),
           ),
@@ -170,8 +170,8 @@ export class DoorCalls {
     }
   }
 
-  #workOptions({ signal, approve, onProgress }: RunWork) {
-    return { signal, approve: this.#parts.approve ?? approve, onEvent: toProgress(onProgress) };
+  #workOptions(execution: string, { signal, approve, onProgress }: RunWork) {
+    return { signal, approve: this.#parts.approve ?? approve, onEvent: toProgress(execution, onProgress) };
   }
 
   // ---- results -------------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ export class DoorCalls {
   /** A program that waits goes on if it was decided about, or if the client's user can be asked now. */
   #resume(execution: string, work: RunWork, request: McpRequest): Promise<Report> {
     const { runtime, principal } = this.#parts;
-    const { approve, ...options } = this.#workOptions(work);
+    const { approve, ...options } = this.#workOptions(execution, work);
     const asks = this.#asks(request);
     const resume = () =>
       runtime.resume(execution, { ...options, tenant: principal.tenant, ...(asks ? { approve } : {}) });
@@ -358,11 +358,12 @@ function unknownExecution(execution: string): LinkedResult {
   );
 }
 
-/** Tells how far a program has come: its calls, and the bytes that it was given. */
-function toProgress(tell: (progress: Progress) => void): (event: ExecutionEvent) => void {
+/** Tells how far a program has come: its own calls, as those of agents are none of its client's, and the bytes that it was given. */
+function toProgress(execution: string, tell: (progress: Progress) => void): (event: ExecutionEvent) => void {
   let [started, done, bytes, last] = [0, 0, 0, ""];
   const streams = new Map<string, number>();
   return (event) => {
+    if (event.execution !== execution) return;
     if (event.type === "call_started") {
       started += 1;
       last = `, the latest ${event.tool}`;

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type RuntimeOptions, type Tool } from "../../../src/index.ts";
+import { agentAsTool, createRuntime, defineTool, type RuntimeOptions, type Tool } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import type { McpRequest } from "../../../src/executions/mcp-runs/request.ts";
 import type { LinkedResult } from "../../../src/executions/mcp-runs/result.ts";
 import type { Principal } from "../../../src/serve/principal.ts";
 import { McpDoor, type McpDoorOptions } from "../../../src/serve/mcp/mcp-door.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { header, outcome } from "../../journal/records.ts";
 import { journalWith } from "../../support/journal-with.ts";
 
@@ -307,4 +307,17 @@ test("progress counts what a program was given of a stream that is still open", 
   await expect.poll(() => texts.at(-1)).toBe("0 of 1 calls done, 2.0 KiB received, the latest shop.rows.");
   go.resolve();
   expect(textOf(await running)).toBe("1");
+});
+
+test("progress tells of the program's own calls, and of none of an agent that it asks", async () => {
+  const model = scriptedModel([{ calls: [{ tool: "payroll", input: {} }] }, { text: "5" }], { hostsPrograms: false });
+  const tools = [tool("payroll")];
+  const ask = agentAsTool({ name: "ask", description: "d", model, tools, allowedCallers: ["programmatic"] });
+  const { as } = await open({ tools: [ask] });
+  const texts: string[] = [];
+  const notify = async (_: number, text: string) => void texts.push(text);
+  await as().call("run_program", { code: 'return tools.ask({ task: "t" })' }, asks({ notify }));
+  expect(ran).toEqual(["payroll"]);
+  expect(texts.join()).toContain("of 1 calls done");
+  expect(texts.join()).not.toContain("payroll");
 });
