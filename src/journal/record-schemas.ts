@@ -54,6 +54,8 @@ export const PARENT_REF = strictObjectSchema({ execution: text, call: text });
 export const CONTINUED_REF = strictObjectSchema({
   /** Missing if the turns come from a transcript. */
   execution: text.exactOptional(),
+  /** Names of all tools that the turns may tell of. Missing if they come from a transcript: it does not say. */
+  tools: z.array(text).exactOptional(),
   /** Number of the turns that were copied. */
   turns: z.int().nonnegative(),
 });

@@ -2,6 +2,7 @@ import { type ExecutionId, Lane, now, PortcullisError, type Share, type SlicedWo
 import { copiedReport } from "../../executions/output/report.ts";
 import { refuseOfAnother } from "../../executions/resume.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
+import type { ContinuedRef } from "../../journal/record.ts";
 import type { AgentRequest } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import { beginConversation } from "../agent.ts";
@@ -49,7 +50,7 @@ export async function continueConversation(
     const past = await readOwnConversation(scope, from, history);
     if (!past.outcome) return await continueOpen(scope, past, work, history);
     history.end();
-    const live = await copied(scope, historyOf(past), work, from);
+    const live = await copied(scope, historyOf(past), work, past);
     // What was kept is copied too: a journal in a file holds its text once.
     const kept = new ArtifactSpace(scope.journal, from, past.artifacts);
     for (const { name, call, bytes, shape, first } of kept.all) {
@@ -121,9 +122,9 @@ async function copied(
   scope: AgentScope,
   { task, turns, said }: CopiedHistory,
   { request, execution }: ContinueWork,
-  from?: ExecutionId,
+  from?: PastConversation,
 ): Promise<LiveConversation> {
-  const continues = { turns: turns.length, ...(from === undefined ? {} : { execution: from }) };
+  const continues = { turns: turns.length, ...(from && { execution: from.header.execution, ...toolsOf(from) }) };
   const model = turns[0]?.model ?? request.model.name;
   const live = await beginConversation(scope, request, { task: "", execution, continues, model, rests: true });
   const first = task === "" ? [] : saidByUser([task]);
@@ -136,6 +137,12 @@ async function copied(
   await orBrokenOff(live, writeCopy(live, whole, left));
   live.reopen();
   return live;
+}
+
+/** The tools that a conversation has had, if they are known. */
+function toolsOf({ header: { continues }, places }: PastConversation): Pick<ContinuedRef, "tools"> {
+  if (continues && !continues.tools) return {};
+  return { tools: [...new Set([...(continues?.tools ?? []), ...places.keys()])] };
 }
 
 /** Turns that are written together. A journal with a part of them alone is no conversation. */

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Counts, ExecutionId } from "../../base/index.ts";
 import { findOwn } from "../../executions/from-journal/index.ts";
 import { isNamedBy } from "../../executions/scope.ts";
-import { findIfKnown, readHeader } from "../../journal/reading/index.ts";
+import { findIfKnown, NO_ITEMS, readHeader, readRecords } from "../../journal/reading/index.ts";
 import type { Header, ToolDigest } from "../../journal/record.ts";
 import { CALLERS } from "../../tools/tool.ts";
 import type { CurrentKeys } from "../current-keys.ts";
@@ -60,18 +60,18 @@ export async function ownUnless(
   { ids, runtime: { journal } }: ApiParts,
   { tenant }: Key,
   id: string,
-  refuse: (header: Header) => void,
+  refuse: (header: Header) => unknown,
 ): Promise<ExecutionId> {
   const stored = await ids.stored(tenant, id);
   await findOwn({ journal, tenant }, stored);
   const header = await readHeader(journal, stored, { tenant });
-  if (header) refuse(header);
+  if (header) await refuse(header);
   return stored;
 }
 
 /** The same, of an execution that the key may read: its own, or another's whose tools it has. */
 export function ownReadable(parts: ApiParts, key: Key, id: string): Promise<ExecutionId> {
-  return ownUnless(parts, key, id, (header) => refuseOfAnother(key, header));
+  return ownUnless(parts, key, id, (header) => refuseOfAnother(parts, key, header));
 }
 
 /** The same, of a conversation. */
@@ -79,7 +79,7 @@ export function ownConversation(
   parts: ApiParts,
   key: Key,
   id: string,
-  refuse: (header: Header) => void,
+  refuse: (header: Header) => unknown,
 ): Promise<ExecutionId> {
   return ownUnless(parts, key, id, (header) => {
     if (header.kind !== "conversation")
@@ -87,7 +87,7 @@ export function ownConversation(
         "execution_unknown",
         `This is no conversation, but a ${header.kind}: GET /v1/executions/${encodeURIComponent(id)}`,
       );
-    refuse(header);
+    return refuse(header);
   });
 }
 
@@ -118,26 +118,51 @@ export function refuseOfGateway({ owner }: Header): void {
   );
 }
 
+/** The name of a tool that only `*` means. */
+const ANY = "*";
+
 /**
  * What another key's execution holds is for keys that may read, and may use all of its tools; so is what a call of the key's own has
  * started, as an agent has tools that its caller does not have. Undefined if this key may.
  */
-export function faultOfAnother(key: Key, { owner, tools, parent }: Header): string | undefined {
+export function faultOfAnother(key: Key, header: Header): string | undefined {
+  const { owner, parent } = header;
   // At a surface the tools are the client's own.
   const isOwn = owner?.key === key.id;
   if (isOwn && (!parent || owner.surface)) return undefined;
   if (!isOwn && !hasScope(key, "read"))
     return "Another key has begun this execution. What it holds needs the scope read, which this key does not have.";
   const { callers: allowed = CALLERS } = key;
-  const lacks = ({ name, callers = CALLERS }: ToolDigest) =>
+  const lacks = ({ name, callers = CALLERS }: Pick<ToolDigest, "name" | "callers">) =>
     !isNamedBy(key, name) || callers.some((caller) => !allowed.includes(caller));
-  if (!tools.some(lacks)) return undefined;
+  // Copied turns that a client or a host has given may tell of any tool.
+  const copied = "continues" in header ? (header.continues?.tools ?? [ANY]) : [];
+  if (![...header.tools, ...copied.map((name) => ({ name }))].some(lacks)) return undefined;
   return `${isOwn ? "An agent of the host" : "Another key"} has begun this execution, with tools that this key may not use: ask with a key that may.`;
 }
 
-export function refuseOfAnother(key: Key, header: Header): void {
-  const fault = faultOfAnother(key, header);
-  if (fault !== undefined) throw new RequestProblem("scope_missing", fault);
+/**
+ * Throws if this key may not have what an execution holds, with the tools that a conversation got after its beginning. They
+ * are looked for from a record on: resolves with the record that is next.
+ */
+export async function refuseOfAnother(
+  { runtime: { journal } }: Pick<ApiParts, "runtime">,
+  key: Key,
+  header: Header,
+  from = 0,
+): Promise<number> {
+  const faultOf = (tools: Header["tools"]) => faultOfAnother(key, { ...header, tools });
+  const refuse = (fault: string | undefined) => {
+    if (fault !== undefined) throw new RequestProblem("scope_missing", fault);
+  };
+  refuse(faultOf(header.tools));
+  if (header.kind !== "conversation" || !faultOf([{ name: ANY, digest: "" }])) return from;
+  let at = from;
+  for await (const record of readRecords(journal, header.execution, { tenant: key.tenant, from, ...NO_ITEMS })) {
+    at += 1;
+    if (record.type === "tools") refuse(faultOf(record.tools));
+  }
+  return at;
 }
 
 /** Refuses an execution of this id that exists, if the gateway's client or another key goes on with it. */
@@ -146,13 +171,13 @@ export async function refuseIfElsewhere(parts: ApiParts, key: Key, id: Execution
   const { tenant } = key;
   const found = await findIfKnown(journal, id);
   const header = found?.tenant === tenant ? await readHeader(journal, id, { tenant }) : undefined;
-  if (header) refuseElsewhere(key, header);
+  if (header) await refuseElsewhere(parts, key, header);
 }
 
 /** Refuses to go on here with what the gateway's client or another key goes on with. */
-export function refuseElsewhere(key: Key, header: Header): void {
+export async function refuseElsewhere(parts: ApiParts, key: Key, header: Header): Promise<void> {
   refuseOfGateway(header);
-  refuseOfAnother(key, header);
+  await refuseOfAnother(parts, key, header);
 }
 
 interface Begun<Value> {

@@ -45,13 +45,13 @@ export async function viewCall(
   journal: Journal,
   execution: ExecutionId,
   id: string,
-  check: (header: Header) => void,
+  check: (header: Header) => unknown,
 ): Promise<CallTexts> {
   const slash = id.indexOf("/");
   if (slash > 0) {
     const header = await startedBy(journal, await journal.find(execution), id.slice(0, slash));
     if (!header) throw callUnknown(execution, id);
-    check(header);
+    await check(header);
     return { ...(await viewCall(journal, header.execution, id.slice(slash + 1), check)), id };
   }
   const whole = { each: Number.MAX_SAFE_INTEGER, all: Number.MAX_SAFE_INTEGER, only: id };

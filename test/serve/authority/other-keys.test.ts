@@ -100,6 +100,32 @@ test("a key that may ask an agent is told nothing of the agent's calls, whose to
   expect((await small("GET", "/v1/executions/e/view")).status).toBe(200);
 });
 
+test("a key reads no conversation that got a tool later, or copied turns, of tools that it does not have", async () => {
+  await using here = world();
+  const restricted = { ...SMALL, callers: undefined, tools: ["free"] };
+  const { runtime, ask } = await here.serve({ keys: keys(restricted, BOSS) });
+  const steps = [{ text: "hello" }, { calls: [{ tool: "other", input: {} }] }, { text: "end" }];
+  const begin = (execution: string, more: object) => {
+    const model = scriptedModel(steps, { hostsPrograms: false, name: "m:m" });
+    return runtime.converse({ model, tools: ["free"], programs: "none", tenant: "acme", execution, ...more });
+  };
+  const read = (key: string, path: string) => ask("GET", `/v1/executions/${path}`, { key: keyOf(key) });
+  const first = await begin("first", {});
+  await first.say("hi");
+  const followed = read("small", "first/events");
+  expect((await read("small", "first")).status).toBe(200);
+  await first.setTools(["free", "other"]);
+  const { transcript } = await first.say("go");
+  await first[Symbol.asyncDispose]();
+  await (await begin("copied", { continue: "first" })).leave();
+  await (await begin("told", { continue: transcript })).leave();
+  for (const path of ["first", "first/view", "first/calls/call-1", "copied", "told/view"])
+    expect([(await read("small", path)).status, (await read("boss", path)).status], path).toEqual([403, 200]);
+  const { text } = await followed;
+  expect(text).toContain("scope_missing");
+  expect(text).not.toContain('"other"');
+});
+
 test("a key that asks for an id while another key begins it is given nothing of it", async () => {
   await using here = world();
   const host = await here.serve({ keys: keys(BOSS, { ...SMALL, scopes: ["run"], tools: ["*"] }) });

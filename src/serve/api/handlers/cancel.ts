@@ -21,12 +21,12 @@ export async function cancel(parts: ApiParts, { key, id }: ApiRequest<unknown, u
 
 /** `POST /v1/conversations/:id/end`: the same for a conversation, by those who hold conversations. */
 export async function endConversation(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  return end(parts, key, await ownConversation(parts, key, id, (header) => refuseOfAnother(key, header)));
+  return end(parts, key, await ownConversation(parts, key, id, (header) => refuseOfAnother(parts, key, header)));
 }
 
 /** `POST /v1/conversations/:id/interrupt`: ends what is under way. It is answered once the journal has it. */
 export async function interrupt(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const own = await ownConversation(parts, key, id, (header) => refuseOfAnother(key, header));
+  const own = await ownConversation(parts, key, id, (header) => refuseOfAnother(parts, key, header));
   await repeat(parts, key, own, async (status) => {
     if (parts.runs.has(own)) await parts.runs.end(own, interrupted());
     else if (status.listed.state === "running") await endRunning(parts, key, own, status, "interrupt");

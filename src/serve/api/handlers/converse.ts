@@ -58,7 +58,7 @@ export async function continueIt(parts: ApiParts, request: SayRequest): Promise<
   const { id, model } = await parts.readings.run(key.id, signal, async () => {
     const own = await ownConversation(parts, key, request.id, (header) => {
       refuseWider(key, header);
-      refuseElsewhere(key, header);
+      return refuseElsewhere(parts, key, header);
     });
     const { conversation } = await parts.runtime.status(own, { tenant });
     if (!conversation) throw new Error("A conversation has the status of one.");

@@ -1,4 +1,5 @@
 import type { ExecutionId } from "../../../base/index.ts";
+import { readHeader } from "../../../journal/reading/index.ts";
 import type { ExecutionView } from "../../views/view.ts";
 import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import type { Key } from "../../http/keys.ts";
@@ -7,7 +8,7 @@ import { whenOver } from "../../http/when-over.ts";
 import { eventStream, type EventStreamParts, parseEventId } from "../../live/event-stream.ts";
 import type { LiveStreamParts } from "../../live/live-stream.ts";
 import { viewStream } from "../../live/view-stream.ts";
-import { type ApiParts, type ApiRequest, ownReadable } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownReadable, refuseOfAnother } from "../parts.ts";
 import { FOR_CLIENTS, shownView } from "./reads.ts";
 
 /** What a stream holds beside what its reader holds: a chunk of events, twice while it is encoded. */
@@ -42,13 +43,21 @@ export async function viewEvents(parts: ApiParts, { key, id }: ApiRequest<unknow
 type Live = LiveStreamParts & Pick<EventStreamParts, "journal" | "tenant">;
 
 /** The answer with a stream, which counts until it is over. */
-function streamed(
+async function streamed(
   parts: ApiParts,
   key: Key,
   execution: ExecutionId,
   open: (live: Live) => ReadableStream<Uint8Array>,
-): Response {
+): Promise<Response> {
   const { runtime, watch, closing, readings, keys, onError } = parts;
+  const header = await readHeader(runtime.journal, execution, key);
+  let seen = 0;
+  // A conversation may get tools while it is followed.
+  const checked = async <Value>(read: () => Promise<Value>) => {
+    const value = await read();
+    if (header) seen = await refuseOfAnother(parts, key, header, seen);
+    return value;
+  };
   const held = growingBytes(parts.open, key.id);
   held.become(STREAM_BYTES);
   const stream = open({
@@ -57,7 +66,7 @@ function streamed(
     execution,
     tenant: key.tenant,
     allowed: keys.signalOf(key),
-    inTurn: (read) => readings.run(key.id, undefined, read),
+    inTurn: (read) => readings.run(key.id, undefined, () => checked(read)),
     hold: (bytes) => held.become(STREAM_BYTES + bytes),
     signal: closing,
     onError,

@@ -62,7 +62,7 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
  */
 async function earlierOf(parts: ApiParts, key: Key, after: string, id: ExecutionId): Promise<ExecutionId> {
   if (!(await findIfKnown(parts.runtime.journal, id)))
-    return ownUnless(parts, key, after, (header) => refuseElsewhere(key, header));
+    return ownUnless(parts, key, after, (header) => refuseElsewhere(parts, key, header));
   const stored = await parts.ids.stored(key.tenant, after);
   await refuseIfElsewhere(parts, key, stored);
   return stored;

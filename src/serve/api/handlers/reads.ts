@@ -54,7 +54,7 @@ export async function call(
   { key, id, call: callId }: ApiRequest<unknown, unknown>,
 ): Promise<Response> {
   const own = await ownReadable(parts, key, id);
-  const check = (header: Header) => refuseOfAnother(key, header);
+  const check = (header: Header) => refuseOfAnother(parts, key, header);
   return jsonAnswer(key, await viewCall(parts.runtime.journal, own, callId, check));
 }
 

@@ -70,7 +70,9 @@ async function lookAt(
   const listed = await listExecution(journal, summary, budget);
   if (listed.state !== "unread" && filter.state !== undefined && filter.state !== listed.state) return undefined;
   const row = { title, by, tools: tools.slice(0, TOOLS) };
-  if (!shown) {
+  // A conversation may wait for a tool that it got after its beginning.
+  const awaited = listed.waitsFor.map((name) => ({ name, digest: "", callers: [] }));
+  if (!shown || !mayRead({ ...shown, tools: awaited })) {
     const { execution, kind, state, tenant, startedAt, driven, ms } = listed;
     return { execution, kind, state, tenant, startedAt, driven, waitsFor: [], ...given({ ms }), ...row };
   }
