@@ -126,6 +126,17 @@ test("a key reads no conversation that got a tool later, or copied turns, of too
   expect(text).not.toContain('"other"');
 });
 
+test("a key that may decide, and not read, is not told of whose call a decision was refused, and why", async () => {
+  await using here = world();
+  const { ask } = await here.serve({ keys: keys(BOSS, { ...SMALL, tools: ["free"] }) });
+  await ask("POST", "/v1/executions", { key: keyOf("boss"), body: { execution: "e", program: "await tools.ask({})" } });
+  const body = { decisions: { 1: { allow: true, hold: 7 } } };
+  const told = async (key: string) => (await ask("POST", "/v1/executions/e/decisions", { key, body })).json.error;
+  expect((await told(keyOf("boss"))).message).toContain("of ask");
+  const { code, message } = await told(keyOf("small"));
+  expect([code, message]).toEqual(["decision_exists", expect.stringMatching(/^Nothing was noted/)]);
+});
+
 test("a key that asks for an id while another key begins it is given nothing of it", async () => {
   await using here = world();
   const host = await here.serve({ keys: keys(BOSS, { ...SMALL, scopes: ["run"], tools: ["*"] }) });

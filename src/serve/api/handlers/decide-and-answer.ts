@@ -1,56 +1,69 @@
 import type { z } from "zod";
 import { BY_LENGTH } from "../../../gate/approve/approval.ts";
-import type { ExecutionId } from "../../../base/index.ts";
+import { type ExecutionId, PortcullisError } from "../../../base/index.ts";
 import type { Decision } from "../../../executions/decide.ts";
 import type { Key } from "../../http/keys.ts";
 import type { DECISIONS_BODY, RESULTS_BODY } from "../bodies.ts";
-import { accepted, type ApiParts, type ApiRequest, ownUnless, refuseOfGateway, takePlace } from "../parts.ts";
+import {
+  accepted,
+  type ApiParts,
+  type ApiRequest,
+  ownReadable,
+  ownUnless,
+  refuseOfGateway,
+  takePlace,
+} from "../parts.ts";
 
 /** `POST /v1/executions/:id/decisions`: notes the decisions, and drives on. */
-export async function decide(
+export function decide(
   parts: ApiParts,
-  { key, id, body }: ApiRequest<z.output<typeof DECISIONS_BODY>, unknown>,
+  request: ApiRequest<z.output<typeof DECISIONS_BODY>, unknown>,
 ): Promise<Response> {
-  const own = await ownDriven(parts, key, id);
-  const decisions = Object.entries(body.decisions).map(([call, decision]) => [call, signed(decision as Decision, key)]);
+  const decisions = Object.entries(request.body.decisions).map(([call, decision]) => [
+    call,
+    signed(decision as Decision, request.key),
+  ]);
   const said = Object.fromEntries(decisions) as Record<string, Decision>;
-  const signal = parts.keys.signalOf(key);
-  return drivenOn(parts, key, own, () => parts.runtime.decide(own, said, { tenant: key.tenant, signal }));
+  return drivenOn(parts, request, (own, options) => parts.runtime.decide(own, said, options));
 }
 
 /** `POST /v1/executions/:id/results`: notes the results, and drives on. */
-export async function answer(
+export function answer(
   parts: ApiParts,
-  { key, id, body }: ApiRequest<z.output<typeof RESULTS_BODY>, unknown>,
+  request: ApiRequest<z.output<typeof RESULTS_BODY>, unknown>,
 ): Promise<Response> {
-  const own = await ownDriven(parts, key, id);
-  const signal = parts.keys.signalOf(key);
-  return drivenOn(parts, key, own, () => parts.runtime.answer(own, body.results, { tenant: key.tenant, signal }));
-}
-
-/** The id in the journal of an execution that may go on here: what is noted about another one would be noted for ever. */
-function ownDriven(parts: ApiParts, key: Key, id: string): Promise<ExecutionId> {
-  return ownUnless(parts, key, id, (header) => {
-    refuseOfGateway(header);
-    parts.keys.now(header.owner, key.tenant);
-  });
+  return drivenOn(parts, request, (own, options) => parts.runtime.answer(own, request.body.results, options));
 }
 
 /**
- * Notes decisions or results, and drives on. The client asks for the outcome, or sees it in the events. Driving takes a
- * place of the key: otherwise a key with many waiting executions could run more at once than it may.
+ * Notes decisions or results, and drives on: not where an execution may not go on here, as what is noted about it would be noted for
+ * ever. The client asks for the outcome, or sees it in the events. Driving takes a place of the key: otherwise a key with many
+ * waiting executions could run more at once than it may.
  */
-async function drivenOn(parts: ApiParts, key: Key, id: ExecutionId, note: () => Promise<void>): Promise<Response> {
+async function drivenOn(
+  parts: ApiParts,
+  { key, id }: ApiRequest<unknown, unknown>,
+  note: (own: ExecutionId, options: { readonly tenant: string; readonly signal: AbortSignal }) => Promise<void>,
+): Promise<Response> {
+  const own = await ownUnless(parts, key, id, (header) => {
+    refuseOfGateway(header);
+    parts.keys.now(header.owner, key.tenant);
+  });
+  const signal = parts.keys.signalOf(key);
   // An execution that runs here has its place already.
-  const release = parts.runs.has(id) ? () => {} : takePlace(parts, key);
+  const release = parts.runs.has(own) ? () => {} : takePlace(parts, key);
   try {
-    await note();
+    await note(own, { tenant: key.tenant, signal });
   } catch (error) {
     release();
-    throw error;
+    const mayRead = await ownReadable(parts, key, id).catch(() => false);
+    if (!PortcullisError.is(error) || mayRead) throw error;
+    // The reason may name tools, what they give, and who decided.
+    const says = "Nothing was noted. A key that may read this execution is told why.";
+    throw new PortcullisError(error.code, says, { cause: error });
   }
-  parts.driving.driveOn(id, key.tenant, release);
-  return accepted(parts, key, id, 200);
+  parts.driving.driveOn(own, key.tenant, release);
+  return accepted(parts, key, own, 200);
 }
 
 /** Who decided is the key, and beside it the name that its client gives. */
