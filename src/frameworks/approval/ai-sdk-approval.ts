@@ -56,10 +56,13 @@ export function callIn(
   messages: readonly unknown[],
   { name, callId, input }: Pick<LoopCall, "name" | "callId" | "input">,
 ): LoopCall & { readonly isApproved: boolean } {
-  const { answered, responses } = readMessages(messages);
+  const { answered, made, responses } = readMessages(messages);
   const call = { name, callId, input, answered: answered.get(callId) ?? 0 };
-  const mine = responses.filter((one) => one.call.callId === callId && one.call.answered === call.answered);
-  return { ...call, isAsked: mine.length > 0, isApproved: mine.at(-1)?.approved === true };
+  const isMine = (one: LoopCall) => one.callId === callId && one.answered === call.answered;
+  const mine = responses.filter((one) => isMine(one.call));
+  // Of several calls with one id, nobody knows which one the person was shown.
+  const isOnly = made.filter(isMine).length === 1;
+  return { ...call, isAsked: mine.length > 0, isApproved: isOnly && mine.at(-1)?.approved === true };
 }
 
 /** The calls that a person has denied, with the reasons. */
@@ -75,6 +78,7 @@ interface Response {
 
 /** The results of each call id so far, and what persons have answered about calls. An id may be that of several calls. */
 function readMessages(messages: readonly unknown[]) {
+  const made: LoopCall[] = [];
   const calls = new Map<string, LoopCall>();
   const asked = new Map<string | undefined, LoopCall>();
   const answered = new Map<string, number>();
@@ -86,7 +90,8 @@ function readMessages(messages: readonly unknown[]) {
     switch (part["type"]) {
       case "tool-call": {
         const about = { name: textOf(part, "toolName") ?? "", callId, input: fieldOf(part, "input") };
-        calls.set(callId, { ...about, answered: answered.get(callId) ?? 0, isAsked: true });
+        made.push({ ...about, answered: answered.get(callId) ?? 0, isAsked: true });
+        calls.set(callId, made.at(-1)!);
         break;
       }
       case "tool-result":
@@ -101,5 +106,5 @@ function readMessages(messages: readonly unknown[]) {
         break;
     }
   }
-  return { answered, responses };
+  return { answered, made, responses };
 }

@@ -384,6 +384,23 @@ test.each<[string, (chat: RepeatedIds) => void]>([
   expect(paid).toHaveLength(4);
 });
 
+test("an approval holds for neither of two calls that one reply gives the same id", async () => {
+  await using refunds = await openRefunds({ approval: "always" });
+  const { run_program } = (await nested(refunds.runtime, {})).tools;
+  const inputs = [999, 1].map((n) => ({ code: `return await tools.refund({ n: ${n} });` }));
+  const calls = inputs.map((input) => ({ type: "tool-call", toolCallId: "c", toolName: "run_program", input }));
+  for (const input of inputs) await run_program.needsApproval!(input, { toolCallId: "c", messages: [] });
+  const content = [...calls, { type: "tool-approval-request", approvalId: "a", toolCallId: "c" }];
+  const response = { type: "tool-approval-response", approvalId: "a", approved: true };
+  const messages = [
+    { role: "assistant", content },
+    { role: "tool", content: [response] },
+  ];
+  for (const input of inputs)
+    expect(await run_program.execute(input, { toolCallId: "c", messages })).toContain("waits for a person");
+  expect(refunds.paid).toEqual([]);
+});
+
 test("an approved call that is sent again has the same result, also after its tools were made anew", async () => {
   await using refunds = await openRefunds({ approval: "always" });
   const { runtime, paid } = refunds;
