@@ -74,14 +74,20 @@ export function requestParts(
   );
   const filled = (parts: PathParts) =>
     parts.map(({ text, isVariable }) => (isVariable ? (variables.get(text) ?? "") : text)).join("");
-  const asked = at("query").map(({ parameter, value }) => written(styles, parameter, value, queryEncoder(parameter)));
+  const fixed = filled(address.query);
+  const described = parameters.flatMap(({ parameter: { place, name } }) => (place === "query" ? [name] : []));
+  const names = new Set([...new URLSearchParams(fixed).keys(), ...described].map(readName));
+  const asked = at("query").map(({ parameter, value }) =>
+    written(styles, parameter, value, { encode: queryEncoder(parameter), names }),
+  );
+  const cookie = { encode: encodedStrictly, names: new Set<string>() };
   return {
     path: filled(address.path),
-    query: [filled(address.query), ...asked].filter((text) => text !== "").join("&"),
+    query: [fixed, ...asked].filter((text) => text !== "").join("&"),
     headers: at("header").map(
       ({ parameter, value }) => [parameter.name, headerText(styles, parameter, value)] as const,
     ),
-    cookies: at("cookie").map(({ parameter, value }) => written(styles, unexploded(parameter), value, encodedStrictly)),
+    cookies: at("cookie").map(({ parameter, value }) => written(styles, unexploded(parameter), value, cookie)),
     body: body && bodyOf(styles, body, body.body.form === "json" ? withWholeNumbers(input, schema) : input),
   };
 }
@@ -109,13 +115,30 @@ function scalarText(value: unknown): string {
 
 type Named = Pick<Parameter, "name" | "serialisation">;
 
+/** The name of a parameter as a server may read it: in any case, and `a[]` as `a`. */
+function readName(name: string): string {
+  return name.trim().toLowerCase().replace(/\[.*$/s, "");
+}
+
+interface Writing {
+  readonly encode: Encode;
+  /** What the request has under names of its own: no object is written as fields that have them. */
+  readonly names: ReadonlySet<string>;
+}
+
 /** A parameter of a query, a cookie or a form: `name=value`, as often as its style asks. Empty for an empty list. */
-function written(styles: Styles, { name, serialisation }: Named, value: unknown, encode: Encode): string {
+function written(styles: Styles, { name, serialisation }: Named, value: unknown, { encode, names }: Writing): string {
   const key = encodedStrictly(name);
   if (!serialisation) return `${key}=${encode(JSON.stringify(value))}`;
   if (typeof value !== "object") return `${key}=${encode(scalarText(value))}`;
-  const isEmpty = Object.keys(value as object).length === 0;
-  return isEmpty
+  const fields = Object.keys(value as object);
+  const isOfFields = serialisation.style === "form" && serialisation.explode;
+  const taken = isOfFields ? fields.find((field) => names.has(readName(field))) : undefined;
+  if (taken !== undefined)
+    throw refused(
+      `${name} must not have the field ${JSON.stringify(taken)}: the request has another part of this name.`,
+    );
+  return fields.length === 0
     ? ""
     : severalText(styles, key, serialisation, value as object, { encodeName: encodedStrictly, encode });
 }
@@ -197,6 +220,7 @@ function bodyOf(styles: Styles, place: BodyFields, input: Fields): RequestParts[
   const value = bodyValue(place, input);
   if (value === undefined) return undefined;
   const { body, files } = place;
+  const writing = { encode: encodedStrictly, names: new Set([...place.names].map(readName)) };
   switch (body.form) {
     case "json":
       return JSON.stringify(value);
@@ -207,7 +231,7 @@ function bodyOf(styles: Styles, place: BodyFields, input: Fields): RequestParts[
     case "urlencoded":
       return Object.entries(fieldsOf(value))
         .filter(([, field]) => field !== null && field !== undefined)
-        .map(([name, field]) => written(styles, formField(name, field, body.encoding), field, encodedStrictly))
+        .map(([name, field]) => written(styles, formField(name, field, body.encoding), field, writing))
         .filter((text) => text !== "")
         .join("&");
     case "multipart":
@@ -215,8 +239,8 @@ function bodyOf(styles: Styles, place: BodyFields, input: Fields): RequestParts[
   }
 }
 
-function bodyValue({ body, names }: BodyFields, input: Fields): unknown {
-  if (!names) return Object.hasOwn(input, "body") ? input.body : undefined;
+function bodyValue({ body, isFlat, names }: BodyFields, input: Fields): unknown {
+  if (!isFlat) return Object.hasOwn(input, "body") ? input.body : undefined;
   const fields = Object.entries(input).filter(([name]) => names.has(name));
   return fields.length === 0 && !body.required ? undefined : Object.fromEntries(fields);
 }

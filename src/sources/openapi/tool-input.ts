@@ -26,8 +26,10 @@ export interface ToolInput {
 
 export interface BodyFields {
   readonly body: Body;
-  /** Names of the body's fields, if they stand beside the parameters. */
-  readonly names: ReadonlySet<string> | undefined;
+  /** Whether the body's fields stand beside the parameters. */
+  readonly isFlat: boolean;
+  /** Names of the body's fields, as far as the document has them. */
+  readonly names: ReadonlySet<string>;
   /** Fields of a form that are files: text in base64. */
   readonly files: ReadonlySet<string>;
 }
@@ -143,17 +145,18 @@ interface BodyInput {
 function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: ReadonlySet<string>): BodyInput {
   const { document } = schemas;
   const required = body.required ? [BODY] : [];
+  const properties = plainProperties(document, body);
+  const place = { body, isFlat: false, names: new Set(Object.keys(properties ?? {})) };
   if (body.form === "text" || body.form === "bytes") {
     const what = body.form === "text" ? `${body.mediaType}.` : `${body.mediaType}, in base64.`;
     const text = described({ type: "string" }, [body.description, what].filter(Boolean).join(" "));
-    return { fields: [[BODY, text]], required, parts: [], place: { body, names: undefined, files: new Set() } };
+    return { fields: [[BODY, text]], required, parts: [], place: { ...place, files: new Set() } };
   }
-  const properties = plainProperties(document, body);
   const files = body.form === "multipart" && properties ? filesOf(document, properties) : new Set<string>();
   if (!properties || (layout === "nested" && files.size === 0)) {
     const converted = schemas.convert(body.schema);
     const field = described(converted.schema, body.description);
-    return { fields: [[BODY, field]], required, parts: [converted], place: { body, names: undefined, files } };
+    return { fields: [[BODY, field]], required, parts: [converted], place: { ...place, files } };
   }
   const whole = schemas.convert(follow(document, body.schema));
   const schema = whole.schema as JsonSchema;
@@ -167,11 +170,11 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
     ...names.filter((name) => !Object.hasOwn(own, name)).map((name) => [name, true] as const),
   ];
   if (layout === "flat") {
-    const place = { body, names: new Set(fields.map(([name]) => name)), files };
-    return { fields, required: body.required ? names : [], parts: [whole], place };
+    const own = { body, isFlat: true, names: new Set(fields.map(([name]) => name)), files };
+    return { fields, required: body.required ? names : [], parts: [whole], place: own };
   }
   const nested = described({ ...schema, properties: Object.freeze(Object.fromEntries(fields)) }, body.description);
-  return { fields: [[BODY, nested]], required, parts: [whole], place: { body, names: undefined, files } };
+  return { fields: [[BODY, nested]], required, parts: [whole], place: { ...place, files } };
 }
 
 const BYTES = "application/octet-stream";

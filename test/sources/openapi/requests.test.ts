@@ -6,6 +6,11 @@ import { callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "
 
 const parameter = (name: string, place: string, more: object = {}) => ({ name, in: place, schema: {}, ...more });
 
+const formOf = (properties: object) => {
+  const encoding = { free: { style: "form" } };
+  return { content: { "application/x-www-form-urlencoded": { encoding, schema: { type: "object", properties } } } };
+};
+
 describe("a request", () => {
   test("carries parameters and body where the document puts them", async () => {
     await using server = await startServer();
@@ -42,6 +47,19 @@ describe("a request", () => {
     expect([method, url]).toEqual(["POST", "/v1/repos/octo%20cat/issues?page=2&labels=a%20b,c%2Cd"]);
     expect(headers).toMatchObject({ "x-trace": "t", cookie: "session=s%3B1", "content-type": "application/json" });
     expect(JSON.parse(body.toString())).toEqual({ title: "hello" });
+  });
+
+  test.each<[string, string, object, object]>([
+    ["of the path's query", "/x?action=list", { parameters: [parameter("free", "query")] }, { action: "delete" }],
+    ["in another case", "/x?action=list", { parameters: [parameter("free", "query")] }, { "Action[]": "delete" }],
+    ["of a parameter", "/x", { parameters: [parameter("free", "query"), parameter("role", "query")] }, { role: "a" }],
+    ["of a form", "/x", { requestBody: formOf({ free: {}, role: { enum: ["user"] } }) }, { role: "admin" }],
+  ])("is not made with an object that brings a part %s", async (_, path, of, free) => {
+    await using server = await startServer();
+    const { tools } = await sourceOf(operationOf(of, path, "post"), { baseUrl: server.baseUrl });
+    const message = expect.stringContaining("another part of this name");
+    expect(await callTool(tools, "api.call", { free })).toMatchObject({ ok: false, message });
+    expect(server.arrived).toEqual([]);
   });
 
   test.each<[path: string, parameters: readonly object[], input: object, sent: string]>([
