@@ -48,6 +48,8 @@ export interface DoorCallsParts {
   readonly decideCommand?: DecideCommand | undefined;
   /** Told of what failed on the host's side. */
   readonly onError?: (error: unknown) => void;
+  /** Told of what happens in programs, as for those of other doors. */
+  readonly onEvent?: ((event: ExecutionEvent) => void) | undefined;
 }
 
 const NOT_RUN = "The host could not run this. The cause is an error of the host, not of the call.";
@@ -171,7 +173,12 @@ export class DoorCalls {
   }
 
   #workOptions(execution: string, { signal, approve, onProgress }: RunWork) {
-    return { signal, approve: this.#parts.approve ?? approve, onEvent: toProgress(execution, onProgress) };
+    const tell = toProgress(execution, onProgress);
+    const onEvent = (event: ExecutionEvent) => {
+      this.#parts.onEvent?.(event);
+      tell(event);
+    };
+    return { signal, approve: this.#parts.approve ?? approve, onEvent };
   }
 
   // ---- results -------------------------------------------------------------------------------------------------
@@ -235,10 +242,16 @@ export class DoorCalls {
 
   /** Ends a program that does not run here, and reports a program that has ended. Nothing of it runs. */
   #ended(execution: string): Promise<LinkedResult> {
-    const { runtime, principal } = this.#parts;
+    const { runtime, principal, onEvent } = this.#parts;
     const signal = AbortSignal.abort(new Error("The client cancelled it."));
     return this.#reported(
-      () => runtime.resume(execution, { tenant: principal.tenant, signal, approve: () => "later" }),
+      () =>
+        runtime.resume(execution, {
+          tenant: principal.tenant,
+          signal,
+          approve: () => "later",
+          ...(onEvent && { onEvent }),
+        }),
       { execution, unless: "ended" },
     );
   }

@@ -18,7 +18,10 @@ const INSTRUCTIONS =
 /** How long a request waits for its program by default. Clients wait for a minute, if nothing else is said. */
 const PATIENCE_MS = 50_000;
 
-export interface McpDoorOptions extends Pick<DoorCallsParts, "runtime" | "approve" | "decideCommand" | "onError"> {
+export interface McpDoorOptions extends Pick<
+  DoorCallsParts,
+  "runtime" | "approve" | "decideCommand" | "onError" | "onEvent"
+> {
   /** The runtime of a principal; by default one that is made for it. */
   readonly runtimeOf?: (principal: Principal) => Runtime;
   /** Version of the server, for clients. */

@@ -106,6 +106,19 @@ test("only the events that a webhook asks for are sent to it, and a conversation
   expect(other.received.map(({ json }) => [json.type, json.execution])).toEqual([["execution_ended", "ends"]]);
 });
 
+test("programs of MCP clients are told of as those of HTTP are", async () => {
+  await using other = await receiver();
+  await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] }, { approve: () => "later" });
+  const message = { jsonrpc: "2.0", id: 1, method: "tools/call" };
+  for (const code of [PAY, "return 1"])
+    await door.ask("POST", "/mcp", {
+      headers: { accept: "application/json, text/event-stream" },
+      body: { ...message, params: { name: "run_program", arguments: { code } } },
+    });
+  await other.until(2);
+  expect(other.received.map(({ json }) => json.type)).toEqual(["execution_waiting", "execution_ended"]);
+});
+
 test("events that rest before their next attempt hold up no other event", async () => {
   await using other = await receiver(Array.from({ length: 8 }, () => 500));
   await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
