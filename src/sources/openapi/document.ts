@@ -19,6 +19,9 @@ const MAX_VALUES = 5_000_000;
 const MAX_DEPTH = 200;
 /** Maximum length of a chain of references. */
 const MAX_CHAIN = 32;
+/** Maximum parameters of one operation, and maximum parameters and fields of bodies of all operations together. */
+const MAX_PARAMETERS = 1000;
+const MAX_PARTS = 1_000_000;
 
 /** Why a part of a document cannot be used. The message continues a sentence about the operation that it belongs to. */
 export class PartFault extends Error {}
@@ -34,10 +37,46 @@ export function orFault<Value>(make: () => Value): Value | PartFault {
 }
 
 /** A document of OpenAPI 3.0, 3.1 or 3.2, which may have been converted from Swagger 2.0. */
-export interface OpenApiDocument {
+export class OpenApiDocument {
   readonly root: Fields;
   /** Schemas of 3.0 have words of their own: `nullable`, and `exclusiveMinimum: true`. */
   readonly hasOldSchemas: boolean;
+  readonly #read = new Map<unknown, Map<unknown, unknown>>();
+  #partsLeft = MAX_PARTS;
+
+  constructor(root: Fields, hasOldSchemas: boolean) {
+    this.root = root;
+    this.hasOldSchemas = hasOldSchemas;
+  }
+
+  /** What a part says, read once: a small document may refer to a large part from every operation. Its fault is thrown each time. */
+  once<Part, Value>(part: Part, read: (document: OpenApiDocument, part: Part) => Value): Value {
+    const known = this.#read.get(read) ?? new Map<unknown, unknown>();
+    this.#read.set(read, known);
+    if (!known.has(part))
+      known.set(
+        part,
+        orFault(() => read(this, part)),
+      );
+    const value = known.get(part) as Value | PartFault;
+    if (value instanceof PartFault) throw value;
+    return value;
+  }
+
+  /** Gives up what was read, but not the document. */
+  forget(): void {
+    this.#read.clear();
+  }
+
+  /** Counts what an operation has for itself of the parts that it refers to. Throws a `PartFault` for too many. */
+  count({ parameters = 0, fields = 0 }: { readonly parameters?: number; readonly fields?: number }): void {
+    if (parameters > MAX_PARAMETERS) throw new PartFault(`it has more than ${MAX_PARAMETERS} parameters`);
+    this.#partsLeft -= parameters + fields;
+    if (this.#partsLeft < 0)
+      throw new PartFault(
+        `the document's operations have more than ${MAX_PARTS} parameters and fields together; take those out that are not needed`,
+      );
+  }
 }
 
 /**
@@ -57,9 +96,8 @@ export async function readDocument(source: string, spec: unknown): Promise<OpenA
   const fault = sizeFault(parsed, { depth: MAX_DEPTH, values: MAX_VALUES });
   if (fault !== undefined) throw invalid(`the document ${fault}.`);
   const version = versionOf(parsed);
-  if (version === "2.0") return { root: await upgraded(parsed, invalid), hasOldSchemas: false };
-  if (version !== undefined && /^3\.[012]/.test(version))
-    return { root: parsed, hasOldSchemas: version.startsWith("3.0") };
+  if (version === "2.0") return new OpenApiDocument(await upgraded(parsed, invalid), false);
+  if (version !== undefined && /^3\.[012]/.test(version)) return new OpenApiDocument(parsed, version.startsWith("3.0"));
   throw invalid(
     version === undefined
       ? `this is no OpenAPI document: it has neither "openapi" nor "swagger" with a version.`
@@ -150,17 +188,17 @@ function hasField(root: Fields, name: string): boolean {
 }
 
 /** A value, or the value to which its references lead. Throws a `PartFault` for a reference that leads nowhere, or out of the document. */
-export function follow({ root }: OpenApiDocument, value: unknown): unknown {
+export function follow(document: OpenApiDocument, value: unknown): unknown {
   let part = value;
   for (let steps = 0; steps < MAX_CHAIN; steps += 1) {
     const reference = textOf(part, "$ref");
     if (reference === undefined) return part;
-    part = target(root, reference);
+    part = document.once(reference, target);
   }
   throw new PartFault("its references lead in a circle");
 }
 
-export function target(root: Fields, reference: string): unknown {
+export function target({ root }: OpenApiDocument, reference: string): unknown {
   const shown = JSON.stringify(reference.slice(0, 200));
   if (!reference.startsWith("#"))
     throw new PartFault(`it refers to ${shown}, which is another document; put the files into one, as bundlers do`);

@@ -1,11 +1,11 @@
 import {
   flag,
   isFields,
-  nextTurn,
   object,
   option,
   optionError,
   type OptionsOf,
+  Pace,
   PortcullisError,
   readOptions,
   required,
@@ -37,7 +37,7 @@ import { Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 import { isUsable, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
 import { placesForLarge, send, type Sender } from "./send.ts";
-import { givenParameters, type Layout, layoutOf, toolInput } from "./tool-input.ts";
+import { givenParameters, isFlat, type Layout, toolInput } from "./tool-input.ts";
 import { toolOutput } from "./tool-output.ts";
 
 export const SOURCE_RULES = {
@@ -92,8 +92,7 @@ export interface OpenApiSource extends AsyncDisposable {
   readonly problems: readonly string[];
 }
 
-/** Tools that are made before other work gets the thread. */
-const AT_ONCE = 20;
+const UNREAD = new PartFault("it has no policy");
 /** Characters of a description, which quotes the document. */
 const DESCRIPTION_LENGTH = 2000;
 
@@ -110,7 +109,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   };
   const styles = await loadStyles();
   const document = await readDocument(name, spec);
-  const { operations, unread } = findOperations(document);
+  const { operations, unread } = await findOperations(document);
   const problems = unread.map(({ path, fault }) => leftOutPart(`the path ${path}`, fault.message));
   if (operations.length === 0 || operations.length > MAX_OPERATIONS)
     throw new PortcullisError(
@@ -179,17 +178,25 @@ class SourceMaker {
     policies: OpenApiPolicies | undefined,
   ): Promise<OpenApiSource> {
     const { source } = this.#sender;
-    const named = found.map((operation) => this.#nameOf(operation, policies));
-    const read = named.flatMap(({ parts }) => (parts instanceof PartFault ? [] : parts));
-    const layout = layoutOf(this.#document, read);
+    const pace = new Pace();
+    const named: Named[] = [];
+    let layout: Layout = "flat";
+    for (const operation of found) {
+      await pace.rest();
+      const parts = orFault(() => readOperation(this.#document, operation));
+      if (!(parts instanceof PartFault) && !isFlat(this.#document, parts)) layout = "nested";
+      const one = this.#nameOf(operation, policies);
+      // Parts of an operation without a policy are not kept.
+      named.push({ ...one, parts: one.policy ? parts : UNREAD });
+    }
     const clashing = nameClashes(named.filter(({ policy }) => policy));
     let leftOut = 0;
     const tools: Tool[] = [];
     const unassigned: UnassignedOperation[] = [];
     const known = new Set([...serversOf(this.#document.root), this.#sender.baseUrl.href].map(bareAddress));
     const away: { readonly server: string; readonly name: string }[] = [];
-    for (const [place, one] of named.entries()) {
-      if (place % AT_ONCE === AT_ONCE - 1) await nextTurn();
+    for (const one of named) {
+      await pace.rest();
       const { name, operation, policy } = one;
       if (policy === false) continue;
       if (policy === undefined) {
@@ -217,6 +224,7 @@ class SourceMaker {
           server,
         ),
       );
+    this.#document.forget();
     for (const why of [...this.#schemas.input.unchecked, ...this.#schemas.output.unchecked])
       problems.push(uncheckedPart(source, [why]));
     return Object.freeze({
@@ -230,15 +238,14 @@ class SourceMaker {
     });
   }
 
-  #nameOf(operation: FoundOperation, policies: OpenApiPolicies | undefined): Named {
-    const one = { operation, parts: orFault(() => readOperation(this.#document, operation)) };
+  #nameOf(operation: FoundOperation, policies: OpenApiPolicies | undefined): Omit<Named, "parts"> {
     const name = `${this.#sender.source}.${operation.name}`;
     const given = typeof policies === "function" ? policies(name, toldOf(operation)) : policies;
-    if (given === undefined || given === false) return { ...one, policy: given, name };
+    if (given === undefined || given === false) return { operation, policy: given, name };
     const isObject = isFields(given) && !((given as object) instanceof Promise);
     const whole = isObject ? { ...given, effect: given.effect ?? effectOf(operation.method) } : given;
     const policy = checkPolicy(name, whole);
-    return { ...one, policy, name: policy.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
+    return { operation, policy, name: policy.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
   }
 
   #define({ operation, parts, name }: Named, policy: OpenApiPolicy, layout: Layout): Tool {
@@ -275,7 +282,7 @@ class SourceMaker {
       effect: policy.effect ?? effectOf(method),
       source: sender.source,
       name,
-      description: descriptionOf(operation),
+      description: this.#document.once(operation.part, readDescription) ?? `${method} ${operation.path}`,
       input: input.schema,
     });
     return runsAt(`openapi ${sender.source}`, tool);
@@ -300,11 +307,11 @@ export function effectOf(method: string): Effect {
   return method === "PUT" || method === "DELETE" ? "idempotent" : "write";
 }
 
-function descriptionOf({ part, method, path }: FoundOperation): string {
+function readDescription(_: OpenApiDocument, part: unknown): string | undefined {
   const texts = [textOf(part, "summary"), textOf(part, "description")].filter((text) => text?.trim());
   const [summary = "", description = ""] = texts as string[];
   const whole = description.startsWith(summary) ? description : `${summary.trim().replace(/\.$/, "")}. ${description}`;
-  return oneLine(texts.length === 0 ? `${method} ${path}` : whole, DESCRIPTION_LENGTH);
+  return texts.length === 0 ? undefined : oneLine(whole, DESCRIPTION_LENGTH);
 }
 
 function clash({ operation: { method, path } }: Named): PartFault {

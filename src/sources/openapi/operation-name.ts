@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { Pace } from "../../base/index.ts";
 import { identifierOf, namespacesOf } from "../../tools/tool-name.ts";
 
 /** Maximum length of a name's part. Longer parts are cut; names that are equal then are refused. */
@@ -25,10 +26,18 @@ interface Named {
  * others are named by method and path. An operation does not stand in the namespace of another: `levels.append` beside
  * `levels` is `levels_append`.
  */
-export function operationNames(operations: readonly Named[]): readonly string[] {
+export async function operationNames(operations: readonly Named[], pace: Pace): Promise<readonly string[]> {
   const withDigest = (method: string, path: string) =>
     `${nameOfPath(method, path)}_${hash("sha256", `${method} ${path}`).slice(0, 8)}`;
-  let names = operations.map(operationName);
+  const each = async (nameOf: (operation: Named, index: number) => string) => {
+    const made: string[] = [];
+    for (const [index, operation] of operations.entries()) {
+      await pace.rest();
+      made.push(nameOf(operation, index));
+    }
+    return made;
+  };
+  let names = await each(operationName);
   for (const other of [nameOfPath, withDigest]) {
     const sharing = Map.groupBy(names.keys(), (index) => names[index] ?? "");
     const keeping = new Set<number>();
@@ -37,9 +46,8 @@ export function operationNames(operations: readonly Named[]): readonly string[] 
       const [keeper] = shared.length === 1 ? shared : asWritten.length === 1 ? asWritten : [];
       if (keeper !== undefined) keeping.add(keeper);
     }
-    names = operations.map(({ method, path }, index) =>
-      keeping.has(index) ? (names[index] ?? "") : other(method, path),
-    );
+    const before = names;
+    names = await each(({ method, path }, index) => (keeping.has(index) ? (before[index] ?? "") : other(method, path)));
   }
   const all = new Set(names);
   return names.map((name) => (namespacesOf(name).some((outer) => all.has(outer)) ? name.replaceAll(".", "_") : name));

@@ -1,5 +1,5 @@
 import { follow, type OpenApiDocument, orFault, PartFault } from "./document.ts";
-import { fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
+import { fieldOf, type Fields, isFields, listOf, Pace, textOf } from "../../base/index.ts";
 import { operationNames } from "./operation-name.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"] as const;
@@ -62,7 +62,8 @@ export interface FoundOperation extends Operation {
   readonly name: string;
   /** What its reference leads to, or why it leads nowhere. */
   readonly part: Fields | PartFault;
-  readonly pathItem: Fields;
+  /** The parameters of its path. */
+  readonly shared: unknown;
   /** Addresses that the document has for it alone, or for its path. */
   readonly servers: readonly string[];
 }
@@ -87,33 +88,41 @@ interface Address {
 }
 
 /** All operations of a document, at most `MAX_OPERATIONS` and another. */
-export function findOperations(document: OpenApiDocument): FoundOperations {
+export async function findOperations(document: OpenApiDocument): Promise<FoundOperations> {
+  const pace = new Pace();
   const operations: Omit<FoundOperation, "name">[] = [];
   const unread: FoundOperations["unread"][number][] = [];
   const paths = fieldOf(document.root, "paths");
   for (const [path, item] of Object.entries(isFields(paths) ? paths : {})) {
+    await pace.rest();
     const followed = orFault(() => follow(document, item));
     if (followed instanceof PartFault) unread.push({ path, fault: followed });
     // What stands beside a reference counts too.
     const led = isFields(followed) && !(followed instanceof PartFault) ? followed : {};
-    const pathItem = { ...led, ...(isFields(item) ? item : {}) };
+    const items = [item, led].map((one) => document.once(one, readPathItem));
+    const shared = items.find(({ parameters }) => parameters !== undefined)?.parameters;
     for (const method of METHODS) {
-      const part = orFault(() => follow(document, fieldOf(pathItem, method)));
-      if (!isFields(part)) continue;
-      operations.push({
-        operationId: textOf(part, "operationId"),
-        method: method.toUpperCase(),
-        path,
-        tags: listOf(part, "tags").filter((tag) => typeof tag === "string"),
-        part,
-        pathItem,
-        servers: [part, pathItem].map(serversOf).find(({ length }) => length > 0) ?? [],
-      });
+      const said = document.once(fieldOf(item, method) ?? fieldOf(led, method), readSaid);
+      if (!said) continue;
+      const servers = [said, ...items].find((one) => one.servers.length > 0)?.servers ?? [];
+      operations.push({ ...said, method: method.toUpperCase(), path, shared, servers });
     }
     if (operations.length > MAX_OPERATIONS) break;
   }
-  const names = operationNames(operations);
+  const names = await operationNames(operations, pace);
   return { operations: operations.map((one, index) => ({ name: names[index] ?? "", ...one })), unread };
+}
+
+function readPathItem(_: OpenApiDocument, item: unknown) {
+  return { parameters: fieldOf(item, "parameters"), servers: serversOf(item) };
+}
+
+/** What is told of an operation, wherever it is; undefined if there is none. */
+function readSaid(document: OpenApiDocument, reference: unknown) {
+  const part = orFault(() => follow(document, reference));
+  if (!isFields(part)) return undefined;
+  const tags = listOf(part, "tags").filter((tag) => typeof tag === "string");
+  return { operationId: textOf(part, "operationId"), tags, part, servers: serversOf(part) };
 }
 
 /** Addresses of the servers that a part of a document names. */
@@ -124,12 +133,15 @@ export function serversOf(part: unknown): readonly string[] {
 /** Reads the parts of an operation. Throws a `PartFault` for an operation that cannot be called. */
 export function readOperation(
   document: OpenApiDocument,
-  { part, pathItem, method, path }: FoundOperation,
+  { part, shared, method, path }: FoundOperation,
 ): OperationParts {
   if (part instanceof PartFault) throw part;
   if (method === "TRACE") throw new PartFault("its method is TRACE, which no request can be sent with");
-  const read = readParameters(document, [...listOf(pathItem, "parameters"), ...listOf(part, "parameters")]);
-  const { address, parameters } = addressOf(path, read);
+  const lists = [shared, part["parameters"]].map((list) => document.once(list, readParameters));
+  document.count({ parameters: lists.reduce((sum, { length }) => sum + length, 0) });
+  // A parameter of the operation replaces the parameter of its path with the same name and place.
+  const read = new Map(lists.flat().map((parameter) => [`${parameter.place} ${parameter.name}`, parameter]));
+  const { address, parameters } = addressOf(path, [...read.values()]);
   const inPath = variablesOf(address);
   const described = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
   const responses = fieldOf(part, "responses");
@@ -172,19 +184,18 @@ function variablesOf({ path, query }: Address): ReadonlySet<string> {
   return new Set([...`${path}?${query}`.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name));
 }
 
-/** A parameter of the operation replaces the parameter of its path with the same name and place. */
-function readParameters(document: OpenApiDocument, parts: readonly unknown[]): readonly Parameter[] {
-  const parameters = new Map<string, Parameter>();
-  for (const reference of parts) {
-    const part = follow(document, reference);
-    const name = textOf(part, "name");
-    const place = fieldOf(part, "in");
-    if (!isFields(part) || name === undefined || name === "") throw new PartFault("it has a parameter without a name");
-    if (typeof place !== "string" || !Object.hasOwn(STYLES, place))
-      throw new PartFault(`its parameter ${JSON.stringify(name.slice(0, 100))} is in no place that a request has`);
-    parameters.set(`${place} ${name}`, parameterOf(part, name, place as Place));
-  }
-  return [...parameters.values()];
+function readParameters(document: OpenApiDocument, list: unknown): readonly Parameter[] {
+  if (!Array.isArray(list)) return [];
+  return list.map((reference: unknown) => document.once(follow(document, reference), readParameter));
+}
+
+function readParameter(_: OpenApiDocument, part: unknown): Parameter {
+  const name = textOf(part, "name");
+  const place = fieldOf(part, "in");
+  if (!isFields(part) || name === undefined || name === "") throw new PartFault("it has a parameter without a name");
+  if (typeof place !== "string" || !Object.hasOwn(STYLES, place))
+    throw new PartFault(`its parameter ${JSON.stringify(name.slice(0, 100))} is in no place that a request has`);
+  return parameterOf(part, name, place as Place);
 }
 
 function parameterOf(part: Fields, name: string, place: Place): Parameter {
@@ -218,11 +229,15 @@ function bodyOf(document: OpenApiDocument, reference: unknown, method: string): 
   const part = follow(document, reference);
   const content = fieldOf(part, "content");
   if (!isFields(part) || !isFields(content)) return undefined;
-  const required = fieldOf(part, "required") === true;
   if (method === "GET" || method === "HEAD") {
-    if (required) throw new PartFault(`it needs a body, which no ${method} request can have`);
+    if (part["required"] === true) throw new PartFault(`it needs a body, which no ${method} request can have`);
     return undefined;
   }
+  return document.once(part, readBody);
+}
+
+function readBody(_: OpenApiDocument, part: Fields): Body | undefined {
+  const content = (part["content"] ?? {}) as Fields;
   const choices = Object.keys(content).map((mediaType) => ({ mediaType, form: formOf(mediaType) }));
   const [chosen] = choices.toSorted((one, other) => FORMS.indexOf(one.form) - FORMS.indexOf(other.form));
   if (!chosen) return undefined;
@@ -232,7 +247,7 @@ function bodyOf(document: OpenApiDocument, reference: unknown, method: string): 
   return {
     ...chosen,
     mediaType: chosen.mediaType.includes("*") ? STAND_INS[chosen.form] : chosen.mediaType,
-    required,
+    required: part["required"] === true,
     description: textOf(part, "description"),
     schema: fieldOf(media, "schema") ?? {},
     encoding: fieldOf(media, "encoding"),

@@ -59,10 +59,11 @@ const SCHEMA_WORDS: Readonly<Record<Side, ReadonlySet<string>>> = {
 export class Schemas {
   readonly document: OpenApiDocument;
   readonly side: Side;
-  readonly #converted = new Map<unknown, Converted>();
+  readonly #converted = new Map<unknown, Converted | PartFault>();
   readonly #definitions = new Map<string, Converted | PartFault>();
   readonly #names = new Map<string, string>();
   readonly #digests = new Map<string, string>();
+  readonly #partDigests = new Map<Converted, string>();
   readonly #patterns = new Map<string, number | undefined>();
   readonly #states = new PatternStates(SOURCE_STATES);
   /** What is not checked of the document's schemas, and why. */
@@ -80,13 +81,10 @@ export class Schemas {
 
   /** A schema of the document. Throws a `PartFault` if it cannot be read. */
   convert(schema: unknown): Converted {
-    const known = this.#converted.get(schema);
-    if (known) return known;
-    const made = orFault(() => new Conversion(this).convert(schema));
-    if (made instanceof PartFault && this.side === "input") throw made;
-    const converted = made instanceof PartFault ? this.#anything(made) : made;
-    if (isFields(schema)) this.#converted.set(schema, converted);
-    return converted;
+    return remembered(this.#converted, schema, () => {
+      const made = orFault(() => new Conversion(this).convert(schema));
+      return made instanceof PartFault && this.side === "output" ? this.#anything(made) : made;
+    });
   }
 
   /** What a part of an answer leads to. Undefined if it leads nowhere. */
@@ -131,8 +129,10 @@ export class Schemas {
 
   /** Reads the definitions that the parts of a tool's schema lead to. Definitions that many tools share are walked once. */
   #readReferences(parts: readonly Converted[]): void {
-    const key = JSON.stringify(parts.map(({ values, states, references }) => [values, states, references]));
-    remembered(this.#read, key, () => this.#reach(parts).length);
+    const digestOf = ({ values, states, references }: Converted) =>
+      hash("sha256", JSON.stringify([values, states, references]));
+    const digests = parts.map((part) => remembered(this.#partDigests, part, () => digestOf(part)));
+    remembered(this.#read, digests.join(), () => this.#reach(parts).length);
   }
 
   #definitionsOf(parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {
@@ -182,7 +182,7 @@ export class Schemas {
 
   #definition(pointer: string): Converted {
     return remembered(this.#definitions, pointer, () => {
-      const found = orFault(() => target(this.document.root, pointer));
+      const found = orFault(() => this.document.once(pointer, target));
       if (!(found instanceof PartFault)) return this.convert(found);
       // What an input lacks for want of another file, its server would miss.
       if (this.side === "input" && !pointer.startsWith("#")) throw found;
@@ -214,7 +214,7 @@ export class Schemas {
 }
 
 /** The value for a key, made once. If it cannot be made, its fault is thrown each time. */
-function remembered<Value>(known: Map<string, Value | PartFault>, key: string, make: () => Value): Value {
+function remembered<Key, Value>(known: Map<Key, Value | PartFault>, key: Key, make: () => Value | PartFault): Value {
   const made = known.get(key) ?? orFault(make);
   known.set(key, made);
   if (made instanceof PartFault) throw made;

@@ -58,13 +58,11 @@ export function givenParameters(parameters: readonly Parameter[], isHosts: (para
   });
 }
 
-export function layoutOf(document: OpenApiDocument, operations: readonly OperationParts[]): Layout {
-  const isFlat = operations.every(({ parameters, body }) => {
-    if (!body) return true;
-    const properties = plainProperties(document, body);
-    return properties !== undefined && parameters.every(({ name }) => !Object.hasOwn(properties, name));
-  });
-  return isFlat ? "flat" : "nested";
+/** Whether the fields of an operation's body can stand beside its parameters. */
+export function isFlat(document: OpenApiDocument, { parameters, body }: OperationParts): boolean {
+  if (!body) return true;
+  const properties = plainProperties(document, body);
+  return properties !== undefined && parameters.every(({ name }) => !Object.hasOwn(properties, name));
 }
 
 /** The properties of a body that is an object with named fields and nothing else; undefined for any other. */
@@ -93,11 +91,12 @@ export function toolInput(
   body: Body | undefined,
   layout: Layout,
 ): ToolInput {
+  const { document } = schemas;
   const parameters = fieldsOf(given, body !== undefined && layout === "nested");
   // Within them a reference that leads nowhere costs its part alone.
   for (const { schema } of [...given, ...(body ? [body] : [])]) {
     const reference = textOf(schema, "$ref");
-    if (reference !== undefined) target(schemas.document.root, reference);
+    if (reference !== undefined) document.once(reference, target);
   }
   const converted = parameters.map(({ parameter }) => schemas.convert(parameter.schema));
   const fields = parameters.map(({ field, parameter }, index) => [
@@ -146,13 +145,13 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   const { document } = schemas;
   const required = body.required ? [BODY] : [];
   const properties = plainProperties(document, body);
-  const place = { body, isFlat: false, names: new Set(Object.keys(properties ?? {})) };
+  const place = { body, isFlat: false, names: properties ? document.once(properties, namesIn) : new Set<string>() };
   if (body.form === "text" || body.form === "bytes") {
     const what = body.form === "text" ? `${body.mediaType}.` : `${body.mediaType}, in base64.`;
     const text = described({ type: "string" }, [body.description, what].filter(Boolean).join(" "));
     return { fields: [[BODY, text]], required, parts: [], place: { ...place, files: new Set() } };
   }
-  const files = body.form === "multipart" && properties ? filesOf(document, properties) : new Set<string>();
+  const files = body.form === "multipart" && properties ? document.once(properties, filesOf) : new Set<string>();
   if (!properties || (layout === "nested" && files.size === 0)) {
     const converted = schemas.convert(body.schema);
     const field = described(converted.schema, body.description);
@@ -161,9 +160,9 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   const whole = schemas.convert(follow(document, body.schema));
   const schema = whole.schema as JsonSchema;
   const own = (schema.properties ?? {}) as Readonly<Record<string, JsonSchema | boolean>>;
-  const names = ((schema.required ?? []) as readonly string[]).filter(
-    (name) => Object.hasOwn(own, name) || !taken.has(name),
-  );
+  const all = (schema.required ?? []) as readonly string[];
+  document.count({ fields: Object.keys(own).length + all.length });
+  const names = all.filter((name) => Object.hasOwn(own, name) || !taken.has(name));
   const fields = [
     ...Object.entries(own).map(([name, field]) => [name, files.has(name) ? fileSchema(field) : field] as const),
     // A server may require what its document does not describe. Beside the properties it could not be given.
@@ -175,6 +174,10 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   }
   const nested = described({ ...schema, properties: Object.freeze(Object.fromEntries(fields)) }, body.description);
   return { fields: [[BODY, nested]], required, parts: [whole], place: { ...place, files } };
+}
+
+function namesIn(_: OpenApiDocument, properties: Fields): ReadonlySet<string> {
+  return new Set(Object.keys(properties));
 }
 
 const BYTES = "application/octet-stream";

@@ -1,6 +1,7 @@
 import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { lazySchema } from "../../tools/schema.ts";
 import { fieldOf, type Fields, isFields } from "../../base/index.ts";
+import type { OpenApiDocument } from "./document.ts";
 import { formOf } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 
@@ -31,20 +32,19 @@ function isMediaType(text: string): boolean {
  * shown and any value fits. It is undefined if the document does not describe the result.
  */
 export function toolOutput(schemas: Schemas, { responses, method }: Answers, checks: boolean) {
-  const successes = successesOf(responses).map(({ status, response }) => ({
+  const { document } = schemas;
+  const successes = document.once(responses, successesOf).map(({ status, response }) => ({
     status,
     content: fieldOf(schemas.followed(response), "content"),
   }));
-  const mediaTypes = [
-    ...new Set(successes.flatMap(({ content }) => (isFields(content) ? bestOf(Object.keys(content)) : []))),
-  ];
+  const mediaTypes = [...new Set(successes.flatMap(({ content }) => document.once(content, bestOf)))];
   const essences = mediaTypes.map((type) => type.split(";", 1)[0]!.trim()).filter(isMediaType);
   const accept = essences.join(", ") || "*/*";
   if (method === "HEAD") return { schema: lazySchema(() => NULL, { checks }), accept };
   const parts: Converted[] = [];
   const alternatives = successes.map(({ status, content }): JsonSchema | boolean | undefined => {
     const isEmpty = status === "204" || status === "205";
-    const [mediaType] = isFields(content) && !isEmpty ? bestOf(Object.keys(content)) : [];
+    const [mediaType] = isEmpty ? [] : document.once(content, bestOf);
     if (mediaType === undefined) return isEmpty ? NULL : undefined;
     const form = formOf(mediaType);
     if (form !== "json") return form === "bytes" ? BYTES_SCHEMA : TEXT;
@@ -62,14 +62,18 @@ export function toolOutput(schemas: Schemas, { responses, method }: Answers, che
 }
 
 /** The answers that mean success: of status 2xx, or `default` without any. */
-function successesOf(responses: Fields): readonly { readonly status: string; readonly response: unknown }[] {
+function successesOf(
+  _: OpenApiDocument,
+  responses: Fields,
+): readonly { readonly status: string; readonly response: unknown }[] {
   const named = Object.keys(responses).filter((status) => /^2(?:\d\d|xx)$/i.test(status));
   const statuses = named.length === 0 && Object.hasOwn(responses, "default") ? ["default"] : named;
   return statuses.map((status) => ({ status, response: responses[status] }));
 }
 
 /** JSON if an answer can be JSON, else the first media type. */
-function bestOf(mediaTypes: readonly string[]): readonly string[] {
+function bestOf(_: OpenApiDocument, content: unknown): readonly string[] {
+  const mediaTypes = isFields(content) ? Object.keys(content) : [];
   const json = mediaTypes.filter((type) => formOf(type) === "json");
   const plain = json.filter((type) => type.toLowerCase().startsWith("application/json"));
   return [...plain, ...json, ...mediaTypes].slice(0, 1);

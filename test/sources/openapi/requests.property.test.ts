@@ -1,6 +1,7 @@
 import { array, assert, asyncProperty, constantFrom, dictionary, oneof, record, string } from "fast-check";
 import { expect, test } from "vitest";
 import { PortcullisError } from "../../../src/index.ts";
+import { OpenApiDocument } from "../../../src/sources/openapi/document.ts";
 import { readOperation, findOperations } from "../../../src/sources/openapi/operations.ts";
 import { loadStyles, pathParts, requestParts } from "../../../src/sources/openapi/request.ts";
 import { Schemas } from "../../../src/sources/openapi/schemas.ts";
@@ -50,8 +51,8 @@ test("whatever a program passes, a request goes to its host and its path, and ea
     { name: "r", in: "query", allowReserved: true, schema: {} },
   ];
   const path = "/one/{a}/two/{b}/three";
-  const document = { root: operationOf({ parameters: places }, path) as Record<string, unknown>, hasOldSchemas: false };
-  const [operation = expect.fail()] = findOperations(document).operations;
+  const document = new OpenApiDocument(operationOf({ parameters: places }, path) as Record<string, unknown>, false);
+  const [operation = expect.fail()] = (await findOperations(document)).operations;
   const { parameters } = readOperation(document, operation);
   const input = toolInput(new Schemas(document, "input"), parameters, undefined, "flat");
   await assert(
