@@ -22,6 +22,9 @@ const EVENTS_KEPT = 10_000;
 /** Memory that a kept command takes besides its text, in bytes. */
 const COMMAND_BYTES = 256;
 
+/** Ids that a guest may skip: who chooses among many could choose those that a map finds slowly. */
+const IDS_SKIPPED = 1000;
+
 /** The commands of a turn are longer than the allowed length. */
 export class TextTooLong extends Error {
   /** Memory of the commands read so far, in bytes. */
@@ -67,6 +70,9 @@ export class TurnReader {
   readonly #batches = new Map<number, number>();
   readonly #timers = new Set<number>();
   #lastId = 0;
+  #firstId = 0;
+  /** Number of ids so far. */
+  #ids = 0;
   #commands: GuestFrame[] = [];
   #texts: string[] = [];
   #sizes: number[] = [];
@@ -135,6 +141,10 @@ export class TurnReader {
       case "timer":
         if (frame.id <= this.#lastId)
           throw new BridgeViolation(`The guest used the id ${frame.id} after ${this.#lastId}: ids only rise.`);
+        if (this.#ids === 0) this.#firstId = frame.id;
+        this.#ids += 1;
+        if (frame.id - this.#firstId > 2 * this.#ids + IDS_SKIPPED)
+          throw new BridgeViolation(`The guest used the id ${frame.id}: it skips too many.`);
         this.#lastId = frame.id;
         if (frame.kind === "call") {
           this.#calls.add(frame.id);

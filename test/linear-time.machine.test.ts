@@ -55,6 +55,27 @@ const checked = (schema: JsonSchema) => {
   const compiled = jsonSchema(schema);
   return (value: unknown) => validate(compiled, value);
 };
+const REFERRED = {
+  $defs: { id: { anyOf: [{ type: "integer" }] } },
+  prefixItems: [{ $ref: "#/$defs/id" }],
+  items: { $ref: "#/$defs/id" },
+};
+
+/** Whole numbers whose hashes end in the same 13 bits: V8 has no seed for them. */
+function numbersOfOneBucket(count: number): readonly number[] {
+  const found: number[] = [];
+  for (let key = 0; found.length < count; key += 1) {
+    let hash = ~key + (key << 15);
+    hash ^= hash >>> 12;
+    hash += hash << 2;
+    hash ^= hash >>> 4;
+    hash = Math.imul(hash, 2057);
+    hash ^= hash >>> 16;
+    if ((hash & 8191) === 0) found.push(key);
+  }
+  return found;
+}
+
 const NO_TOOLS = new ToolSet([]);
 const fault = (message: string, excerpt?: string) => ({
   name: "Error",
@@ -429,6 +450,21 @@ const CASES: Readonly<Record<string, Case>> = {
         { properties: { a: { $ref: "#" } }, required: ["c"] },
       ],
     }),
+  },
+  ...Object.fromEntries(
+    Object.entries<JsonSchema>({
+      uniqueItems: { uniqueItems: true },
+      $ref: REFERRED,
+      enum: { items: { enum: [1] } },
+    }).map(([word, schema]) => [
+      `numbers that V8 puts into one bucket, ${word}`,
+      { size: 6000, make: numbersOfOneBucket, run: checked(schema) },
+    ]),
+  ),
+  "numbers of one bucket in a schema": {
+    size: 6000,
+    make: (n) => ({ enum: numbersOfOneBucket(n) }),
+    run: (schema: JsonSchema) => validate(jsonSchema(schema), 1),
   },
   "elements that differ": {
     size: 10_000,

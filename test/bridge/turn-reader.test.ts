@@ -109,6 +109,7 @@ test.each<[string, readonly Closes[], readonly GuestFrame[], string]>([
   ],
   ["repeats an id", [undefined], [call(1), call(1)], "The guest used the id 1 after 1: ids only rise."],
   ["uses a timer's id for a call", [undefined], [timer(7), call(7)], "The guest used the id 7 after 7: ids only rise."],
+  ["skips ids", [undefined], [call(7), timer(1012)], "The guest used the id 1012: it skips too many."],
   ["numbers downwards", [undefined], [call(5), timer(4)], "The guest used the id 4 after 5: ids only rise."],
   [
     "uses the id of a closed call again",

@@ -322,6 +322,28 @@ test.each([
   expect(JSON.stringify([session.lines.at(-1), records.at(-1)]).length).toBeLessThan(1000);
 });
 
+const dead = () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+};
+const withoutPrototype = new Proxy({}, { getPrototypeOf: () => JSON.parse("") as object });
+
+test.each<[string, () => unknown]>([
+  ["is a revoked proxy", dead],
+  ["has a revoked proxy for a value", () => new Content({ value: dead() })],
+  ["has failed with a revoked proxy", () => new Content({ value: dead(), isError: true })],
+  ["cannot be asked for its prototype", () => withoutPrototype],
+])("a result that %s fails its call, and nothing else", async (_, handler) => {
+  const { call } = openSession({ tools: [makeTool({ handler })] });
+  expect(await call()).toMatchObject({ ok: false });
+});
+
+test("a long text in an object of its own is that text", async () => {
+  const { call } = openSession({ tools: [makeTool({ handler: () => [Object("x".repeat(100_000))] })] });
+  expect(await call()).toMatchObject({ ok: true, text: JSON.stringify(["x".repeat(100_000)]) });
+});
+
 test("a text with a character beyond ASCII counts two bytes for each character", async () => {
   const { call } = openSession({
     tools: [makeTool({ handler: () => `${"x".repeat(6000)}→` })],

@@ -23,6 +23,12 @@ export class StoredText {
   readonly bytes: number;
   readonly shape: string;
   readonly read: () => Promise<string>;
+  readonly #isOwn = true;
+
+  /** Asks nothing of a value of others, which may be a proxy. */
+  static [Symbol.hasInstance](value: unknown): value is StoredText {
+    return typeof value === "object" && value !== null && #isOwn in value;
+  }
 
   constructor({ bytes, shape }: Pick<Artifact, "bytes" | "shape">, read: () => Promise<string>) {
     this.bytes = bytes;

@@ -8,7 +8,7 @@ const CHARACTERS_A_STEP = 64;
 export class Identities {
   readonly #steps: Steps;
   readonly #scalars = new Map<unknown, number>();
-  readonly #texts = new Map<string, number>();
+  readonly #texts = new Map<unknown, number>();
   readonly #containers = new Map<object, number>();
 
   constructor(steps: Steps) {
@@ -23,7 +23,7 @@ export class Identities {
 
   of(value: unknown): number {
     this.#steps.spend(1);
-    if (!isContainer(value)) return numberOf(this.#scalars, typeof value === "string" ? quickKey(value) : value) * 2;
+    if (!isContainer(value)) return numberOf(this.#scalars, quickKey(value)) * 2;
     const known = this.#containers.get(value);
     if (known !== undefined) return known;
     const identity = numberOf(this.#texts, quickKey(this.#textOf(value))) * 2 + 1;

@@ -1,3 +1,4 @@
+import { quickKey } from "../../base/index.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
 import { isContainer } from "./identities.ts";
@@ -129,7 +130,7 @@ class Walk implements FieldsRead {
     this.#steps.spend(tags.size);
     for (const [key, values] of tags) {
       const tag = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
-      if (tag !== undefined && !isContainer(tag) && !values.has(tag)) return false;
+      if (tag !== undefined && !isContainer(tag) && !values.has(quickKey(tag))) return false;
     }
     return true;
   }
@@ -273,11 +274,11 @@ function tagsOf(node: SchemaNode, steps: Steps, depth = 0): TagValues {
   return tags;
 }
 
-/** The scalars that a field can be, if its schema lists them. */
+/** The scalars that a field can be, as `quickKey` has them, if its schema lists them. */
 function tagValues({ schema, enumeration, ref }: SchemaNode, depth: number): ReadonlySet<unknown> | undefined {
   if (depth > MAX_DEPTH) throw new StepsSpent();
   if (typeof schema === "boolean") return undefined;
-  if ("const" in schema) return new Set([schema.const]);
+  if ("const" in schema) return new Set([quickKey(schema.const)]);
   if (enumeration) return enumeration.scalars;
   return ref ? tagValues(ref, depth + 1) : undefined;
 }

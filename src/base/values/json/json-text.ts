@@ -13,6 +13,12 @@ export class JsonText implements JsonLook {
   readonly text: string;
   readonly values: number;
   readonly type: string;
+  readonly #isOwn = true;
+
+  /** Asks nothing of a value of others, which may be a proxy. */
+  static [Symbol.hasInstance](value: unknown): value is JsonText {
+    return typeof value === "object" && value !== null && #isOwn in value;
+  }
 
   constructor(text: string, { values, type }: JsonLook) {
     this.text = text;
@@ -56,7 +62,12 @@ export function parsedJson(text: string): unknown {
 /** V8 hashes longer strings by their length alone: objects, maps and sets compare each with all others of its length. */
 export const HASHED_LENGTH = 16_383;
 
-/** Stands for a text in a map or a set. */
-export function quickKey(text: string): string {
-  return text.length > HASHED_LENGTH ? hash("sha256", text) : text;
+/**
+ * Stands for a value of others in a map or a set, where keys that have one hash are compared with each other: numbers, and texts
+ * that are indexes, have hashes that anybody can compute, and long texts have that of their length.
+ */
+export function quickKey(value: unknown): unknown {
+  if (typeof value === "number") return `#${value}`;
+  if (typeof value !== "string") return value;
+  return `"${value.length > HASHED_LENGTH ? hash("sha256", value) : value}`;
 }

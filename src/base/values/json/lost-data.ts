@@ -79,7 +79,7 @@ function countValues(root: unknown): number {
 
 interface Level {
   /** The names so far; undefined for a list. */
-  readonly names: Set<string> | undefined;
+  readonly names: Set<unknown> | undefined;
   key: string | number;
   /** Whether the next text is a name. */
   expectsName: boolean;

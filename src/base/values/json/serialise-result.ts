@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { PortcullisError } from "../../errors.ts";
 import { type HeldOverdraft, memoryOf, type Share } from "../held-bytes.ts";
 import { isNumbers, isUnusual, iteratorRoom, jsonForm, stringifyUnusual } from "./json-form.ts";
@@ -201,7 +202,8 @@ interface Making {
  */
 function* partsOf(returned: unknown, name: string, making: Making): Generator<string | number> {
   const { within, allowedBytes } = making;
-  const json = hasJson(returned) ? returned.toJSON(name) : returned;
+  const made = hasJson(returned) ? returned.toJSON(name) : returned;
+  const json = types.isBoxedPrimitive(made) ? made.valueOf() : made;
   const isRecord = typeof json === "object" && json !== null;
   if (isRecord && within.has(json)) throw new TypeError("The result contains itself.");
   const value = isRecord && isUnusual(json) && !isNumbers(json) ? jsonForm(json, iteratorRoom(allowedBytes)) : json;
