@@ -86,6 +86,8 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^(?:text\/|application\/(?:json|xml|yaml|x-yaml|javascript|sql|toml)|[^;]{0,100}\+(?:json|xml|yaml))/i`,
     String.raw`/^.*\//`,
     String.raw`/^Basic\s+(\S+)$/i`,
+    String.raw`/^[-+.\deE]*$/`,
+    String.raw`/\[.*$/s`,
     String.raw`/[ \t\r\n]*:/y`,
     String.raw`/^[A-Za-z0-9][A-Za-z0-9 ._-]*$/`,
     String.raw`/^[A-Za-z0-9][\w.+-]*\/[A-Za-z0-9][\w.+-]*$/`,

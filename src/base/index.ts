@@ -104,7 +104,8 @@ export { entryTexts, fieldTexts } from "./values/json/json-fields.ts";
 export { stringifyUnusual } from "./values/json/json-form.ts";
 export { jsonInParts } from "./values/json/json-parts.ts";
 export { COMMA, JsonScanner, MORE, newCount, QUOTE } from "./values/json/json-scanner.ts";
-export { jsonOrText, JsonText, jsonTextOf, parsedJson, quickKey } from "./values/json/json-text.ts";
+export { jsonOrText, JsonText, jsonTextOf, parsedJson } from "./values/json/json-text.ts";
+export { quickKey } from "./values/json/quick-key.ts";
 export { lossText, type LostData, lostData, pathText, type Paths, shownKey } from "./values/json/lost-data.ts";
 export { measure, type Measured, PLAIN_DEPTH, readPlainData, TOO_LARGE } from "./values/json/plain-data.ts";
 export {

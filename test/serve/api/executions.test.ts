@@ -133,10 +133,10 @@ test("pages of the list have each execution once, also one that a host began who
   const begin = async (execution: string, aheadMs = 0) => {
     clock.jump(aheadMs);
     await door.ask("POST", "/v1/executions", { body: { program: PAY, execution } });
-    clock.jump(1000 - aheadMs);
+    clock.jump(100_000 - aheadMs);
   };
   await begin("first");
-  await begin("ahead", 4500);
+  await begin("ahead", 450_000);
   await begin("behind", -3_600_000);
   for (let n = 0; n < 6; n += 1) await begin(`later-${n}`);
   for (const query of ["limit=3", "limit=2&state=waiting"]) {

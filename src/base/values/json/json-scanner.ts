@@ -1,5 +1,3 @@
-import { HASHED_LENGTH } from "./json-text.ts";
-
 /** The marks of JSON: the characters that give a text its structure. A string is one mark. */
 export const QUOTE = 34;
 export const COMMA = 44;
@@ -26,9 +24,11 @@ const LONG_RUN = 1024;
 /** What a string holds before backslashes that are not counted at once. */
 const CONTENT = /(?:[^"\\]|\\[^]){1,16384}/y;
 
+/** V8 hashes longer strings by their length alone: objects, maps and sets compare each with all others of its length. */
+export const HASHED_LENGTH = 16_383;
 /** Values for which the first name counts that is longer; the second counts for twice as many, and so on. */
 const LONG_NAME_VALUES = 64;
-const NAME_END = /[ \t\n\r]*:/y;
+const NAME_END = /[ \t\r\n]*:/y;
 
 /**
  * What was passed. `values` is an upper bound, the whole text included; very long names count for many, as parsing them costs. `rows` counts the rows or fields of the

@@ -1,5 +1,3 @@
-import { hash } from "node:crypto";
-
 /** What was seen of a JSON text. */
 export interface JsonLook {
   /** An upper bound of its values. */
@@ -57,17 +55,4 @@ export function parsedJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** V8 hashes longer strings by their length alone: objects, maps and sets compare each with all others of its length. */
-export const HASHED_LENGTH = 16_383;
-
-/**
- * Stands for a value of others in a map or a set, where keys that have one hash are compared with each other: numbers, and texts
- * that are indexes, have hashes that anybody can compute, and long texts have that of their length.
- */
-export function quickKey(value: unknown): unknown {
-  if (typeof value === "number") return `#${value}`;
-  if (typeof value !== "string") return value;
-  return `"${value.length > HASHED_LENGTH ? hash("sha256", value) : value}`;
 }

@@ -1,4 +1,5 @@
-import { parsedJson, quickKey } from "./json-text.ts";
+import { parsedJson } from "./json-text.ts";
+import { quickKey } from "./quick-key.ts";
 import type { Measured } from "./plain-data.ts";
 import { COMMA, END, isClosing, isOpening, JsonScanner, OPEN_RECORD, QUOTE } from "./json-scanner.ts";
 
