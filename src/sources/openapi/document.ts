@@ -8,6 +8,7 @@ import {
   PortcullisError,
   sizeFault,
   textOf,
+  weigh,
 } from "../../base/index.ts";
 import { resolveReference } from "../../tools/json-schema/index.ts";
 
@@ -144,10 +145,19 @@ function versionOf(root: Fields): string | undefined {
   return typeof version === "number" ? version.toFixed(1) : undefined;
 }
 
+/** Bytes of the parameters that are put in place of references to them, in all places together. */
+const OWN_BYTES = 2 * 1024 * 1024;
+
 /** A document of Swagger 2.0 as one of OpenAPI 3.1. The library copies field by field. */
 async function upgraded(root: Fields, invalid: Invalid): Promise<Fields> {
   if (hasField(root, "__proto__")) throw invalid("the document has a field named __proto__: rename it.");
-  const read = await convertDocument({ swagger: { ...withOwnBodies(root), swagger: "2.0" } });
+  const bytes = weigh(root, MEBIBYTES.most * 2 ** 20);
+  const own = withOwnBodies(root);
+  if (weigh(own, bytes + OWN_BYTES) > bytes + OWN_BYTES)
+    throw invalid(
+      "the parameters of bodies and forms that operations refer to are too large in all of them together: let their schemas refer to definitions.",
+    );
+  const read = await convertDocument({ swagger: { ...own, swagger: "2.0" }, bytes });
   if ("value" in read && isFields(read.value)) return read.value;
   throw invalid(
     `the document does not follow Swagger 2.0, so it cannot be read as OpenAPI 3.1${"error" in read ? `: ${firstLine(read.error)}` : ""}.`,
@@ -209,10 +219,12 @@ export function target({ root }: OpenApiDocument, reference: string): unknown {
 
 /** Longest processor time for a document, in milliseconds. The largest public documents in YAML take a third of it. */
 const CONVERT_MS = 60_000;
-/** Memory of the thread, in MiB. */
-const MOST_MEBIBYTES = 2048;
+/** Memory of the thread, in MiB, and of this the part that depends on the document, in bytes for each of its own. */
+const MEBIBYTES = { least: 64, most: 2048 };
+const BYTES_OF_BYTE = 128;
 
-type Conversion = { readonly yaml: string } | { readonly swagger: object };
+/** `bytes`: the size of the document, without what was put into it. */
+type Conversion = { readonly yaml: string } | { readonly swagger: object; readonly bytes: number };
 
 /** A converted document, or why it could not be converted, in words. */
 type Converted = { readonly value: unknown } | { readonly error: string };
@@ -227,10 +239,12 @@ export async function convertDocument(conversion: Conversion, entry = THREAD): P
   const missing =
     "fromOpenApi needs the package @scalar/openapi-parser to read YAML and Swagger 2.0: npm install @scalar/openapi-parser.";
   await loadPackage("source_unavailable", missing, () => import("@scalar/openapi-parser"));
+  const bytes = "yaml" in conversion ? conversion.yaml.length : conversion.bytes;
   const thread = new JobThread<Conversion, Converted>({
     entry: () => entry,
     jobMs: () => CONVERT_MS,
-    heapMebibytes: MOST_MEBIBYTES,
+    // The library copies for each reference what many operations refer to.
+    heapMebibytes: Math.min(MEBIBYTES.most, MEBIBYTES.least + Math.ceil((bytes * BYTES_OF_BYTE) / 2 ** 20)),
     purpose: "reads YAML and Swagger 2.0",
   });
   const converted = await thread.do(conversion, { tenant: "" }).catch((cause: PortcullisError) => {

@@ -220,6 +220,14 @@ describe("a part that all operations refer to", () => {
   });
 });
 
+test("a body of Swagger 2.0 that is large in all operations together refuses the document before it is converted", async () => {
+  const schema = { type: "object", description: "x".repeat(30_000) };
+  const post = { parameters: [{ $ref: "#/parameters/b" }], responses: {} };
+  const paths = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`/p${n}`, { post }]));
+  const spec = { swagger: "2.0", parameters: { b: { name: "b", in: "body", schema } }, paths };
+  await expect(sourceOf(spec)).rejects.toThrow("too large in all of them together: let their schemas refer");
+});
+
 test("a library that is missing is named with the command that installs it", async () => {
   const child = fork(new URL("without-libraries.ts", import.meta.url), {
     execArgv: ["--conditions=portcullis-source"],
