@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { now } from "../base/index.ts";
+import { ownerOf, type Principal } from "./principal.ts";
 
 export interface LinkedValue {
   readonly uri: string;
@@ -13,13 +14,17 @@ export interface LinkedValue {
 }
 
 interface Entry extends LinkedValue {
+  readonly tenant: string;
   readonly principal: string;
   readonly text: Buffer;
   readonly until: number;
 }
 
 const MIB = 1024 * 1024;
-/** Bytes of all values, and of the values of one principal. The oldest values make room for new values. */
+/**
+ * Bytes of all values, and of the values of one principal. Its oldest values make room for its new ones, and in all those
+ * of the tenant that keeps most: nobody's values go for another who keeps more.
+ */
 const ALL_BYTES = 128 * MIB;
 const OWN_BYTES = 32 * MIB;
 /** Values of one principal. */
@@ -34,14 +39,20 @@ export class LinkedValues {
   readonly #entries = new Map<string, Entry>();
 
   /** Keeps a value; undefined if it is larger than all that one principal may keep. */
-  keep(principal: string, name: string, text: string): LinkedValue | undefined {
+  keep(owner: Pick<Principal, "id" | "tenant">, name: string, text: string): LinkedValue | undefined {
+    const { tenant } = owner;
+    const principal = ownerOf(owner);
     const bytes = Buffer.byteLength(text);
     if (bytes > OWN_BYTES) return undefined;
     const uri = `portcullis://values/${randomUUID()}`;
     this.#dropOld();
-    this.#makeRoom((entry) => entry.principal === principal, OWN_BYTES - bytes, OWN_VALUES - 1);
-    this.#makeRoom(() => true, ALL_BYTES - bytes, Number.POSITIVE_INFINITY);
-    this.#entries.set(uri, { uri, name, bytes, principal, text: Buffer.from(text), until: now() + KEPT_MS });
+    const entries = () => [...this.#entries.values()];
+    const own = entries().filter((entry) => entry.principal === principal);
+    while (bytesIn(own) > OWN_BYTES - bytes || own.length >= OWN_VALUES) this.#dropFirst(own);
+    const tenants = [...Map.groupBy(entries(), (entry) => entry.tenant).values()];
+    while (bytesIn(tenants.flat()) > ALL_BYTES - bytes)
+      this.#dropFirst(tenants.reduce((most, one) => (bytesIn(one) > bytesIn(most) ? one : most)));
+    this.#entries.set(uri, { uri, name, bytes, tenant, principal, text: Buffer.from(text), until: now() + KEPT_MS });
     return { uri, name, bytes };
   }
 
@@ -72,15 +83,11 @@ export class LinkedValues {
     }
   }
 
-  #makeRoom(counts: (entry: Entry) => boolean, allowedBytes: number, allowedValues: number): void {
-    const counted = [...this.#entries.values()].filter(counts);
-    let bytes = counted.reduce((sum, entry) => sum + entry.bytes, 0);
-    let values = counted.length;
-    for (const entry of counted) {
-      if (bytes <= allowedBytes && values <= allowedValues) return;
-      this.#entries.delete(entry.uri);
-      bytes -= entry.bytes;
-      values -= 1;
-    }
+  #dropFirst(entries: Entry[]): void {
+    this.#entries.delete(entries.shift()?.uri ?? "");
   }
+}
+
+function bytesIn(entries: readonly Entry[]): number {
+  return entries.reduce((sum, { bytes }) => sum + bytes, 0);
 }

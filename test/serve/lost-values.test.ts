@@ -1,6 +1,8 @@
 import { defineTool } from "portcullis";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { LinkedValues } from "../../src/serve/linked-values.ts";
+import { ownerOf } from "../../src/serve/principal.ts";
 import { KEYS, openServer } from "./servers.ts";
 
 const BIG = "9007199254740993";
@@ -86,4 +88,13 @@ test("numbers that a double is arrive as they were, and the digits of others els
     `,"_meta":{"at":${BIG}}`,
   );
   expect([answer.status, door.given]).toEqual([200, [{ n: [0.1, 1e21, -0.30000000000000004, 1, 9007199254740992] }]]);
+});
+
+test("values of one tenant's keys make room for its next, and those of a tenant that keeps less stay", () => {
+  const values = new LinkedValues();
+  const ann = { id: "ann", tenant: "acme" };
+  const kept = values.keep(ann, "v", "x");
+  for (let n = 0; n < 6; n += 1) values.keep({ id: `b${n}`, tenant: "other" }, "v", "x".repeat(30 * 2 ** 20));
+  expect(values.read(ownerOf(ann), kept?.uri ?? "")).toBe("x");
+  expect(values.of(ownerOf({ id: "b0", tenant: "other" }))).toEqual([]);
 });

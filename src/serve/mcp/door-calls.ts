@@ -290,7 +290,7 @@ export class DoorCalls {
     );
     if (output.cut?.valueBytes === undefined) return programResult(report, notes);
     const text = await returnedText(runtime.journal, execution);
-    const value = text === undefined ? undefined : kept.keep(ownerOf(principal), `Value of ${execution}`, text);
+    const value = text === undefined ? undefined : kept.keep(principal, `Value of ${execution}`, text);
     return programResult(report, notes, value);
   }
 
@@ -354,7 +354,7 @@ export class DoorCalls {
     return directResult(answer, {
       outputBytes: runtime.limits.outputBytes,
       lane: this.#lane,
-      keep: (text) => kept.keep(ownerOf(principal), `Result of ${name.slice(0, 128)}`, text),
+      keep: (text) => kept.keep(principal, `Result of ${name.slice(0, 128)}`, text),
     });
   }
 
