@@ -186,7 +186,7 @@ async function answered(
 
 /** Every answer to a key counts until it was read. Streams count what they hold, or read only as fast as their client does. */
 function countedFor(open: BytesByKey, { key }: Asked, response: Response): Response | Promise<Response> {
-  return key && !isStream(response) ? countedAnswer(response, { open, key: key.id }) : response;
+  return key && !isStream(response) ? countedAnswer(response, { open, key }) : response;
 }
 
 /** A stream keeps its connection. What is there as a whole does not, however slowly it is read: then it counts as bytes. */
@@ -224,8 +224,8 @@ function keyOf({ admitted, keys, requests }: AppParts, scope: RouteScope, asked:
 }
 
 /** A request that only waits holds a connection and memory too, so that one key could take all that there are. */
-function beginRequest(requests: BytesByKey, { id }: Key): () => void {
-  const over = requests.begin(id, 0);
+function beginRequest(requests: BytesByKey, key: Key): () => void {
+  const over = requests.begin(key, 0);
   if (over) return over;
   throw new RequestProblem(
     "too_many_at_once",
@@ -270,7 +270,7 @@ async function serve(
   };
   const given = { key, id, call, name, headers, signal, query, about, holdBody };
   if (line.body === undefined) return line.handle(parts, { ...given, body: undefined });
-  const hold = (bytes: number) => parts.open.hold(key.id, bytes, "wait for their answers");
+  const hold = (bytes: number) => parts.open.hold(key, bytes, "wait for their answers");
   const reader = { tenant: key.tenant, signal, hold };
   const { value, bytes } = await readJson(request, { most: parts.maxBodyBytes, reader });
   // Reading a body may take time, and keys change meanwhile.

@@ -90,7 +90,7 @@ export class Gateway {
     const { value, held } = await this.#read(request, key);
     try {
       const ids = new ClientIds(this.#parts.seals, key, surface.ids);
-      const hold = (more: number) => held.defer(this.#parts.open.hold(key.id, more, WHAT));
+      const hold = (more: number) => held.defer(this.#parts.open.hold(key, more, WHAT));
       const { readings } = this.#parts;
       const stored = await readings.run(key.id, request.signal, () =>
         this.stored.items(surface, value, { ids, key, hold }),
@@ -161,13 +161,13 @@ export class Gateway {
     const { value, bytes } = await readJson(request, { most: maxBodyBytes, reader: this.#reader(request, key) });
     refuseRevoked(this.#parts, key);
     using held = new DisposableStack();
-    held.defer(open.hold(key.id, bytes, WHAT));
+    held.defer(open.hold(key, bytes, WHAT));
     held.defer(takePlace(this.#parts, key));
     return { value, held: held.move() };
   }
 
-  #reader({ signal }: Request, { id, tenant }: Key): TextReader {
-    return { tenant, signal, hold: (bytes) => this.#parts.open.hold(id, bytes, WHAT) };
+  #reader({ signal }: Request, key: Key): TextReader {
+    return { tenant: key.tenant, signal, hold: (bytes) => this.#parts.open.hold(key, bytes, WHAT) };
   }
 
   /** The model by its name without its provider. */
@@ -236,7 +236,7 @@ export class Gateway {
     const headers = { ...headersOf(exchange), "content-type": "text/event-stream; charset=utf-8" };
     return countedStream(new Response(stream, { headers }), {
       open: this.#parts.open,
-      key: exchange.key.id,
+      key: exchange.key,
       onFirst: () => {},
       refusal: (problem) => writer.fail(refusalOf(problem), exchange.requestId),
     });

@@ -1,4 +1,5 @@
 import { Counts } from "../../base/index.ts";
+import type { Principal } from "../principal.ts";
 import { RequestProblem } from "./problems.ts";
 
 const MIB = 1024 * 1024;
@@ -10,6 +11,9 @@ export interface BytesByKeyOptions {
   /** Bytes that each thing counts at least. */
   readonly each: number;
 }
+
+/** The key for which bytes are counted. */
+export type Holder = Pick<Principal, "id" | "tenant">;
 
 /** Of requests and answers under way. */
 const REQUESTS: BytesByKeyOptions = { own: 80 * MIB, all: 256 * MIB, each: 16 * 1024 };
@@ -30,6 +34,7 @@ const FEWEST_REQUESTS = 256;
 export class BytesByKey {
   readonly #options: BytesByKeyOptions;
   readonly #held = new Counts();
+  readonly #byTenant = new Counts();
 
   constructor(options = REQUESTS) {
     this.#options = options;
@@ -44,15 +49,20 @@ export class BytesByKey {
   /**
    * Takes bytes for a key, and `each` more. Returns the function that releases them; undefined if too many are taken.
    */
-  begin(key: string, bytes: number, each = this.#options.each): (() => void) | undefined {
+  begin({ id, tenant }: Holder, bytes: number, each = this.#options.each): (() => void) | undefined {
     const { own, all } = this.#options;
     const taken = bytes + each;
-    // A key holds no more than it leaves free, so that the next key always finds some.
-    return this.#held.take(key, taken, Math.min(own, all - this.#held.all - taken));
+    const ofTenant = this.#byTenant.of(tenant);
+    // A tenant holds three quarters of what others leave, and of these a key two thirds: the next tenant, and the tenant's
+    // next key, always find some.
+    const most = ((all - this.#held.all + ofTenant) * 3) / 4;
+    const release = this.#held.take(id, taken, Math.min(own, 2 * (most - ofTenant - taken)));
+    const releaseTenant = release && this.#byTenant.take(tenant, taken);
+    return release && (() => (release(), releaseTenant?.()));
   }
 
   /** Like `begin`, but throws a `RequestProblem` if too many are taken. `advice` says how its client can make room. */
-  hold(key: string, bytes: number, advice: string): () => void {
+  hold(key: Holder, bytes: number, advice: string): () => void {
     const release = this.begin(key, bytes);
     if (release) return release;
     throw new RequestProblem(

@@ -1,4 +1,4 @@
-import type { BytesByKey } from "./bytes-by-key.ts";
+import type { BytesByKey, Holder } from "./bytes-by-key.ts";
 import { RequestProblem } from "./problems.ts";
 import { whenOver } from "./when-over.ts";
 
@@ -7,8 +7,7 @@ const COUNTED_BYTES = 32 * 1024;
 
 export interface CountedFor {
   readonly open: BytesByKey;
-  /** Id of the key. */
-  readonly key: string;
+  readonly key: Holder;
 }
 
 /** Whether the body of a response goes on while its client reads it. */

@@ -58,7 +58,7 @@ async function streamed(
     if (header) seen = await refuseOfAnother(parts, key, header, seen);
     return value;
   };
-  const held = growingBytes(parts.open, key.id);
+  const held = growingBytes(parts.open, key);
   held.become(STREAM_BYTES);
   const stream = open({
     journal: runtime.journal,
@@ -83,7 +83,7 @@ async function streamed(
 }
 
 /** Bytes of a key that grow and shrink, until their end. `become` throws a `RequestProblem` if the key holds too much. */
-function growingBytes(open: BytesByKey, key: string) {
+function growingBytes(open: BytesByKey, key: Key) {
   let held = 0;
   let isOver = false;
   let release = () => {};

@@ -69,8 +69,9 @@ export class HttpDoor implements AsyncDisposable {
     return this.#answer(request, key, body);
   }
 
-  async #read(request: Request, { id, tenant }: Key): Promise<Body> {
-    const reader = { tenant, signal: request.signal, hold: (held: number) => this.#hold(id, held) };
+  async #read(request: Request, key: Key): Promise<Body> {
+    const { tenant } = key;
+    const reader = { tenant, signal: request.signal, hold: (held: number) => this.#hold(key, held) };
     const { value, bytes } = await readJson(request, { most: MESSAGE_BYTES, reader, what: "message" });
     // A key's rate counts requests, so a batch would get past it.
     if (Array.isArray(value)) throw new RequestProblem("request_invalid", "Send one message with each request.");
@@ -85,8 +86,8 @@ export class HttpDoor implements AsyncDisposable {
     // A value that is read is held twice while its answer is made: as itself, and as JSON.
     const valueBytes = 2 * door.answerBytes(key, body.message);
     using held = new DisposableStack();
-    held.defer(this.#hold(key.id, body.bytes));
-    const onFirst = valueBytes === 0 ? () => {} : this.#hold(key.id, valueBytes);
+    held.defer(this.#hold(key, body.bytes));
+    const onFirst = valueBytes === 0 ? () => {} : this.#hold(key, valueBytes);
     held.defer(onFirst);
     const signal = this.#parts.keys.signalOf(key);
     const answering = endedBy(request, signal);
@@ -95,7 +96,7 @@ export class HttpDoor implements AsyncDisposable {
     const response = await this.#handle(answering, key, body);
     const refusal = (problem: Problem) => refusalOf(body.message, problem);
     const counted = isStream(response)
-      ? countedStream(response, { open, key: key.id, onFirst, refusal: ({ problem }) => refusal(problem) })
+      ? countedStream(response, { open, key, onFirst, refusal: ({ problem }) => refusal(problem) })
       : response;
     const rest = held.move();
     return whenOver(counted, () => rest.dispose(), { signal, last: () => refusal(problemOf(signal.reason)) });
@@ -116,7 +117,7 @@ export class HttpDoor implements AsyncDisposable {
     return this.#sessions.fetch(request, key, { ...options, bytes });
   }
 
-  #hold(key: string, bytes: number): () => void {
+  #hold(key: Key, bytes: number): () => void {
     return this.#parts.open.hold(key, bytes, "read its answers");
   }
 

@@ -108,11 +108,11 @@ export class McpSessions implements AsyncDisposable {
   }
 
   /** Takes the bytes of a session. If there is no room, ends unused sessions of the key. */
-  #makeRoom({ id }: Key, bytes: number): () => void {
+  #makeRoom(key: Key, bytes: number): () => void {
     for (;;) {
-      const release = this.#held.begin(id, MEMORY_BYTES * bytes);
+      const release = this.#held.begin(key, MEMORY_BYTES * bytes);
       if (release) return release;
-      const unused = [...this.#sessions].filter(([, one]) => one.key.id === id && one.requests === 0);
+      const unused = [...this.#sessions].filter(([, one]) => one.key.id === key.id && one.requests === 0);
       const [oldest] = unused.toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
       if (!oldest)
         throw new RequestProblem(
