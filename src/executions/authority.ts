@@ -50,8 +50,16 @@ export function drivenScope<Own extends DrivenScope>(
     hostTools,
     gate: gate.beside(new ToolSet(tools)),
     limits: narrowedLimits(limitsOf(header), scope.limits, now?.limits),
-    policies: [...new Set([...(scope.policies ?? []), ...(header.policies ?? [])])],
+    policies: policiesOf(scope.policies, header.policies),
     language: header.language as Language,
     signal: now ? AbortSignal.any([scope.signal, now.signal]) : scope.signal,
   };
+}
+
+/** A rule that is a function is not in the journal. Where one is lacking, a person decides about all calls. */
+function policiesOf(given: Scope["policies"] = [], begun: Header["policies"] = []): Scope["policies"] {
+  const named = begun.filter((policy) => policy !== "function");
+  const functions = given.filter((policy) => typeof policy !== "string").length;
+  const lacks = begun.length - named.length > functions;
+  return [...new Set([...given, ...named, ...(lacks ? (["ask-all"] as const) : [])])];
 }

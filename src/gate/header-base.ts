@@ -25,7 +25,7 @@ export function headerBase(
   versions: Readonly<Record<string, string>> = {},
   trace?: string,
 ): HeaderBase {
-  const named = policies.filter((policy) => typeof policy === "string");
+  const named = policies.map((policy) => (typeof policy === "string" ? policy : "function"));
   return {
     type: "header",
     format: JOURNAL_FORMAT,

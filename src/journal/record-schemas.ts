@@ -85,8 +85,8 @@ export const HEADER_BASE = strictObjectSchema({
   /** The tools behind the gate. */
   tools,
   limits: byName(amount),
-  /** Policies by name that hold for its calls, whoever drives it. Those that are functions each process has itself. */
-  policies: z.array(z.enum(["ask-writes", "ask-changes", "ask-all"])).exactOptional(),
+  /** Policies that hold for its calls, whoever drives it: by name, or "function" for one that each process has itself. */
+  policies: z.array(z.enum(["ask-writes", "ask-changes", "ask-all", "function"])).exactOptional(),
   /** Versions that affect behaviour: `portcullis`, `node`, `v8`, `protocol`; for a conversation also the provider's `sdk`. */
   versions: byName(text),
   /** The call that started this execution, if one did. */

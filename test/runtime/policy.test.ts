@@ -121,6 +121,24 @@ test("a policy by name holds for an execution also in a process that has none, f
   expect(paid).toHaveBeenCalledTimes(2);
 });
 
+test("an execution that began with a policy of its own asks about every call in a process that has none", async () => {
+  const journal = createMemoryJournal();
+  const tools = [write("pay"), write("send")];
+  const policy: Policy = ({ tool }) => (tool === "send" ? { deny: "never" } : "ask");
+  const approve = () => "later" as const;
+  await using own = await createRuntime({ tools, sandbox, journal, approve });
+  await using other = await createRuntime({ tools, sandbox, journal, approve });
+  const program = "return [await tools.pay({}), await tools.send({}).catch(({ code }) => code)];";
+  const allowed = { decisions: { 1: { allow: true } } } as const;
+  const { execution } = await own.execute(program, { policy });
+  const goesOn = await other.resume(execution, allowed);
+  expect(goesOn.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "2", tool: "send" }] });
+  const again = await own.execute(program, { policy });
+  expect((await own.resume(again.execution, { ...allowed, policy })).outcome).toMatchObject({
+    value: ["done", "policy_denied"],
+  });
+});
+
 test("a policy that does not exist is refused before anything runs", async () => {
   for (const policy of ["ask-wirtes", "", true, {}, ["ask-all"]])
     await expect(createRuntime({ tools: [], sandbox, policy: policy as never })).rejects.toMatchObject({
