@@ -34,6 +34,12 @@ export class TenantIds {
     return ofJournal?.tenant === tenant ? id : chosen;
   }
 
+  /** Whether the id means another execution than it did: who has looked at the one would decide about the other. */
+  async meansTwo(tenant: string, id: string): Promise<boolean> {
+    const chosen = chosenId(tenant, id);
+    return (await this.stored(tenant, id)) !== chosen && (await findIfKnown(this.#journal, chosen)) !== undefined;
+  }
+
   /** An id of the journal as its tenant writes it. */
   shown(tenant: string, id: ExecutionId): string {
     const prefix = prefixOf(tenant);

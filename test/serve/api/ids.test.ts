@@ -99,7 +99,7 @@ test.each(["\u0000", "%00", "a".repeat(10_000), "..%2f..%2fetc", "\ud800", "a/".
   },
 );
 
-test("under an id that another key has chosen beforehand, what a conversation starts is shown, decided and cancelled", async () => {
+test("under an id that another key has chosen beforehand, what a conversation starts is shown, and decided by that conversation's", async () => {
   const program = "return await tools.bank.pay({ amount: 9 })";
   const model = scriptedModel([{ programs: [program] }], { hostsPrograms: false });
   await using door = await openServer({ keys: ALL, model });
@@ -117,6 +117,9 @@ test("under an id that another key has chosen beforehand, what a conversation st
   });
   expect((await door.ask("GET", `/v1/executions/${child}`, { key })).json.waitsFor).toEqual(["bank.pay"]);
   expect((await door.ask("POST", "/v1/executions", { body: harmless })).json.error.code).toBe("execution_exists");
+  const decide = (id: string, call: string) =>
+    door.ask("POST", `/v1/executions/${id}/decisions`, { body: { decisions: { [call]: { allow: true } } } });
+  expect([(await decide(child, "1")).status, (await decide("invoice", "call-1/1")).status]).toEqual([409, 200]);
 });
 
 test("messages about an execution use its client's id", async () => {

@@ -3,6 +3,7 @@ import { BY_LENGTH } from "../../../gate/approve/approval.ts";
 import { type ExecutionId, PortcullisError } from "../../../base/index.ts";
 import type { Decision } from "../../../executions/decide.ts";
 import type { Key } from "../../http/keys.ts";
+import { RequestProblem } from "../../http/problems.ts";
 import type { DECISIONS_BODY, RESULTS_BODY } from "../bodies.ts";
 import {
   accepted,
@@ -45,6 +46,11 @@ async function drivenOn(
   { key, id }: ApiRequest<unknown, unknown>,
   note: (own: ExecutionId, options: { readonly tenant: string; readonly signal: AbortSignal }) => Promise<void>,
 ): Promise<Response> {
+  if (await parts.ids.meansTwo(key.tenant, id))
+    throw new RequestProblem(
+      "execution_exists",
+      "Two executions have this id: one was begun under it, and a call has started the other. Decide and answer at the execution that made that call, with both ids, like call_2/1.",
+    );
   const own = await ownUnless(parts, key, id, (header) => {
     refuseOfGateway(header);
     parts.keys.now(header.owner, key.tenant);
