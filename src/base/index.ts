@@ -102,7 +102,7 @@ export {
 export { exactJson, exactText, isLongInteger, jsonNumber, LONG_NUMBER } from "./values/json/exact-json.ts";
 export { entryTexts, fieldTexts } from "./values/json/json-fields.ts";
 export { stringifyUnusual } from "./values/json/json-form.ts";
-export { jsonInParts } from "./values/json/json-parts.ts";
+export { jsonInParts, jsonParts } from "./values/json/json-parts.ts";
 export { COMMA, JsonScanner, MORE, newCount, QUOTE } from "./values/json/json-scanner.ts";
 export { jsonOrText, JsonText, jsonTextOf, parsedJson } from "./values/json/json-text.ts";
 export { quickKey } from "./values/json/quick-key.ts";

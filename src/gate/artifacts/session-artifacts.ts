@@ -23,6 +23,7 @@ export class StoredText {
   readonly bytes: number;
   readonly shape: string;
   readonly read: () => Promise<string>;
+  // oxlint-disable-next-line no-unused-private-class-members -- `in` asks for it
   readonly #isOwn = true;
 
   /** Asks nothing of a value of others, which may be a proxy. */

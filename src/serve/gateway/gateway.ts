@@ -8,9 +8,18 @@ import type { Journal } from "../../journal/journal.ts";
 import type { Model } from "../../models/model.ts";
 import { type Asked, refused, RefusedAsk, type ReplyWriter, type Surface } from "./surface/surface.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
-import { fieldOf, jsonInParts, Lane, type SlicedWork, type TextReader, untilAborted } from "../../base/index.ts";
+import {
+  fieldOf,
+  jsonInParts,
+  Lane,
+  memoryOf,
+  type SlicedWork,
+  type TextReader,
+  untilAborted,
+} from "../../base/index.ts";
+import { jsonAnswer } from "../api/json-answer.ts";
 import { refuseRevoked, takePlace } from "../api/parts.ts";
-import { countedStream } from "../http/counted-answer.ts";
+import { countedStream, holdAnswer } from "../http/counted-answer.ts";
 import type { Key } from "../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
 import { readJson } from "../http/read-json.ts";
@@ -27,7 +36,7 @@ import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
 import { readReplies } from "./from-journal/replies.ts";
 import { headOf, type Place, told } from "./from-journal/told.ts";
 import { optionsFor } from "./say-options.ts";
-import { StoredAnswers } from "./stored-answers.ts";
+import { StoredAnswers, textIn } from "./stored-answers.ts";
 import { tokensInParts } from "../../tools/count-tokens.ts";
 
 /** One request on its way. */
@@ -183,10 +192,13 @@ export class Gateway {
     const ending = await this.#drive(exchange, planned);
     const refusal = ending && refusalOfEnding(ending);
     if (refusal) throw new RefusedAsk(refusal);
-    const { parts, end, facts } = await this.#told(exchange, place);
+    using answer = await this.#told(exchange, place);
     await this.#forget(exchange, place, ending);
+    const { surface, key, requestId } = exchange;
+    const response = await jsonAnswer(key, surface.reply(answer.parts, answer.end, answer.facts));
     held.dispose();
-    return Response.json(exchange.surface.reply(parts, end, facts), { headers: headersOf(exchange) });
+    response.headers.set(surface.requestIdHeader, requestId);
+    return response;
   }
 
   /** Ends the conversation of an answer that its client has asked not to store, unless the client has left before it had it. */
@@ -200,9 +212,13 @@ export class Gateway {
     }
   }
 
-  /** What the journal has of an answer. */
-  #told(exchange: Exchange, place: Place) {
-    return this.#parts.readings.run(exchange.key.id, undefined, () => told(exchange, place));
+  /** What the journal has of an answer. Its key holds it until it is disposed of. */
+  async #told(exchange: Exchange, place: Place) {
+    const { key } = exchange;
+    const answer = await this.#parts.readings.run(key.id, undefined, () => told(exchange, place));
+    const bytes = answer.parts.reduce((sum, part) => sum + memoryOf(textIn(part)), 0);
+    const release = holdAnswer(bytes, { open: this.#parts.open, key });
+    return { ...answer, [Symbol.dispose]: release };
   }
 
   /** The answer begins with the first piece that there is: until then a failure has its own status. */
@@ -253,7 +269,8 @@ export class Gateway {
       writer,
       execution: place.execution,
       turns: plan.type === "begin" ? history.length : await turnsBefore(),
-      read: async () => (await this.#told(exchange, place)).parts,
+      lane: new Lane(key.tenant),
+      read: () => this.#told(exchange, place),
       send,
     });
     try {
@@ -262,9 +279,9 @@ export class Gateway {
       const ending = await untilAborted(this.#drive(exchange, planned, live.onEvent), ended);
       const refusal = ending && refusalOfEnding(ending);
       if (refusal) throw new RefusedAsk(refusal);
-      const { end, facts } = await this.#told(exchange, place);
+      using answer = await this.#told(exchange, place);
       await this.#forget(exchange, place, ending);
-      await live.end(() => writer.end(end, facts));
+      await live.end(() => writer.end(answer.end, answer.facts));
     } catch (error) {
       await live.settled();
       if (!live.isBegun) throw error;

@@ -1,3 +1,4 @@
+import type { Lane, SlicedWork } from "../../base/index.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
 import type { ReplyPart, ReplyWriter } from "./surface/surface.ts";
 import { reasoningKey, textKey } from "./carried/client-ids.ts";
@@ -7,8 +8,10 @@ export interface LiveReplyParts {
   readonly execution: string;
   /** Turns that the conversation has already. */
   readonly turns: number;
-  /** Reads what the journal has of the answer so far. */
-  readonly read: () => Promise<readonly ReplyPart[]>;
+  /** Whose share of the host's thread writing takes. */
+  readonly lane: Lane;
+  /** Reads what the journal has of the answer so far. It counts as held until it is disposed of. */
+  readonly read: () => Promise<Disposable & { readonly parts: readonly ReplyPart[] }>;
   readonly send: (text: string) => void;
 }
 
@@ -44,9 +47,13 @@ export class LiveReply {
   };
 
   /** Sends all that is left, and `last` after it. */
-  async end(last: () => string): Promise<void> {
+  async end(last: () => string | SlicedWork<string>): Promise<void> {
     this.#then(() => this.#catchUp());
-    this.#then(async () => this.#send(last));
+    this.#then(async () => {
+      const text = last();
+      const whole = typeof text === "string" ? text : await this.#parts.lane.work(text);
+      this.#send(() => whole);
+    });
     await this.#work;
   }
 
@@ -74,13 +81,15 @@ export class LiveReply {
   }
 
   async #catchUp(): Promise<void> {
-    for (const part of await this.#parts.read()) {
+    using read = await this.#parts.read();
+    for (const part of read.parts) {
       if (this.#sent.has(part.key)) continue;
       this.#sent.add(part.key);
       const open = this.#open?.key === part.key ? this.#open : undefined;
       if (open) this.#open = undefined;
       if (!open || !("text" in part)) {
-        this.#send(() => this.#parts.writer.part(part));
+        // Each takes as long as its part of a turn of the loop.
+        await this.#parts.lane.run(() => this.#send(() => this.#parts.writer.part(part)));
         continue;
       }
       // Where something was taken out of the journal's text, the pieces are what the model said.

@@ -1,5 +1,5 @@
 import { type Fields, Lane, type SlicedWork } from "../../base/index.ts";
-import { refused, RefusedAsk, type StoredItems, type Surface } from "./surface/surface.ts";
+import { refused, RefusedAsk, type ReplyPart, type StoredItems, type Surface } from "./surface/surface.ts";
 import { ifKnown } from "../../journal/reading/index.ts";
 import type { Key } from "../http/keys.ts";
 import { ClientIds } from "./carried/client-ids.ts";
@@ -92,7 +92,7 @@ function isKnown(part: ToldPart): boolean {
 }
 
 /** The text of a part, without what frames it. */
-function textIn(part: ToldPart): string {
+export function textIn(part: ToldPart | ReplyPart): string {
   if (part.type === "call") return part.inputText ?? "";
   return part.type === "program" ? part.source : part.text;
 }

@@ -22,12 +22,19 @@ export function isStream(response: Response): boolean {
 export async function countedAnswer(response: Response, { open, key }: CountedFor): Promise<Response> {
   if (!response.body) return response;
   const { status, headers } = response;
+  const length = headers.get("content-length");
+  if (length !== null) return whenOver(response, holdAnswer(Number(length), { open, key }));
   const bytes = new Uint8Array(await response.arrayBuffer());
   const whole = new Response(bytes, { status, headers });
   if (bytes.length < COUNTED_BYTES) return whole;
-  const release = open.begin(key, bytes.length);
-  if (!release) throw tooMuch(open, bytes.length);
-  return whenOver(whole, release);
+  return whenOver(whole, holdAnswer(bytes.length, { open, key }));
+}
+
+/** Counts the bytes of an answer as held by the key, until the function that it returns is called. Throws as `countedAnswer` rejects. */
+export function holdAnswer(bytes: number, { open, key }: CountedFor): () => void {
+  const release = open.begin(key, bytes);
+  if (release) return release;
+  throw tooMuch(open, bytes);
 }
 
 export interface CountedStream extends CountedFor {

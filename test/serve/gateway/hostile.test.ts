@@ -10,13 +10,15 @@ import { openGateway, type OpenGateway } from "./gateways.ts";
 const KEY = "con-0123456789abcdef";
 const MIB = 1024 * 1024;
 
+const POST = {
+  method: "POST",
+  headers: { "content-type": "application/json", "anthropic-version": "2023-06-01", authorization: `Bearer ${KEY}` },
+};
+
 function post({ fetch }: OpenGateway, path: string, body: object): Promise<Response> {
-  const headers = {
-    "content-type": "application/json",
-    "anthropic-version": "2023-06-01",
-    authorization: `Bearer ${KEY}`,
-  };
-  return fetch(`http://localhost${path}`, { method: "POST", headers, body: JSON.stringify({ model: "m", ...body }) });
+  const text = JSON.stringify({ model: "m", ...body });
+  const headers = { ...POST.headers, "content-length": String(Buffer.byteLength(text)) };
+  return fetch(`http://localhost${path}`, { ...POST, headers, body: text });
 }
 
 const messages = (content: unknown) => ({ max_tokens: 10, messages: [{ role: "user", content }] });
@@ -50,16 +52,7 @@ test("requests whose clients left while they waited for their turn ask no model,
     ],
   };
   const send = (signal?: AbortSignal) =>
-    gateway.fetch("http://localhost/v1/messages", {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        "anthropic-version": "2023-06-01",
-        authorization: `Bearer ${KEY}`,
-      },
-      body: JSON.stringify(body),
-      ...(signal && { signal }),
-    });
+    gateway.fetch("http://localhost/v1/messages", { ...POST, body: JSON.stringify(body), ...(signal && { signal }) });
   const patient = send();
   await begun.promise;
   const left = new AbortController();
@@ -73,6 +66,25 @@ test("requests whose clients left while they waited for their turn ask no model,
   const again = await send();
   expect([again.status, JSON.parse(await again.text()).content]).toEqual([200, JSON.parse(text).content]);
   expect([asked, gateway.errors]).toEqual([[0], []]);
+});
+
+test("an answer with large calls comes in small parts, and none of it is made for a key that holds what it may", async () => {
+  const calls = Array.from({ length: 20 }, (_, n) => ({ tool: "depot", input: { n, text: "x".repeat(900_000) } }));
+  await using gateway = await openGateway([{ calls }], { maxBodyBytes: 64 * MIB });
+  const tools = [{ name: "depot", input_schema: { type: "object" } }];
+  const ask = (stream: boolean) => post(gateway, "/v1/messages", { ...messages("x"), tools, stream });
+  const parts = await Array.fromAsync((await ask(false)).body ?? []);
+  expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(MIB);
+  const { content } = JSON.parse(Buffer.concat(parts).toString()) as { readonly content: readonly object[] };
+  expect(content).toMatchObject(calls.map(({ input }) => ({ type: "tool_use", input })));
+  const pulled = Promise.withResolvers<void>();
+  const body = new ReadableStream({ pull: () => (pulled.resolve(), new Promise(() => {})) });
+  const slow = gateway.fetch("http://localhost/v1/messages", { ...POST, body, duplex: "half" } as RequestInit);
+  slow.catch(() => {});
+  await pulled.promise;
+  const text = await (await ask(true)).text();
+  expect(text).toContain("hold too many bytes");
+  expect(text).not.toContain("content_block_start");
 });
 
 test("a request has at most a thousand tools, however alike their names are", async () => {

@@ -11,6 +11,7 @@ export class JsonText implements JsonLook {
   readonly text: string;
   readonly values: number;
   readonly type: string;
+  // oxlint-disable-next-line no-unused-private-class-members -- `in` asks for it
   readonly #isOwn = true;
 
   /** Asks nothing of a value of others, which may be a proxy. */

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../../tools/json-schema/index.ts";
 import type { TextFormat } from "../../../tools/text-format.ts";
 import type { Caller } from "../../../tools/tool.ts";
-import { fieldOf, type Fields, isFields, type UntrustedText } from "../../../base/index.ts";
+import { fieldOf, type Fields, isFields, type SlicedWork, type UntrustedText } from "../../../base/index.ts";
 import type { ContentPart, ModelCall, ModelSettings, ModelUsage, UserMessage } from "../../../models/model.ts";
 
 /*
@@ -210,14 +210,14 @@ export function refuseKinds(body: Fields, kinds: FieldKinds): void {
     }
 }
 
-/** Writes the events of a streamed answer. Each method gives text to send; it may be empty. */
+/** Writes the events of a streamed answer. Each method gives text to send, which may be empty; the end may repeat all of it. */
 export interface ReplyWriter {
   readonly begin: () => string;
   /** A piece of a text, or of a summary of reasoning, that is not whole yet. */
   readonly piece: (text: string, key: string) => string;
   /** A part. Of one of which pieces were sent, `rest` is what follows them. */
   readonly part: (part: ReplyPart, rest?: string) => string;
-  readonly end: (end: ReplyEnd, facts: ReplyFacts) => string;
+  readonly end: (end: ReplyEnd, facts: ReplyFacts) => string | SlicedWork<string>;
   readonly fail: (refusal: Refusal, requestId: string) => string;
 }
 

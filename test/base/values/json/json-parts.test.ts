@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonInParts } from "../../../../src/base/index.ts";
+import { jsonInParts, JsonText } from "../../../../src/base/index.ts";
 import { runs } from "../../../support/all-tests.ts";
 
 function written(value: unknown): { readonly text: string; readonly slices: number } {
@@ -43,6 +43,15 @@ test("a long text is written in parts, and no pair of surrogates is parted", () 
     }),
     { numRuns: runs(50) },
   );
-  expect(written(["x".repeat(1_000_000)]).slices).toBe(2);
   expect(written({ text: "x".repeat(1_000_000) }).slices).toBeGreaterThan(15);
+});
+
+test("each long element of a list is written alone, and a JSON text as it is", () => {
+  const input = new JsonText(` {"a": 1.0}`, { values: 2, type: "object" });
+  const rows = [{ id: 1 }, { id: 2, text: "x".repeat(100_000) }, ["y".repeat(100_000)], "z".repeat(100_000)];
+  const { text, slices } = written({ a: { b: { c: [...rows, { input }, 3] } } });
+  expect(text).toBe(
+    JSON.stringify({ a: { b: { c: [...rows, { input: 0 }, 3] } } }).replace(/(?<="input":)0/, input.text),
+  );
+  expect(slices).toBeGreaterThan(10);
 });

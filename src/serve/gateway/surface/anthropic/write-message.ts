@@ -1,4 +1,4 @@
-import { type Fields, parsedJson } from "../../../../base/index.ts";
+import { type Fields, JsonText } from "../../../../base/index.ts";
 import type { Refusal, RefusalKind, ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter, SpokenPart } from "../surface.ts";
 import { CODE_EXECUTION_NAME, CODE_EXECUTION_TYPE, STOP_REASONS } from "../../../../models/anthropic/reply.ts";
 
@@ -29,7 +29,7 @@ function blockOf(part: ReplyPart): Fields {
     case "call": {
       const { id, tool: name, inputText, program } = part;
       const caller = program === undefined ? DIRECT : { type: CODE_EXECUTION_TYPE, tool_id: program };
-      return { type: "tool_use", id, name, input: parsedJson(inputText) ?? {}, caller };
+      return { type: "tool_use", id, name, input: new JsonText(written(inputText), NOT_SEEN), caller };
     }
     case "program":
       return {
@@ -45,6 +45,14 @@ function blockOf(part: ReplyPart): Fields {
 }
 
 const DIRECT = { type: "direct" };
+
+/** The gate has checked the inputs of calls that a client answers. Nobody asks here how they look. */
+const NOT_SEEN = { values: 0, type: "object" };
+
+/** Models also write an input without fields as nothing. */
+function written(inputText: string): string {
+  return ["", "null"].includes(inputText.trim()) ? "{}" : inputText;
+}
 
 /** The other end of `outputOf` in `../../../../models/anthropic/reply.ts`. */
 function resultOf({ text, isError, isLate }: ReplyPart & { readonly type: "program_ended" }): Fields {
@@ -163,8 +171,8 @@ export class MessageWriter implements ReplyWriter {
     const block = blockOf(part);
     const before = this.#close();
     if (part.type === "program_ended") return before + this.#start(block) + this.#stop();
-    const { input } = block;
-    const delta = { type: "input_json_delta", partial_json: JSON.stringify(input) };
+    const input = part.type === "call" ? written(part.inputText) : JSON.stringify(block.input);
+    const delta = { type: "input_json_delta", partial_json: input };
     return before + this.#start({ ...block, input: {} }) + this.#delta(delta) + this.#stop();
   }
 

@@ -1,6 +1,6 @@
-import type { Fields } from "../../../../base/index.ts";
+import { type Fields, jsonInParts, type SlicedWork, textOf } from "../../../../base/index.ts";
 import type { Refusal, ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter, SpokenPart } from "../surface.ts";
-import { endOf, errorOf, headOf, itemOf, refusalItem, textInputOf, usageOf } from "./write-response.ts";
+import { endOf, errorOf, headOf, itemOf, refusalItem, usageOf } from "./write-response.ts";
 
 type Head = Pick<ReplyFacts, "id" | "model" | "at" | "echo">;
 
@@ -39,7 +39,7 @@ export class ResponseWriter implements ReplyWriter {
     const item = itemOf(part);
     const about = { item_id: item.id, output_index: this.#output.length };
     if (part.type !== "call") return before + this.#added(item) + this.#done(item);
-    const text = textInputOf(part);
+    const text = textOf(item, "input");
     const empty = text === undefined ? { arguments: "" } : { input: "" };
     const added = this.#added({ ...item, ...empty, status: "in_progress" });
     const events = text === undefined ? "response.function_call_arguments" : "response.custom_tool_call_input";
@@ -50,7 +50,7 @@ export class ResponseWriter implements ReplyWriter {
     return before + added + written + this.#done(item);
   }
 
-  end(end: ReplyEnd, facts: ReplyFacts): string {
+  *end(end: ReplyEnd, facts: ReplyFacts): SlicedWork<string> {
     const before = this.#endSpoken();
     const refusal = refusalItem(end.type === "refused" ? end.reason : "", facts.id);
     const refused = end.type === "refused" ? this.#added(refusal) + this.#done(refusal) : "";
@@ -61,13 +61,14 @@ export class ResponseWriter implements ReplyWriter {
       usage: usageOf(facts),
     };
     const type = end.type === "cut_off" ? "response.incomplete" : "response.completed";
-    return before + refused + this.#event(type, { response });
+    return before + refused + framed(type, yield* jsonInParts(this.#numbered(type, { response })));
   }
 
   fail(refusal: Refusal): string {
     const { code, message } = errorOf(refusal);
     const error = { code: refusal.kind === "rate_limited" ? "rate_limit_exceeded" : (code ?? "server_error"), message };
-    const response = { ...headOf(this.#head), status: "failed", error, output: this.#output, usage: null };
+    // What came before was sent.
+    const response = { ...headOf(this.#head), status: "failed", error, output: [], usage: null };
     return this.#event("response.failed", { response });
   }
 
@@ -117,10 +118,16 @@ export class ResponseWriter implements ReplyWriter {
   }
 
   #event(type: string, fields: Fields): string {
-    const event = { type, sequence_number: this.#number, ...fields };
-    this.#number += 1;
-    return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+    return framed(type, JSON.stringify(this.#numbered(type, fields)));
   }
+
+  #numbered(type: string, fields: Fields): Fields {
+    return { type, sequence_number: this.#number++, ...fields };
+  }
+}
+
+function framed(type: string, data: string): string {
+  return `event: ${type}\ndata: ${data}\n\n`;
 }
 
 /** The events of what is sent while it is written. */

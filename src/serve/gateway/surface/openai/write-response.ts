@@ -36,7 +36,9 @@ export function endOf(end: ReplyEnd): Fields {
 
 /** The item of a part: the other end of what `ResponsesConversation` reads of an item. */
 export function itemOf(part: ReplyPart): Fields {
-  const id = itemIdOf(part);
+  // Ids of items differ from those of calls, and are known by them.
+  const { id } = part;
+  const bare = id.replace(/^[a-z]+_/, "");
   switch (part.type) {
     case "reasoning":
       return {
@@ -54,21 +56,23 @@ export function itemOf(part: ReplyPart): Fields {
         content: [{ type: "output_text", text: part.text, annotations: [], logprobs: [] }],
       };
     case "call": {
-      const { id: callId, tool: name, namespace, inputText, program } = part;
+      const { tool: name, namespace, inputText, program } = part;
       const caller = program === undefined ? null : { type: "program", caller_id: program };
       const named = namespace === undefined ? {} : { namespace };
       const input = textInputOf(part);
       const written =
-        input === undefined ? { type: "function_call", arguments: inputText } : { type: "custom_tool_call", input };
-      return { ...written, id, call_id: callId, name, ...named, status: "completed", caller };
+        input === undefined
+          ? { type: "function_call", arguments: inputText, id: `fc_${bare}` }
+          : { type: "custom_tool_call", input, id: `ctc_${bare}` };
+      return { ...written, call_id: id, name, ...named, status: "completed", caller };
     }
     case "program":
-      return { type: "program", id, call_id: part.id, code: part.source, fingerprint: part.state };
+      return { type: "program", id: `prog_${bare}`, call_id: id, code: part.source, fingerprint: part.state };
     case "program_ended":
       return {
         type: "program_output",
-        id,
-        call_id: part.id,
+        id: `po_${bare}`,
+        call_id: id,
         result: part.text,
         status: part.isError ? "incomplete" : "completed",
       };
@@ -76,26 +80,9 @@ export function itemOf(part: ReplyPart): Fields {
 }
 
 /** The input of a call that takes one text; undefined for a function, whose input has fields. */
-export function textInputOf({ inputText }: { readonly inputText: string }): string | undefined {
+function textInputOf({ inputText }: { readonly inputText: string }): string | undefined {
   const input = inputText.startsWith('"') ? parsedJson(inputText) : undefined;
   return typeof input === "string" ? input : undefined;
-}
-
-/** Ids of items differ from those of calls, and are known by them. */
-function itemIdOf(part: ReplyPart): string {
-  const { id } = part;
-  const bare = id.replace(/^[a-z]+_/, "");
-  switch (part.type) {
-    case "text":
-    case "reasoning":
-      return id;
-    case "call":
-      return textInputOf(part) === undefined ? `fc_${bare}` : `ctc_${bare}`;
-    case "program":
-      return `prog_${bare}`;
-    case "program_ended":
-      return `po_${bare}`;
-  }
 }
 
 export function usageOf({ usage, programs }: Pick<ReplyFacts, "usage" | "programs">): Fields {

@@ -152,7 +152,7 @@ test("what is written whole is what the adapter puts together from the events", 
     writer.piece("One, ", "a") +
     (first ? writer.part(first, "two, three.") : "") +
     rest.map((part) => writer.part(part)).join("") +
-    writer.end({ type: "called" }, facts);
+    (writer.end({ type: "called" }, facts) as string);
   const events = text.trim().split("\n\n");
   for (const event of events) expect(event).toMatch(/^event: \w+\ndata: \{.*\}$/);
   expect(events.filter((event) => event.startsWith("event: content_block_start"))).toHaveLength(parts.length);
