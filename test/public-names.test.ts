@@ -14,9 +14,9 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   },
   "portcullis/agents": {
     values: `
-      loadAgents loadCommand taskTool`,
+      loadAgents taskTool`,
     types: `
-      Command LoadAgentsOptions TaskToolOptions`,
+      LoadAgentsOptions TaskToolOptions`,
   },
   "portcullis/comparison": {
     values: `

@@ -7,19 +7,17 @@ import { isModelName, MODEL_NAMES, type ModelName } from "../../models/model-nam
 import { isMeantBy } from "../../tools/tool-name.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { INHERIT } from "../as-tools/agent-as-tool.ts";
-import { type Field, fileError, type MarkdownFile, readMarkdown, shownPath } from "./frontmatter.ts";
+import { fileError, type MarkdownFile, readMarkdown, shownPath } from "./frontmatter.ts";
 
 /** Bytes of the longest file. */
 const FILE_BYTES = 256 * 1024;
 const FIELDS = ["name", "description", "tools", "model", "color"] as const;
-/** Fields of commands, which those of other packages have too. */
-export const COMMAND_FIELDS = [...FIELDS, "allowed-tools", "argument-hint"] as const;
-type FieldName = (typeof COMMAND_FIELDS)[number];
+type FieldName = (typeof FIELDS)[number];
 
 /** Models by the names that files have for them. */
 export type AgentModels = Readonly<Record<string, Model | ModelName>>;
 
-/** A file of an agent or of a command: fields, and the text below them. */
+/** A file of an agent: fields, and the text below them. */
 export class AgentFile {
   readonly path: string;
   readonly text: string;
@@ -52,18 +50,12 @@ export class AgentFile {
     throw fileError(this.path, this.#file.textLine, `there is no text below the fields: ${what}.`);
   }
 
-  /** The names in `tools`, or in another field; undefined if the file does not say which. */
-  toolNames(field: "tools" | "allowed-tools" = "tools"): readonly string[] | undefined {
-    const value: Field["value"] | undefined = this.#file.fields.get(field)?.value;
-    const names = typeof value === "string" ? value.split(",").map((name) => name.trim()) : value;
-    if (names?.includes("")) throw this.at(field, `an item of ${field} is empty.`);
-    return names;
-  }
-
   /** Those of the tools that the file names; all if it names none. Throws `option_invalid` for a name that no tool has. */
   narrow(tools: readonly Tool[]): readonly Tool[] {
-    const names = this.toolNames();
-    if (names === undefined) return tools;
+    const value = this.#file.fields.get("tools")?.value;
+    if (value === undefined) return tools;
+    const names = typeof value === "string" ? value.split(",").map((name) => name.trim()) : value;
+    if (names.includes("")) throw this.at("tools", "an item of tools is empty.");
     for (const name of names) {
       if (tools.some((tool) => isMeantBy(name, tool.name))) continue;
       const [meant] = nearest(
@@ -96,17 +88,10 @@ export class AgentFile {
   at(name: FieldName, what: string): PortcullisError {
     return fileError(this.path, this.#file.fields.get(name)?.line ?? 1, what);
   }
-
-  /** An error about a place in the text. */
-  inText(offset: number, what: string): PortcullisError {
-    const { text, textLine } = this.#file;
-    const begin = text.length - text.trimStart().length;
-    return fileError(this.path, textLine + text.slice(0, begin + offset).split("\n").length - 1, what);
-  }
 }
 
 /** Reads a file. Rejects with `option_invalid`, with the place in it. */
-export async function readAgentFile(path: string, fields: readonly string[] = FIELDS): Promise<AgentFile> {
+export async function readAgentFile(path: string): Promise<AgentFile> {
   const refused = (why: string, cause?: unknown) =>
     new PortcullisError("option_invalid", `${shownPath(path)}: ${why}.`, { cause });
   let read: { readonly bytes: Buffer } | { readonly fault: string };
@@ -118,7 +103,7 @@ export async function readAgentFile(path: string, fields: readonly string[] = FI
   }
   if ("fault" in read) throw refused(read.fault);
   if (!isUtf8(read.bytes)) throw refused("it is no text in UTF-8");
-  return new AgentFile(readMarkdown(path, read.bytes.toString("utf8"), fields));
+  return new AgentFile(readMarkdown(path, read.bytes.toString("utf8"), FIELDS));
 }
 
 /** Reads a regular file, and no more than its bound. What is none may never end, or never begin. */

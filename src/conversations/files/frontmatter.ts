@@ -22,8 +22,6 @@ const FENCE = "---";
 const LINE_BREAK = /\r\n|\r|\n/;
 /** What a plain value cannot begin with: YAML gives these characters a meaning that is not read here. */
 const RESERVED = new Set("{&*!%@`#?,]}");
-/** Fields that people read, where brackets mark what may be left out: `argument-hint: [issue] [priority]`. */
-const HINTS: ReadonlySet<string> = new Set(["argument-hint"]);
 
 /** An `option_invalid` error with a place in a file. */
 export function fileError(path: string, line: number, what: string): PortcullisError {
@@ -87,7 +85,6 @@ class FieldReader {
   }
 
   #value(name: string, text: string, number: number): Field["value"] {
-    if (HINTS.has(name) && /^[[<]/.test(text)) return text;
     if (text === "") return this.#list(name, number);
     if (/^[|>][+-]?$/.test(text)) return this.#block(name, text.startsWith("|") ? "\n" : " ", number);
     if (text.startsWith("[")) {

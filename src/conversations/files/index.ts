@@ -1,3 +1,2 @@
 export { taskTool, type TaskToolOptions } from "../as-tools/task-tool.ts";
 export { loadAgents, type LoadAgentsOptions } from "./load-agents.ts";
-export { type Command, loadCommand } from "./load-command.ts";

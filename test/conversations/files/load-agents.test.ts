@@ -105,6 +105,9 @@ test("two agents of one name, an agent without a text, and folders without agent
     "a.md:5: there is no text below the fields",
   );
   await expect(load({ "README.md": "# Agents\n" })).rejects.toThrow("README.md:1: the file has no name");
+  await expect(load({ "a.md": "\n---\ntools: []\n---\nDo." })).rejects.toThrow(
+    "a.md:2: fields begin in the first line: take out what is above ---.",
+  );
   await expect(load({})).rejects.toThrow("has no files *.md.");
   await expect(load({ "a.md": "x".repeat(256 * 1024 + 1) })).rejects.toThrow(
     "it has 262145 bytes, at most 262144 are read.",
