@@ -7,7 +7,7 @@ const SHOWN_BYTES = 2048;
 const TEXT_BYTES = [512, 128, 32];
 
 /** What stands between the input of a call and the input as it was sent, where a person reads both. */
-export const AS_SENT = "The tool's schema made it of this input:";
+const AS_SENT = "The tool's schema made it of this input:";
 
 interface Inputs {
   readonly input: unknown;
@@ -22,10 +22,10 @@ export interface InputShown {
 }
 
 /** Only long texts are cut: the caller chooses the order and the length of fields, and must not hide one by another. */
-export function shownInput({ input, rawInput }: Inputs): InputShown {
-  const shown = jsonShown(input);
+export function shownInput({ input, rawInput }: Inputs, most = SHOWN_BYTES): InputShown {
+  const shown = jsonShown(input, most);
   if (rawInput === undefined) return shown;
-  return { ...shown, text: `${shown.text}\n${AS_SENT}\n${jsonShown(rawInput).text}` };
+  return { ...shown, text: `${shown.text}\n${AS_SENT}\n${jsonShown(rawInput, most).text}` };
 }
 
 /** The text of `shownInput`. */
@@ -33,10 +33,11 @@ export function inputText(inputs: Inputs): string {
   return shownInput(inputs).text;
 }
 
-function jsonShown(value: unknown): InputShown {
-  const json = JSON.stringify(value) ?? "null";
-  const whole = json.length <= SHOWN_BYTES ? shownJson(json) : undefined;
-  if (whole !== undefined && fits(whole)) return { text: whole, isWhole: true };
+function jsonShown(value: unknown, most: number): InputShown {
+  const json = jsonOf(value);
+  if (json === undefined) return { text: `${INSET}(nested too deeply to be shown)`, isWhole: false };
+  const whole = json.length <= most ? shownJson(json) : undefined;
+  if (whole !== undefined && Buffer.byteLength(whole) <= most) return { text: whole, isWhole: true };
   for (const bytes of TEXT_BYTES) {
     const short = shortJson(value, bytes);
     const text = short === undefined ? undefined : shownJson(short);
@@ -45,6 +46,15 @@ function jsonShown(value: unknown): InputShown {
   const [first, last] = [json.slice(0, SHOWN_BYTES), json.slice(-SHOWN_BYTES)];
   const ends = endsOf({ first: shownJson(first), last: shownJson(last), length: json.length }, SHOWN_BYTES);
   return { text: `${ends.first}\n${INSET}${betweenText(ends.between)}\n${INSET}${ends.last}`, isWhole: false };
+}
+
+/** Undefined if the value is nested too deeply. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value) ?? "null";
+  } catch {
+    return undefined;
+  }
 }
 
 const shownJson = (json: string) => insetText(cleanJson(json));

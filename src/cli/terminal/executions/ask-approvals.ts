@@ -1,8 +1,7 @@
 import type { ApprovalDecision, ApprovalRequest, Approve } from "../../../gate/approve/approval.ts";
 import type { ApproveMode } from "../../input/option-values.ts";
 import { isApprovalOfProgram } from "../../../executions/from-journal/index.ts";
-import { shortInput, type ShownInput, wholeInput } from "./input-text.ts";
-import { AS_SENT, callAbout } from "../../../executions/output/index.ts";
+import { callAbout, shownInput } from "../../../executions/output/index.ts";
 import { counted } from "../../../base/index.ts";
 import { insetLines, oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
@@ -87,8 +86,11 @@ export function createApprover({
   };
 }
 
-interface ShownRequest extends ShownInput {
+interface ShownRequest {
   readonly question: string;
+  readonly lines: readonly string[];
+  /** Whether the input is shown in full. */
+  readonly isWhole: boolean;
   /** What is known of the tool, in one line. */
   readonly about?: string;
 }
@@ -106,20 +108,13 @@ function shownRequest(request: ApprovalRequest, columns: number): ShownRequest {
   return {
     question: `${caller === "direct" ? "The model" : "The program"} calls ${oneLine(tool)}, which needs approval:`,
     about: callAbout(request),
-    ...shownInputs(request, (value) => shortInput(value, columns)),
+    ...inputLines(request, columns),
   };
 }
 
-/** The input of a call, and below it as it was sent, if that differs. */
-function shownInputs({ input, rawInput }: ApprovalRequest, show: (value: unknown) => ShownInput): ShownInput {
-  const shown = show(input);
-  if (rawInput === undefined) return shown;
-  const sent = show(rawInput);
-  return { lines: [...shown.lines, AS_SENT, ...sent.lines], isWhole: shown.isWhole && sent.isWhole };
-}
-
-function wholeInputs(request: ApprovalRequest, columns: number): readonly string[] {
-  return shownInputs(request, (value) => ({ lines: wholeInput(value, columns), isWhole: true })).lines;
+function inputLines(request: ApprovalRequest, columns: number, most?: number): Pick<ShownRequest, "lines" | "isWhole"> {
+  const { text, isWhole } = shownInput(request, most);
+  return { lines: insetLines(text.replaceAll(/^ {2}/gm, ""), columns), isWhole };
 }
 
 function sourceOf(input: unknown): string | undefined {
@@ -173,7 +168,8 @@ class Asker {
       if (/^(?:no?)?$/i.test(text)) return DENIED;
       const grant = mayGrant ? grantIn(text) : undefined;
       if (grant) return { ...ALLOWED, grant };
-      if (/^v$/i.test(text)) output.write(`${wholeInputs(request, columns).join("\n")}\n`);
+      if (/^v$/i.test(text))
+        output.write(`${inputLines(request, columns, Number.POSITIVE_INFINITY).lines.join("\n")}\n`);
     }
   }
 

@@ -74,7 +74,7 @@ describe.skipIf(!hasScript)("on a terminal", () => {
   });
 
   testOfAll("a question shows who asks and the input; y runs the call, n denies it, neither is a message", async () => {
-    const to = Array.from({ length: 60 }, (_, at) => `part-${at}`).join(" ");
+    const to = Array.from({ length: 300 }, (_, at) => `part-${at}`).join(" ");
     const { code, shown } = await onTerminal(CHAT, [
       [PROMPT, `pay ${JSON.stringify({ amount: 1, to })}${ENTER}`],
       ["v shows the whole input: ", `v${ENTER}`],

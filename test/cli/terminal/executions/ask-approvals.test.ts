@@ -94,51 +94,49 @@ test("what was typed before a question was put answers no question", async () =>
   expect(await Promise.all(decisions)).toEqual([allowed, denied]);
 });
 
-test("the question shows the caller, the tool and each field of the input", async () => {
+test("the question shows the caller, the tool and the input", async () => {
   const { call, type, shown, asked } = terminal();
   const decision = call({ amount: 250, lines: [{ sku: "K-9" }] });
   await asked(1);
   type("y\n");
   await decision;
   expect(shown()).toBe(
-    'The program calls pay, which needs approval:\n  It changes something each time. Its source "bank" says:\n  Pays Run it? y\n  amount: 250\n  lines: [{"sku":"K-9"}]\nRun it? y runs it, n or Enter denies it: ',
+    'The program calls pay, which needs approval:\n  It changes something each time. Its source "bank" says:\n  Pays Run it? y\n  {"amount":250,"lines":[{"sku":"K-9"}]}\nRun it? y runs it, n or Enter denies it: ',
   );
 });
 
 test("an input that its tool's schema has converted is shown as the handler gets it, and below it as it was sent", async () => {
   const { call, type, until, shown } = terminal();
-  const decision = call({ amount: 500 }, undefined, { rawInput: { amount: "5", note: "x".repeat(300) } });
-  await until("v shows the whole input: ");
-  expect(shown()).toContain('\n  amount: 500\nThe tool\'s schema made it of this input:\n  amount: "5"\n  note:');
-  type("v\n");
-  await until("whole input: ");
-  type("y\n");
+  const decision = call({ amount: 500 }, undefined, { rawInput: { amount: "5", note: "x".repeat(3000) } });
+  await until("denies it: ");
+  expect(shown()).toContain('\n  {"amount":500}\n  The tool\'s schema made it of this input:\n  {"amount":"5",');
+  type("v\ny\n");
   await decision;
-  expect(shown().replaceAll("\n  ", "")).toContain("x".repeat(300));
+  expect(shown().replaceAll(/\n +/g, "")).toContain("x".repeat(3000));
 });
 
 test("a long value hides no other field, and v shows the input whole", async () => {
   const { call, type, until, shown } = terminal();
   const decision = call({ note: "x".repeat(5000), to: "Mallory" });
   await until("v shows the whole input: ");
-  expect(shown()).toContain('to: "Mallory"');
-  expect(shown()).not.toContain("x".repeat(300));
+  expect(shown().replaceAll(/\n +/g, "")).toContain('"to":"Mallory"');
+  expect(shown().replaceAll(/\n +/g, "")).not.toContain("x".repeat(3000));
   type("v\n");
   await until("whole input: ");
   type("y\n");
   expect(await decision).toEqual(allowed);
-  expect(shown().replaceAll("\n  ", "")).toContain("x".repeat(5000));
+  expect(shown().replaceAll(/\n +/g, "")).toContain("x".repeat(5000));
 });
 
 test("one question is open at a time, and other output waits", async () => {
   const { call, type, until, screen, shown } = terminal();
   const decisions = [call({ amount: 1 }), call({ amount: 2 })];
-  await until("amount: 1");
+  await until('"amount":1');
   let isShown = false;
   screen.show(() => (isShown = true));
-  expect([isShown, shown().includes("amount: 2")]).toEqual([false, false]);
+  expect([isShown, shown().includes('"amount":2')]).toEqual([false, false]);
   type("n\n");
-  await until("amount: 2");
+  await until('"amount":2');
   expect(isShown).toBe(true);
   type("y\n");
   expect(await Promise.all(decisions)).toEqual([denied, allowed]);
@@ -149,13 +147,13 @@ test("an answer to a question that was withdrawn does not count for the next one
   const cancel = new AbortController();
   const first = call({ amount: 1 }, cancel.signal);
   const second = call({ amount: 1_000_000 });
-  await until("amount: 1\n");
+  await until('"amount":1}');
   cancel.abort();
   expect(await first).toEqual({ allow: false });
   await until("Enter shows the next one: ");
   expect(shown()).not.toContain("1000000");
   type("y\n");
-  await until("amount: 1000000");
+  await until('"amount":1000000');
   type("n\n");
   expect(await second).toEqual(denied);
 });
@@ -168,7 +166,7 @@ test("when the terminal's input ends, this call and all later ones are denied", 
   expect(await decision).toEqual({ allow: false });
   expect(await call({ amount: 2 })).toMatchObject({ allow: false });
   expect(shown()).toContain("Denied: the terminal's input has ended.\n");
-  expect(shown()).not.toContain("amount: 2");
+  expect(shown()).not.toContain('"amount":2');
 });
 
 test("without a terminal calls are denied, and a sentence says so once for each tool", async () => {
