@@ -135,9 +135,9 @@ async function daemonFinding(daemon: Daemon): Promise<Finding> {
 async function imageFinding(daemon: Daemon, image: string): Promise<readonly Finding[]> {
   const origin = await originOf(daemon, image).catch(() => undefined);
   if (!origin) return [];
-  const { base, baseDigest, node, python } = origin;
+  const { base, baseDigest, node } = origin;
   const pinned = base.includes("@sha256:");
-  const detail = `node ${node} and python ${python} on ${base}${pinned ? "" : `, then ${baseDigest}`}`;
+  const detail = `node ${node} on ${base}${pinned ? "" : `, then ${baseDigest}`}`;
   // An id without a digest cannot be pulled from a registry.
   const again =
     !pinned && baseDigest.includes("@") ? `; to build the same again: portcullis image build --base ${baseDigest}` : "";

@@ -2,16 +2,12 @@ import { createHash, randomUUID } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
-import { buffer } from "node:stream/consumers";
 import type Docker from "dockerode";
 import type { ImageInspectInfo } from "dockerode";
 import { ByteList, deadline, optionError, PortcullisError, textOf } from "../../../base/index.ts";
-import { removeContainer } from "../container/container.ts";
 import type { Daemon, Failure } from "../daemon.ts";
 import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels, originLabels } from "./image.ts";
 import { makeMountedFolder, removeMountedFolder } from "../container/mounted-folder.ts";
-import { hostLabels } from "../leftovers.ts";
 
 export interface BuildOptions {
   readonly image: string;
@@ -30,7 +26,6 @@ interface Download {
 const BASE = "debian:bookworm-slim";
 /** A name, a tag, a digest; or an id. */
 const BASE_NAME = /^[a-z0-9][\w.\-/:@]{0,254}$/;
-const PYTHON_VERSION = "/opt/portcullis/python-version";
 
 /** How long a build and the download of one file may take, in milliseconds. */
 const BUILD_MS = 1_200_000;
@@ -40,9 +35,6 @@ const DOWNLOAD_BYTES = 256 * 1024 * 1024;
 
 /** Processors that images are built for: node's names by the daemon's names. */
 const PROCESSORS: Readonly<Record<string, string>> = { x86_64: "x64", amd64: "x64", aarch64: "arm64", arm64: "arm64" };
-
-/** Longest version text that is read from an image, in bytes. */
-const VERSION_BYTES = 256;
 
 /** Builds the image of this package's files and the downloads that they name. Its labels record what it is made of. */
 export async function buildImage(
@@ -63,29 +55,18 @@ export async function buildImage(
       "isolated-vm.tgz",
       ...guestFiles().map((name) => `guest/${name}`),
     ];
-    const build = (context: string, files: string[], labels: Readonly<Record<string, string>>) =>
-      followed(daemon, onProgress, (docker, abortSignal) =>
-        docker.buildImage(
-          { context, src: files },
-          {
-            t: image,
-            labels: { ...labels },
-            buildargs: { BASE: base },
-            abortSignal,
-            forcerm: true,
-            ...(network === undefined ? {} : { networkmode: network }),
-          },
-        ),
-      );
-    await build(folder, src, imageLabels());
-    // Installed versions are known only after the build, so a second build adds their labels to the same image.
-    const labelled = join(folder, "labelled");
-    mkdirSync(labelled);
-    writeFileSync(join(labelled, "Dockerfile"), `FROM ${image}\n`);
-    await build(
-      labelled,
-      ["Dockerfile"],
-      originLabels({ base, baseDigest, node, python: await installedPython(daemon, image) }),
+    await followed(daemon, onProgress, (docker, abortSignal) =>
+      docker.buildImage(
+        { context: folder, src },
+        {
+          t: image,
+          labels: { ...imageLabels(), ...originLabels({ base, baseDigest, node }) },
+          buildargs: { BASE: base },
+          abortSignal,
+          forcerm: true,
+          ...(network === undefined ? {} : { networkmode: network }),
+        },
+      ),
     );
   } finally {
     removeMountedFolder(folder);
@@ -141,29 +122,6 @@ async function digestOfBase(daemon: Daemon, base: string, onProgress: (line: str
   const { Id: id, RepoDigests: digests } = found;
   if (typeof id !== "string") throw daemon.unexpectedAnswer("about the base of the image");
   return (Array.isArray(digests) ? digests : []).find((digest) => typeof digest === "string") ?? id;
-}
-
-/** Reads the version of Python in an image, from a file that its build has written. */
-async function installedPython(daemon: Daemon, image: string): Promise<string> {
-  const container = await daemon.ask((docker, abortSignal) =>
-    docker.createContainer({ Image: image, Cmd: ["true"], NetworkDisabled: true, Labels: hostLabels(), abortSignal }),
-  );
-  try {
-    return await daemon.ask(async (docker, abortSignal) => {
-      const archive = await docker.getContainer(container.id).getArchive({ path: PYTHON_VERSION, abortSignal });
-      return fileInTar(await buffer(archive as Readable));
-    });
-  } finally {
-    await removeContainer(daemon, container.id);
-  }
-}
-
-/** Reads the only file of a tar archive: a header of 512 bytes, which contains the file's size, and then the file. */
-function fileInTar(archive: Buffer): string {
-  const size = Number.parseInt(archive.toString("latin1", 124, 136), 8);
-  const text = archive.toString("utf8", 512, 512 + Math.min(size, VERSION_BYTES)).trim();
-  if (!(size <= VERSION_BYTES) || text === "") throw new Error(`${PYTHON_VERSION} in the image contains no version`);
-  return text;
 }
 
 /** Collects all files that the Dockerfile names in one folder, and returns node's version. */

@@ -15,8 +15,6 @@ const ORIGIN = {
   /** Its digest in its registry, or its id if it has no digest. */
   baseDigest: "portcullis.base.digest",
   node: "portcullis.node",
-  /** Including Debian's revision. */
-  python: "portcullis.python",
 };
 
 export const imageFolder = () => dirname(packageFile("#sandbox-image/Dockerfile"));
@@ -39,9 +37,9 @@ export function originLabels(origin: ImageOrigin): Readonly<Record<string, strin
 /** Reads from an image's labels what it was built from. Undefined if a label is missing. */
 export async function originOf(daemon: Daemon, image: string): Promise<ImageOrigin | undefined> {
   const labels = (await labelsOf(daemon, image)) ?? {};
-  const [base, baseDigest, node, python] = Object.values(ORIGIN).map((label) => labels[label]);
-  if (base === undefined || baseDigest === undefined || node === undefined || python === undefined) return undefined;
-  return { base, baseDigest, node, python };
+  const [base, baseDigest, node] = Object.values(ORIGIN).map((label) => labels[label]);
+  if (base === undefined || baseDigest === undefined || node === undefined) return undefined;
+  return { base, baseDigest, node };
 }
 
 export function guestFiles(): readonly string[] {
