@@ -1,4 +1,5 @@
-import { type Fields, isFields, type SlicedWork } from "../../base/index.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { Fields, SlicedWork } from "../../base/index.ts";
 import type { ExecutionView, ViewPatch } from "./view.ts";
 
 /** Items that are compared between two checks whether the host's thread must be yielded. */
@@ -14,7 +15,7 @@ export function* patchOf(before: ExecutionView, after: ExecutionView): SlicedWor
     if (Array.isArray(was) && Array.isArray(value)) {
       const items = yield* changedItems(was, value);
       if (items.length > 0 || was.length !== value.length) lists[name] = { length: value.length, items };
-    } else if (!isSame(was, value)) set[name] = value;
+    } else if (!isDeepStrictEqual(was, value)) set[name] = value;
   }
   const unset = Object.keys(old).filter((name) => old[name] !== undefined && now[name] === undefined);
   const isEmpty = unset.length + Object.keys(set).length + Object.keys(lists).length === 0;
@@ -26,21 +27,8 @@ type Changed = ViewPatch["lists"][string]["items"][number];
 function* changedItems(was: readonly unknown[], now: readonly unknown[]): SlicedWork<Changed[]> {
   const changed: Changed[] = [];
   for (const [index, item] of now.entries()) {
-    if (index >= was.length || !isSame(was[index], item)) changed.push({ index, item });
+    if (index >= was.length || !isDeepStrictEqual(was[index], item)) changed.push({ index, item });
     if (index % COMPARED === 0) yield;
   }
   return changed;
-}
-
-/** Whether plain data is the same. */
-function isSame(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  if (Array.isArray(one) && Array.isArray(other))
-    return one.length === other.length && one.every((item, index) => isSame(item, other[index]));
-  if (!isFields(one) || !isFields(other)) return false;
-  const names = Object.keys(one);
-  return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && isSame(one[name], other[name]))
-  );
 }
