@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { after, cancel, monotonic, nextTurn } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
+import { WaitingLine } from "../places/waiting-line.ts";
 
 /** Maximum time for a thread to start, and to load what its jobs need, in milliseconds. */
 const START_MS = 20_000;
@@ -45,8 +46,7 @@ export class JobThread<Request, Read> {
   #isReady = false;
   #job: Job<Request, Read> | undefined;
   #stopClock = () => {};
-  /** Waiting jobs by tenant, in the order in which tenants are served. */
-  readonly #waiting = new Map<string, Set<Job<Request, Read>>>();
+  readonly #waiting = new WaitingLine<Job<Request, Read>>();
 
   constructor(options: JobThreadOptions<Request>) {
     this.#options = options;
@@ -56,8 +56,9 @@ export class JobThread<Request, Read> {
   do(request: Request, { tenant, signal }: Reader): Promise<Settled<Read>> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return resolve("given_up");
+      // A job that is being done is not interrupted: terminating the thread costs more than finishing it.
       const leave = () => {
-        this.#leave(job);
+        this.#waiting.remove(job);
         job.settle("given_up");
       };
       const settle = (settled: Settled<Read> | PortcullisError) => {
@@ -67,9 +68,7 @@ export class JobThread<Request, Read> {
       };
       const job: Job<Request, Read> = { request, tenant, settle };
       signal?.addEventListener("abort", leave, { once: true });
-      const jobs = this.#waiting.get(tenant);
-      if (jobs) jobs.add(job);
-      else this.#waiting.set(tenant, new Set([job]));
+      this.#waiting.add(job);
       this.#next();
     });
   }
@@ -107,31 +106,13 @@ export class JobThread<Request, Read> {
     this.#end(message.read);
   }
 
-  /** Removes a waiting job. A job that is being done is not interrupted: terminating the thread costs more than finishing it. */
-  #leave(job: Job<Request, Read>): void {
-    const jobs = this.#waiting.get(job.tenant);
-    jobs?.delete(job);
-    if (jobs?.size === 0) this.#waiting.delete(job.tenant);
-  }
-
-  #moveToEnd(tenant: string): void {
-    const jobs = this.#waiting.get(tenant);
-    if (jobs === undefined) return;
-    this.#waiting.delete(tenant);
-    this.#waiting.set(tenant, jobs);
-  }
-
   #next(): void {
-    if (this.#job) return;
-    for (const [job] of this.#waiting.values()) {
-      if (!job) continue;
-      this.#leave(job);
-      this.#job = job;
-      this.start();
-      this.#thread?.ref();
-      if (this.#isReady) this.#begin();
-      return;
-    }
+    const tenant = this.#job ? undefined : this.#waiting.next();
+    if (tenant === undefined) return;
+    this.#job = this.#waiting.take(tenant);
+    this.start();
+    this.#thread?.ref();
+    if (this.#isReady) this.#begin();
   }
 
   #begin(): void {
@@ -149,7 +130,7 @@ export class JobThread<Request, Read> {
     this.#job = undefined;
     if (job) {
       job.settle(settled);
-      this.#moveToEnd(job.tenant);
+      this.#waiting.comesLast(job.tenant);
     }
     this.#next();
   }
