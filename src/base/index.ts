@@ -26,7 +26,7 @@ export {
   WaitedTime,
 } from "./clock.ts";
 export { guarded } from "./options/callbacks.ts";
-export { didYouMean, isSlip, nearest } from "./options/nearest.ts";
+export { didYouMean, isSlip, nearest, orMeant } from "./options/nearest.ts";
 export {
   abortSignal,
   advised,

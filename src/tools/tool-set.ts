@@ -1,4 +1,4 @@
-import { array, describe, isSlip, nearest, optionError, PortcullisError } from "../base/index.ts";
+import { array, describe, isSlip, nearest, optionError, orMeant, PortcullisError } from "../base/index.ts";
 import { isSchema } from "./schema.ts";
 import { isMeantBy, namespacesOf, toolNameFault } from "./tool-name.ts";
 import type { Caller, Tool, ToolAudience } from "./tool.ts";
@@ -53,10 +53,9 @@ export class ToolSet {
     if (tool) return [tool];
     const found = this.all.filter((one) => isMeantBy(name, one.name));
     if (found.length > 0 || name === "*") return found;
-    const [meant] = nearest(name, [...this.#tools.keys()], 1);
     throw new PortcullisError(
       "option_invalid",
-      `${option}: the runtime has no tool ${JSON.stringify(name)}${meant === undefined ? "." : `, did you mean ${meant}?`}`,
+      `${option}: the runtime has no tool ${JSON.stringify(name)}${orMeant(name, [...this.#tools.keys()])}`,
     );
   }
 

@@ -31,6 +31,12 @@ export function didYouMean(name: string, known: readonly string[]): string {
   return meant === undefined ? "" : ` Did you mean ${meant}?`;
 }
 
+/** The end of a sentence about a name: with the known name that was probably meant, if one is similar. */
+export function orMeant(name: string, known: readonly string[]): string {
+  const [meant] = nearest(name, known, 1);
+  return meant === undefined ? "." : `, did you mean ${meant}?`;
+}
+
 /** Edits from the wanted name to a candidate: of the whole name, or of the last part. A substring counts as 1.2 edits. Undefined if too many. */
 function distance(wanted: string, candidate: string): number | undefined {
   const distances = [editsIfNear(wanted, candidate), editsIfNear(lastPart(wanted), lastPart(candidate), 0.5)];

@@ -1,6 +1,6 @@
 import { describe, describeSecret, optionError, PortcullisError } from "../errors.ts";
 import { type CallbackKind, guarded } from "./callbacks.ts";
-import { nearest } from "./nearest.ts";
+import { orMeant } from "./nearest.ts";
 
 /** Whether an option must be given, may be left out, or has a default. */
 export type OptionPresence = "required" | "optional" | "default";
@@ -273,10 +273,9 @@ export function defaultsOf<Rules extends OptionRules>(
 export function refuseUnknownNames(subject: string, options: object, names: readonly string[]): void {
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown === undefined) return;
-  const [meant] = nearest(unknown, names, 1);
   throw new PortcullisError(
     "option_invalid",
-    `${subject}: there is no option ${JSON.stringify(unknown)}${meant === undefined ? "." : `, did you mean ${meant}?`} The options are ${names.join(", ")}.`,
+    `${subject}: there is no option ${JSON.stringify(unknown)}${orMeant(unknown, names)} The options are ${names.join(", ")}.`,
   );
 }
 

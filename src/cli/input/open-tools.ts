@@ -11,7 +11,7 @@ import { keepStdout, tellWork, writeStderr } from "../terminal/standard-streams.
 import { loadTools } from "./load-module.ts";
 import { requireFile } from "./no-file.ts";
 import { readOpenApiFile } from "./openapi-file.ts";
-import { count, nearest } from "../../base/index.ts";
+import { count, orMeant } from "../../base/index.ts";
 import type { ToolPolicy } from "../../sources/tool-policy.ts";
 import { isMeantBy } from "../../tools/tool-name.ts";
 
@@ -179,10 +179,6 @@ class AllowList {
     if (names.some((name) => isMeantBy(pattern, name)))
       throw new Failure(EXIT.usage, `${subject}: the configuration file says already who may call these tools.`);
     const candidates = [...names, ...new Set(names.map((name) => `${name.split(".")[0]}.*`))];
-    const [meant] = nearest(pattern, candidates, 1);
-    throw new Failure(
-      EXIT.usage,
-      `${subject}: no server has such a tool${meant === undefined ? "." : `, did you mean ${meant}?`}`,
-    );
+    throw new Failure(EXIT.usage, `${subject}: no server has such a tool${orMeant(pattern, candidates)}`);
   }
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { nearest, PortcullisError } from "../../base/index.ts";
+import { orMeant, PortcullisError } from "../../base/index.ts";
 import type { Model } from "../../models/model.ts";
 import { isModelName, MODEL_NAMES, type ModelName } from "../../models/model-name.ts";
 import { isMeantBy } from "../../tools/tool-name.ts";
@@ -58,14 +58,10 @@ export class AgentFile {
     if (names.includes("")) throw this.at("tools", "an item of tools is empty.");
     for (const name of names) {
       if (tools.some((tool) => isMeantBy(name, tool.name))) continue;
-      const [meant] = nearest(
-        name,
-        tools.map((tool) => tool.name),
-        1,
-      );
+      const known = tools.map((tool) => tool.name);
       throw this.at(
         "tools",
-        `there is no tool ${JSON.stringify(name.slice(0, 200))} that an agent may have${meant === undefined ? "." : `, did you mean ${meant}?`} A file can only leave tools out.`,
+        `there is no tool ${JSON.stringify(name.slice(0, 200))} that an agent may have${orMeant(name, known)} A file can only leave tools out.`,
       );
     }
     return tools.filter((tool) => names.some((name) => isMeantBy(name, tool.name)));

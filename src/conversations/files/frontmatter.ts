@@ -1,4 +1,4 @@
-import { cleanText, nearest, PortcullisError, written } from "../../base/index.ts";
+import { cleanText, orMeant, PortcullisError, written } from "../../base/index.ts";
 
 /** A field of a file: text, or a list of texts. */
 export interface Field {
@@ -150,8 +150,7 @@ class FieldReader {
   }
 
   #unknown(name: string, number: number): PortcullisError {
-    const [meant] = nearest(name, this.#known, 1);
-    const which = meant === undefined ? "." : `, did you mean ${meant}?`;
+    const which = orMeant(name, this.#known);
     return this.#error(
       number,
       `there is no field ${JSON.stringify(name)}${which} The fields are ${this.#known.join(", ")}.`,
