@@ -363,7 +363,6 @@ export const INIT = {
 export const DOCTOR = {
   "--journal <url>": "database of a journal to check; PORTCULLIS_JOURNAL by default",
   "--json": "print as JSON",
-  "--clean": "first end engines and remove containers that dead hosts have left",
 };
 
 export const IMAGE = {

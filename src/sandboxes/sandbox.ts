@@ -25,8 +25,6 @@ export interface Sandbox extends AsyncDisposable {
   warm?(): Promise<void>;
   /** Checks this machine for what the sandbox needs, for an operator. Never rejects. */
   diagnose?(): Promise<readonly Finding[]>;
-  /** Removes what ended hosts left behind. Resolves with a summary, like `2 engines ended`. Never rejects. */
-  clean?(): Promise<string>;
 }
 
 /** Throws `sandbox_unavailable` if the sandbox does not run programs in this language. */

@@ -15,11 +15,8 @@ import { oneLine } from "../terminal/one-line.ts";
 export async function doctor(options: CommandOptions<typeof DOCTOR>): Promise<number> {
   await using isolate = createIsolateSandbox();
   await using docker = createDockerSandbox();
-  const sandboxes = [isolate, docker];
-  const cleaned = options.clean ? [await cleanFinding(sandboxes)] : [];
-  const [ofIsolate = [], ofDocker = []] = await Array.fromAsync(sandboxes, findingsOf);
+  const [ofIsolate = [], ofDocker = []] = await Array.fromAsync([isolate, docker], findingsOf);
   const findings = [
-    ...cleaned,
     heldBytesFinding(),
     checkFinding(),
     ...(await journalFindings(options.journal)),
@@ -43,11 +40,6 @@ async function findingsOf(sandbox: Sandbox): Promise<readonly Finding[]> {
 async function journalFindings(named: string | undefined): Promise<readonly Finding[]> {
   await using journal = databaseJournal(named);
   return (await journal?.diagnose()) ?? [];
-}
-
-async function cleanFinding(sandboxes: readonly Sandbox[]): Promise<Finding> {
-  const cleaned = await Promise.all(sandboxes.map(async (sandbox) => sandbox.clean?.()));
-  return { what: "cleaned", state: "good", detail: cleaned.filter((text) => text !== undefined).join(", ") };
 }
 
 function heldBytesFinding(): Finding {

@@ -102,10 +102,6 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
     diagnose() {
       return diagnoseContainers(daemon, image);
     },
-    async clean() {
-      // If the daemon cannot be reached nothing can be removed; `diagnose` reports that.
-      return `${await removeLeftovers(daemon).catch(() => 0)} containers removed`;
-    },
     async [Symbol.asyncDispose]() {
       await pool.close();
     },

@@ -38,11 +38,11 @@ export async function removeLeft(daemon: Daemon): Promise<void> {
 }
 
 /**
- * Removes containers whose host has ended, and returns how many. Also removes containers of this process that may
+ * Removes containers whose host has ended. Also removes containers of this process that may
  * remain. An idle guest ends with its host; a busy guest may not notice. Hosts on other machines cannot be checked, so
  * their containers are kept.
  */
-export async function removeLeftovers(daemon: Daemon): Promise<number> {
+export async function removeLeftovers(daemon: Daemon): Promise<void> {
   removeLeftFolders();
   const filters = { label: [`${MACHINE}=${hostMachine()}`] };
   const containers: unknown = await daemon.ask((docker, abortSignal) =>
@@ -53,7 +53,6 @@ export async function removeLeftovers(daemon: Daemon): Promise<number> {
     const host = textOf(fieldOf(container, "Labels"), HOST);
     return host !== undefined && isGone(host) ? (textOf(container, "Id") ?? []) : [];
   });
-  const removed = await Promise.all(abandoned.map((id) => removeContainer(daemon, id)));
+  await Promise.all(abandoned.map((id) => removeContainer(daemon, id)));
   await removeLeft(daemon);
-  return removed.filter(Boolean).length;
 }

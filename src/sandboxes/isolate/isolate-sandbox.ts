@@ -127,10 +127,6 @@ class IsolateSandbox implements Sandbox {
     return diagnoseIsolates();
   }
 
-  async clean(): Promise<string> {
-    return `${endOrphans()} engines ended`;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.close();
     const guests = [...this.#guests];

@@ -9,25 +9,22 @@ export function hostMark(): string {
 }
 
 /**
- * Ends engines whose host has ended, and returns how many. Engines normally end with their host; this is for an engine
+ * Ends engines whose host has ended. Engines normally end with their host; this is for an engine
  * that could not, because it was stopped or swapped out. Needs /proc, and ends only engines of hosts in this process's
  * namespace that this user may signal. The engines themselves may be in namespaces of their own.
  */
-export function endOrphans(): number {
+export function endOrphans(): void {
   const namespace = processNamespace();
-  if (namespace === undefined) return 0;
-  let ended = 0;
+  if (namespace === undefined) return;
   for (const entry of readdirSync("/proc")) {
     const pid = Number(entry);
     if (!Number.isInteger(pid) || !isOrphan(pid, namespace)) continue;
     try {
       process.kill(pid, "SIGKILL");
-      ended += 1;
     } catch {
       // The process has ended, or belongs to another user, whose own host will end it.
     }
   }
-  return ended;
 }
 
 function isOrphan(pid: number, namespace: string): boolean {

@@ -6,7 +6,6 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
-import { portcullis } from "../../cli/command.ts";
 import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { engineProxy } from "../../docker-support/engine-proxy.ts";
@@ -67,14 +66,6 @@ describe.skipIf(skipped)("what a host leaves behind", () => {
     await using sandbox = createDockerSandbox();
     await sandbox.warm?.();
     expect(await containersOf(pid)).toEqual([]);
-  });
-
-  test("the container of a host that was killed is removed by doctor --clean", async () => {
-    const pid = await killHost();
-    const { stdout, code } = await portcullis(["doctor", "--clean"]);
-    expect(stdout).toMatch(/✓ cleaned +\d+ engines ended, \d+ containers removed\n/);
-    expect(await containersOf(pid)).toEqual([]);
-    expect(code).toBe(0);
   });
 
   test("containers of running hosts are kept", async () => {
