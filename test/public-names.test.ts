@@ -20,9 +20,9 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   },
   "portcullis/comparison": {
     values: `
-      PRICES compare countTokens`,
+      compare countTokens`,
     types: `
-      CompareOptions Comparison ComparisonTask Mode ModeMeasure Price PriceTable ProviderMeasure ProviderName Spent`,
+      CompareOptions Comparison ComparisonTask Mode ModeMeasure ProviderMeasure ProviderName Spent`,
   },
   "portcullis/fleet": {
     values: `

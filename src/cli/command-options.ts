@@ -1,6 +1,6 @@
 import { type CommandOptions, defaulting, mandatory, reading, repeatable } from "./option.ts";
 import { APPROVE_MODES, callResult, duration, parseJson, whole, word } from "./input/option-values.ts";
-import { fileName, readPriceFile, readWebhookFile, readDocument, readSchema, readText } from "./input/option-files.ts";
+import { fileName, readWebhookFile, readDocument, readSchema, readText } from "./input/option-files.ts";
 import { settings } from "./input/units.ts";
 import type { Language } from "../../bridge/frames.ts";
 import { AGENT_RULES } from "../conversations/agent-options.ts";
@@ -70,12 +70,6 @@ const SANDBOX = {
 const BASE_URL = { "--base-url <url>": "a server that speaks the protocol of the model's provider" };
 const FALLBACK = {
   "--fallback <provider:name>": repeatable("a model that goes on if the model before it fails for good (repeatable)"),
-};
-const PRICES = {
-  "--prices <file>": reading(
-    "JSON file with your prices of models, in the form of the package's src/models/prices.json",
-    readPriceFile,
-  ),
 };
 const NO_STREAM = { "--no-stream": "request each turn as one reply, not as a stream" };
 const TENANT = { "--tenant <name>": "tenant of the execution (default: default)" };
@@ -271,13 +265,15 @@ export const BENCH = {
   ...LIMIT,
   "--live": "measure with a real model, in both modes, several times: it costs money",
   "--model <provider:name>": "with --live, the model",
-  ...PRICES,
   ...BASE_URL,
   "--repeat <number>": reading(
     "with --live, trials of each task in each mode; 3 by default",
     whole(wholeNumber({ min: 1, max: 999 })),
   ),
-  "--max-usd <dollars>": "with --live, US dollars; once they are spent, no further turn begins",
+  "--max-tokens <number>": reading(
+    "with --live, tokens; once they are spent, no further turn begins",
+    whole(wholeNumber({ min: 1 })),
+  ),
   "--json": "print the report as JSON",
 };
 

@@ -2,6 +2,5 @@ export { compare, type CompareOptions, type Comparison, type ModeMeasure, type P
 export type { Mode } from "./conversations.ts";
 export type { ComparisonTask } from "./task.ts";
 export type { Spent } from "./tokens.ts";
-export { type Price, PRICES, type PriceTable } from "../models/prices.ts";
 export type { ProviderName } from "../models/provider/providers.ts";
 export { countTokens } from "../tools/count-tokens.ts";

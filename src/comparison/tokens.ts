@@ -1,4 +1,3 @@
-import { PRICES, REFERENCE_PRICE } from "../models/prices.ts";
 import { countTokens } from "../tools/count-tokens.ts";
 import type { ModelRequest, RequestPart } from "./requests.ts";
 
@@ -52,13 +51,15 @@ export function spentBy(
   return { turns: contexts.length, input, output, peak: context, cacheable: input - context };
 }
 
+/** The usual ratios of prices to that of uncached input: of input from a cache, of input that is written to it, and of output. */
+const [CACHE_READ, CACHE_WRITE, WRITTEN] = [0.1, 1.25, 5];
+
 /**
  * Cost in tokens of uncached input, other tokens weighted by the usual ratios of prices: what was read in the turn before
  * comes from a cache, and the rest is written to it.
  */
 export function costOf({ input, output, cacheable }: Spent): number {
-  const { cacheRead, cacheWrite, output: written, input: plain } = PRICES.models[REFERENCE_PRICE]!;
-  return (cacheable * cacheRead + (input - cacheable) * cacheWrite + output * written) / plain;
+  return cacheable * CACHE_READ + (input - cacheable) * CACHE_WRITE + output * WRITTEN;
 }
 
 export function sum(numbers: readonly number[]): number {

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AgentReport, StopState } from "../conversations/agent-report.ts";
 import { monotonic } from "../base/index.ts";
-import type { Model } from "../models/model.ts";
-import { dollarsOf, type Price } from "../models/prices.ts";
+import type { Model, ModelUsage } from "../models/model.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../runtime/create-runtime.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type ComparisonTask, withoutSideEffects } from "./task.ts";
@@ -17,9 +16,8 @@ export interface TrialsRequest {
   /** Trials of each task in each mode. */
   readonly repeat: number;
   readonly model: Model;
-  readonly price: Price;
-  /** US dollars of all trials together at which no further turn begins. */
-  readonly maxUsd: number;
+  /** Tokens of all trials together at which no further turn begins. */
+  readonly maxTokens: number;
   /** Where and how programs run. */
   readonly runtime: Pick<RuntimeOptions, "sandbox" | "limits">;
   readonly signal: AbortSignal;
@@ -31,19 +29,19 @@ const MAX_OUTPUT_TOKENS = 16_000;
 
 /**
  * Gives a real model each task in each mode, several times, and yields each trial when it has ended. Tools that change
- * something, and agents, are declared and not run. It ends early once the dollars are spent. Rejects as `Runtime.agent`
+ * something, and agents, are declared and not run. It ends early once the tokens are spent. Rejects as `Runtime.agent`
  * does, and with the signal's reason if the signal aborts.
  */
 export async function* runTrials(request: TrialsRequest) {
-  let leftUsd = request.maxUsd;
+  let left = request.maxTokens;
   for (const { task, tools } of request.tasks) {
     await using runtime = await createRuntime({ ...request.runtime, tools: (await tools()).map(withoutSideEffects) });
     for (let round = 1; round <= request.repeat; round += 1) {
       for (const mode of TRIAL_MODES) {
-        const ended = await runTrial(request, runtime, task, mode, leftUsd);
-        leftUsd -= ended.trial.usd;
+        const ended = await runTrial(request, runtime, task, mode, left);
+        left -= tokensOf(ended.trial.usage);
         yield { ...ended, round };
-        if (leftUsd <= 0) return;
+        if (left <= 0) return;
       }
     }
   }
@@ -53,11 +51,11 @@ export async function* runTrials(request: TrialsRequest) {
 export type Trial = Awaited<ReturnType<typeof runTrial>>["trial"];
 
 async function runTrial(
-  { model, price, signal }: TrialsRequest,
+  { model, signal }: TrialsRequest,
   runtime: Runtime,
   task: ComparisonTask,
   mode: TrialMode,
-  maxUsd: number,
+  maxTokens: number,
 ) {
   const since = monotonic();
   const report = await runtime.agent({
@@ -67,7 +65,7 @@ async function runTrial(
     maxTurns: MAX_TURNS,
     maxOutputTokens: MAX_OUTPUT_TOKENS,
     maxTokens: Number.MAX_SAFE_INTEGER,
-    stopWhen: ({ usage, turns }) => dollarsOf(usage, price) >= maxUsd || isUncounted(turns),
+    stopWhen: ({ usage, turns }) => tokensOf(usage) >= maxTokens || isUncounted(turns),
     // The task is measured: a model that is told to stop would be measured at something else.
     wrapUp: false,
     signal,
@@ -81,19 +79,17 @@ async function runTrial(
     ending: ending.type,
     answer,
     right: answer !== undefined && isRightAnswer(answer, task.answer),
-    /** Why the trial is not a measurement of its mode. Void trials are in no figure except `usd`. */
+    /** Why the trial is not a measurement of its mode. Void trials are in no figure. */
     void: voidCause(mode, report),
     calls: calls.length,
     ms: monotonic() - since,
     /** With tokens as the provider counts them. */
     usage,
-    /** Upper bound of the cost in US dollars. */
-    usd: dollarsOf(usage, price),
   };
   return { trial, transcript };
 }
 
-/** Whether the provider does not say what the last turn took: its dollars cannot be bounded. */
+/** Whether the provider does not say what the last turn took: its tokens cannot be bounded. */
 function isUncounted(turns: StopState["turns"]): boolean {
   return turns.at(-1)?.turn.usage.inputTokens === 0;
 }
@@ -102,7 +98,7 @@ function isUncounted(turns: StopState["turns"]): boolean {
 function voidCause(mode: TrialMode, { calls, ending, transcript }: AgentReport): string | undefined {
   if (ending.type === "provider_failed") return ending.failure.message;
   if (isUncounted(transcript.turns)) return "the provider does not say how many tokens it took";
-  if (ending.type === "stopped") return "the dollars are spent";
+  if (ending.type === "stopped") return "the tokens are spent";
   return calls.some(({ caller }) => caller === mode) ? undefined : `no call was ${mode}`;
 }
 
@@ -123,7 +119,7 @@ export function summariseTrials(trials: readonly Trial[]) {
   return [...Map.groupBy(trials, ({ task, mode }) => `${task} ${mode}`).values()].map((group) => {
     const valid = group.filter((trial) => trial.void === undefined);
     const right = valid.filter((trial) => trial.right).length;
-    const tokens = valid.map(({ usage }) => usage.inputTokens + usage.outputTokens);
+    const tokens = valid.map(({ usage }) => tokensOf(usage));
     return {
       task: group[0]!.task,
       mode: group[0]!.mode,
@@ -135,9 +131,12 @@ export function summariseTrials(trials: readonly Trial[]) {
       tokensPerRightAnswer: sum(tokens) / right,
       turns: median(valid.map(({ usage }) => usage.turns)),
       ms: median(valid.map(({ ms }) => ms)),
-      usd: sum(group.map(({ usd }) => usd)),
     };
   });
+}
+
+function tokensOf({ inputTokens, outputTokens }: ModelUsage): number {
+  return inputTokens + outputTokens;
 }
 
 /** The lower of the two in the middle. NaN for none. */

@@ -120,7 +120,7 @@ test.each([
   ],
   [["run", "examples/start/progam.js", ...TOOLS], "there is no file examples/start/progam.js."],
   [
-    ["bench", "--live", "--max-usd", "1", "--model", "antropic:claude-opus-5-5"],
+    ["bench", "--live", "--max-tokens", "1", "--model", "antropic:claude-opus-5-5"],
     "Did you mean anthropic:claude-opus-5-5?",
   ],
   [["run", "-", "--tools", `${fixtures}throws.ts`], "cannot be loaded: Error: no database here"],

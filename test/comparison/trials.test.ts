@@ -3,7 +3,6 @@ import { runTrials, summariseTrials, type Trial, type TrialsRequest } from "../.
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { price } from "../support/tools.ts";
 
-const PRICE = { input: 1, output: 5, cacheWrite: 1, cacheRead: 0.1, source: "made up" };
 const task = (name: string) => ({ name, question: "What does a pen cost?", program: "return 3;", answer: 3 });
 const calls = [{ tool: "shop.price", input: { thing: "pen" } }];
 const usage = { inputTokens: 1000, outputTokens: 100 };
@@ -18,8 +17,7 @@ async function trials(changes: Partial<TrialsRequest>, script = answering("3")):
     tasks: ["pen", "book"].map((name) => ({ task: task(name), tools: async () => [price] })),
     repeat: 2,
     model: scriptedModel(script),
-    price: PRICE,
-    maxUsd: 1,
+    maxTokens: 1_000_000,
     runtime: { sandbox: createMemorySandbox() },
     signal: new AbortController().signal,
     ...changes,
@@ -50,11 +48,10 @@ test("every task is done in every mode, `repeat` times, and a trial that does no
 });
 
 describe("a trial", () => {
-  test("has its tokens, dollars and calls", async () => {
+  test("has its tokens and calls", async () => {
     const trial = await one(answering("3"));
     expect(trial).toMatchObject({ task: "pen", mode: "direct", ending: "answered", right: true, calls: 1 });
     expect(trial?.usage).toMatchObject({ turns: 2, inputTokens: 3000 });
-    expect(trial?.usd).toBeCloseTo((1000 + 1000 + 1000 * 0.1 + 110 * 5) / 1e6);
   });
 
   test.each([
@@ -78,7 +75,7 @@ describe("a trial", () => {
     expect(programmatic).toMatchObject({ right: true, calls: 1, void: undefined });
   });
 
-  test("whose provider counts no tokens ends after one turn, because its dollars have no bound", async () => {
+  test("whose provider counts no tokens ends after one turn, because its tokens have no bound", async () => {
     expect(await one([{ calls }, { text: "3", usage }])).toMatchObject({
       ending: "stopped",
       void: "the provider does not say how many tokens it took",
@@ -93,16 +90,16 @@ describe("a trial", () => {
   });
 });
 
-test("once the dollars are spent no turn begins, no trial, and no task is loaded", async () => {
+test("once the tokens are spent no turn begins, no trial, and no task is loaded", async () => {
   const loaded: string[] = [];
   const tasks = ["pen", "book"].map((name) => ({ task: task(name), tools: async () => (loaded.push(name), [price]) }));
   const dear = [
     { calls, usage: { inputTokens: 50_000, outputTokens: 1000 } },
     { text: "3", usage },
   ];
-  // A whole trial takes 0.0565: the second has 0.0435 left, which its first turn spends.
-  const ended = await trials({ tasks, maxUsd: 0.1 }, dear);
-  expect(ended.map((trial) => trial.void)).toEqual([undefined, "the dollars are spent"]);
+  // A whole trial takes 52,100: the second has 47,900 left, which its first turn spends.
+  const ended = await trials({ tasks, maxTokens: 100_000 }, dear);
+  expect(ended.map((trial) => trial.void)).toEqual([undefined, "the tokens are spent"]);
   expect(loaded).toEqual(["pen"]);
 });
 
@@ -112,17 +109,16 @@ test("an abort ends them with the signal's reason", async () => {
   await expect(trials({ signal: cancel.signal }, script)).rejects.toThrow("enough");
 });
 
-test("a summary has the medians of the trials that are not void, and the dollars of all", async () => {
+test("a summary has the medians of the trials that are not void", async () => {
   const trial = (await one(answering("3")))!;
   const having = (tokens: number, right: boolean, changes: Partial<Trial> = {}): Trial => ({
     ...trial,
     right,
-    usd: 1,
     usage: { ...trial.usage, inputTokens: tokens, outputTokens: 0 },
     ...changes,
   });
   const all = [having(100, true), having(300, true), having(200, false), having(9999, true, { void: "broke" })];
   expect(summariseTrials(all)).toMatchObject([
-    { task: "pen", mode: "direct", trials: 4, void: 1, right: 2, tokens: 200, tokensPerRightAnswer: 300, usd: 4 },
+    { task: "pen", mode: "direct", trials: 4, void: 1, right: 2, tokens: 200, tokensPerRightAnswer: 300 },
   ]);
 });

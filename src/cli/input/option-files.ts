@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { jsonSchema, type Schema } from "../../tools/schema.ts";
-import { type PriceTable, readPrices } from "../../models/prices.ts";
 import type { WebhookOptions } from "../../serve/webhooks/webhook-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure } from "../failure.ts";
@@ -52,7 +51,6 @@ function reading<Value>(what: string, make: (value: unknown) => Value): Reader<V
 }
 
 export const readSchema = reading<Schema>("a JSON Schema", (value) => jsonSchema(value as JsonSchema));
-export const readPriceFile = reading<PriceTable>("prices of models", readPrices);
 export const readWebhookFile = reading<readonly WebhookOptions[]>('a list of { "url", "secret" }', (value) => {
   if (!Array.isArray(value)) throw new Error("it has no list");
   return value as readonly WebhookOptions[];

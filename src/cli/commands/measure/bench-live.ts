@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { count, given, now, optionError } from "../../../base/index.ts";
+import { count, given, now } from "../../../base/index.ts";
 import { runTrials, summariseTrials, TRIAL_MODES, type Trial, type TrialsRequest } from "../../../comparison/trials.ts";
-import { PRICES, priceOf } from "../../../models/prices.ts";
 import type { BENCH, CommandOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { causeOf, Failure } from "../../failure.ts";
@@ -13,25 +12,27 @@ import { oneLine } from "../../terminal/one-line.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { tellWork, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 
-/** What a live bench is given. Throws if it lacks a model with a price, or the dollars that it may cost. */
-export function readLive({ model: name = "", prices = PRICES, baseUrl, maxUsd = "" }: CommandOptions<typeof BENCH>) {
+/** What a live bench is given. Throws if it lacks a model, or the tokens that it may take. */
+export function readLive({ model: name = "", baseUrl, maxTokens }: CommandOptions<typeof BENCH>) {
   if (name === "") throw new Failure(EXIT.usage, "--live needs --model: the provider and its model, like openai:NAME.");
-  const price = priceOf(prices, name.slice(name.indexOf(":") + 1));
-  if (!/^\d+(\.\d+)?$/.test(maxUsd) || Number(maxUsd) <= 0)
-    throw optionError("--max-usd", "the most to spend in US dollars, like 2.50", maxUsd);
-  return { model: parseModel(name, given({ baseUrl })), price, pricesOf: prices.date, maxUsd: Number(maxUsd) };
+  if (maxTokens === undefined)
+    throw new Failure(
+      EXIT.usage,
+      "--live needs --max-tokens: the tokens that it may take, like 500000. They cost money.",
+    );
+  return { model: parseModel(name, given({ baseUrl })), maxTokens };
 }
 
 /** `portcullis bench --live`: a real model does the tasks in both modes, several times. Resolves with the exit code. */
 export async function benchLive(
   jobs: TrialsRequest["tasks"],
-  { model, price, pricesOf, maxUsd }: ReturnType<typeof readLive>,
+  { model, maxTokens }: ReturnType<typeof readLive>,
   { repeat = 3, sandbox, limit: limits, json }: CommandOptions<typeof BENCH>,
 ): Promise<number> {
   using cancelling = cancelOnSignal();
   const { signal } = cancelling;
   const at = new Date(now()).toISOString();
-  const about = { format: 2, date: at.slice(0, 10), portcullis: version, model: model.name, pricesOf, price, maxUsd };
+  const about = { format: 3, date: at.slice(0, 10), portcullis: version, model: model.name, maxTokens };
   // A new folder for each run, so that none overwrites results that cost money.
   const folder = join("bench", `live-${at.replaceAll(/[:.]/g, "")}`);
   const trials: Trial[] = [];
@@ -40,7 +41,7 @@ export async function benchLive(
   const save = () => write(folder, "live", report());
   save();
   try {
-    const ended = runTrials({ tasks: jobs, repeat, model, price, maxUsd, runtime: { sandbox, limits }, signal });
+    const ended = runTrials({ tasks: jobs, repeat, model, maxTokens, runtime: { sandbox, limits }, signal });
     for await (const { trial, transcript, round } of ended) {
       trials.push(trial);
       write(folder, `live-${trial.task}-${trial.mode}-${round}`, transcript);
@@ -52,7 +53,7 @@ export async function benchLive(
   }
   writeStderr(`Kept in ${oneLine(folder)}: live.json, and each conversation.\n`);
   if (json) printJson(report());
-  else print(trials, jobs.length * TRIAL_MODES.length * repeat - trials.length, maxUsd);
+  else print(trials, jobs.length * TRIAL_MODES.length * repeat - trials.length, maxTokens);
   return signal.aborted ? cancelling.exitCode : EXIT.completed;
 }
 
@@ -68,8 +69,8 @@ function write(folder: string, name: string, value: unknown): void {
   }
 }
 
-function print(trials: readonly Trial[], notBegun: number, maxUsd: number): void {
-  const head = ["task", "mode", "right", "void", "tokens", "per right answer", "turns", "seconds", "US$, at most"];
+function print(trials: readonly Trial[], notBegun: number, maxTokens: number): void {
+  const head = ["task", "mode", "right", "void", "tokens", "per right answer", "turns", "seconds"];
   const whole = (value: number) => (Number.isFinite(value) ? count(Math.round(value)) : "–");
   const rows = summariseTrials(trials).map((one) => [
     one.task,
@@ -78,13 +79,12 @@ function print(trials: readonly Trial[], notBegun: number, maxUsd: number): void
     `${one.void}`,
     ...[one.tokens, one.tokensPerRightAnswer, one.turns].map(whole),
     Number.isNaN(one.ms) ? "–" : (one.ms / 1000).toFixed(1),
-    one.usd.toFixed(4),
   ]);
   printTable(head, rows, head.slice(2));
   for (const { task, mode, void: cause } of trials)
     if (cause !== undefined) writeStdout(`${oneLine(`${task}, ${mode}: void, because ${cause}`)}\n`);
   if (notBegun > 0)
     writeStdout(
-      `${notBegun} of ${trials.length + notBegun} trials were not begun: US$ ${maxUsd} were spent, or the run was cancelled.\n`,
+      `${notBegun} of ${trials.length + notBegun} trials were not begun: ${count(maxTokens)} tokens were spent, or the run was cancelled.\n`,
     );
 }
