@@ -98,43 +98,34 @@ export class CallLedger {
   /** Like `decided` with `allowed`. Before a call that changes something, it also survives a loss of power. */
   allowed(call: ToldCall): Promise<void> {
     const { log } = this.#parts;
-    const { identity, decided } = call;
-    const { callId, tool, caller } = identity;
-    const { effectOf } = call.tool;
-    const { effect } = decided;
-    const record = {
-      type: "call",
-      call: callId,
-      tool,
-      caller,
-      decision: "allowed",
-      ...this.#inputOf(call),
-      ...(effectOf === undefined ? {} : { effect }),
-      ...earlierOf(decided),
-      at: now(),
-    } as const;
-    return effect === "read" ? log.append(record) : log.appendSafely(record);
+    const record = this.#recordOf(call, "allowed");
+    return call.decided.effect === "read" ? log.append(record) : log.appendSafely(record);
   }
 
   /** The call is answered as an earlier call was. Written together with its answer: until then another one could stand for it. */
   reused(call: ToldCall, { at: answeredAt, approval }: EarlierCall): void {
     const { log } = this.#parts;
+    const record = this.#recordOf(call, "reused");
+    log.defer({ ...record, answeredAt });
+    if (approval) log.defer({ type: "decision", ...approval, call: record.call, remembered: approval.call, at: now() });
+  }
+
+  /** The record of a call that is made, or that another one stands for. */
+  #recordOf(call: ToldCall, decision: "allowed" | "reused") {
     const { identity, decided } = call;
     const { callId, tool, caller } = identity;
     const { effectOf } = call.tool;
-    log.defer({
+    return {
       type: "call",
       call: callId,
       tool,
       caller,
-      decision: "reused",
+      decision,
       ...this.#inputOf(call),
       ...(effectOf === undefined ? {} : { effect: decided.effect }),
       ...earlierOf(decided),
-      answeredAt,
       at: now(),
-    });
-    if (approval) log.defer({ type: "decision", ...approval, call: callId, remembered: approval.call, at: now() });
+    } as const;
   }
 
   #inputOf(call: Pick<ToldCall, "tellInput">): Pick<CallRecord, "inputDigest" | "input"> {
