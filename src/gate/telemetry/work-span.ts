@@ -1,4 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
+import type { TokenUsage } from "../../tools/token-usage.ts";
 import { CallSpans, failureAttributes, type SpanParts } from "./call-span.ts";
 import { safely } from "./otel.ts";
 import { modelAttributes, SafeSpan, word } from "./span.ts";
@@ -21,7 +22,7 @@ export interface ChatEnd {
   readonly finish?: string | undefined;
   /** Code of the provider's failure. */
   readonly code?: string | undefined;
-  readonly usage?: ChatUsage | undefined;
+  readonly usage?: TokenUsage | undefined;
   /** Whom the turn came from: ids of the provider, and versions of what read it. */
   readonly origin?: ChatOrigin | undefined;
 }
@@ -31,12 +32,6 @@ interface ChatOrigin {
   readonly request?: string;
   readonly sdk?: string;
   readonly portcullis?: string;
-}
-
-interface ChatUsage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedInputTokens: number;
 }
 
 /** The span of an execution or a conversation, for as long as one driver drives it, with the spans below it. */
@@ -87,7 +82,7 @@ export class WorkSpan extends CallSpans {
 
 export class ConversationSpan extends WorkSpan {
   readonly #conversation: Attributes;
-  #used: ChatUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+  #used: TokenUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
 
   /** @internal `conversation` has the attributes that identify the conversation; the spans of its turns have them too. */
   constructor(parts: SpanParts, span: SafeSpan, conversation: Attributes) {
@@ -154,7 +149,7 @@ function originAttributes(origin: ChatOrigin): Attributes {
   return Object.fromEntries(named.map(([field, name]) => [name, origin[field] && word(origin[field])]));
 }
 
-function tokenAttributes({ inputTokens, outputTokens, cachedInputTokens }: ChatUsage): Attributes {
+function tokenAttributes({ inputTokens, outputTokens, cachedInputTokens }: TokenUsage): Attributes {
   return {
     "gen_ai.usage.input_tokens": inputTokens,
     "gen_ai.usage.output_tokens": outputTokens,
