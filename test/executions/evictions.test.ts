@@ -6,8 +6,9 @@ import type { Report } from "../../src/executions/output/report.ts";
 import type { ExecutionEvent } from "../../src/executions/event.ts";
 import { replay } from "../../src/executions/replay.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
-import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory-sandbox.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import type { Offer, Sandbox } from "../../src/sandboxes/sandbox.ts";
+import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
 import { evicting, type EvictionMoment } from "../support/evicting-sandbox.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { echo, later, pay, signal, tool } from "../support/tools.ts";
@@ -128,10 +129,9 @@ test(
   },
 );
 
-const READY = '{"kind":"ready","protocol":1,"language":"javascript"}';
-const CALL = (id: number, name = "hold") => `{"kind":"call","id":${id},"tool":"${name}"}\n{}`;
-const TURN_END = '{"kind":"turn_end","open":1}';
-const SETTLED = '{"kind":"settled","ok":true,"notes":[]}\n"done"';
+const CALL = (id: number, name = "hold") => call(id, name);
+const TURN_END = turnEnd(1);
+const SETTLED = settled('"done"');
 
 /** Guests that say these frames to their events, after what `run` does; it may throw, which ends the guest. */
 function scripted(
@@ -139,22 +139,13 @@ function scripted(
   run: (guest: number, turn: number) => void = () => {},
 ): Sandbox {
   let guests = 0;
-  const guest = (): GuestFace => {
+  const guest = () => {
     const number = guests++;
-    let turn = 0;
-    let said = [READY];
-    return {
-      deliver() {
-        run(number, turn);
-        said = [...(turns[turn] ?? [])];
-        turn += 1;
-      },
-      drain() {
-        const frames = said.join("\u001e");
-        said = [];
-        return frames;
-      },
-    };
+    const sayings = turns.map((said, turn) => () => {
+      run(number, turn);
+      return said;
+    });
+    return guestThatSays([READY], ...sayings);
   };
   return createMemorySandbox({ guest });
 }

@@ -6,9 +6,9 @@ import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
-import type { GuestFace } from "../../src/sandboxes/memory-sandbox.ts";
 import type { ExecutionEvent } from "../../src/executions/event.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
+import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { journalWith } from "../support/journal-with.ts";
 
@@ -22,29 +22,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** A guest that has used the network, calls `pay`, and returns the answer that it gets. */
 function usesNetwork(): { readonly sandbox: Sandbox; readonly opened: () => number } {
   let opened = 0;
-  const guest = (): GuestFace => {
+  const ends = (event: string) =>
+    event.startsWith('{"kind":"stop"') ? [turnEnd(0)] : [settled(event.slice(event.indexOf("\n") + 1))];
+  const guest = () => {
     opened += 1;
-    let said = ['{"kind":"ready","protocol":1,"language":"javascript"}'];
-    let turn = 0;
-    return {
-      deliver(text) {
-        turn += 1;
-        const answer = text.slice(text.indexOf("\n") + 1);
-        if (text.startsWith('{"kind":"stop"')) said = ['{"kind":"turn_end","open":0}'];
-        else if (turn > 1) said = [`{"kind":"settled","ok":true,"notes":[]}\n${answer}`];
-        else
-          said = [
-            '{"kind":"unreplayable","cause":"network"}',
-            '{"kind":"call","id":1,"tool":"pay"}\n{}',
-            '{"kind":"turn_end","open":1}',
-          ];
-      },
-      drain() {
-        const frames = said.join("\u001e");
-        said = [];
-        return frames;
-      },
-    };
+    return guestThatSays([READY], ['{"kind":"unreplayable","cause":"network"}', call(1, "pay"), turnEnd(1)], ends);
   };
   return { sandbox: createMemorySandbox({ guest }), opened: () => opened };
 }

@@ -1,7 +1,7 @@
 import type { GuestFace } from "../../src/runtime/testing.ts";
 
-/** Begins a turn: gets the frame that the host sent, and returns what the guest answers. */
-type Turn = readonly string[] | ((event: string) => readonly string[]);
+/** Begins a turn: gets the frame that the host sent, and returns what the guest answers. If it throws, the guest dies. */
+export type Turn = readonly string[] | ((event: string) => readonly string[]);
 
 /** A guest that says whatever a test makes it say: first its greeting, then one list of frames for each event. After the last it is silent. */
 export function guestThatSays(greeting: readonly string[], ...turns: readonly Turn[]): GuestFace {

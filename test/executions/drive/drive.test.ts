@@ -1,43 +1,28 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
-import { createMemorySandbox, type GuestFace } from "../../../src/runtime/testing.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { type Connection, type Exit, QueueFull, type Sandbox } from "../../../src/sandboxes/sandbox.ts";
+import { call, guestThatSays, READY, settled, type Turn, turnEnd } from "../../hostile-support/frames.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { manualClock } from "../../support/clock.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { echo, tool } from "../../support/tools.ts";
 
-const READY = '{"kind":"ready","protocol":1,"language":"javascript"}';
-const TURN_END = (open: number) => `{"kind":"turn_end","open":${open}}`;
-const CALL = (id: number, name: string) => `{"kind":"call","id":${id},"tool":"${name}"}\n{}`;
-const SETTLED = '{"kind":"settled","ok":true,"notes":[]}\n"done"';
-const DEATH = "death";
+const SETTLED = settled('"done"');
+const DEATH = () => {
+  throw new Error("the machine took it");
+};
 
-/** Guests that say these frames to these events, one list a guest; DEATH instead of frames ends it. */
-function scripted(...scripts: readonly (readonly (readonly string[] | typeof DEATH)[])[]): {
+/** Guests that say these frames to these events, one list a guest. */
+function scripted(...scripts: readonly (readonly Turn[])[]): {
   readonly sandbox: Sandbox;
   readonly opened: () => number;
 } {
   let opened = 0;
-  const guest = (): GuestFace => {
-    const script = scripts[Math.min(opened, scripts.length - 1)] ?? [];
+  const guest = () => {
     opened += 1;
-    let said = [READY];
-    let turn = 0;
-    return {
-      deliver() {
-        const next = script[turn] ?? [];
-        turn += 1;
-        if (next === DEATH) throw new Error("the machine took it");
-        said = [...next];
-      },
-      drain() {
-        const frames = said.join("\u001e");
-        said = [];
-        return frames;
-      },
-    };
+    return guestThatSays([READY], ...(scripts[Math.min(opened, scripts.length) - 1] ?? []));
   };
   return { sandbox: createMemorySandbox({ guest }), opened: () => opened };
 }
@@ -49,8 +34,8 @@ async function execute({ sandbox }: ReturnType<typeof scripted>, tools = [echo])
 }
 
 test("if a guest dies, another one replays its turns and continues", async () => {
-  const first = [[CALL(1, "echo"), TURN_END(1)], DEATH] as const;
-  const second = [[CALL(1, "echo"), TURN_END(1)], [CALL(2, "echo"), TURN_END(1)], [SETTLED]];
+  const first = [[call(1, "echo"), turnEnd(1)], DEATH] as const;
+  const second = [[call(1, "echo"), turnEnd(1)], [call(2, "echo"), turnEnd(1)], [SETTLED]];
   const { outcome, usage, calls, records } = await execute(scripted(first, second));
   expect(outcome).toEqual({ type: "completed", value: "done" });
   expect(usage.restarts).toBe(1);
@@ -66,15 +51,15 @@ test("an execution whose guests die without progress ends after three replays", 
 });
 
 test("a guest that differs from the journal in a replay ends the execution", async () => {
-  const first = [[CALL(1, "echo"), TURN_END(1)], DEATH] as const;
-  const second = [[CALL(1, "other"), TURN_END(1)]];
+  const first = [[call(1, "echo"), turnEnd(1)], DEATH] as const;
+  const second = [[call(1, "other"), turnEnd(1)]];
   const { outcome } = await execute(scripted(first, second));
   expect(outcome).toMatchObject({ type: "crashed", code: "replay_diverged" });
   expect((outcome as { detail: string }).detail).toContain("at turn 0: the program did");
 });
 
 test("deaths with progress between them end an execution after the 20th replay", async () => {
-  const turns = Array.from({ length: 60 }, (_, index) => [CALL(index + 1, "echo"), TURN_END(1)]);
+  const turns = Array.from({ length: 60 }, (_, index) => [call(index + 1, "echo"), turnEnd(1)]);
   const guests = scripted(...turns.map((_, index) => [...turns.slice(0, index + 1), DEATH] as const));
   const { outcome, usage } = await execute(guests);
   expect(outcome).toEqual({ type: "crashed", code: "engine_died", detail: "the machine took it" });
@@ -86,25 +71,16 @@ test("all replays of a program that dies repeatedly take no longer than runningM
   let seen = 0;
   let replayedMs = 0;
   /** Gets one turn further than the one before it, and dies in the next. */
-  const guest = (): GuestFace => {
+  const guest = () => {
     const replayed = seen;
-    let turn = 0;
-    let said = [READY];
-    return {
-      deliver() {
-        if (turn > replayed) throw new Error("the machine took it");
-        turn += 1;
-        if (turn > seen) seen = turn;
-        else replayedMs += 30;
-        clock.block(30);
-        said = [CALL(turn, "echo"), TURN_END(1)];
-      },
-      drain() {
-        const frames = said.join("\u001e");
-        said = [];
-        return frames;
-      },
+    const turn = (index: number) => () => {
+      if (index > replayed) return DEATH();
+      if (index === seen) seen += 1;
+      else replayedMs += 30;
+      clock.block(30);
+      return [call(index + 1, "echo"), turnEnd(1)];
     };
+    return guestThatSays([READY], ...Array.from({ length: 100 }, (_, index) => turn(index)));
   };
   await using runtime = await createRuntime({
     tools: [echo],
@@ -131,7 +107,7 @@ function busy({ sandbox }: ReturnType<typeof scripted>) {
 }
 
 test("a program that waits too long for a guest is stopped by queueMs and has done nothing", async () => {
-  const guests = scripted([[CALL(1, "echo"), TURN_END(1)]]);
+  const guests = scripted([[call(1, "echo"), turnEnd(1)]]);
   await using runtime = await createRuntime({
     tools: [echo],
     sandbox: busy(guests).sandbox,
@@ -144,19 +120,14 @@ test("a program that waits too long for a guest is stopped by queueMs and has do
 
 test("no clock of a program, its Date included, starts before it has a guest", async () => {
   const events: string[] = [];
-  let said = [READY];
-  const guest = (): GuestFace => ({
-    deliver(event) {
-      events.push(event);
-      said = [SETTLED];
-    },
-    drain() {
-      const frames = said.join("\u001e");
-      said = [];
-      return frames;
-    },
-  });
-  const { sandbox, asked, free } = busy({ sandbox: createMemorySandbox({ guest }), opened: () => 0 });
+  const { sandbox, asked, free } = busy(
+    scripted([
+      (event) => {
+        events.push(event);
+        return [SETTLED];
+      },
+    ]),
+  );
   const clock = manualClock();
   await using runtime = await createRuntime({ tools: [], sandbox, limits: { wallMs: 200, runningMs: 200 } });
   const running = runtime.execute("unused");
@@ -180,7 +151,7 @@ test("a program that finds the queue full is stopped at once by the limit queue"
 
 test("a guest that settles while other events are outstanding is killed, not released", async () => {
   const exits: Exit[] = [];
-  const { sandbox } = scripted([[CALL(1, "echo"), CALL(2, "echo"), TURN_END(2)], [SETTLED]]);
+  const { sandbox } = scripted([[call(1, "echo"), call(2, "echo"), turnEnd(2)], [SETTLED]]);
   const open: Sandbox["open"] = async (options, abort) => {
     const guest = await sandbox.open(options, abort);
     void guest.exit.then((exit) => exits.push(exit));
@@ -193,7 +164,7 @@ test("a guest that settles while other events are outstanding is killed, not rel
 });
 
 test("if no further guest can be opened, the calls made so far are reported", async () => {
-  const { sandbox } = scripted([[CALL(1, "echo"), TURN_END(1)], DEATH]);
+  const { sandbox } = scripted([[call(1, "echo"), turnEnd(1)], DEATH]);
   let opened = 0;
   const open: Sandbox["open"] = (options, signal) => {
     opened += 1;
@@ -220,21 +191,13 @@ test("a program that has settled gets no events while its large value is read", 
   const large = `{"kind":"settled","ok":true,"notes":[]}\n[${"[],".repeat(400_000)}0]`;
   const timers = Array.from({ length: 20 }, (_, index) => `{"kind":"timer","id":${index + 1},"ms":1}`);
   const events: string[] = [];
-  let said = [READY];
-  const guest = (): GuestFace => ({
-    deliver(event) {
-      events.push(event);
-      said = [...timers, large];
-    },
-    drain() {
-      const frames = said.join("\u001e");
-      said = [];
-      return frames;
-    },
-  });
+  const say = (event: string) => {
+    events.push(event);
+    return [...timers, large];
+  };
   await using runtime = await createRuntime({
     tools: [echo],
-    sandbox: createMemorySandbox({ guest }),
+    sandbox: scripted([say, say]).sandbox,
     limits: { frameBytes: 16 * 1024 * 1024 },
   });
   const { outcome } = await runtime.execute("unused");
@@ -244,7 +207,7 @@ test("a program that has settled gets no events while its large value is read", 
 
 test("a program that is marked unreplayable ends when its guest dies", async () => {
   const marked = '{"kind":"unreplayable","cause":"files"}';
-  const guests = scripted([[CALL(1, "echo"), marked, TURN_END(1)], DEATH]);
+  const guests = scripted([[call(1, "echo"), marked, turnEnd(1)], DEATH]);
   const { outcome } = await execute(guests);
   expect(outcome).toEqual({
     type: "crashed",
@@ -257,8 +220,8 @@ test("a program that is marked unreplayable ends when its guest dies", async () 
 
 test("output that was received before a guest's death is not reported twice", async () => {
   const output = '{"kind":"output","stream":"stdout","dropped":0}\n"hello\\n"';
-  const first = [[output, CALL(1, "echo"), TURN_END(1)], DEATH] as const;
-  const second = [[output, CALL(1, "echo"), TURN_END(1)], [SETTLED]];
+  const first = [[output, call(1, "echo"), turnEnd(1)], DEATH] as const;
+  const second = [[output, call(1, "echo"), turnEnd(1)], [SETTLED]];
   expect((await execute(scripted(first, second))).logs.text).toBe("hello\n");
 });
 
@@ -308,7 +271,7 @@ test("a guest that dies after a connection by egress is not replaced", async () 
 test("a violation ends the execution, is journalled, and reaches no handler", async () => {
   let handled = 0;
   const counting = tool("echo", () => (handled += 1));
-  const { outcome, records } = await execute(scripted([[CALL(2, "echo"), CALL(1, "echo"), TURN_END(2)]]), [counting]);
+  const { outcome, records } = await execute(scripted([[call(2, "echo"), call(1, "echo"), turnEnd(2)]]), [counting]);
   expect(outcome).toEqual({
     type: "crashed",
     code: "bridge_broken",
@@ -364,7 +327,7 @@ describe("an engine that is killed", () => {
 
 test("a guest that sends more than totalBytes in one turn is stopped before the turn ends", async () => {
   const print = `{"kind":"output","stream":"stdout","dropped":0}\n${JSON.stringify("x".repeat(30_000))}`;
-  const { sandbox } = scripted([[print, print, print, CALL(1, "echo")]]);
+  const { sandbox } = scripted([[print, print, print, call(1, "echo")]]);
   await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { frameBytes: 65_536, totalBytes: 2 } });
   const { outcome, calls, logs } = await runtime.execute("unused");
   expect(outcome).toMatchObject({ type: "stopped", limit: "totalBytes", allowed: 2 });
@@ -375,7 +338,7 @@ test.each(["1", "[]", "null", '{"a":1}', '"a', '"a"b'])(
   "a guest that prints %s, which is not a JSON string, breaks the bridge",
   async (body) => {
     const print = `{"kind":"output","stream":"stdout","dropped":0}\n${body}`;
-    const { outcome } = await execute(scripted([[print, TURN_END(0)]]));
+    const { outcome } = await execute(scripted([[print, turnEnd(0)]]));
     expect(outcome).toEqual({
       type: "crashed",
       code: "bridge_broken",
