@@ -1,17 +1,12 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createPostgresJournal, type PostgresJournal } from "../../../src/fleet/index.ts";
 import { type Appended } from "../../../src/journal/index.ts";
 import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { usePostgres } from "../../postgres-support/use-postgres.ts";
-import { ALL_TESTS, runs } from "../../support/all-tests.ts";
+import { runs } from "../../support/all-tests.ts";
 import { listed } from "../../journal/journal-suite.ts";
 import { header, outcome, turn } from "../../journal/records.ts";
-
-const PROCESSES = ALL_TESTS ? 10 : 3;
 
 describe.skipIf(noPostgres)("many writers of one database", () => {
   let server: PostgresServer;
@@ -20,26 +15,6 @@ describe.skipIf(noPostgres)("many writers of one database", () => {
   });
 
   const open = (schema: string) => createPostgresJournal({ url: server.url(), schema });
-
-  test(`${PROCESSES} processes that use an empty database at once make its tables once, and each append at one head goes through once`, async () => {
-    const script = fileURLToPath(new URL("append-process.ts", import.meta.url));
-    const children = Array.from({ length: PROCESSES }, (_, number) =>
-      fork(script, [server.url(), "together", `process ${number}`, "10"], {
-        execArgv: ["--conditions=portcullis-source"],
-      }),
-    );
-    const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0] as number));
-    expect(codes).toEqual(Array.from({ length: PROCESSES }, () => 0));
-    await using journal = open("together");
-    const events = (await Array.fromAsync(journal.read("shared"))).flatMap((record) =>
-      record.type === "turn" ? [record.event] : [],
-    );
-    const expected = Array.from({ length: PROCESSES }, (_, number) =>
-      Array.from({ length: 10 }, (_two, n) => `process ${number}: ${n}`),
-    ).flat();
-    expect(events.toSorted()).toEqual(expected.toSorted());
-    expect(await listed(journal)).toHaveLength(PROCESSES + 1);
-  }, 120_000);
 
   test("of 100 appends at the same head exactly one wins, whatever they share a commit with", async () => {
     const journals: PostgresJournal[] = [open("winners"), open("winners"), open("winners")];

@@ -3,9 +3,10 @@ import { now } from "../../../src/base/index.ts";
 import { createPostgresJournal, type PostgresJournal, type PostgresJournalOptions } from "../../../src/fleet/index.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { settableClock } from "../../support/clock.ts";
+import { durableJournalSuite } from "../../journal/durable-journal-suite.ts";
 import { journalSuite, listed } from "../../journal/journal-suite.ts";
-import { header, outcome, RECORDS, turn } from "../../journal/records.ts";
-import { testOfAll } from "../../support/all-tests.ts";
+import { header, outcome, turn } from "../../journal/records.ts";
+import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
 
 describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
   let server: PostgresServer;
@@ -29,6 +30,18 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
   }
 
   describe("with group commit", () => journalSuite(() => openJournal()));
+  durableJournalSuite(
+    () => {
+      const schema = `durable_${(count += 1)}`;
+      return {
+        open: () => openJournal({ schema }),
+        close: (journal) => (journal as PostgresJournal)[Symbol.asyncDispose](),
+        sql: (text) => server.sql(text.replaceAll(/(?<=(?:FROM|UPDATE) )/g, `${schema}.`)),
+        address: [server.url(), schema],
+      };
+    },
+    ALL_TESTS ? 10 : 3,
+  );
 
   // By `src/fleet/postgres/tables/lease-times.ts`.
   test("a machine whose clock is wrong has leases as long as the others have", async () => {
@@ -62,18 +75,6 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
     expect((await listed(right)).map(({ execution }) => execution)).toEqual(["held"]);
   });
 
-  test("is there again for the next process", async () => {
-    const schema = "again";
-    const first = openJournal({ schema });
-    await first.create(header("one"));
-    await first.append("one", 1, [...RECORDS, outcome]);
-    await first[Symbol.asyncDispose]();
-    const second = openJournal({ schema });
-    expect(await Array.fromAsync(second.read("one"))).toEqual([header("one"), ...RECORDS, outcome]);
-    expect(await listed(second)).toMatchObject([{ execution: "one", ended: true }]);
-    await expect(first.find("one")).rejects.toMatchObject({ code: "runtime_closed" });
-  });
-
   test("keeps names that a column of text cannot hold", async () => {
     const journal = openJournal();
     const names = ["a\0b", "\\0000", "ü😀", '"quoted"'];
@@ -83,20 +84,6 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
         { execution: name, lease: { driver: name } },
       ]);
     expect(await Array.fromAsync(journal.check())).toEqual([]);
-  });
-
-  test("keeps a large text once for a tenant, however many records and executions have it", async () => {
-    const journal = openJournal({ schema: "large" });
-    const large = JSON.stringify(Array.from({ length: 30_000 }, (_, n) => ({ n, text: `row ${n}` })));
-    for (const execution of ["one", "two"]) {
-      await journal.create(header(execution));
-      await journal.append(
-        execution,
-        1,
-        [1, 2, 3].map((id) => turn(`{"kind":"answer","id":${id}}\n${large}`)),
-      );
-    }
-    expect(await server.sql("SELECT bytes FROM large.texts")).toEqual([{ bytes: String(large.length) }]);
   });
 
   testOfAll(
@@ -140,17 +127,6 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
   describe("check", () => {
     const large = JSON.stringify(Array.from({ length: 30_000 }, (_, n) => n));
     test.each([
-      ["a missing record", "DELETE FROM records WHERE position = 1", /record 1 .* is missing/],
-      ["a record that is not JSON", "UPDATE records SET record = '{' WHERE position = 1", /not JSON/],
-      [
-        "a record of an unknown type",
-        `UPDATE records SET record = '{"type":"x"}' WHERE position = 1`,
-        /no record of type "x"/,
-      ],
-      ["an altered large text", "UPDATE texts SET data = '\\x00'", /cannot be decompressed/],
-      ["a large text under another hash", "UPDATE texts SET sha256 = '\\x00'", /is missing/],
-      ["another tenant in the list", "UPDATE executions SET tenant = 'other'", /does not match|is missing/],
-      ["an execution that is listed as open", "UPDATE executions SET ended = false", /disagree/],
       ["a head below 1", "UPDATE executions SET head = -5", /values that no execution has/],
       ["a start before 1970", "UPDATE executions SET started_at = -1", /values that no execution has/],
       [
@@ -199,19 +175,5 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
     expect(error).not.toMatchObject({ code: "execution_exists" });
     expect(error).toMatchObject({ code: "23505" });
     expect(await journal.create(header("unlucky"))).toBe(1);
-  });
-
-  test("prune keeps what a driver holds, and the ended programs of an open conversation", async () => {
-    const journal = openJournal();
-    const ids = async () => (await listed(journal)).map(({ execution }) => execution).toReversed();
-    await journal.create(header("driven", { startedAt: 1 }));
-    await journal.append("driven", 1, [{ type: "claim", driver: "d", leaseMs: 60_000, at: Date.now() }]);
-    await journal.create(header("above", { startedAt: 8 }));
-    await journal.create(header("child", { startedAt: 1, parent: { execution: "above", call: "1" } }));
-    await journal.append("child", 1, [outcome]);
-    expect(await journal.prune({ before: 5, open: true })).toBe(0);
-    await journal.append("above", 1, [outcome]);
-    expect(await journal.prune({ before: 5, open: true })).toBe(1);
-    expect(await ids()).toEqual(["driven", "above"]);
   });
 });

@@ -21,9 +21,10 @@ import { zstdCompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSqliteJournal, type SqliteJournal } from "../../../src/index.ts";
 import { listExecutions } from "../../../src/runtime/executions/list-executions.ts";
-import { someOf, testOfAll } from "../../support/all-tests.ts";
+import { ALL_TESTS, someOf, testOfAll } from "../../support/all-tests.ts";
+import { durableJournalSuite } from "../durable-journal-suite.ts";
 import { journalSuite, listed } from "../journal-suite.ts";
-import { header, outcome, RECORDS, turn } from "../records.ts";
+import { header, outcome, turn } from "../records.ts";
 
 const folders: string[] = [];
 const open: Disposable[] = [];
@@ -56,43 +57,23 @@ describe("durable to the last append", () => journalSuite(() => openJournal()));
 describe("relaxed", () => journalSuite(() => openJournal(newPath(), "relaxed")));
 
 describe("a journal in a file", () => {
+  durableJournalSuite(
+    () => {
+      const path = newPath();
+      return {
+        open: () => openJournal(path),
+        close: (journal) => (journal as SqliteJournal)[Symbol.dispose](),
+        sql: (text) => raw(path).prepare(text).all(),
+        address: [path],
+      };
+    },
+    ALL_TESTS ? 3 : 2,
+  );
+
   test("is for its owner alone, with the files that SQLite keeps beside it", async () => {
     const path = newPath();
     await openJournal(path).create(header("one"));
     for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777, file).toBe(0o600);
-  });
-
-  test("is there again for the next process", async () => {
-    const path = newPath();
-    const first = openJournal(path);
-    await first.create(header("one"));
-    await first.append("one", 1, [...RECORDS, outcome]);
-    first[Symbol.dispose]();
-    const second = openJournal(path);
-    expect(await Array.fromAsync(second.read("one"))).toEqual([header("one"), ...RECORDS, outcome]);
-    expect(await listed(second)).toMatchObject([{ execution: "one", ended: true }]);
-  });
-
-  test("refuses what is asked after it was closed", async () => {
-    const journal = openJournal();
-    journal[Symbol.dispose]();
-    await expect(journal.create(header("one"))).rejects.toMatchObject({ code: "runtime_closed" });
-    await expect(listed(journal)).rejects.toMatchObject({ code: "runtime_closed" });
-  });
-
-  test("keeps a large text once, however many records and executions have it", async () => {
-    const path = newPath();
-    const journal = openJournal(path);
-    const large = JSON.stringify(Array.from({ length: 30_000 }, (_, n) => ({ n, text: `row ${n}` })));
-    for (const execution of ["one", "two"]) {
-      await journal.create(header(execution));
-      await journal.append(
-        execution,
-        1,
-        [1, 2, 3].map((id) => turn(`{"kind":"answer","id":${id}}\n${large}`)),
-      );
-    }
-    expect(raw(path).prepare("SELECT bytes FROM texts").all()).toEqual([{ bytes: large.length }]);
   });
 
   testOfAll("is opened by every process of those that create the same file at once", async () => {
@@ -103,26 +84,6 @@ describe("a journal in a file", () => {
     );
     const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0] as number));
     expect(codes).toEqual(children.map(() => 0));
-  });
-
-  test("is written by several processes at once: each append at one head goes through once", async () => {
-    const path = newPath();
-    const journal = openJournal(path);
-    await journal.create(header("shared"));
-    const script = fileURLToPath(new URL("append-process.ts", import.meta.url));
-    const numbers = someOf([1, 2, 3], 2);
-    const children = numbers.map((number) =>
-      fork(script, [path, `process ${number}`, "50"], { execArgv: ["--conditions=portcullis-source"] }),
-    );
-    const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0] as number));
-    expect(codes).toEqual(numbers.map(() => 0));
-    const events = (await Array.fromAsync(journal.read("shared"))).flatMap((record) =>
-      record.type === "turn" ? [record.event] : [],
-    );
-    expect(events.toSorted()).toEqual(
-      numbers.flatMap((number) => Array.from({ length: 50 }, (_, n) => `process ${number}: ${n}`)).toSorted(),
-    );
-    expect(await listed(journal)).toHaveLength(numbers.length + 1);
   });
 });
 
@@ -323,38 +284,6 @@ describe("check", () => {
     database.close();
   }
 
-  test("finds nothing in a journal that is whole", async () => {
-    expect(await problems(await written())).toEqual([]);
-  });
-
-  test.each([
-    ["a missing record", "DELETE FROM records WHERE position = 1", /record 1 .* is missing/],
-    ["a record that is not JSON", "UPDATE records SET record = '{' WHERE position = 1", /not JSON/],
-    [
-      "a record of an unknown type",
-      `UPDATE records SET record = '{"type":"x"}' WHERE position = 1`,
-      /no record of type "x"/,
-    ],
-    [
-      "a record whose type has no text",
-      `UPDATE records SET record = '{"type":{"toString":[]}}' WHERE position = 1`,
-      /no record of type \{"toString":\[\]\}/,
-    ],
-    [
-      "a second header",
-      "UPDATE records SET record = (SELECT record FROM records WHERE position = 0) WHERE position = 1",
-      /record 1 is a header/,
-    ],
-    ["an altered large text", "UPDATE texts SET data = zeroblob(100)", /cannot be decompressed/],
-    ["a large text under another hash", "UPDATE texts SET sha256 = zeroblob(32)", /is missing/],
-    ["another tenant in the list", "UPDATE executions SET tenant = 'other' WHERE id = 'one'", /does not match/],
-    ["an execution that is listed as open", "UPDATE executions SET ended = 0 WHERE id = 'one'", /disagree/],
-  ])("finds %s", async (_, sql, problem) => {
-    const path = await written();
-    change(path, sql);
-    expect(await problems(path)).toEqual([{ execution: "one", problem: expect.stringMatching(problem) }]);
-  });
-
   test.each([
     ["a head below 1", "head = -5"],
     ["a head of no record", "head = 0"],
@@ -434,19 +363,6 @@ describe("prune", () => {
     expect(await journal.prune({ before: 9, open: true })).toBe(1);
     expect(await ids(journal)).toEqual(["new"]);
     expect(raw(path).prepare("SELECT count(*) AS count FROM texts").get()).toEqual({ count: 1 });
-  });
-
-  test("keeps what a driver holds, and the ended programs of an open conversation", async () => {
-    const journal = openJournal();
-    await journal.create(header("driven", { startedAt: 1 }));
-    await journal.append("driven", 1, [{ type: "claim", driver: "d", leaseMs: 60_000, at: Date.now() }]);
-    await journal.create(header("above", { startedAt: 8 }));
-    await journal.create(header("child", { startedAt: 1, parent: { execution: "above", call: "1" } }));
-    await journal.append("child", 1, [outcome]);
-    expect(await journal.prune({ before: 5, open: true })).toBe(0);
-    await journal.append("above", 1, [outcome]);
-    expect(await journal.prune({ before: 5, open: true })).toBe(1);
-    expect(await ids(journal)).toEqual(["driven", "above"]);
   });
 });
 
