@@ -3,13 +3,13 @@
  * `node worker.ts JOURNAL EFFECTS COUNT LOCK_TIMEOUT_MS POINT`. With a POINT of `points.ts` it kills itself there. Sends
  * `ready` when it begins, and the number of its attempts that ended because the journal was locked when it ends.
  */
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { createRuntime, createSqliteJournal, PortcullisError, type Runtime } from "../../src/index.ts";
 import type { Journal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { decisionsOf, driverOptions, resultsOf } from "./drivers.ts";
 import { KillPoint } from "./points.ts";
-import { isWritten, makeTools, SHAPES } from "./shapes.ts";
+import { SHAPES } from "./shapes.ts";
 
 const [, , path = "", effects = "", count = "0", lockTimeoutMs = "10000", pointText = ""] = process.argv;
 const LEASE_MS = 500;
@@ -36,18 +36,12 @@ async function* reading<Value>(values: AsyncIterable<Value>): AsyncGenerator<Val
   for await (const value of values) yield await point.at(["read"], () => value);
 }
 
-/** Decides what waits, as a person would: a payment whose outcome is unknown was done if the effects say so. */
 async function decideWaiting(runtime: Runtime, id: string): Promise<void> {
   const { outcome } = await runtime.resume(id);
   if (outcome.type !== "waiting") return;
-  const written = readFileSync(effects, "utf8");
-  for (const { callId, inputDigest, why, hold } of outcome.approvals) {
-    const key = `${id}:${callId}:${inputDigest}`;
-    const decision = why === "outcome_unknown" && isWritten(written, key) ? { done: { value: key } } : { allow: true };
-    await runtime.decide(id, { [callId]: { ...decision, hold } }).catch(ignoreRaces);
-  }
-  const results = Object.fromEntries(outcome.calls.map(({ callId }) => [callId, { value: 7 }]));
-  await runtime.resume(id, { results }).catch(ignoreRaces);
+  for (const [callId, decision] of Object.entries(decisionsOf(id, outcome.approvals, effects)))
+    await runtime.decide(id, { [callId]: decision }).catch(ignoreRaces);
+  await runtime.resume(id, { results: resultsOf(outcome.calls) }).catch(ignoreRaces);
 }
 
 /** Another driver was faster, or another process kept the journal locked. */
@@ -59,17 +53,11 @@ function ignoreRaces(error: unknown): void {
 
 using store = createSqliteJournal({ path, lockTimeoutMs: Number(lockTimeoutMs) });
 await using runtime = await createRuntime({
-  tools: makeTools(
-    (key) => appendFileSync(effects, `${key} begin\n`),
-    (key, kind) => point.at(["effect"], () => appendFileSync(effects, `${key} ${kind}\n`)),
+  ...driverOptions(effects, ["programmatic"], (key, kind) =>
+    point.at(["effect"], () => appendFileSync(effects, `${key} ${kind}\n`)),
   ),
   journal: pointText === "" ? store : dying(store),
-  sandbox: createMemorySandbox(),
-  approve: () => "later",
-  logger: { error: () => {} },
   leaseMs: LEASE_MS,
-  // In the memory sandbox the clocks count all that this process does.
-  limits: { runningMs: 600_000, wallMs: 600_000 },
 });
 process.send?.("ready");
 const known = new Set<string>();

@@ -1,21 +1,19 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFleet, type Fleet } from "../../src/fleet/index.ts";
 import { createRuntime, PortcullisError, type Runtime } from "../../src/index.ts";
-import { childExecution } from "../../src/conversations/calls/child-execution.ts";
 import type { Journal, JournalRecord } from "../../src/journal/index.ts";
 import { readPast } from "../../src/executions/from-journal/past-execution.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
-import { isWritten, makeTools, SHAPES } from "../durability/shapes.ts";
+import { ANSWER, CONVERSATION, decisionsOf, driverOptions, model, resultsOf } from "../durability/drivers.ts";
+import { SHAPES } from "../durability/shapes.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 import { createPostgresJournal } from "../../src/fleet/postgres/postgres-journal.ts";
 import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
-import { ANSWER, CONVERSATION, LEASE_MS, model } from "./kill-cases.ts";
 
 /** What is submitted, and what happens meanwhile. */
 interface Storm {
@@ -43,6 +41,7 @@ const STORM: Storm = {
   clockMs: 600_000,
 };
 const CONVERSATION_EVERY = 10;
+const LEASE_MS = 1500;
 /** Executions that have not ended hang if none of them changes for so long after the last kill, in milliseconds. */
 const STILL_MS = 180_000;
 
@@ -50,7 +49,7 @@ const SCRIPT = fileURLToPath(new URL("kill-worker.ts", import.meta.url));
 const children = new Set<ChildProcess>();
 
 function startWorker(url: string, effects: string, clockMs: number): ChildProcess {
-  const child = fork(SCRIPT, [url, effects, `${clockMs}`], {
+  const child = fork(SCRIPT, [url, effects, `${clockMs}`, `${LEASE_MS}`], {
     execArgv: ["--conditions=portcullis-source", "--no-warnings"],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
@@ -182,19 +181,7 @@ function programOf(index: number): string {
 }
 
 function openServer(fleet: Fleet, effects: string): Promise<Runtime> {
-  return createRuntime({
-    tools: makeTools(
-      (key) => appendFileSync(effects, `${key} begin\n`),
-      async (key, kind) => appendFileSync(effects, `${key} ${kind}\n`),
-      ["direct", "programmatic"],
-    ),
-    fleet,
-    sandbox: createMemorySandbox(),
-    approve: () => "later",
-    logger: { error: () => {} },
-    leaseMs: LEASE_MS,
-    limits: { runningMs: 600_000, wallMs: 600_000 },
-  });
+  return createRuntime({ ...driverOptions(effects), fleet, leaseMs: LEASE_MS });
 }
 
 async function loseWakes(runtime: Runtime): Promise<void> {
@@ -260,18 +247,9 @@ async function decideWaiting(
 ): Promise<boolean> {
   const waiting = report?.outcome ?? conversation?.ending;
   if (waiting?.type !== "waiting") return false;
-  const written = readFileSync(effects, "utf8");
-  const decisions = waiting.approvals.map(({ callId, inputDigest, why, hold }) => {
-    const [own = "", ofProgram] = callId.split("/");
-    const key = ofProgram === undefined ? `${id}:${own}` : `${childExecution(id, own)}:${ofProgram}`;
-    const done = `${key}:${inputDigest}`;
-    const isDone = why === "outcome_unknown" && isWritten(written, done);
-    return [callId, { ...(isDone ? { done: { value: done } } : { allow: true }), hold }] as const;
-  });
-  if (decisions.length > 0) await runtime.decide(id, Object.fromEntries(decisions));
-  const results = Object.fromEntries(waiting.calls.map(({ callId }) => [callId, { value: 7 }]));
-  if (waiting.calls.length > 0) await runtime.answer(id, results);
-  return decisions.length + waiting.calls.length > 0;
+  if (waiting.approvals.length > 0) await runtime.decide(id, decisionsOf(id, waiting.approvals, effects));
+  if (waiting.calls.length > 0) await runtime.answer(id, resultsOf(waiting.calls));
+  return waiting.approvals.length + waiting.calls.length > 0;
 }
 
 function ignoreRaces(error: unknown): false {
