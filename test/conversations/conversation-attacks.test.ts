@@ -1,20 +1,19 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type ConverseOptions } from "../../src/index.ts";
+import { createRuntime, type ConverseOptions } from "../../src/index.ts";
 import { createMemoryJournal, type Header, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Conversation, Model, ModelTurn } from "../../src/models/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { cutsOf, journalWith } from "../support/journal-with.ts";
+import { makeTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 
-const look = defineTool({
+const look = makeTool({
   name: "look",
-  description: "look",
   input: z.object({ at: z.number() }),
   allowedCallers: ["direct", "programmatic"],
-  effect: "read",
   handler: ({ at }) => `seen ${"x".repeat(at)}`,
 });
 

@@ -1,10 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
+import { makeTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const DONE = { text: "Done." };
@@ -49,12 +50,10 @@ function paidBy(turns: readonly Turn[]): readonly number[] {
 
 async function talk(turns: readonly Turn[]): Promise<readonly number[]> {
   const paid: number[] = [];
-  const pay = defineTool({
+  const pay = makeTool({
     name: "pay",
-    description: "d",
     input: z.object({ n: z.number() }),
     effect: "write",
-    allowedCallers: ["programmatic"],
     handler: ({ n }) => paid.push(n),
   });
   const journal = createMemoryJournal();

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Approve, createRuntime, defineTool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
+import { makeTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const FAILS = "throw new Error('the last line is wrong');";
@@ -188,12 +189,10 @@ test("what another program than the last one has read is read again", async () =
 
 test("a change of unknown outcome that was made again by a decision is not asked about once more", async () => {
   const asked: string[] = [];
-  const pay = defineTool({
+  const pay = makeTool({
     name: "pay",
-    description: "d",
     input: z.object({ n: z.number() }),
     effect: "write",
-    allowedCallers: ["programmatic"],
     timeoutMs: 20,
     handler: ({ n }) => (asked.push(`pay ${n}`) === 1 ? new Promise(() => {}) : n),
   });

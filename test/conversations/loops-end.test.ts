@@ -13,15 +13,14 @@ import {
 import { someOf } from "../support/all-tests.ts";
 import { cutsOf, journalWith } from "../support/journal-with.ts";
 import { checkTranscript } from "./talk.ts";
+import { makeTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 
-const look = defineTool({
+const look = makeTool({
   name: "look",
-  description: "look",
   input: z.object({ at: z.number().default(0) }),
   allowedCallers: ["direct", "programmatic"],
-  effect: "read",
   handler: ({ at }) => `seen ${at} ${"x".repeat(at)}`,
 });
 
@@ -319,14 +318,7 @@ describe("a context that is nearly full", () => {
 
   test("never tells the model to repeat a call that may have changed something, or a program", async () => {
     const big = (name: string, effect: "read" | "idempotent" | "write") =>
-      defineTool({
-        name,
-        description: name,
-        input: z.object({}),
-        allowedCallers: ["direct", "programmatic"],
-        effect,
-        handler: () => "x".repeat(5000),
-      });
+      makeTool({ name, allowedCallers: ["direct", "programmatic"], effect, handler: () => "x".repeat(5000) });
     const tools = [big("reads", "read"), big("puts", "idempotent"), big("pays", "write"), look];
     await using runtime = await createRuntime({ tools, sandbox });
     const model = scriptedModel([

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, fromAiSdk } from "../../src/index.ts";
+import { createRuntime, fromAiSdk } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { instructionsFor } from "../../src/conversations/prompt/instructions.ts";
 import { callBoundaries, programBoundaries } from "../../src/conversations/prompt/limit-sentences.ts";
@@ -79,15 +79,7 @@ test("a result has its tool's source, unless no handler ran", async () => {
 });
 
 test("nothing is told of the source of a tool that the model must not know of", async () => {
-  const hidden = defineTool({
-    name: "pay",
-    description: "Pays",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    source: "bank",
-    handler: () => 1,
-  });
+  const hidden = makeTool({ name: "pay", source: "bank", handler: () => 1 });
   const [result] = resultsBefore(await talk([CALL, { text: "No." }], { tools: [hidden], programs: "none" }), 1);
   expect(result?.text).toContain("no tool");
   expect(JSON.stringify(result)).not.toContain("bank");

@@ -1,18 +1,11 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import {
-  agentAsTool,
-  type AgentReport,
-  createRuntime,
-  defineTool,
-  PortcullisError,
-  type Tool,
-} from "../../src/index.ts";
+import { agentAsTool, type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { timeless } from "../support/timeless.ts";
-import { payTool } from "../support/tools.ts";
+import { payTool, makeTool } from "../support/tools.ts";
 import { testOfAll } from "../support/all-tests.ts";
 import { checkTranscript } from "./talk.ts";
 
@@ -20,24 +13,14 @@ const sandbox = createMemorySandbox();
 const later = () => "later" as const;
 const LEASE_MS = 100;
 
-const stock = defineTool({
+const stock = makeTool({
   name: "stock",
-  description: "Counts",
-  input: z.object({}),
   output: z.object({ units: z.number() }),
   allowedCallers: ["direct", "programmatic"],
-  effect: "read",
   handler: "client",
 });
 
-const look = defineTool({
-  name: "look",
-  description: "Looks",
-  input: z.object({}),
-  allowedCallers: ["direct", "programmatic"],
-  effect: "read",
-  handler: () => [1, 2, 3],
-});
+const look = makeTool({ name: "look", allowedCallers: ["direct", "programmatic"], handler: () => [1, 2, 3] });
 
 /** Begins a conversation in a runtime that is closed after it. */
 async function begin(journal: Journal, tools: readonly Tool[], script: readonly ScriptedStep[]): Promise<AgentReport> {
@@ -159,14 +142,7 @@ describe("a conversation that waits", () => {
     const { tool } = payTool();
     const journal = createMemoryJournal();
     const held = Promise.withResolvers<void>();
-    const slow = defineTool({
-      name: "slow",
-      description: "Takes its time",
-      input: z.object({}),
-      allowedCallers: ["direct"],
-      effect: "read",
-      handler: () => held.promise.then(() => "slow"),
-    });
+    const slow = makeTool({ name: "slow", allowedCallers: ["direct"], handler: () => held.promise.then(() => "slow") });
     await using runtime = await createRuntime({ tools: [tool, slow], journal, sandbox, approve: later });
     const script: readonly ScriptedStep[] = [
       { calls: [pay(1), { id: "slow-1", tool: "slow" }] },
@@ -454,12 +430,8 @@ test("a conversation whose journal another driver has claimed stops, and leaves 
   const begun = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
   let runs = 0;
-  const work = defineTool({
+  const work = makeTool({
     name: "work",
-    description: "d",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler: (_, { signal }) => {
       runs += 1;
       if (runs > 1) return "done";
@@ -493,25 +465,15 @@ test("a conversation whose journal another driver has claimed stops, and leaves 
 test("an agent that is a tool goes on with its own conversation after its host has died", async () => {
   const { journal, appended } = recorded(createMemoryJournal());
   let looks = 0;
-  const count = defineTool({
+  const count = makeTool({
     name: "count",
-    description: "d",
-    input: z.object({}),
     allowedCallers: ["direct"],
-    effect: "read",
     handler: () => {
       looks += 1;
       return looks;
     },
   });
-  const write = defineTool({
-    name: "note",
-    description: "d",
-    input: z.object({}),
-    allowedCallers: ["direct"],
-    effect: "write",
-    handler: () => "noted",
-  });
+  const write = makeTool({ name: "note", allowedCallers: ["direct"], effect: "write", handler: () => "noted" });
   let asked = 0;
   const inner = scriptedModel([
     () => {

@@ -6,7 +6,8 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
+import { createRuntime, createSqliteJournal } from "../../src/index.ts";
+import { makeTool } from "../support/tools.ts";
 
 const [, , path = "", count = "", equal] = process.argv;
 const RESULT_LENGTH = 1_000_000;
@@ -18,12 +19,9 @@ function textOf(number: number): string {
 }
 
 let results = 0;
-const page = defineTool({
+const page = makeTool({
   name: "page",
-  description: "Returns 1 MB",
   input: z.object({ number: z.number() }),
-  allowedCallers: ["programmatic"],
-  effect: "read",
   handler: ({ number }) => {
     results += 1;
     return textOf(equal === "equal" ? 0 : number);

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRuntime, createSqliteJournal, defineTool, jsonSchema } from "portcullis";
+import { createRuntime, createSqliteJournal } from "portcullis";
 import { createMemorySandbox } from "portcullis/testing";
 import { expect, onTestFinished, test } from "vitest";
+import { makeTool } from "../support/tools.ts";
 
 const MB = 1_000_000;
 const RESULTS = 10;
@@ -20,14 +21,7 @@ const textOf = (number: unknown) =>
 async function move(name: string, isEqual: boolean) {
   const path = join(folder, name);
   using journal = createSqliteJournal({ path });
-  const page = defineTool({
-    name: "page",
-    description: "Returns 1 MB",
-    input: jsonSchema({ type: "object" }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler: (input) => textOf(isEqual ? 0 : JSON.stringify(input)),
-  });
+  const page = makeTool({ name: "page", handler: (input) => textOf(isEqual ? 0 : JSON.stringify(input)) });
   await using runtime = await createRuntime({
     tools: [page],
     journal,

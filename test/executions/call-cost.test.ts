@@ -4,10 +4,11 @@ import { syncBuiltinESMExports } from "node:module";
 import { PassThrough, Writable } from "node:stream";
 import { afterEach, expect, test, vi } from "vitest";
 import { FrameDecoder } from "../../bridge/wire.ts";
-import { createRuntime, defineTool, jsonSchema } from "../../src/index.ts";
+import { createRuntime, jsonSchema } from "../../src/index.ts";
 import { FrameChannel } from "../../src/sandboxes/frame-channel.ts";
 import type { Exit, Guest, Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { changedClock } from "../support/clock.ts";
+import { makeTool } from "../support/tools.ts";
 
 /*
  * What the host makes and reads for one call: counts, which a busy machine does not change. A guest answers at once, and
@@ -125,12 +126,9 @@ async function costOf(atOnce: boolean, handler: (input: { readonly i: number }) 
     open: async () => (guest = new QuickGuest(calls)),
     [Symbol.asyncDispose]: async () => {},
   };
-  const ping = defineTool({
+  const ping = makeTool({
     name: "ping",
-    description: "Answers.",
     input: jsonSchema<{ readonly i: number }>({ type: "object", properties: { i: { type: "number" } } }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler,
   });
   // Work is divided by the time that it takes, and each part of it waits with a promise: here nothing takes time.

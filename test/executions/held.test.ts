@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { z } from "zod";
-import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
+import { createRuntime, createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import type { ExecutionEvent } from "../../src/executions/event.ts";
@@ -11,6 +10,7 @@ import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { journalWith } from "../support/journal-with.ts";
+import { makeTool } from "../support/tools.ts";
 
 /** A third of it passes until a driver reads what others have decided. A busy machine must not let it end. */
 const LEASE_MS = 3000;
@@ -33,11 +33,8 @@ function usesNetwork(): { readonly sandbox: Sandbox; readonly opened: () => numb
 
 function payTool() {
   const paid: string[] = [];
-  const tool = defineTool({
+  const tool = makeTool({
     name: "pay",
-    description: "Pays",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
     effect: "write",
     approval: "always",
     handler: (_, { callId }) => {

@@ -2,31 +2,25 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { createRuntime, type Runtime, defineTool } from "../../src/index.ts";
+import { createRuntime, type Runtime } from "../../src/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { makeTool } from "../support/tools.ts";
 
 // Programs must not find the zone of the host.
 vi.stubEnv("TZ", "America/New_York");
 
 const text = readFileSync(join(import.meta.dirname, "../../docs/programs.md"), "utf8");
 
-const invoices = defineTool({
+const invoices = makeTool({
   name: "billing.listInvoices",
-  description: "Invoices of a customer.",
   input: z.object({ customer: z.string() }),
-  allowedCallers: ["programmatic"],
-  effect: "read",
   handler: () => [],
 });
 
-const eachInvoice = defineTool({
+const eachInvoice = makeTool({
   name: "billing.eachInvoice",
-  description: "All invoices, one after the other.",
-  input: z.object({}),
   output: z.object({ id: z.number() }),
-  allowedCallers: ["programmatic"],
-  effect: "read",
   stream: true,
   *handler() {
     for (let id = 1; id <= 3; id += 1) yield { id };

@@ -1,47 +1,31 @@
 import { readFileSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { blocks } from "../support/snippets.ts";
 import { someOf } from "../support/all-tests.ts";
+import { makeTool } from "../support/tools.ts";
 
-const find = defineTool({
+const find = makeTool({
   name: "orders.find",
-  description: "One order.",
   input: z.object({ id: z.number(), limit: z.number().optional() }),
-  allowedCallers: ["programmatic"],
-  effect: "read",
   handler: (input) => ({ input, customer: { name: "Ann" }, items: [1, 2] }),
 });
-const all = defineTool({
-  name: "orders.all",
-  description: "All orders.",
-  input: z.object({ limit: z.number().optional() }),
-  allowedCallers: ["programmatic"],
-  effect: "read",
-  handler: () => [],
-});
+const all = makeTool({ name: "orders.all", input: z.object({ limit: z.number().optional() }), handler: () => [] });
 
-const rates = defineTool({
+const rates = makeTool({
   name: "rates",
-  description: "Currencies of a country.",
-  input: z.object({}),
   output: z.object({ currency: z.string() }),
-  allowedCallers: ["programmatic"],
-  effect: "read",
   stream: true,
   *handler() {
     for (const currency of ["EUR", "GBP", "USD"]) yield { currency };
   },
 });
-const orders = defineTool({
+const orders = makeTool({
   name: "warehouse.orders",
-  description: "Orders.",
   input: z.object({ customers: z.number() }),
   output: z.object({ customer: z.string(), cents: z.number() }),
-  allowedCallers: ["programmatic"],
-  effect: "read",
   stream: true,
   handler: ({ customers }) => [1, 2, 3].map((cents) => ({ customer: `C${cents % customers}`, cents })),
 });

@@ -1,21 +1,20 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { shownText } from "../../src/cli/commands/journal/show.ts";
-import { type Approve, createRuntime, defineTool, type Tool } from "../../src/index.ts";
+import { type Approve, createRuntime, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { journalWith } from "../support/journal-with.ts";
+import { makeTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 
 /** A tool that needs approval, with a note of what it has done. */
 function makePay(input: z.ZodObject = z.object({ n: z.number() })) {
   const done: unknown[] = [];
-  const pay = defineTool({
+  const pay = makeTool({
     name: "pay",
-    description: "d",
     input,
-    allowedCallers: ["programmatic"],
     effect: "write",
     approval: "always",
     handler: (given) => {

@@ -13,6 +13,7 @@ import {
 } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { makeTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const folder = mkdtempSync(join(tmpdir(), "portcullis-resume-"));
@@ -335,11 +336,9 @@ test("what waits is listed as far as its inputs have room together; the rest is 
   const { tools, done } = bank();
   await using runtime = await open(journals.sqlite!(), [
     ...tools,
-    defineTool({
+    makeTool({
       name: "send",
-      description: "d",
       input: z.object({ n: z.number(), text: z.string() }),
-      allowedCallers: ["programmatic"],
       approval: "always",
       effect: "idempotent",
       handler: ({ n }) => n,

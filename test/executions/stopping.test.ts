@@ -11,6 +11,7 @@ import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import { enginesOf } from "../support/engines.ts";
 import { journalWith } from "../support/journal-with.ts";
+import { makeTool } from "../support/tools.ts";
 
 const MANY_WRITES = `
   console.log("before");
@@ -22,11 +23,9 @@ const MANY_WRITES = `
 function obedientWrites(concurrency: number) {
   const started: number[] = [];
   const first = Promise.withResolvers<void>();
-  const tool = defineTool({
+  const tool = makeTool({
     name: "write",
-    description: "Changes something",
     input: z.object({ id: z.number() }),
-    allowedCallers: ["programmatic"],
     effect: "write",
     concurrency,
     handler: ({ id }, { signal }) => {
@@ -100,11 +99,9 @@ test("cancelling a program aborts the approver's signal, and a later approval ru
   const asked = Promise.withResolvers<ApprovalRequest>();
   const decided = Promise.withResolvers<boolean>();
   let runs = 0;
-  const tool = defineTool({
+  const tool = makeTool({
     name: "write",
-    description: "Changes something",
     input: z.object({ id: z.number() }),
-    allowedCallers: ["programmatic"],
     effect: "write",
     approval: "always",
     handler: () => {
@@ -131,12 +128,9 @@ test("cancelling a program aborts the approver's signal, and a later approval ru
 });
 
 test("a report lists the calls that a program makes as it ends, as its journal does", async () => {
-  const read = defineTool({
+  const read = makeTool({
     name: "read",
-    description: "Reads",
     input: z.object({ id: z.number() }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler: ({ id }) => (id === 1 ? new Promise<never>(() => {}) : id),
   });
   await using runtime = await createRuntime({ tools: [read], sandbox: createMemorySandbox() });
@@ -170,24 +164,15 @@ test("a report lists the calls that a program makes as it ends, as its journal d
 });
 
 test("a write that failed and was not awaited is told in a note, with its tool and what became of it", async () => {
-  const write = defineTool({
+  const write = makeTool({
     name: "write",
-    description: "Changes something",
     input: z.object({ id: z.number() }),
-    allowedCallers: ["programmatic"],
     effect: "write",
     handler: () => {
       throw new Error("no");
     },
   });
-  const read = defineTool({
-    name: "read",
-    description: "Reads something",
-    input: z.object({ id: z.number() }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler: () => "row",
-  });
+  const read = makeTool({ name: "read", input: z.object({ id: z.number() }), handler: () => "row" });
   await using runtime = await createRuntime({ tools: [write, read], sandbox: createMemorySandbox() });
   const source =
     "tools.write({ id: 1 }); tools.write({ id: 2 }); await new Promise((resolve) => setTimeout(resolve, 50)); return await tools.read({ id: 1 });";
@@ -203,11 +188,9 @@ test.each<[string, RuntimeOptions["redact"], unknown[]]>([
   ["its input", undefined, ['write may have taken effect. Inputs: {"id":1}, and 1 more.']],
   ["no input with redact, which may have to take it out", () => [], []],
 ])("of a write that ended its program, a note says %s", async (_, redact, expected) => {
-  const write = defineTool({
+  const write = makeTool({
     name: "write",
-    description: "Changes something",
     input: z.object({ id: z.number(), text: z.string().optional() }),
-    allowedCallers: ["programmatic"],
     effect: "write",
     handler: () => {
       throw new Error("no");
@@ -228,12 +211,9 @@ test.each<[string, RuntimeOptions["redact"], unknown[]]>([
 test("if heldBytes is spent, an execution that needs more is stopped by it and others continue", async () => {
   const hold = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
-  const wait = defineTool({
+  const wait = makeTool({
     name: "wait",
-    description: "Waits",
     input: z.object({ x: z.string() }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler: () => {
       held.resolve();
       return hold.promise;
@@ -269,12 +249,8 @@ test.each([
   async (_, words) => {
     const stop = new AbortController();
     const started = Promise.withResolvers<void>();
-    const slow = defineTool({
+    const slow = makeTool({
       name: "slow",
-      description: "Waits",
-      input: z.object({}),
-      allowedCallers: ["programmatic"],
-      effect: "read",
       handler: (__, { signal }) => {
         started.resolve();
         return new Promise((resolve) => {

@@ -4,7 +4,7 @@ import { array, assert, asyncProperty, constantFrom, nat, oneof, record } from "
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { shownText } from "../../src/cli/commands/journal/show.ts";
-import { createRuntime, createSqliteJournal, defineTool, type Report } from "../../src/index.ts";
+import { createRuntime, createSqliteJournal, type Report } from "../../src/index.ts";
 import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
@@ -15,6 +15,7 @@ import { memoryFolder } from "../support/memory-folder.ts";
 import { evicting } from "../support/evicting-sandbox.ts";
 import { cutsWhere, handsItems, type Run, streamingTools } from "./streaming-tools.ts";
 import { journalWith } from "../support/journal-with.ts";
+import { makeTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 afterAll(() => sandbox[Symbol.asyncDispose]());
@@ -27,12 +28,10 @@ const LIMITS = { resultBytes: 120 };
 /** A stream whose handler waits before its item of this index, until it is let go. */
 function gated(at: number, runs: string[]) {
   const [reached, open] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const tool = defineTool({
+  const tool = makeTool({
     name: "gated",
-    description: "d",
     input: z.object({ n: z.number() }),
     effect: "write",
-    allowedCallers: ["programmatic"],
     stream: true,
     async *handler({ n }, { callId }) {
       runs.push(callId);

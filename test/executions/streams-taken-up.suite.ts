@@ -1,19 +1,12 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
-import {
-  type Approve,
-  createRuntime,
-  defineTool,
-  type Report,
-  type Runtime,
-  type RuntimeOptions,
-} from "../../src/index.ts";
+import { type Approve, createRuntime, type Report, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { exportLines, importLines, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { pastTurns } from "../../src/executions/from-journal/read-turns.ts";
 import { replay } from "../../src/executions/replay.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { cutsWhere, handsItems, type Run, rowsOf, stateAfter, streamingTools } from "./streaming-tools.ts";
 import { journalWith } from "../support/journal-with.ts";
+import { makeTool } from "../support/tools.ts";
 
 /** Where streams are taken up. A store is made empty. */
 export interface StreamPlaces {
@@ -199,12 +192,8 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     const runs: Run[] = [];
     const journal = makeJournal();
     const cancel = new AbortController();
-    const held = defineTool({
+    const held = makeTool({
       name: "held",
-      description: "Answers never",
-      input: z.object({}),
-      allowedCallers: ["programmatic"],
-      effect: "read",
       handler: () => {
         cancel.abort();
         return new Promise<never>(() => {});

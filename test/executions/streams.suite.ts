@@ -1,13 +1,13 @@
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import type { Language } from "../../bridge/frames.ts";
-import { defineTool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { replay } from "../../src/executions/replay.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { testOfAll } from "../support/all-tests.ts";
 import { STREAM_CASES } from "./stream-cases.ts";
+import { makeTool } from "../support/tools.ts";
 
 /** What reading streams promises in every language, on any sandbox. Guests in containers read one and leave one in `make test`. */
 export function streamsSuite(language: Language, sandbox: Sandbox, guests?: "containers"): void {
@@ -18,13 +18,11 @@ export function streamsSuite(language: Language, sandbox: Sandbox, guests?: "con
   /** Runs a program, replays it, and tells how each generator ended. */
   async function run(program: string) {
     const ended: string[] = [];
-    const rows = defineTool({
+    const rows = makeTool({
       name: "rows",
       description: "Gives rows, and fails after some if told so",
       input: z.object({ n: z.number(), fails_at: z.number().optional() }),
       output: z.object({ id: z.number() }),
-      allowedCallers: ["programmatic"],
-      effect: "read",
       stream: true,
       async *handler({ n, fails_at: failsAt }, { callId, signal }) {
         try {
@@ -37,14 +35,7 @@ export function streamsSuite(language: Language, sandbox: Sandbox, guests?: "con
         }
       },
     });
-    const double = defineTool({
-      name: "double",
-      description: "Doubles a number",
-      input: z.object({ n: z.number() }),
-      allowedCallers: ["programmatic"],
-      effect: "read",
-      handler: ({ n }) => n * 2,
-    });
+    const double = makeTool({ name: "double", input: z.object({ n: z.number() }), handler: ({ n }) => n * 2 });
     const journal = createMemoryJournal();
     await using runtime = await createRuntime({ sandbox, journal, tools: [rows, double] });
     const report = await runtime.execute(program, { language, execution: "one" });

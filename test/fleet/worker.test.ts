@@ -1,22 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createFleet, type PostgresJournal } from "../../src/fleet/index.ts";
-import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
+import { createRuntime, type Runtime } from "../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { noPostgres } from "../postgres-support/postgres-server.ts";
 import { type SharedFleet, useFleets } from "./use-fleets.ts";
+import { makeTool } from "../support/tools.ts";
 
 /** Longer than any test: what is not woken does not go on. */
 const NEVER_MS = 3_600_000;
 
-const ask = defineTool({
-  name: "ask",
-  description: "d",
-  input: z.object({ n: z.number() }),
-  allowedCallers: ["programmatic"],
-  effect: "read",
-  handler: "client",
-});
+const ask = makeTool({ name: "ask", input: z.object({ n: z.number() }), handler: "client" });
 
 type Query = PostgresJournal["query"];
 

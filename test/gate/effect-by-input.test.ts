@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type Effect } from "../../src/index.ts";
+import { createRuntime, type Effect } from "../../src/index.ts";
 import type { Policy } from "../../src/gate/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
@@ -50,11 +50,9 @@ test("the handler, the journal and the report have the effect of each call", asy
 });
 
 test("what a program that failed has done, and what a call that took too long may have done, go by the input", async () => {
-  const tool = defineTool({
+  const tool = makeTool({
     name: "http",
-    description: "Sends a request",
     input: INPUT,
-    allowedCallers: ["programmatic"],
     effect,
     timeoutMs: 5,
     handler: ({ method }) => (method === "PUT" ? new Promise(() => {}) : "ok"),

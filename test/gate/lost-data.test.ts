@@ -1,18 +1,16 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { makeTool } from "../support/tools.ts";
 
 /** What a tool was given of these texts, called by a model, and what the model was told of each. */
 async function called(texts: readonly string[]) {
   const given: unknown[] = [];
-  const tool = defineTool({
+  const tool = makeTool({
     name: "keep",
-    description: "Keeps a value",
-    input: z.looseObject({}),
     allowedCallers: ["direct"],
-    effect: "read",
     handler: (input) => {
       given.push(input);
       return "kept";
@@ -83,12 +81,9 @@ test("a whole number that no double is, or writes, is refused with its place, an
 
 test("a program in JavaScript that writes a number that it does not have is refused, and can pass a text", async () => {
   const given: unknown[] = [];
-  const tool = defineTool({
+  const tool = makeTool({
     name: "keep",
-    description: "Keeps a value",
     input: z.object({ id: z.union([z.number(), z.string()]) }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler: ({ id }) => given.push(id),
   });
   await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });

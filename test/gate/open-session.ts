@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { GateLimits } from "../../src/gate/admit/budget.ts";
 import type { Approve } from "../../src/gate/approve/approval.ts";
 import type { Policy, PolicyName } from "../../src/gate/approve/policy.ts";
@@ -10,11 +9,12 @@ import type { GateLog } from "../../src/gate/call-ledger.ts";
 import type { GateSession, PastUse } from "../../src/gate/session.ts";
 import type { UnreadAnswers } from "../../src/gate/run/unread-answers.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
-import type { Schema } from "../../src/tools/schema.ts";
 import type { Caller, Tool } from "../../src/tools/tool.ts";
+import { makeTool } from "../support/tools.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
 import type { HeldBytes, Share } from "../../src/base/index.ts";
+
+export { makeTool };
 
 export const ROOMY: GateLimits = {
   calls: 1000,
@@ -25,21 +25,6 @@ export const ROOMY: GateLimits = {
   resultValues: 4_000_000,
   totalBytes: 10_000_000,
 };
-
-/** A tool called `t` for programs, which takes anything and says "ok", but for what is said here. */
-export function makeTool<Input extends Schema = z.ZodObject, Output extends Schema | undefined = undefined>(
-  changes: Partial<ToolOptions<Input, Output>> = {},
-): Tool {
-  return defineTool({
-    name: "t",
-    description: "Does it",
-    input: z.looseObject({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler: () => "ok",
-    ...changes,
-  } as ToolOptions<Input, Output>);
-}
 
 /** What the handler of a call gets, in no session. */
 export function contextOf(call: OpenCall): HandlerContext {

@@ -6,9 +6,10 @@
 import { hash, randomBytes } from "node:crypto";
 import { z } from "zod";
 import { createMemorySandbox } from "portcullis/testing";
-import { createRuntime, createSqliteJournal, defineTool, type Runtime } from "portcullis";
+import { createRuntime, createSqliteJournal, type Runtime } from "portcullis";
 import { type CallHeader, exportLines, type Journal, type JournalRecord, type ProgramHeader } from "portcullis/journal";
 import { createServer, type PortcullisServer } from "portcullis/serve";
+import { makeTool } from "../support/tools.ts";
 
 const KEY = "ann-0123456789abcdef";
 const TENANT = "acme";
@@ -252,12 +253,10 @@ const [, , what, name = "", file = "", beside] = process.argv;
 const journal = createSqliteJournal({ path: file });
 if (what === "make") await make(name, journal);
 else {
-  const take = defineTool({
+  const take = makeTool({
     name: "take",
-    description: "takes a text",
     input: z.object({ value: z.string() }),
     effect: "write",
-    allowedCallers: ["programmatic"],
     approval: "always",
     handler: () => 1,
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { compactAtOf } from "../../src/conversations/prompt/compact.ts";
-import { createRuntime, defineTool, openai } from "../../src/index.ts";
+import { createRuntime, openai } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
@@ -11,6 +11,7 @@ import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { expectSameRequests } from "./restored.ts";
 import { serve, type Wire, type WireStep } from "./wire.ts";
+import { makeTool } from "../support/tools.ts";
 
 const COMPACTION_USAGE = { input_tokens: 5000, output_tokens: 300, cache_read_input_tokens: 20 };
 const SUMMARY = { type: "compaction", content: "So far: f gave 1.", encrypted_content: "c2VhbGVk" };
@@ -57,12 +58,10 @@ const WITH: readonly (readonly [name: string, wire: Wire, turn: WireStep, asked:
   ["OpenAI Responses, stored", stored, responsesTurn, [{ type: "compaction", compact_threshold: 160_000 }]],
 ];
 
-const f = defineTool({
+const f = makeTool({
   name: "f",
-  description: "f",
   input: z.object({ k: z.number() }),
   allowedCallers: ["direct"],
-  effect: "read",
   handler: ({ k }) => k,
 });
 const first: WireStep = { calls: [{ tool: "f", input: { k: 1 } }] };

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import { createRuntime, defineTool, jsonSchema } from "../../src/index.ts";
+import { createRuntime, jsonSchema } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
+import { makeTool } from "../support/tools.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -20,12 +21,10 @@ const ALL = Object.keys(PROVIDERS) as (keyof typeof PROVIDERS)[];
 async function declare(name: keyof typeof PROVIDERS, schema: object, written?: unknown, options: object = {}) {
   const requests: Fields[] = [];
   const handled: unknown[] = [];
-  const tool = defineTool({
+  const tool = makeTool({
     name: "t",
-    description: "T.",
     input: jsonSchema({ type: "object", ...schema }),
     allowedCallers: ["direct"],
-    effect: "read",
     handler: (input) => void handled.push(input),
   });
   const wire = PROVIDERS[name];

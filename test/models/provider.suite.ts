@@ -2,14 +2,7 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import {
-  type AgentOptions,
-  type AgentReport,
-  createRuntime,
-  defineTool,
-  PortcullisError,
-  type Tool,
-} from "../../src/index.ts";
+import { type AgentOptions, type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
@@ -71,14 +64,11 @@ export async function askOn(wire: Wire, script: readonly WireStep[], asking: Ask
 export const depot = () =>
   makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: ({ id }) => ({ n: id * 8 }) });
 export const depots = () =>
-  defineTool({
+  makeTool({
     name: "depot",
-    description: "Numbers",
     input: z.object({ id: z.number() }),
     output: z.object({ n: z.number() }),
     stream: true,
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler: ({ id }) => [{ n: id }, { n: id * 8 }],
   });
 

@@ -4,24 +4,22 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { htmlFile } from "../../src/serve/page/html-file.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { portcullis } from "../cli/command.ts";
-import { tool } from "../support/tools.ts";
+import { tool, makeTool } from "../support/tools.ts";
 import { shoot, untilText, useBrowser, withBrowser } from "./browser.ts";
 
 const { open } = useBrowser();
 const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const rows = defineTool({
+const rows = makeTool({
   name: "rows",
-  description: "d",
   input: z.object({ n: z.number() }),
   allowedCallers: ["programmatic", "direct"],
-  effect: "read",
   handler: ({ n }) => Array.from({ length: n }, (_, id) => ({ id })),
 });
 

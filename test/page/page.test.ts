@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import type { Page, SerializedAXNode } from "puppeteer-core";
 import { expect, onTestFinished } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { htmlFile } from "../../src/serve/page/html-file.ts";
 import { PAGE_HEADERS } from "../../src/serve/page/page-files.ts";
@@ -15,6 +15,7 @@ import { ALL_TESTS, someOf, testOfAll } from "../support/all-tests.ts";
 import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
 import { manyCalls, startPage, TOKEN } from "./start-page.ts";
+import { makeTool } from "../support/tools.ts";
 
 /*
  * One test of each promise of the page, in one file, so that `make test` starts one browser. The files `x.all.test.ts` beside
@@ -354,12 +355,9 @@ withBrowserOfAll("a page that loses its server says so, keeps what it has, and g
 withBrowser("an execution as one file works from disk, and asks nothing of anywhere", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const rows = defineTool({
+  const rows = makeTool({
     name: "rows",
-    description: "d",
     input: z.object({ n: z.number() }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler: ({ n }) => Array.from({ length: n }, (_, id) => ({ id, text: "</script><script>alert(1)</script><!--" })),
   });
   const journal = createMemoryJournal();

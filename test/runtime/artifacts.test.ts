@@ -4,19 +4,12 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import {
-  createRuntime,
-  createSqliteJournal,
-  defineTool,
-  type Report,
-  type Runtime,
-  type RuntimeOptions,
-} from "../../src/index.ts";
+import { createRuntime, createSqliteJournal, type Report, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal, importLines, type Journal } from "../../src/journal/index.ts";
 import type { ArtifactRecord, JournalRecord } from "../../src/journal/record.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
-import { echo } from "../support/tools.ts";
+import { echo, makeTool } from "../support/tools.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-artifacts-"));
 let files = 0;
@@ -34,12 +27,10 @@ afterAll(async () => {
 const start = (options: Partial<RuntimeOptions> = {}) => createRuntime({ tools: [echo], sandbox, ...options });
 const rowsOf = (count: number) => Array.from({ length: count }, (_, id) => ({ id, name: `customer ${id}` }));
 let fetched = 0;
-const all = defineTool({
+const all = makeTool({
   name: "crm.all",
-  description: "All customers.",
   input: z.object({ count: z.number().default(3000) }),
   allowedCallers: ["programmatic", "direct"],
-  effect: "read",
   handler: ({ count }) => {
     fetched += 1;
     return rowsOf(count);
@@ -354,15 +345,7 @@ describe.each(Object.entries(JOURNALS))(
 
     test("a conversation that waits goes on in another process with what it has kept", async () => {
       const journal = open();
-      const pay = defineTool({
-        name: "pay",
-        description: "Pays.",
-        input: z.object({}),
-        allowedCallers: ["programmatic"],
-        effect: "write",
-        approval: "always",
-        handler: () => "paid",
-      });
+      const pay = makeTool({ name: "pay", effect: "write", approval: "always", handler: () => "paid" });
       const tools = [all, pay];
       const script = [
         { programs: [SAVES] },
@@ -396,15 +379,7 @@ describe.each(Object.entries(JOURNALS))(
 
     test("what a program had printed before it waited is kept with the rest by the process that takes it up", async () => {
       const journal = open();
-      const ask = defineTool({
-        name: "ask",
-        description: "Asks.",
-        input: z.object({}),
-        allowedCallers: ["programmatic"],
-        effect: "read",
-        approval: "always",
-        handler: () => "yes",
-      });
+      const ask = makeTool({ name: "ask", approval: "always", handler: () => "yes" });
       const prints = (from: number) => `for (let n = ${from}; n < ${from + 100}; n += 1) console.log("line " + n);`;
       const script = [
         { programs: [`${prints(100)} await tools.ask({}); ${prints(200)}`] },

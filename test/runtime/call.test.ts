@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { agentAsTool, type CallOptions, createRuntime, defineTool, type ExecutionEvent } from "../../src/index.ts";
+import { agentAsTool, type CallOptions, createRuntime, type ExecutionEvent } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { parseRecords } from "../../src/journal/reading/parse-records.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
@@ -12,13 +12,11 @@ const sandbox = createMemorySandbox();
 const logger = { error: () => {} };
 const direct = { caller: "direct", input: {} } as const;
 
-const double = defineTool({
+const double = makeTool({
   name: "math.double",
-  description: "Twice a number",
   input: z.object({ value: z.number() }),
   output: z.object({ value: z.number() }),
   allowedCallers: ["direct"],
-  effect: "read",
   handler: ({ value }) => ({ value: value * 2 }),
 });
 

@@ -1,16 +1,10 @@
 import { expect, describe, test } from "vitest";
 import { z } from "zod";
-import {
-  content,
-  createRuntime,
-  createSqliteJournal,
-  defineTool,
-  type ExecutionEvent,
-  type Tool,
-} from "../../src/index.ts";
+import { content, createRuntime, createSqliteJournal, type ExecutionEvent, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { makeTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const PIXEL = Buffer.from(
@@ -21,14 +15,7 @@ const part = { type: "image", mediaType: "image/png", data: new Uint8Array(PIXEL
 const KEPT = { ...part, data: PIXEL.toString("base64") };
 
 const chart = (given: () => unknown): Tool =>
-  defineTool({
-    name: "chart",
-    description: "Draws.",
-    input: z.object({}),
-    allowedCallers: ["programmatic", "direct"],
-    effect: "read",
-    handler: given,
-  });
+  makeTool({ name: "chart", allowedCallers: ["programmatic", "direct"], handler: given });
 const start = (given: () => unknown, options: object = {}) =>
   createRuntime({ tools: [chart(given)], sandbox, logger: { error() {} }, ...options });
 const direct = () => scriptedModel([{ calls: [{ tool: "chart", input: {} }] }, { text: "done" }]);
@@ -57,22 +44,8 @@ describe("content of a handler", () => {
   test("a program's report tells which images, files and links it did not get, also after another runtime has resumed it", async () => {
     const link = { type: "link", url: "https://example.com/a" } as const;
     const journal = createSqliteJournal({ path: ":memory:" });
-    const ask = defineTool({
-      name: "ask",
-      description: "Asks.",
-      input: z.object({}),
-      allowedCallers: ["programmatic"],
-      effect: "read",
-      handler: "client",
-    });
-    const hidden = defineTool({
-      name: "hidden",
-      description: "Draws.",
-      input: z.object({}),
-      allowedCallers: ["programmatic"],
-      effect: "read",
-      handler: () => content({ value: 1, parts: [part] }),
-    });
+    const ask = makeTool({ name: "ask", handler: "client" });
+    const hidden = makeTool({ name: "hidden", handler: () => content({ value: 1, parts: [part] }) });
     const tools = [chart(() => content({ value: 1, parts: [part, link] })), ask, hidden];
     const left =
       "Results of chart had 4 images, files or links that a program does not get: a direct call of chart shows them.";
@@ -127,13 +100,10 @@ describe("content of a handler", () => {
   });
 
   test("a host's own call gets the parts, and the value fits the tool's schema", async () => {
-    const tool = defineTool({
+    const tool = makeTool({
       name: "chart",
-      description: "Draws.",
-      input: z.object({}),
       output: z.object({ points: z.number() }),
       allowedCallers: ["direct"],
-      effect: "read",
       handler: () => content({ value: { points: 3 }, parts: [part] }),
     });
     await using runtime = await createRuntime({ tools: [tool], sandbox, journal: createMemoryJournal() });
@@ -222,13 +192,10 @@ describe("content of a handler that has failed", () => {
 
   test("its value need not fit the tool's schema, and its error is not tried again", async () => {
     let called = 0;
-    const tool = defineTool({
+    const tool = makeTool({
       name: "chart",
-      description: "Draws.",
-      input: z.object({}),
       output: z.object({ points: z.number() }),
       allowedCallers: ["direct"],
-      effect: "read",
       retry: { attempts: 3 },
       handler: () => {
         called += 1;

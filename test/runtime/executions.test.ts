@@ -2,7 +2,6 @@ import { expect, test, vi } from "vitest";
 import {
   agentAsTool,
   createRuntime,
-  defineTool,
   type ExecutionEvent,
   type Runtime,
   type RuntimeOptions,
@@ -11,7 +10,6 @@ import {
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
-import { z } from "zod";
 
 const sandbox = createMemorySandbox();
 const CALL = "return tools.held({});";
@@ -188,12 +186,8 @@ test("a conversation that is held has a place while it is asked, and none while 
 
 test("what an execution starts has its place: programs and agents of a conversation, and what a handler runs, wait for none", async () => {
   const later: { runtime?: Runtime } = {};
-  const nested = defineTool({
+  const nested = makeTool({
     name: "nested",
-    description: "Runs a program",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler: async () => (await later.runtime?.execute("return 7;"))?.outcome,
   });
   const inner = scriptedModel([{ programs: ["return 1;"] }, { text: "Found." }]);

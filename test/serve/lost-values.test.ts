@@ -1,9 +1,9 @@
-import { defineTool } from "portcullis";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { LinkedValues } from "../../src/serve/linked-values.ts";
 import { ownerOf } from "../../src/serve/principal.ts";
 import { KEYS, openServer } from "./servers.ts";
+import { makeTool } from "../support/tools.ts";
 
 const BIG = "9007199254740993";
 const LONG = `"${"x".repeat(100_000)}"`;
@@ -51,14 +51,7 @@ test("a call whose answer is given twice in one body is refused, and not answere
 /** A server whose tool notes what it was given, called by an MCP client. */
 async function openDoor() {
   const given: unknown[] = [];
-  const keep = defineTool({
-    name: "keep",
-    description: "Keeps a value",
-    input: z.looseObject({}),
-    allowedCallers: ["direct"],
-    effect: "read",
-    handler: (input) => given.push(input),
-  });
+  const keep = makeTool({ name: "keep", allowedCallers: ["direct"], handler: (input) => given.push(input) });
   const door = await openServer({ keys: { keys: KEYS.keys.filter(({ id }) => id === "ann") } }, { tools: [keep] });
   const called = (args: string, more = "") =>
     door.ask("POST", "/mcp", {

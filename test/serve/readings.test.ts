@@ -1,12 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { defineTool } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { Readings } from "../../src/serve/readings.ts";
 import { workingClock } from "../support/clock.ts";
 import { countTurns } from "../support/count-turns.ts";
 import { KEYS, keyOf, openServer } from "./servers.ts";
+import { makeTool } from "../support/tools.ts";
 
 const open = new AbortController().signal;
 
@@ -159,12 +158,10 @@ test("however often an MCP client searches, few searches go on at once", async (
 
 test("however often an MCP client asks for the tools, each list has a turn of the event loop", async () => {
   const { work } = workingClock();
-  const slow = defineTool({
+  const slow = makeTool({
     name: "slow",
     description: "is looked at for as long as a long list takes",
-    input: z.object({}),
     allowedCallers: ["direct"],
-    effect: "read",
     handler: () => 1,
     enabled: () => {
       work(10);

@@ -1,10 +1,10 @@
-import { content, createRuntime, defineTool } from "portcullis";
+import { content, createRuntime } from "portcullis";
 import { createServer, type PortcullisServer } from "portcullis/serve";
 import { createMemorySandbox } from "portcullis/testing";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { someOf, testOfAll } from "../support/all-tests.ts";
 import { keyOf } from "./servers.ts";
+import { makeTool } from "../support/tools.ts";
 
 const MIB = 1024 * 1024;
 /** Of one key, as `BytesByKey` bounds it. */
@@ -15,14 +15,7 @@ const ASKED = 22;
 
 /** Made once: to check its text takes as long as to send it. */
 const DRAWN = content({ value: 1, parts: [{ type: "image", mediaType: "image/png", data: "A".repeat(EACH) }] });
-const draw = defineTool({
-  name: "draw",
-  description: "draws",
-  input: z.object({}),
-  allowedCallers: ["direct"],
-  effect: "read",
-  handler: () => DRAWN,
-});
+const draw = makeTool({ name: "draw", allowedCallers: ["direct"], handler: () => DRAWN });
 
 async function openServer() {
   const runtime = await createRuntime({ tools: [draw], sandbox: createMemorySandbox() });

@@ -1,10 +1,27 @@
 import { z } from "zod";
-import { defineTool, type Tool } from "../../src/index.ts";
+import { defineTool, type Schema, type Tool, type ToolOptions } from "../../src/index.ts";
 
 /** Something to wait for, and the means to let it happen. */
 export function signal(): { readonly happened: Promise<void>; readonly happen: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { happened: promise, happen: resolve };
+}
+
+/** A tool called `t` for programs, which takes anything and says "ok", but for what is said here. */
+export function makeTool<
+  Input extends Schema = z.ZodObject,
+  Output extends Schema | undefined = undefined,
+  const Stream extends boolean = false,
+>(changes: Partial<ToolOptions<Input, Output, unknown, Stream>> = {}): Tool {
+  return defineTool({
+    name: "t",
+    description: "Does it",
+    input: z.looseObject({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => "ok",
+    ...changes,
+  } as ToolOptions<Input, Output, unknown, Stream>);
 }
 
 /** A tool for programs that only reads, unless it says otherwise. */

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
-import { createRuntime, defineTool, type RuntimeOptions } from "portcullis";
+import { createRuntime, type RuntimeOptions } from "portcullis";
 import { createFleet, createPostgresJournal } from "portcullis/fleet";
 import { createMemorySandbox } from "portcullis/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { usePostgres } from "../../postgres-support/use-postgres.ts";
-import { tool } from "../../support/tools.ts";
+import { tool, makeTool } from "../../support/tools.ts";
 import { begin, fixtures, portcullis, start } from "../command.ts";
 
 describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
@@ -71,11 +71,9 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
   });
 
   test("decide wakes a worker of the fleet at once, and makes no queue where there is no fleet", async () => {
-    const pay = defineTool({
+    const pay = makeTool({
       name: "pay",
-      description: "Pays",
       input: z.object({ euros: z.number() }),
-      allowedCallers: ["programmatic"],
       effect: "write",
       approval: "always",
       handler: ({ euros }) => euros,

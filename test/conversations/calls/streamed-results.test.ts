@@ -1,22 +1,21 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { agentAsTool, createRuntime, defineTool, PortcullisError, type Tool } from "../../../src/index.ts";
+import { agentAsTool, createRuntime, PortcullisError, type Tool } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { journalWith } from "../../support/journal-with.ts";
 import { resultsBefore, talk } from "../talk.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const ROW = z.object({ id: z.number(), text: z.string() });
 
 /** Yields `count` rows with a text of so many characters, both of which a call may say. */
-const rows = defineTool({
+const rows = makeTool({
   name: "rows",
-  description: "Rows",
   input: z.object({ count: z.number().default(3), length: z.number().default(1) }),
   output: ROW,
   stream: true,
   allowedCallers: ["direct", "programmatic"],
-  effect: "read",
   async *handler({ count, length }) {
     for (let id = 0; id < count; id += 1) yield { id, text: "x".repeat(length) };
   },
@@ -66,13 +65,10 @@ test.each([
   ["totalBytes", { totalBytes: 20_000, resultBytes: 20_000 }, /20000/],
 ])("an endless stream is ended by %s, and the model reads why", async (_, limits, message) => {
   let ended = false;
-  const endless = defineTool({
+  const endless = makeTool({
     name: "rows",
-    description: "Rows without an end",
-    input: z.object({}),
     stream: true,
     allowedCallers: ["direct"],
-    effect: "read",
     async *handler() {
       try {
         for (let id = 0; ; id += 1) yield { id, text: "x" };
@@ -89,13 +85,10 @@ test.each([
 });
 
 test("a stream that fails after items gives a direct caller its failure alone", async () => {
-  const failing = defineTool({
+  const failing = makeTool({
     name: "failing",
-    description: "Fails",
-    input: z.object({}),
     stream: true,
     allowedCallers: ["direct"],
-    effect: "read",
     async *handler() {
       yield 1;
       throw new PortcullisError("tool_failed", "The warehouse closes at six.");
@@ -130,13 +123,10 @@ test("an agent that is a tool reads streams as its caller does: direct calls as 
 
 test("a direct call whose host died is made again from its first item", async () => {
   const afters: unknown[] = [];
-  const noting: Tool = defineTool({
+  const noting: Tool = makeTool({
     name: "rows",
-    description: "Rows",
-    input: z.object({}),
     stream: true,
     allowedCallers: ["direct"],
-    effect: "read",
     async *handler(_, { after }) {
       afters.push(after);
       yield* [1, 2];

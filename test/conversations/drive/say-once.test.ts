@@ -1,10 +1,9 @@
-import { createRuntime, defineTool, type Tool } from "portcullis";
+import { createRuntime, type Tool } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { interrupted } from "../../../src/conversations/drive/interruption.ts";
-import { payTool } from "../../support/tools.ts";
+import { payTool, makeTool } from "../../support/tools.ts";
 
 const echo = scriptedModel(
   Array.from({ length: 20 }, () => ({ said }) => ({ text: `heard ${said.at(-1)}` })),
@@ -168,14 +167,7 @@ test("a message that the model does not take is not said, and the conversation g
 });
 
 test("a failure of the host leaves the conversation open", async () => {
-  const look = defineTool({
-    name: "look",
-    description: "looks",
-    input: z.object({}),
-    allowedCallers: ["direct"],
-    effect: "read",
-    handler: () => 1,
-  });
+  const look = makeTool({ name: "look", allowedCallers: ["direct"], handler: () => 1 });
   await using runtime = await open(createMemoryJournal(), [look]);
   const failing = scriptedModel([{ calls: [{ tool: "look", input: {} }] }, { text: "done" }]);
   const broken = () => {

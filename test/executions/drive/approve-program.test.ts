@@ -1,17 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Approve, createRuntime, defineTool, type RuntimeOptions } from "../../../src/index.ts";
+import { type Approve, createRuntime, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { journalWith } from "../../support/journal-with.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const done: number[] = [];
-const work = defineTool({
+const work = makeTool({
   name: "work",
-  description: "d",
   input: z.object({ n: z.number() }),
-  allowedCallers: ["programmatic"],
   effect: "write",
   handler: ({ n }) => done.push(n),
 });
@@ -190,14 +189,7 @@ describe("a program that is held for a decision", () => {
 test("approvePrograms of one execute counts before the runtime's, and a tool of that name is refused", async () => {
   await using runtime = await open(createMemoryJournal(), { approve: () => false });
   expect((await runtime.execute(PROGRAM, { approvePrograms: false })).outcome.type).toBe("completed");
-  const tool = defineTool({
-    name: "run_program",
-    description: "d",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler: () => 1,
-  });
+  const tool = makeTool({ name: "run_program", handler: () => 1 });
   await using other = await open(createMemoryJournal(), { tools: [tool], approve: () => true });
   await expect(other.execute("return 1;")).rejects.toMatchObject({ code: "tools_conflict" });
 });

@@ -4,6 +4,7 @@ import { hintFor } from "../../../src/executions/output/hint.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { Caller } from "../../../src/tools/tool.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const tool = (name: string, ...allowedCallers: Caller[]) =>
   defineTool({ name, description: name, input: z.object({}), allowedCallers, effect: "read", handler: () => null });
@@ -186,16 +187,7 @@ test.each([
 
 // ---- fields of results -----------------------------------------------------------------------------------------
 
-const withOutput = (name: string, output: z.ZodType) =>
-  defineTool({
-    name,
-    description: name,
-    input: z.object({}),
-    output,
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler: () => null,
-  });
+const withOutput = (name: string, output: z.ZodType) => makeTool({ name, output, handler: () => null });
 
 const desk = new ToolSet([
   withOutput("desk.list", z.object({ tickets: z.array(z.object({ title: z.string(), createdAt: z.string() })) })),

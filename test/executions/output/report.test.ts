@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { FAILURE_CODES, REFUSAL_CODES } from "../../../src/gate/answer.ts";
 import type { CallLine, CallOutcome } from "../../../src/gate/call-line.ts";
 import { reportOf } from "../../../src/executions/output/report.ts";
@@ -8,20 +7,12 @@ import type { Execution } from "../../../src/executions/execution.ts";
 import { LogCollector } from "../../../src/executions/drive/log-collector.ts";
 import { DEFAULT_LIMITS } from "../../../src/executions/limits.ts";
 import type { Ending } from "../../../src/executions/outcome.ts";
-import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { Effect } from "../../../src/tools/tool.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { runs } from "../../support/all-tests.ts";
+import { makeTool } from "../../support/tools.ts";
 
-const tool = (name: string, effect: Effect) =>
-  defineTool({
-    name,
-    description: name,
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect,
-    handler: () => null,
-  });
+const tool = (name: string, effect: Effect) => makeTool({ name, effect, handler: () => null });
 const tools = new ToolSet([tool("crm.find", "read"), tool("crm.put", "idempotent"), tool("bank.pay", "write")]);
 
 const completed = (value: unknown): Ending => ({ type: "completed", value, text: JSON.stringify(value) });

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { defineTool, jsonSchema } from "portcullis";
 import { byteText } from "../../../src/base/texts.ts";
 import { callAbout } from "../../../src/executions/output/call-about.ts";
 import { hintFor } from "../../../src/executions/output/hint.ts";
@@ -8,16 +7,9 @@ import { DEFAULT_LIMITS } from "../../../src/executions/limits.ts";
 import type { CrashCode, StoppedBy } from "../../../src/executions/outcome.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { holdSentences } from "../../support/sentences.ts";
+import { makeTool } from "../../support/tools.ts";
 
-const tool = (name: string) =>
-  defineTool({
-    name,
-    description: name,
-    input: jsonSchema({ type: "object" }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler: () => null,
-  });
+const tool = (name: string) => makeTool({ name, handler: () => null });
 const tools = new ToolSet([tool("crm.listPeople"), tool("billing.listInvoices")]);
 const hint = (message: string, excerpt = "") => hintFor({ name: "TypeError", message, excerpt }, tools);
 

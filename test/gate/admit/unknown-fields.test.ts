@@ -4,25 +4,17 @@ import * as v from "valibot";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { readInput } from "../../../src/gate/admit/read-input.ts";
-import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
 import { jsonSchema, type Schema, storedSchema } from "../../../src/tools/schema.ts";
 import { INTEGRATIONS } from "../../support/integrations.ts";
 import { testOfAll } from "../../support/all-tests.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const Effect = INTEGRATIONS ? (await import("effect")).Schema : undefined;
 
 /** A tool as `defineTool` makes it, to read inputs for. */
 function toolWith(input: Schema, unknownFields: "refuse" | "allow" = "refuse") {
-  return defineTool({
-    name: "movies.query",
-    description: "Films",
-    input,
-    unknownFields,
-    allowedCallers: ["direct"],
-    effect: "read",
-    handler: () => null,
-  });
+  return makeTool({ name: "movies.query", input, unknownFields, allowedCallers: ["direct"], handler: () => null });
 }
 
 /** The value that the handler receives, or why the input is refused. */

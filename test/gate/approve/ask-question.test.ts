@@ -1,18 +1,14 @@
 import { hash } from "node:crypto";
 import { expect, test, vi } from "vitest";
-import { z } from "zod";
-import { type ApprovalRequest, createRuntime, defineTool, type RuntimeOptions } from "../../../src/index.ts";
+import { type ApprovalRequest, createRuntime, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const QUESTION = { sure: true };
 
 /** A tool that asks before it answers, and says what it was told. */
-const careful = defineTool({
+const careful = makeTool({
   name: "careful",
-  description: "Asks",
-  input: z.object({}),
-  allowedCallers: ["programmatic"],
-  effect: "read",
   handler: async (_input, { ask, resultBytes }) => [await ask(QUESTION), resultBytes],
 });
 
@@ -63,12 +59,8 @@ test("an approver that fails, or leaves it for later, denies it, and the operato
 test("a question after the call has ended is denied, and goes to no approver", async () => {
   const approve = vi.fn(() => true);
   let late: () => unknown = () => "not asked";
-  const asksLate = defineTool({
+  const asksLate = makeTool({
     name: "late",
-    description: "Asks too late",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler: (_input, { ask }) => {
       late = () => ask(QUESTION);
       return 1;

@@ -4,7 +4,6 @@ import { z } from "zod";
 import {
   type CallOptions,
   createRuntime,
-  defineTool,
   PortcullisError,
   type RuntimeOptions,
   type CallContext,
@@ -14,7 +13,7 @@ import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { listed } from "../../journal/journal-suite.ts";
 import { manualClock } from "../../support/clock.ts";
-import { signal } from "../../support/tools.ts";
+import { signal, makeTool } from "../../support/tools.ts";
 import { countTurns } from "../../support/count-turns.ts";
 
 const sandbox = createMemorySandbox();
@@ -42,14 +41,11 @@ function rows({ count = 3, text, timeoutMs = 60_000, before }: Rows = {}): {
   readonly seen: Seen;
 } {
   const seen: Seen = { pulled: 0, ended: false, aborted: false };
-  const tool = defineTool({
+  const tool = makeTool({
     name: "rows",
-    description: "Rows",
-    input: z.object({}),
     output: z.object({ id: z.number(), text: z.string().optional() }),
     stream: true,
     allowedCallers: ["direct", "programmatic"],
-    effect: "read",
     timeoutMs,
     async *handler(_, context) {
       context.signal.addEventListener("abort", () => (seen.aborted = true));
@@ -303,14 +299,10 @@ describe("what begins in one batch and ends in another is redacted", () => {
     return [{ start, end: last + (SECRET.at(-1)?.length ?? 0), what: "secret" }];
   };
   const lines = (before?: (line: number) => unknown) =>
-    defineTool({
+    makeTool({
       name: "rows",
-      description: "Lines",
-      input: z.object({}),
       output: z.string(),
       stream: true,
-      allowedCallers: ["programmatic"],
-      effect: "read",
       async *handler() {
         for (let line = 0; line < 2000; line += 1) {
           await before?.(line);

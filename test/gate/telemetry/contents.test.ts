@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, redactSecrets } from "../../../src/index.ts";
+import { createRuntime, redactSecrets } from "../../../src/index.ts";
 import { capturesOf, type TelemetryOptions } from "../../../src/gate/telemetry/options.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { record, type Recording } from "./recording.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
@@ -17,14 +18,7 @@ afterEach(async () => {
 });
 
 const SECRET = `ghp_${"a1B2".repeat(9)}`;
-const echo = defineTool({
-  name: "echo",
-  description: "d",
-  input: z.object({ text: z.string() }),
-  allowedCallers: ["programmatic"],
-  effect: "read",
-  handler: ({ text }) => ({ said: text }),
-});
+const echo = makeTool({ name: "echo", input: z.object({ text: z.string() }), handler: ({ text }) => ({ said: text }) });
 const PROGRAM = 'const { said } = await tools.echo({ text: "hello" }); return said + "!";';
 
 async function attributesWith(telemetry?: TelemetryOptions, program = PROGRAM, options: object = {}) {

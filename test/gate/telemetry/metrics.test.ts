@@ -2,10 +2,11 @@ import { metrics } from "@opentelemetry/api";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../../src/index.ts";
+import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { record, type Recording } from "./recording.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 let recording: Recording;
@@ -14,12 +15,10 @@ beforeEach(() => {
 });
 afterEach(() => recording.stop());
 
-const echo = defineTool({
+const echo = makeTool({
   name: "echo",
-  description: "d",
   input: z.object({ text: z.string() }),
   allowedCallers: ["programmatic", "direct"],
-  effect: "read",
   handler: ({ text }) => text,
 });
 
@@ -110,12 +109,8 @@ test("running and waiting work and engines of all runtimes are observed, each en
   const engines = createIsolateSandbox({ engines: 1, warm: 0 });
   const begun = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
-  const hold = defineTool({
+  const hold = makeTool({
     name: "hold",
-    description: "d",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler: async () => {
       begun.resolve();
       await release.promise;
@@ -144,12 +139,9 @@ test("running and waiting work and engines of all runtimes are observed, each en
 });
 
 test("items of streams are counted by tool, also of one that was given up", async () => {
-  const rows = defineTool({
+  const rows = makeTool({
     name: "rows",
-    description: "d",
     input: z.object({ n: z.number() }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     stream: true,
     handler: ({ n }) => Array.from({ length: n }, (_, id) => id),
   });

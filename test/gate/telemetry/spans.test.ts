@@ -10,6 +10,7 @@ import { serve } from "../../models/wire.ts";
 import { journalWith } from "../../support/journal-with.ts";
 import { pay } from "./fixtures/pay.ts";
 import { record, type Recording, tree } from "./recording.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const tracer = () => trace.getTracer("the application");
@@ -329,12 +330,9 @@ describe("an execution that waits", () => {
 });
 
 test("the span of a stream has its items and their bytes, and no text of them, also if it fails", async () => {
-  const rows = defineTool({
+  const rows = makeTool({
     name: "rows",
-    description: "d",
     input: z.object({ fails: z.boolean() }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     stream: true,
     *handler({ fails }) {
       yield* [1, 2, 3];

@@ -4,14 +4,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import {
-  type AgentEvent,
-  content,
-  createRuntime,
-  createSqliteJournal,
-  defineTool,
-  PortcullisError,
-} from "../../../src/index.ts";
+import { type AgentEvent, content, createRuntime, createSqliteJournal, PortcullisError } from "../../../src/index.ts";
 import type { FailureEntry } from "../../../src/runtime/reports.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
@@ -37,20 +30,15 @@ type Way = (typeof WAYS)[number];
 
 /** A tool that gives the secret away, and one that takes anything. */
 function toolsOf(secret: string) {
-  const give = defineTool({
+  const give = makeTool({
     name: "give",
-    description: "Gives",
     input: z.object({ way: z.enum(WAYS) }),
     allowedCallers: ["direct", "programmatic"],
-    effect: "read",
     handler: ({ way }) => given(way, secret),
   });
-  const take = defineTool({
+  const take = makeTool({
     name: "take",
-    description: "Takes",
     input: z.object({ what: z.string() }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler: ({ what }) => {
       throw new Error(`cannot take ${what}`);
     },

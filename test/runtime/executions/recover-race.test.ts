@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { createRuntime, defineTool, type Runtime } from "../../../src/index.ts";
+import { createRuntime, type Runtime } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import type { Model } from "../../../src/models/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { makeTool } from "../../support/tools.ts";
 
 interface Kind {
   readonly begin: (runtime: Runtime, model: Model) => Promise<unknown>;
@@ -41,14 +41,7 @@ test.each(Object.entries(KINDS))(
   "a recovery leaves a %s to the runtime of its process that takes it up first, and does not wait for it",
   async (_, { begin, goOn, end }) => {
     const { work, begun, finish } = slowWork();
-    const slow = defineTool({
-      name: "slow",
-      description: "d",
-      input: z.object({}),
-      allowedCallers: ["programmatic"],
-      effect: "read",
-      handler: work,
-    });
+    const slow = makeTool({ name: "slow", handler: work });
     const step = async () => ({ text: await work() });
     const model = scriptedModel([step]);
     const store = createMemoryJournal();

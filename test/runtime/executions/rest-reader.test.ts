@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { RestReader } from "../../../src/runtime/executions/rest-reader.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import type { ReadOptions } from "../../../src/journal/journal.ts";
-import { createRuntime, defineTool } from "../../../src/index.ts";
+import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import type { Scope } from "../../../src/executions/scope.ts";
 import { header, turn } from "../../journal/records.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const fire = (now: number) => turn(`{"kind":"fire","now":${now},"id":1}`);
 
@@ -88,12 +88,8 @@ test("a conversation that goes on is read with its open programs alone, and with
   const { store, read, reader } = readingOf("talk");
   const held = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
-  const pause = defineTool({
+  const pause = makeTool({
     name: "pause",
-    description: "d",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
     handler: async () => {
       reached.resolve();
       await held.promise;

@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { z } from "zod";
 import { frameText, PROTOCOL_VERSION } from "../../../bridge/frames.ts";
-import { createRuntime, createSqliteJournal, defineTool } from "../../../src/index.ts";
+import { createRuntime, createSqliteJournal } from "../../../src/index.ts";
 import { DEFAULT_LIMITS } from "../../../src/executions/limits.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { memoryHeld } from "../../hostile-support/watch.ts";
 import { openGuest } from "../../support/guests.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const MIB = 1024 * 1024;
 const ready = frameText({ kind: "ready", protocol: PROTOCOL_VERSION, language: "python" });
@@ -73,12 +73,8 @@ describe.skipIf(needDockerEngine() !== undefined)("a container that does not rea
     using journal = createSqliteJournal({ path: join(folder, "journal.db") });
     await using sandbox = createDockerSandbox({ command: ASKING });
     let ran = 0;
-    const large = defineTool({
+    const large = makeTool({
       name: "large",
-      description: "Returns 200 kB",
-      input: z.object({}),
-      allowedCallers: ["programmatic"],
-      effect: "read",
       handler: async () => {
         await new Promise((resolve) => setImmediate(resolve));
         ran += 1;

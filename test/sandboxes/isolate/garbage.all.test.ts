@@ -1,19 +1,12 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { createRuntime, defineTool } from "../../../src/index.ts";
+import { createRuntime } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const MIB = 1024 * 1024;
 const RESULTS = 150;
 
-const page = defineTool({
-  name: "page",
-  description: "Returns 1 MB",
-  input: z.object({}),
-  allowedCallers: ["programmatic"],
-  effect: "read",
-  handler: () => "x".repeat(1_000_000),
-});
+const page = makeTool({ name: "page", handler: () => "x".repeat(1_000_000) });
 
 test("the results that a program has dropped do not count as its memory, and it has no function that collects them", async () => {
   const journal = createMemoryJournal({ keepLength: Number.POSITIVE_INFINITY });

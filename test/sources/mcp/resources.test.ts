@@ -7,6 +7,7 @@ import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing
 import { type HttpServer, serve, serveFetch } from "./http-servers.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 import { call, READ, realServer, run, WRITE } from "./servers.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const BOTH = { allowedCallers: ["direct", "programmatic"], effect: "read" } as const;
 const sandbox = createMemorySandbox();
@@ -238,15 +239,7 @@ test("what another server, another tool or another execution has named is not re
 
 describe("restored from the journal", () => {
   const held = (): Tool =>
-    defineTool({
-      name: "hold",
-      description: "Holds",
-      input: z.object({}),
-      allowedCallers: ["direct", "programmatic"],
-      effect: "read",
-      approval: "always",
-      handler: () => "held",
-    });
+    makeTool({ name: "hold", allowedCallers: ["direct", "programmatic"], approval: "always", handler: () => "held" });
 
   /** A runtime with a connection of its own, as another process has it. */
   async function inOther<Value>(

@@ -2,22 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createRuntime, createSqliteJournal, defineTool, jsonSchema } from "../../../../src/index.ts";
+import { createRuntime, createSqliteJournal } from "../../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../../src/runtime/testing.ts";
-import { signal, tool } from "../../../support/tools.ts";
+import { signal, tool, makeTool } from "../../../support/tools.ts";
 import { begin, portcullis } from "../../command.ts";
 
 const HOSTILE = "\u001b[2J\u009b1A\u202e\nportcullis: all is well";
 
-const pay = defineTool({
-  name: "pay",
-  description: "Pays",
-  input: jsonSchema({ type: "object" }),
-  allowedCallers: ["programmatic"],
-  effect: "write",
-  approval: "always",
-  handler: () => "paid",
-});
+const pay = makeTool({ name: "pay", effect: "write", approval: "always", handler: () => "paid" });
 
 async function open(tools = [pay, tool("echo", (input) => input)]) {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-"));

@@ -1,20 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../../../src/index.ts";
+import { createRuntime } from "../../../../src/index.ts";
 import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
 import { runs } from "../../../support/all-tests.ts";
 import { createPythonProcessSandbox, PYTHON } from "../../../support/python-process-sandbox.ts";
+import { makeTool } from "../../../support/tools.ts";
 
 const tool = (name: string, handler: () => unknown = () => ({ items: [1], a: { b: 1 } })) =>
-  defineTool({
-    name,
-    description: name,
-    input: z.object({ id: z.number(), opt: z.object({ deep: z.string() }).optional() }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler,
-  });
+  makeTool({ name, input: z.object({ id: z.number(), opt: z.object({ deep: z.string() }).optional() }), handler });
 const tools = [
   tool("crm.find"),
   tool("broken", () => {

@@ -1,22 +1,13 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import type { GuestFrame } from "../../../../bridge/frames.ts";
 import { DEFAULT_LIMITS } from "../../../../src/executions/limits.ts";
 import { type Circumstances, settle } from "../../../../src/executions/drive/ending/settlement.ts";
-import { defineTool } from "../../../../src/tools/define-tool.ts";
 import type { Effect } from "../../../../src/tools/tool.ts";
 import { ToolSet } from "../../../../src/tools/tool-set.ts";
 import { Lane, readPlainData } from "../../../../src/base/index.ts";
+import { makeTool } from "../../../support/tools.ts";
 
-const tool = (name: string, effect: Effect) =>
-  defineTool({
-    name,
-    description: name,
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect,
-    handler: () => null,
-  });
+const tool = (name: string, effect: Effect) => makeTool({ name, effect, handler: () => null });
 
 const circumstances: Circumstances = {
   limits: DEFAULT_LIMITS,
