@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { anthropicWire } from "../models/anthropic/wire.ts";
 import { serve } from "../models/wire.ts";
 import { testOfAll } from "../support/all-tests.ts";
 import { fixtures, portcullis } from "./command.ts";
 import { hasScript, onTerminal } from "./on-terminal.ts";
+import { newFolder } from "../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-approve-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 let programs = 0;
 function scratch(program: string): string {

@@ -1,13 +1,12 @@
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { someOf, testOfAll } from "../support/all-tests.ts";
 import { enginesOf } from "../support/engines.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { fixtures, ownProcess, portcullis, root, start } from "./command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 /** A file with this text. */
 function scratch(name: string, text: string | Buffer): string {

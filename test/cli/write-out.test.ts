@@ -1,21 +1,11 @@
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { writePrivate } from "../../src/cli/write-out.ts";
+import { newFolder } from "../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 test("a file that was there, for all to read, is replaced by one for its owner alone", () => {
   const file = join(folder, "there.html");

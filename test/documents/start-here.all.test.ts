@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { portcullis, root, start } from "../cli/command.ts";
 import { type Begin, type Ran, expectPageHolds, inShell, watched } from "./follow-page.ts";
+import { newFolder } from "../support/new-folder.ts";
 
-const parent = mkdtempSync(join(tmpdir(), "portcullis-start-"));
-afterAll(() => rmSync(parent, { recursive: true, force: true }));
+const parent = newFolder();
 
 async function makeFolder(commands: string): Promise<string> {
   expect(commands).toMatch(/ portcullis init first\ncd first && npm install\n$/);

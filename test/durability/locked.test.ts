@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
 import type { Journal, JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 const sandbox = createMemorySandbox();
-const folder = mkdtempSync(join(tmpdir(), "portcullis-locked-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 let files = 0;
 
 /** A journal, and a connection of another program to its file. `lockTimeoutMs` is how long an append waits for it. */

@@ -1,25 +1,24 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createRuntime, createSqliteJournal, type RuntimeOptions, type Tool } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
 import { createServer } from "portcullis/serve";
 import { createMemorySandbox } from "portcullis/testing";
-import { afterAll, expect, test as anyTest } from "vitest";
+import { expect, test as anyTest } from "vitest";
 import { testOfAll } from "../support/all-tests.ts";
 import { tool } from "../support/tools.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 const folder = fileURLToPath(new URL("../../examples/http-client/", import.meta.url));
 const SCRIPT = `${folder}script.json`;
 const { default: tools } = (await import(`${folder}tools.js`)) as { readonly default: readonly Tool[] };
 const TOKEN = "a-token-for-this-test";
-const scratch = mkdtempSync(join(tmpdir(), "portcullis-client-"));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = newFolder();
 
 const hasNoPython = spawnSync("python3", ["--version"]).status !== 0;
 const test = anyTest.skipIf(hasNoPython);

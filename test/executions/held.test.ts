@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createRuntime, createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
@@ -11,13 +9,13 @@ import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 /** A third of it passes until a driver reads what others have decided. A busy machine must not let it end. */
 const LEASE_MS = 3000;
-const folder = mkdtempSync(join(tmpdir(), "portcullis-held-"));
+const folder = newFolder();
 let files = 0;
 const newFile = () => join(folder, `${(files += 1)}.db`);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A guest that has used the network, calls `pay`, and returns the answer that it gets. */
 function usesNetwork(): { readonly sandbox: Sandbox; readonly opened: () => number } {

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
@@ -11,10 +10,10 @@ import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts
 import { portcullis } from "../cli/command.ts";
 import { tool, makeTool } from "../support/tools.ts";
 import { shoot, untilText, useBrowser, withBrowser } from "./browser.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 const { open } = useBrowser();
-const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const rows = makeTool({
   name: "rows",

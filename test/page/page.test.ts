@@ -1,6 +1,5 @@
 /// <reference lib="dom" />
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Page, SerializedAXNode } from "puppeteer-core";
@@ -16,6 +15,7 @@ import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts"
 import { startProxy } from "./proxy.ts";
 import { manyCalls, startPage, TOKEN } from "./start-page.ts";
 import { makeTool } from "../support/tools.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 /*
  * One test of each promise of the page, in one file, so that `make test` starts one browser. The files `x.all.test.ts` beside
@@ -353,8 +353,7 @@ withBrowserOfAll("a page that loses its server says so, keeps what it has, and g
 });
 
 withBrowser("an execution as one file works from disk, and asks nothing of anywhere", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(onTestFinished);
   const rows = makeTool({
     name: "rows",
     input: z.object({ n: z.number() }),

@@ -1,15 +1,14 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import model from "./fixtures/echo-model.ts";
 import { openServerProcess } from "./processes.ts";
+import { newFolder } from "../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-conversations-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 const MODEL = fileURLToPath(new URL("fixtures/echo-model.ts", import.meta.url));
 
 test("`portcullis serve --model` has the models that it names, within its bounds, and the document's requests are answered", async () => {

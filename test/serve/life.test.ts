@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { createSqliteJournal } from "portcullis";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { testOfAll } from "../support/all-tests.ts";
 import { openServerProcess } from "./processes.ts";
 import { openServer } from "./servers.ts";
+import { newFolder } from "../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-serve-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 const SLOW = "return await tools.crm.slow({})";
 

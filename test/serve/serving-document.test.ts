@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
@@ -11,6 +10,7 @@ import { FIGURES } from "../../src/gate/telemetry/metric-table.ts";
 import { prometheusName } from "../../src/gate/telemetry/prometheus.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { portcullis } from "../cli/command.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 const document = read("docs/serving.md");
@@ -81,8 +81,7 @@ test("the proxies pass events on at once, the host's name, and bodies as large a
 });
 
 test("the commands of the backup make a whole copy of a journal that is in use", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(onTestFinished);
   using journal = createSqliteJournal({ path: join(folder, "portcullis.db") });
   await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
   await runtime.execute("return 1", { execution: "one" });

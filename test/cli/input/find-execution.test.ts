@@ -1,18 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSqliteJournal } from "portcullis";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { readResumedHeader } from "../../../src/cli/input/find-execution.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import { header } from "../../journal/records.ts";
 import { keyOf, openServer } from "../../serve/servers.ts";
 import { portcullis } from "../command.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-names-"));
+const folder = newFolder();
 const path = join(folder, "journal.db");
 const html = join(folder, "page.html");
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Executions of clients of a server: `mine` of tenant acme, `both` of two tenants. */
 beforeAll(async () => {

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { tellUnassigned } from "../../../src/cli/input/open-tools.ts";
 import { portcullis } from "../command.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 test.each(["null", "7", "[] ", "() => 1", "{ toString: () => 'inner' }"])(
   "the places of an error are told if its cause has %s as its stack",

@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readWebhookFile } from "../../../src/cli/input/option-files.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-webhooks-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 const read = (text: string) => {
   const path = join(folder, "hooks.json");

@@ -1,5 +1,4 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,13 +9,13 @@ import { addKey } from "../../../src/cli/commands/serve/key.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { makeServerFolder } from "./server-image.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 const CLIENT = readFileSync(new URL("fixtures/client.js", import.meta.url), "utf8");
 const IMAGE = "portcullis-server:test";
 const BUILDING_MS = 300_000;
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-image-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 describe.skipIf(!ALL_TESTS)("the folder of the image", { timeout: BUILDING_MS }, () => {
   let server: string;

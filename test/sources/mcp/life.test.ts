@@ -1,7 +1,6 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createRuntime, fromMcp } from "../../../src/index.ts";
 import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
 import { StdioWire } from "../../../src/sources/mcp/wire/stdio-wire.ts";
@@ -10,9 +9,9 @@ import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 import { servedRaw } from "./served-raw.ts";
 import { call, isRunning, rawServer, READ, run, startProcess, WRITE } from "./servers.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-mcp-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 let files = 0;
 /** A file that a server notes its calls in; its name is an argument of the server. */

@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { testOfAll } from "../../../support/all-tests.ts";
 import { fixtures } from "../../command.ts";
 import { hasScript, onTerminal, screenOf } from "../../on-terminal.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-chat-terminal-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const TOOLS = ["--tools", `${fixtures}chat-tools.ts`];
 const CHAT = ["chat", "--model", `${fixtures}chat-model.ts`, ...TOOLS];

@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { serve } from "../../../models/wire.ts";
 import { begin, fixtures, portcullis as command } from "../../command.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
 const environment = { ANTHROPIC_API_KEY: anthropicWire.key };
 const portcullis = (args: readonly string[], input: string | Buffer = "") => command(args, input, { environment });
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-chat-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const CHAT = ["chat", "--model", `${fixtures}chat-model.ts`, "--tools", `${fixtures}chat-tools.ts`];
 const ID = /--conversation ([\w-]+)/;

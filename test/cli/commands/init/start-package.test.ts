@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import packageJson from "../../../../package.json" with { type: "json" };
 import { needsOf, sourceOf } from "../../../../src/cli/commands/init/start-package.ts";
 import { root } from "../../command.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-init-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 const version = packageJson.version;
 
 /** An installation, as npm describes it in `node_modules`. */

@@ -1,7 +1,6 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { testOfAll } from "../../../support/all-tests.ts";
 import type { BenchReport } from "../../../../src/comparison/report.ts";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
@@ -11,6 +10,7 @@ import { responsesWire } from "../../../models/openai/responses/wire.ts";
 import { startLoopback } from "../../../models/loopback.ts";
 import { serve, type Wire, type WireStep } from "../../../models/wire.ts";
 import { begin, ownProcess, portcullis as command, root } from "../../command.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
 const environment = {
   ANTHROPIC_API_KEY: anthropicWire.key,
@@ -19,8 +19,7 @@ const environment = {
 };
 const portcullis = (args: readonly string[], cwd = root) => command(args, "", { cwd, environment });
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-bench-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 const write = (name: string, content: unknown) => {
   const file = join(folder, name);

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool, type RuntimeOptions } from "portcullis";
 import { createMemorySandbox } from "portcullis/testing";
 import { journalWith } from "../../../support/journal-with.ts";
 import { signal } from "../../../support/tools.ts";
 import { portcullis } from "../../command.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
 const payment = {
   name: "pay",
@@ -20,8 +19,7 @@ const pay = defineTool({ ...payment, approval: "always", handler: ({ euros }) =>
 const PAYS = "let sum = 0; for (const euros of [5, 10, 20, 400]) sum += await tools.pay({ euros }); return sum;";
 const common = { tools: [pay], approve: () => "later", logger: { error: () => {} } } satisfies RuntimeOptions;
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-decide-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 test("writes that may have taken effect are shown with three answers, of which those about a second hold name it, and decide says what still waits", async () => {
   const begun = signal();

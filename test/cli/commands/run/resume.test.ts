@@ -1,18 +1,17 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createSqliteJournal } from "../../../../src/index.ts";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { serve } from "../../../models/wire.ts";
 import { header } from "../../../journal/records.ts";
 import { fixtures, ownProcess, portcullis as command } from "../../command.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
 const environment = { ANTHROPIC_API_KEY: anthropicWire.key };
 const portcullis = (args: readonly string[], input = "") => command(args, input, { environment });
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const TOOLS = ["--tools", join(folder, "tools.ts")];
 writeFileSync(

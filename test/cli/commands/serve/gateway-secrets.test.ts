@@ -1,12 +1,11 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { secretsOf } from "../../../../src/cli/commands/serve/serve.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
 const URL_OF_JOURNAL = "postgres://ann:word@db.example/portcullis";
-const folder = mkdtempSync(join(tmpdir(), "portcullis-gateway-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 afterEach(() => {
   vi.unstubAllEnvs();
 });

@@ -2,27 +2,16 @@
  * Holds
  * src/serve/http/change-file.ts
  */
-import {
-  chmodSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { watchDoorKeys } from "../../../../src/cli/input/door-keys.ts";
 import { addKey } from "../../../../src/cli/commands/serve/key.ts";
 import { parseKeys } from "../../../../src/serve/http/keys.ts";
 import { manualClock } from "../../../support/clock.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-keys-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 const ids = (path: string) => parseKeys(path, readFileSync(path, "utf8")).all.map(({ id }) => id);
 
 test("a new key file is readable by its owner alone, and a changed one keeps its mode", () => {

@@ -1,14 +1,13 @@
 import { execFile } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { testOfAll } from "../../../support/all-tests.ts";
 import { readSecrets, secretFileOf } from "../../../../src/cli/commands/serve/serve.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-secrets-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 test("a file of secrets is made once, for its owner alone, and a new secret in its first line is the current one", () => {
   const file = secretFileOf(join(folder, "journal.db"));

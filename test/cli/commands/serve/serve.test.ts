@@ -1,14 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { tools } from "../../../serve/mcp/doors.ts";
 import { openServerProcess } from "../../../serve/processes.ts";
 import { begin, portcullis, root } from "../../command.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-keys-"));
+const folder = newFolder();
 const keys = join(folder, "keys.json");
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const run = (...args: readonly string[]) => portcullis(args);
 

@@ -1,15 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ProcessorTime, processorReading } from "../../../../src/sandboxes/docker/container/processor-time.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
 const ID = "7523d956";
 
 /** A folder of control groups with these files. */
 function controlGroups(files: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(onTestFinished);
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
