@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { LinkedValues } from "../../src/serve/linked-values.ts";
 import { ownerOf } from "../../src/serve/principal.ts";
 import { KEYS, openServer } from "./servers.ts";
