@@ -31,7 +31,7 @@ export interface GateLog {
 }
 
 export interface LedgerParts {
-  readonly scope?: Pick<WorkScope, "redactor">;
+  readonly scope?: Pick<WorkScope, "redactor" | "owner">;
   readonly execution: string;
   readonly log: GateLog;
   readonly onEvent: (event: Untimed<CallEvent>) => void;
@@ -215,7 +215,7 @@ export class CallLedger {
     const line = lineOf(call, facts);
     const end = { outcome: "refused", code, bytes: 0 };
     if (call.span) call.span.end(end);
-    else this.#parts.spans?.refused({ ...call.identity, ...end });
+    else this.#parts.spans?.refused({ ...call.identity, ...end, isClients: isOfSurface(this.#parts.scope) });
     // The name of an unknown tool may be any text.
     const isForeign = code === "tool_unknown" && this.#parts.scope?.redactor !== undefined;
     this.#list(isForeign ? { ...line, tool: UNKNOWN_TOOL } : line, call, error);
@@ -265,6 +265,11 @@ export class CallLedger {
     const { execution, onEvent } = this.#parts;
     onEvent({ type: "call_ended", execution, ...line, ...(error === undefined ? {} : { error }) });
   }
+}
+
+/** At a surface the tools are the client's own. */
+export function isOfSurface(scope: Pick<WorkScope, "owner"> | undefined): boolean {
+  return scope?.owner?.surface !== undefined;
 }
 
 /** What the handler has given for people, and what its caller does not get of it; undefined if nothing. */

@@ -13,7 +13,7 @@ import type { HeldBytes, Share, SlicedWork } from "../base/index.ts";
 import { Admission } from "./admit/admission.ts";
 import { type Answer, approverOf } from "./answer.ts";
 import type { Budget, GateLimits, Overdraft, PastBudget } from "./admit/budget.ts";
-import { CallLedger, type LedgerParts, type UnmadeCall } from "./call-ledger.ts";
+import { CallLedger, isOfSurface, type LedgerParts, type UnmadeCall } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
 import { CallQueues } from "./queues/call-queues.ts";
 import { CallRunner } from "./run/call-runner.ts";
@@ -257,7 +257,7 @@ export class GateSession implements ParentSession, WorkBelow {
       found.stream && request.reader && !isLetIn ? this.#admission.overStreams(found, this.#calls.streams) : undefined;
     if (overStreams) return this.#calls.refuse(request, overStreams);
 
-    const span = this.#options.spans?.begin(request);
+    const span = this.#options.spans?.begin({ ...request, isClients: isOfSurface(this.#options.scope) });
     return this.#answer(new OpenCall(found, request, { isCounted: true, span, inputBytes }), past);
   }
 

@@ -20,6 +20,8 @@ export interface CallWork {
   readonly caller: string;
   /** JSON text. It is kept only if inputs are captured. */
   readonly inputText: string;
+  /** Whether a client has chosen the tool's name: metrics do not tell such names apart. */
+  readonly isClients: boolean;
 }
 
 export interface CallEnd {
@@ -49,17 +51,17 @@ export class CallSpans {
     this.#parent = parent;
   }
 
-  begin({ callId, tool, caller, inputText }: CallWork): CallSpan {
+  begin({ callId, tool, caller, inputText, isClients }: CallWork): CallSpan {
     const { otel, contents } = this.parts;
     const attributes = { ...toolAttributes(tool, callId), "portcullis.caller": caller };
     const span = new SafeSpan(otel, this.#parent, `execute_tool ${word(tool)}`, { attributes });
     if (contents.has("inputs") && span.isRecorded)
       span.setContent("gen_ai.tool.call.arguments", contents.json(inputText, { tool, callId }));
-    return new CallSpan(this.parts, span, { tool, callId }, (late) => this.#await(late));
+    return new CallSpan(this.parts, span, { tool, callId, isClients }, (late) => this.#await(late));
   }
 
   /** A call that was refused before it had a span. The name of an unknown tool may be any text: it is neither the name of a span nor an attribute. */
-  refused({ tool, callId, ...end }: CallEnd & { readonly tool: string; readonly callId: string }): void {
+  refused({ tool, callId, isClients, ...end }: CallEnd & CallName): void {
     const { otel } = this.parts;
     const isKnown = end.code !== "tool_unknown";
     const attributes = toolAttributes(isKnown ? tool : undefined, callId);
@@ -68,7 +70,7 @@ export class CallSpans {
     });
     span.set({ "portcullis.outcome": end.outcome });
     void span.end(end.code);
-    countCall(this.parts, isKnown ? tool : undefined, end);
+    countCall(this.parts, isKnown && !isClients ? tool : undefined, end);
   }
 
   /** Resolves once all spans that have ended so far are passed on. */
@@ -82,7 +84,7 @@ export class CallSpans {
   }
 }
 
-type CallName = Pick<CallWork, "tool" | "callId">;
+type CallName = Pick<CallWork, "tool" | "callId" | "isClients">;
 
 export class CallSpan {
   readonly #parts: SpanParts;
@@ -110,7 +112,7 @@ export class CallSpan {
   end(end: CallEnd): void {
     const { figures, contents } = this.#parts;
     const { outcome, code, bytes, items, text } = end;
-    const { tool } = this.#name;
+    const tool = this.#name.isClients ? undefined : this.#name.tool;
     this.#span.set({ "portcullis.outcome": outcome, "portcullis.result.size": bytes });
     if (items !== undefined) this.#span.set({ "portcullis.result.items": items });
     if (text !== undefined && contents.has("results") && this.#span.isRecorded)
