@@ -1,4 +1,13 @@
-import { array, flag, option, optionError, type OptionsOf, PortcullisError, readOptions } from "../base/index.ts";
+import {
+  array,
+  flag,
+  option,
+  optionError,
+  type OptionsOf,
+  PortcullisError,
+  readOptions,
+  readUrl,
+} from "../base/index.ts";
 
 type PartWith<Data> =
   | {
@@ -212,7 +221,7 @@ const isName = (text: string) => text.length > 0 && text.length <= NAME_LENGTH;
 export const isMediaType = (text: string) => text.length <= MEDIA_TYPE_LENGTH && MEDIA_TYPE.test(text);
 
 function isUrl(text: string): boolean {
-  return text.length <= URL_LENGTH && URL.canParse(text) && /^https?:\/\//i.test(text);
+  return text.length <= URL_LENGTH && readUrl(text) !== undefined && /^https?:\/\//i.test(text);
 }
 
 function isSource(value: unknown): value is string {

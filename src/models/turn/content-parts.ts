@@ -1,4 +1,4 @@
-import { type Fields, isFields, PortcullisError } from "../../base/index.ts";
+import { type Fields, isFields, PortcullisError, readUrl } from "../../base/index.ts";
 import type { ContentPart, MessagePart, UserMessage } from "../model.ts";
 
 /** Longest content of one conversation, as base64. Every request repeats all of it. */
@@ -152,9 +152,10 @@ function dataFault(data: unknown): string | undefined {
 }
 
 function linkFault(url: unknown): string | undefined {
-  if (typeof url !== "string" || url.length > URL_LENGTH || !URL.canParse(url) || /[\s\p{Cc}\p{Cf}]/u.test(url))
-    return `its url is no URL of up to ${URL_LENGTH} characters`;
-  const { protocol, username, password } = new URL(url);
+  const isShort = typeof url === "string" && url.length <= URL_LENGTH && !/[\s\p{Cc}\p{Cf}]/u.test(url);
+  const read = isShort ? readUrl(url) : undefined;
+  if (!read) return `its url is no URL of up to ${URL_LENGTH} characters`;
+  const { protocol, username, password } = read;
   if (protocol !== "https:" && protocol !== "http:") return "its url is not one of http or https";
   return username === "" && password === "" ? undefined : "its url has a user name or a password";
 }

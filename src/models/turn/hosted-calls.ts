@@ -1,4 +1,4 @@
-import { textOf } from "../../base/index.ts";
+import { readUrl, textOf } from "../../base/index.ts";
 import type { Citation, HostedCallNews } from "../model.ts";
 
 /** Bounds of what is kept of a call that a provider made itself, in UTF-16 code units and pieces. */
@@ -11,6 +11,8 @@ const ID_LENGTH = 256;
 /** What ends an address in a text, hides in it, or turns its direction. */
 const UNSAFE_IN_ADDRESS = /[\s<>"`\\\p{C}\p{Default_Ignorable_Code_Point}]/u;
 const MAX_CITATIONS = 100;
+/** Those that are looked at: of others none counts. */
+const CITATIONS_READ = 4 * MAX_CITATIONS;
 const MAX_FILES = 100;
 
 export interface HostedCall {
@@ -60,7 +62,7 @@ export function filesOf(given: readonly unknown[]): { readonly files?: string[] 
 /** Citations of objects with an address, each address once. What is no address of the web is left out: a page could make a link of it. */
 export function citationsOf(given: readonly unknown[]): Citation[] {
   const byUrl = new Map<string, Citation>();
-  for (const one of given) {
+  for (const one of given.slice(0, CITATIONS_READ)) {
     const url = webAddress(textOf(one, "url") ?? textOf(one, "uri") ?? "");
     if (url === undefined || byUrl.has(url)) continue;
     const title = textOf(one, "title");
@@ -72,8 +74,7 @@ export function citationsOf(given: readonly unknown[]): Citation[] {
 
 /** An address of the web, with escapes in place of what could be taken for more than an address; undefined for any other text. */
 function webAddress(text: string): string | undefined {
-  if (text.length > URL_LENGTH || !URL.canParse(text)) return undefined;
-  const { protocol, username, password, href } = new URL(text);
+  const { protocol, username, password, href = "" } = (text.length <= URL_LENGTH && readUrl(text)) || {};
   if ((protocol !== "https:" && protocol !== "http:") || username !== "" || password !== "") return undefined;
   return UNSAFE_IN_ADDRESS.test(text) ? href : text;
 }

@@ -1,3 +1,4 @@
+import { readUrl } from "../../base/index.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { SchemaNode } from "./compile-schema.ts";
 import { type Checker, type Findings, shown } from "./findings.ts";
@@ -80,7 +81,7 @@ const SHORT: Readonly<Record<string, number>> = {
 
 /** Where the library's own check takes no linear time (no standard says what `url` is), or gives a foreign pattern to V8. */
 const OWN: Readonly<Record<string, (text: string) => boolean>> = {
-  url: (text) => URL.canParse(text),
+  url: (text) => readUrl(text) !== undefined,
   regex: isPattern,
 };
 
