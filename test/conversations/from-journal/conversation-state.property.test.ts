@@ -12,7 +12,6 @@ import { readBelow, readPastConversation } from "../../../src/conversations/from
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
 import { listExecutions } from "../../../src/runtime/executions/list-executions.ts";
 import { readFacts } from "../../../src/runtime/executions/read-facts.ts";
-import { recover } from "../../../src/runtime/executions/recover.ts";
 import type { Journal } from "../../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import type { CallRecord, ConversationHeader, JournalRecord } from "../../../src/journal/record.ts";
@@ -21,7 +20,7 @@ import type { ModelCall } from "../../../src/models/model.ts";
 import type { Scope } from "../../../src/executions/scope.ts";
 import { takeRecords } from "../../serve/live/take-records.ts";
 import { viewExecution } from "../../../src/serve/views/view-execution.ts";
-import { scriptedModel } from "../../../src/runtime/testing.ts";
+import { isTakenUp } from "../../journal/is-taken-up.ts";
 import { header } from "../../journal/records.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 
@@ -202,20 +201,6 @@ test("a conversation that lives is the same value as its journal cut after that 
   const all = [...Object.keys(STEPS).filter((name) => name !== "results"), ...DRIVINGS, "ended", "running", "waiting"];
   expect([...seen].toSorted()).toEqual(all.toSorted());
 });
-
-/** Whether a recovery takes the conversation up. */
-async function isTakenUp(journal: Journal): Promise<boolean> {
-  const recovering = recover({
-    journal,
-    signal: new AbortController().signal,
-    concurrency: 1,
-    model: () => scriptedModel([]),
-    only: () => true,
-    result: () => undefined,
-    run: () => Promise.reject(new Error("It is taken up.")),
-  });
-  return (await Array.fromAsync(recovering)).length > 0;
-}
 
 /** Compares what each part of the package says of a conversation that has these records, and no driver. */
 async function compareReaders(journal: Journal, records: readonly JournalRecord[], seen: Set<string>): Promise<void> {

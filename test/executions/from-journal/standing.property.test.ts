@@ -2,9 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { answerText, frameText } from "../../../bridge/frames.ts";
 import { listExecutions } from "../../../src/runtime/executions/list-executions.ts";
-import { recover } from "../../../src/runtime/executions/recover.ts";
 import type { CallLine } from "../../../src/gate/call-line.ts";
-import type { Journal } from "../../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import type { CallRecord, JournalRecord } from "../../../src/journal/record.ts";
 import { readPast } from "../../../src/executions/from-journal/past-execution.ts";
@@ -15,6 +13,7 @@ import { viewExecution } from "../../../src/serve/views/view-execution.ts";
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
 import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
+import { isTakenUp } from "../../journal/is-taken-up.ts";
 import { header, RECORDS } from "../../journal/records.ts";
 import { runs } from "../../support/all-tests.ts";
 
@@ -112,20 +111,6 @@ function beginning(...names: string[]): readonly JournalRecord[] {
 const ENDED_WITHOUT_RESULT = beginning("make", "client", "failed");
 /** A person decided the call long before its handler began: its time counts from the call. */
 const DECIDED_EARLY = beginning("make", "held", "decide", "restart", "restart", "answered");
-
-/** Whether a recovery takes the execution up. */
-async function isTakenUp(journal: Journal): Promise<boolean> {
-  const recovering = recover({
-    journal,
-    signal: new AbortController().signal,
-    concurrency: 1,
-    model: () => undefined,
-    only: () => true,
-    result: () => undefined,
-    run: () => Promise.reject(new Error("It is taken up.")),
-  });
-  return (await Array.fromAsync(recovering)).length > 0;
-}
 
 /** Whether a turn has made the call. A view lists no others. */
 function known({ calls }: ExecutionView, id: string): boolean {
