@@ -81,13 +81,6 @@ describe("a trial", () => {
       void: "the provider does not say how many tokens it took",
     });
   });
-
-  test("does not run a tool that changes something", async () => {
-    let runs = 0;
-    const buy = { ...price, effect: "write" as const, handler: () => ((runs += 1), { euros: 3 }) };
-    await one(answering("3"), { tasks: [{ task: task("pen"), tools: async () => [buy] }] });
-    expect(runs).toBe(0);
-  });
 });
 
 test("once the tokens are spent no turn begins, no trial, and no task is loaded", async () => {

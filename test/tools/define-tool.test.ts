@@ -35,23 +35,6 @@ test.each<[string, unknown]>([
   expect(refusal({ stream: true, handler })).toBe("none");
 });
 
-test("by default a call needs no approval, calls at once are unlimited, and a handler has a minute", () => {
-  const tool = defineTool(options);
-  expect(tool).toMatchObject({ approvable: false, concurrency: Number.POSITIVE_INFINITY, timeoutMs: 60_000 });
-  expect(tool.output).toBeUndefined();
-  expect(tool.needsApproval({})).toBe(false);
-});
-
-test("approval is asked always, never, or as a function of the input says", () => {
-  expect(defineTool({ ...options, approval: "always" }).needsApproval({})).toBe(true);
-  const byInput = defineTool({ ...options, approval: ({ id }) => id === "boss" });
-  expect([byInput.approvable, byInput.needsApproval({ id: "boss" }), byInput.needsApproval({ id: "me" })]).toEqual([
-    true,
-    true,
-    false,
-  ]);
-});
-
 test("a tool does not change after it was defined, nor with the list of callers it was given", () => {
   const allowedCallers: ("direct" | "programmatic")[] = ["direct"];
   const tool = defineTool({ ...options, allowedCallers });
