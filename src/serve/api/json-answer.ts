@@ -6,32 +6,26 @@ const CHARACTERS = 64 * 1024;
 
 /** An answer of JSON, which is made in the tenant's share of the host's thread, and becomes bytes as its client reads it. */
 export async function jsonAnswer({ tenant }: Key, value: unknown): Promise<Response> {
-  return new Lane(tenant).work(answerOf(value));
+  const lane = new Lane(tenant);
+  return lane.work(answerOf(value, lane));
 }
 
-function* answerOf(value: unknown): SlicedWork<Response> {
-  const chunks: string[] = [];
-  let [chunk, bytes] = ["", 0];
-  const end = () => {
-    chunks.push(chunk);
-    bytes += Buffer.byteLength(chunk);
-    chunk = "";
-  };
-  for (const part of yield* jsonParts(value)) {
-    chunk += part;
-    if (chunk.length < CHARACTERS) continue;
-    end();
+function* answerOf(value: unknown, lane: Lane): SlicedWork<Response> {
+  const parts = yield* jsonParts(value);
+  let [bytes, at] = [0, 0];
+  for (const part of parts) {
+    bytes += Buffer.byteLength(part);
     yield;
   }
-  if (chunks.length === 0) return textAnswer(chunk);
-  end();
-  const left = chunks.values();
+  if (bytes < CHARACTERS) return textAnswer(parts.join(""));
   const encoder = new TextEncoder();
-  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    const { done, value: text } = left.next();
-    if (done) controller.close();
-    else controller.enqueue(encoder.encode(text));
+  const write = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    let chunk = "";
+    while (at < parts.length && chunk.length < CHARACTERS) chunk += parts[at++];
+    if (chunk === "") controller.close();
+    else controller.enqueue(encoder.encode(chunk));
   };
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => lane.run(() => write(controller));
   const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
   return new Response(body, { headers: { ...JSON_TYPE, "content-length": String(bytes) } });
 }
