@@ -2,7 +2,7 @@ export type { ReportArtifact } from "./artifacts.ts";
 export { callAbout } from "./call-about.ts";
 export { cleanJson, cleanLongJson } from "./clean-json.ts";
 export { CHANGES, grantText } from "./grant-text.ts";
-export { inputText, shownInput } from "./input-text.ts";
+export { shownInput } from "./input-text.ts";
 export { stubOf } from "./large-value.ts";
 export { REPORT, REPORT_ARTIFACT, USAGE } from "./report-shape.ts";
 export { type Report, reportOf } from "./report.ts";

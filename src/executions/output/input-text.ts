@@ -28,11 +28,6 @@ export function shownInput({ input, rawInput }: Inputs, most = SHOWN_BYTES): Inp
   return { ...shown, text: `${shown.text}\n${AS_SENT}\n${jsonShown(rawInput, most).text}` };
 }
 
-/** The text of `shownInput`. */
-export function inputText(inputs: Inputs): string {
-  return shownInput(inputs).text;
-}
-
 function jsonShown(value: unknown, most: number): InputShown {
   const json = jsonOf(value);
   if (json === undefined) return { text: `${INSET}(nested too deeply to be shown)`, isWhole: false };

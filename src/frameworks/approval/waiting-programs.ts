@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type ExecutionId, PortcullisError } from "../../base/index.ts";
 import type { JournalRecord } from "../../journal/record.ts";
-import { inputText, type Report } from "../../executions/output/index.ts";
+import { type Report, shownInput } from "../../executions/output/index.ts";
 import type { Decision } from "../../executions/decide.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";
@@ -110,11 +110,14 @@ export class WaitingPrograms {
   }
 }
 
+/** Bytes of an input that is shown whole: a person sees nothing else of it. What is longer says that its middle is left out. */
+const ASKED_BYTES = 64 * 1024;
+
 /** The calls that a program waits for, as one text for a person: each with its input. */
 export function questionText(approvals: readonly WaitingApproval[]): string {
   const calls = approvals.map(({ tool, why, ...inputs }, index) => {
     const again = why === "outcome_unknown" ? ", which may have been done already" : "";
-    return `${index + 1}. ${tool}${again}, with this input:\n${inputText(inputs)}`;
+    return `${index + 1}. ${tool}${again}, with this input:\n${shownInput(inputs, ASKED_BYTES).text}`;
   });
   return `A program asks to make ${approvals.length === 1 ? "one call" : `${approvals.length} calls`}:\n${calls.join("\n")}`;
 }
