@@ -1,4 +1,5 @@
 import {
+  pick,
   abortSignal,
   array,
   asked,
@@ -239,7 +240,7 @@ type RequestOptions = OptionsOf<
 
 /** The conversation to hold, of options that were read. `subject` is the function that was called, for errors. */
 export function requestOf(options: WithModels<RequestOptions>, tools: ToolSet, subject: string): AgentRequest {
-  const { model, maxTurns, maxTokens, fallbacks, stopWhen, compact } = options;
+  const { model, fallbacks } = options;
   const programs = programsFor(options.programs, tools);
   const answer = resultSchemaOf(options.answer, `${subject}({ answer })`);
   const ofAnswer = answer ? answerInstructions(answer) : undefined;
@@ -257,17 +258,12 @@ export function requestOf(options: WithModels<RequestOptions>, tools: ToolSet, s
     instructionsFor(other.name);
   }
   return {
-    model,
+    ...pick(options, "model", "maxTurns", "maxTokens", "fallbacks", "stopWhen", "compact"),
     programs,
-    maxTurns,
-    maxTokens,
     instructions: instructionsFor(model.name),
     settings,
     instructionsFor,
     answer,
-    fallbacks,
-    stopWhen,
-    compact,
     ...keptRules(options),
   };
 }

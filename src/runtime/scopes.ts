@@ -1,6 +1,7 @@
 import type { AGENT_RULES, WithModels } from "../conversations/agent-options.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import {
+  pick,
   type ExecutionId,
   optionError,
   optionsIn,
@@ -72,38 +73,15 @@ export class RuntimeScopes {
     observed: ObservedResults | undefined,
     closing: AbortSignal,
   ) {
-    const {
-      sandbox,
-      gate,
-      leaseMs,
-      limits,
-      tenant,
-      approve,
-      policies,
-      approvePrograms,
-      checkPrograms,
-      tools,
-      owner,
-      owners,
-    } = parts;
-    this.#tools = tools;
+    this.#tools = parts.tools;
     this.#onLeftOut = (left) => observers.toolsLeftOut(left);
     this.#observed = observed;
     this.#ownerSignal = parts.ownerSignal;
     this.base = {
-      sandbox,
-      gate,
+      ...pick(parts, "sandbox", "gate", "leaseMs", "limits", "tenant", "owner", "owners"),
+      ...pick(parts, "approve", "policies", "approvePrograms", "checkPrograms"),
       journal,
-      leaseMs,
-      limits,
-      tenant,
-      owner,
-      owners,
       context: undefined,
-      approve,
-      policies,
-      approvePrograms,
-      checkPrograms,
       redactor: observers.redactor,
       telemetry: undefined,
       observed: undefined,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Fields, nextTurn, parsedJson, PortcullisError, sizeFault, textOf } from "../../base/index.ts";
+import { given, type Fields, nextTurn, parsedJson, PortcullisError, sizeFault, textOf } from "../../base/index.ts";
 import { allowedCalls } from "../turn/allowed-calls.ts";
 import { CallIds } from "../turn/call-ids.ts";
 import {
@@ -398,9 +398,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     const { requestId: request, sdk } = this.#requests;
     const message = plainId(messageId);
     return {
-      ...(message === undefined ? {} : { message }),
-      ...(request === undefined ? {} : { request }),
-      ...(sdk === undefined ? {} : { sdk }),
+      ...given({ message, request, sdk }),
     };
   }
 

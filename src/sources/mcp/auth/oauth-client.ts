@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
-import { deadline, type Fields, isFields, PortcullisError, textOf } from "../../../base/index.ts";
+import { given, deadline, type Fields, isFields, PortcullisError, textOf } from "../../../base/index.ts";
 import { reasonOf } from "../wire/reason.ts";
 import type { McpPackage } from "../wire/load-client.ts";
 import type { Access } from "../wire/http-wire.ts";
@@ -240,8 +240,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
     if (clientId !== undefined)
       return {
         client_id: clientId,
-        ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
-        ...(issuer === undefined ? {} : { issuer }),
+        ...given({ client_secret: clientSecret, issuer }),
       };
     return keptIn(this.#file.read(), "client") as Registered;
   }
