@@ -54,19 +54,10 @@ export class OpenApiDocument {
   once<Part, Value>(part: Part, read: (document: OpenApiDocument, part: Part) => Value): Value {
     const known = this.#read.get(read) ?? new Map<unknown, unknown>();
     this.#read.set(read, known);
-    if (!known.has(part))
-      known.set(
-        part,
-        orFault(() => read(this, part)),
-      );
-    const value = known.get(part) as Value | PartFault;
+    const value = (known.has(part) ? known.get(part) : orFault(() => read(this, part))) as Value | PartFault;
+    known.set(part, value);
     if (value instanceof PartFault) throw value;
     return value;
-  }
-
-  /** Gives up what was read, but not the document. */
-  forget(): void {
-    this.#read.clear();
   }
 
   /** Counts what an operation has for itself of the parts that it refers to. Throws a `PartFault` for too many. */

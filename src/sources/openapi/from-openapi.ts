@@ -92,7 +92,6 @@ export interface OpenApiSource extends AsyncDisposable {
   readonly problems: readonly string[];
 }
 
-const UNREAD = new PartFault("it has no policy");
 /** Characters of a description, which quotes the document. */
 const DESCRIPTION_LENGTH = 2000;
 
@@ -151,7 +150,8 @@ function readHeaders(given: Readonly<Record<string, unknown>>): Readonly<Record<
 
 interface Named {
   readonly operation: FoundOperation;
-  readonly parts: OperationParts | PartFault;
+  /** Not kept of an operation without a policy. */
+  readonly parts?: OperationParts | PartFault;
   readonly name: string;
   readonly policy: OpenApiPolicy | false | undefined;
 }
@@ -186,8 +186,7 @@ class SourceMaker {
       const parts = orFault(() => readOperation(this.#document, operation));
       if (!(parts instanceof PartFault) && !isFlat(this.#document, parts)) layout = "nested";
       const one = this.#nameOf(operation, policies);
-      // Parts of an operation without a policy are not kept.
-      named.push({ ...one, parts: one.policy ? parts : UNREAD });
+      named.push(one.policy ? { ...one, parts } : one);
     }
     const clashing = nameClashes(named.filter(({ policy }) => policy));
     let leftOut = 0;
@@ -224,7 +223,6 @@ class SourceMaker {
           server,
         ),
       );
-    this.#document.forget();
     for (const why of [...this.#schemas.input.unchecked, ...this.#schemas.output.unchecked])
       problems.push(uncheckedPart(source, [why]));
     return Object.freeze({
@@ -238,7 +236,7 @@ class SourceMaker {
     });
   }
 
-  #nameOf(operation: FoundOperation, policies: OpenApiPolicies | undefined): Omit<Named, "parts"> {
+  #nameOf(operation: FoundOperation, policies: OpenApiPolicies | undefined): Named {
     const name = `${this.#sender.source}.${operation.name}`;
     const given = typeof policies === "function" ? policies(name, toldOf(operation)) : policies;
     if (given === undefined || given === false) return { operation, policy: given, name };
@@ -251,7 +249,7 @@ class SourceMaker {
   #define({ operation, parts, name }: Named, policy: OpenApiPolicy, layout: Layout): Tool {
     const fault = toolNameFault(name);
     if (fault !== undefined) throw new PartFault(`its name cannot be that of a tool: ${fault}`);
-    if (parts instanceof PartFault) throw parts;
+    if (!parts || parts instanceof PartFault) throw parts ?? new PartFault("it has no policy");
     const { method } = operation;
     const template = { path: pathParts(parts.address.path), query: pathParts(parts.address.query) };
     checkPath(this.#sender.baseUrl, template.path);

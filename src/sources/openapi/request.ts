@@ -78,16 +78,15 @@ export function requestParts(
   const described = parameters.flatMap(({ parameter: { place, name } }) => (place === "query" ? [name] : []));
   const names = new Set([...new URLSearchParams(fixed).keys(), ...described].map(readName));
   const asked = at("query").map(({ parameter, value }) =>
-    written(styles, parameter, value, { encode: queryEncoder(parameter), names }),
+    written(styles, parameter, value, queryEncoder(parameter), names),
   );
-  const cookie = { encode: encodedStrictly, names: new Set<string>() };
   return {
     path: filled(address.path),
     query: [fixed, ...asked].filter((text) => text !== "").join("&"),
     headers: at("header").map(
       ({ parameter, value }) => [parameter.name, headerText(styles, parameter, value)] as const,
     ),
-    cookies: at("cookie").map(({ parameter, value }) => written(styles, unexploded(parameter), value, cookie)),
+    cookies: at("cookie").map(({ parameter, value }) => written(styles, unexploded(parameter), value, encodedStrictly)),
     body: body && bodyOf(styles, body, body.body.form === "json" ? withWholeNumbers(input, schema) : input),
   };
 }
@@ -120,14 +119,17 @@ function readName(name: string): string {
   return name.trim().toLowerCase().replace(/\[.*$/s, "");
 }
 
-interface Writing {
-  readonly encode: Encode;
-  /** What the request has under names of its own: no object is written as fields that have them. */
-  readonly names: ReadonlySet<string>;
-}
-
-/** A parameter of a query, a cookie or a form: `name=value`, as often as its style asks. Empty for an empty list. */
-function written(styles: Styles, { name, serialisation }: Named, value: unknown, { encode, names }: Writing): string {
+/**
+ * A parameter of a query, a cookie or a form: `name=value`, as often as its style asks. Empty for an empty list. No object is
+ * written as fields of `names`: the request has these otherwise.
+ */
+function written(
+  styles: Styles,
+  { name, serialisation }: Named,
+  value: unknown,
+  encode: Encode,
+  names: ReadonlySet<string> = new Set(),
+): string {
   const key = encodedStrictly(name);
   if (!serialisation) return `${key}=${encode(JSON.stringify(value))}`;
   if (typeof value !== "object") return `${key}=${encode(scalarText(value))}`;
@@ -220,7 +222,7 @@ function bodyOf(styles: Styles, place: BodyFields, input: Fields): RequestParts[
   const value = bodyValue(place, input);
   if (value === undefined) return undefined;
   const { body, files } = place;
-  const writing = { encode: encodedStrictly, names: new Set([...place.names].map(readName)) };
+  const names = new Set([...place.names].map(readName));
   switch (body.form) {
     case "json":
       return JSON.stringify(value);
@@ -231,7 +233,7 @@ function bodyOf(styles: Styles, place: BodyFields, input: Fields): RequestParts[
     case "urlencoded":
       return Object.entries(fieldsOf(value))
         .filter(([, field]) => field !== null && field !== undefined)
-        .map(([name, field]) => written(styles, formField(name, field, body.encoding), field, writing))
+        .map(([name, field]) => written(styles, formField(name, field, body.encoding), field, encodedStrictly, names))
         .filter((text) => text !== "")
         .join("&");
     case "multipart":

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { agentAsTool, defineTool } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
 import { scriptedModel } from "portcullis/testing";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { copyOf } from "../../support/journal-with.ts";
 import { keyOf, openServer } from "../servers.ts";
@@ -34,25 +34,16 @@ const ASKS = [
   ["follows its events", "GET", "/v1/executions/payroll/events", undefined],
 ] as const;
 
-test.each(ASKS)("a key without the scope read that %s is refused", async (_, method, path, body) => {
-  await using door = await opened({ scopes: ["run"], tools: ["*"], callers: undefined });
-  const { status, text } = await door.small(method, path, body);
-  expect([status, text]).toEqual([403, expect.stringContaining("scope_missing")]);
-});
-
-test.each(ASKS)(
-  "a key without the tools of another key's program that %s is refused",
-  async (_, method, path, body) => {
-    await using door = await opened({});
+describe.each([
+  ["a key without the scope read", { scopes: ["run"], tools: ["*"], callers: undefined }, 403, "scope_missing"],
+  ["a key without the tools of another key's program", {}, 403, "scope_missing"],
+  ["a key that may read and has its tools", { tools: ["*"], callers: undefined }, 200, "other"],
+])("%s", (_, key, expected, part) => {
+  test.each(ASKS)(`that %s is answered with ${expected}`, async (_asks, method, path, body) => {
+    await using door = await opened(key);
     const { status, text } = await door.small(method, path, body);
-    expect([status, text]).toEqual([403, expect.stringContaining("scope_missing")]);
-  },
-);
-
-test.each(ASKS)("a key that may read and has its tools, and %s, is given it", async (_, method, path, body) => {
-  await using door = await opened({ tools: ["*"], callers: undefined });
-  const { status, text } = await door.small(method, path, body);
-  expect([status, text]).toEqual([200, expect.stringContaining("other")]);
+    expect([status, text]).toEqual([expected, expect.stringContaining(part)]);
+  });
 });
 
 test("a key that may ask an agent is told nothing of the agent's calls, whose tools it does not have", async () => {
