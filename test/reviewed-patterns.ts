@@ -19,7 +19,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^\.\*(?=.)/`,
     String.raw`/(?<=[^\\])\.\*$/`,
     String.raw`/\{[?&#][^{}]*\}/g`,
-    String.raw`/^\w+$/`,
     String.raw`/^(?:application|text)\/(?:x-)?(?:[\w.+-]*json-seq|ndjson|jsonl|json-?lines|event-stream)\b/i`,
     String.raw`/\((?:\?(?:<?[=!]|<([^=!>][^>]*)>|([a-z-]*):))?/uy`,
     String.raw`/\\(?:([1-9]\d*)|k<([^>]*)>)/uy`,
@@ -103,6 +102,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^tools(?:\.([\p{ID_Continue}.]+))? has no tool '(\p{ID_Continue}+)'$/u`,
   ],
   "what it repeats cannot begin again within itself": [
+    String.raw`/[/?#\\]+/`,
     String.raw`/(?:\*\/|"""|''')\s*$/`,
     String.raw`/:(\w+)/g`,
     String.raw`/[\p{ID_Continue}$]+/gu`,
