@@ -26,8 +26,6 @@ async function bundle(entry) {
     minify: true,
     charset: "ascii",
     legalComments: "none",
-    // The scripts stand in an HTML element in files of `portcullis show --html`.
-    supported: { "inline-script": false },
   });
   return outputFiles[0]?.text ?? "";
 }

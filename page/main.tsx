@@ -1,22 +1,18 @@
 import { render } from "preact";
 import { useErrorBoundary, useLayoutEffect, useRef } from "preact/hooks";
-import { fileSource, readFileData } from "./data/file-source.ts";
 import { serverSource } from "./data/server-source.ts";
 import { takeToken } from "./data/token.ts";
 import { SourceContext } from "./data/use-source.ts";
 import { Main } from "./parts/main.tsx";
 import { Problem } from "./parts/problem.tsx";
 import { Hatch } from "./timeline/axis.tsx";
-import { linkTo, type Route, useRoute } from "./route.ts";
+import { type Route, useRoute } from "./route.ts";
 import { Compare } from "./screens/compare.tsx";
 import { Execution } from "./screens/execution.tsx";
 import { List } from "./screens/list.tsx";
 
-const data = readFileData();
-const first = data?.executions[0]?.execution;
-if (first !== undefined && location.hash === "") history.replaceState(null, "", linkTo("execution", first));
-const token = data ? undefined : takeToken();
-const source = data ? fileSource(data) : serverSource(() => token);
+const token = takeToken();
+const source = serverSource(() => token);
 
 function App() {
   const route = useRoute();

@@ -28,15 +28,15 @@ export default async function team({ heading, print, portcullis, signal }: Scene
     for (const line of second) print(line);
     heading("the tree: the conversation, its program, and the agents that the program has asked");
     const listed = await portcullis(["show", "--journal", journal]);
-    const shown = await portcullis(["show", "team", "--journal", journal, "--html", join(folder, "team.html")]);
-    const page = readFileSync(join(folder, "team.html"), "utf8");
+    const [, program = ""] = / program +(\S+)/.exec(listed.stdout) ?? [];
+    const shown = await portcullis(["show", program, "--journal", journal]);
     const report = { answer: `${broken()} things came back broken.`, ending: "answered", tokens: TOKENS };
     return (
       answered(first).length >= STANDS / 2 &&
       second.at(-1) === JSON.stringify(report) &&
       listed.stdout.split("Stand ").length > STANDS &&
       shown.code === 0 &&
-      page.includes("stand_reader")
+      shown.stdout.includes(`${STANDS}× task`)
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });

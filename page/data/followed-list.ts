@@ -75,7 +75,7 @@ export class FollowedList {
   }
 
   async #askWaiting(signal: AbortSignal): Promise<readonly Row[]> {
-    if (this.#filter.state !== undefined || !this.#source.isLive) return [];
+    if (this.#filter.state !== undefined) return [];
     const { executions } = await this.#ask({ state: "waiting" }, signal);
     return executions.filter(({ state }) => state === "waiting");
   }

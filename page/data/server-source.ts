@@ -19,7 +19,6 @@ export function serverSource(token: () => string | undefined): Source {
     (await (await ask(path, { signal })).json()) as Value;
   const one = (execution: string) => `/${encodeURIComponent(execution.toWellFormed())}`;
   return {
-    isLive: true,
     list: async (asked, signal) => {
       const { executions, cursor } = await read<Page>(queryOf(asked), signal);
       return { executions, ...(cursor === undefined ? {} : { next: Number(cursor) }) };

@@ -2,18 +2,16 @@ import type { ListFilter, ListRow } from "../../src/serve/views/list/list.ts";
 import type { CallTexts, ExecutionView } from "../../src/serve/views/view.ts";
 import type { AnswerWords } from "../../src/serve/views/words.ts";
 
-/** Where the page has executions from: a server, or the file that it stands in. */
+/** Where the page has executions from. */
 export interface Source {
-  /** Whether more may come, and decisions can be made. */
-  readonly isLive: boolean;
   list(asked: AskedList, signal: AbortSignal): Promise<Listed>;
   /** The view of an execution, if it is here already and cannot change. */
   known(execution: string): ExecutionView | undefined;
   /** Tells the view of an execution, and again whenever it has changed, until the signal aborts. */
   watch(execution: string, onView: (asked: Asked<ExecutionView>) => void, signal: AbortSignal): void;
-  /** The whole texts of a call; missing if they cannot be had. */
-  readonly call?: (execution: string, id: string, signal: AbortSignal) => Promise<CallTexts>;
-  readonly decide?: (execution: string, id: string, decision: Decision) => Promise<void>;
+  /** The whole texts of a call. */
+  readonly call: (execution: string, id: string, signal: AbortSignal) => Promise<CallTexts>;
+  readonly decide: (execution: string, id: string, decision: Decision) => Promise<void>;
 }
 
 /** What was asked for: the last that came, and the error since. */

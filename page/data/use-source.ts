@@ -64,7 +64,7 @@ export function useList(filter: AskedList): ShownList {
   useEffect(() => {
     const over = new AbortController();
     signal.current = over.signal;
-    void refreshing(list, source.isLive, over.signal, show);
+    void refreshing(list, over.signal, show);
     return () => over.abort();
   }, [list]);
   const addOlder = async () => {
@@ -80,18 +80,12 @@ interface Shown extends Partial<ListState> {
   readonly list: FollowedList;
 }
 
-async function refreshing(
-  list: FollowedList,
-  isLive: boolean,
-  signal: AbortSignal,
-  onState: (state: ListState) => void,
-): Promise<void> {
+async function refreshing(list: FollowedList, signal: AbortSignal, onState: (state: ListState) => void): Promise<void> {
   while (!signal.aborted) {
     const began = performance.now();
     const state = document.visibilityState === "visible" ? await list.refresh(signal) : undefined;
     if (signal.aborted) return;
     if (state) onState(state);
-    if (!isLive) return;
     await pause(Math.max(EVERY_MS, (performance.now() - began) * EVERY_SHARE), signal);
   }
 }

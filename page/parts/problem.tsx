@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { Refused } from "../data/source.ts";
 import { hasKey, keepToken } from "../data/token.ts";
-import { useSource } from "../data/use-source.ts";
 import { Text } from "../text.tsx";
 
 const UNAUTHORIZED = 401;
@@ -9,16 +8,13 @@ const NOT_FOUND = 404;
 
 /** Takes the place of a screen that has nothing to show. `executions`: those of which at least one cannot be had. */
 export function NotShown({ executions, error }: { readonly executions: readonly string[]; readonly error: unknown }) {
-  const { isLive } = useSource();
   if (!(error instanceof Refused) || error.status !== NOT_FOUND) return <Problem error={error} />;
   const [what, where] = executions.length === 1 ? ["This execution is", "it"] : ["One of these executions is", "both"];
   return (
     <div class="head" role="alert">
       <h1>{what} not here</h1>
       <p class="lead">
-        {isLive
-          ? `It may have been deleted, or another key may be needed to see ${where}, or the address is not whole.`
-          : `This file does not hold ${where}.`}
+        It may have been deleted, or another key may be needed to see {where}, or the address is not whole.
       </p>
       <p class="quiet">
         <Text text={executions.join(", ")} />

@@ -16,21 +16,12 @@ export interface TextBlockProps {
   readonly write?: (text: string) => string;
   /** Fetches the whole; missing if it cannot be had. */
   readonly whole?: (() => Promise<string | undefined>) | undefined;
-  /** How to get the whole if it cannot be had here. */
-  readonly elsewhere?: string | undefined;
 }
 
 const asItIs = (text: string) => text;
 
 /** A foreign text, with as much of it as there is, and more of it on demand. */
-export function TextBlock({
-  head,
-  name,
-  isJson = false,
-  write = isJson ? prettyJson : asItIs,
-  whole,
-  elsewhere,
-}: TextBlockProps) {
+export function TextBlock({ head, name, isJson = false, write = isJson ? prettyJson : asItIs, whole }: TextBlockProps) {
   const [fetched, setFetched] = useState<string>();
   const [problem, setProblem] = useState<string>();
   const [room, setRoom] = useState(STEP);
@@ -53,12 +44,10 @@ export function TextBlock({
       {head.cut && fetched === undefined && (
         <p class="hint">
           Only the beginning of {bytes(head.bytes)} is shown.{" "}
-          {whole ? (
+          {whole && (
             <button type="button" onClick={fetchWhole}>
               Show all
             </button>
-          ) : (
-            elsewhere
           )}
         </p>
       )}

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { ExecutionView } from "../../src/serve/views/view.ts";
 import { byText, leadText, stateText } from "../../src/serve/views/words.ts";
 import { timeOf } from "../../src/serve/views/timeline.ts";
-import { useExecution, useSource } from "../data/use-source.ts";
+import { useExecution } from "../data/use-source.ts";
 import { duration, time } from "../format.ts";
 import { Approvals } from "../parts/approvals/approvals.tsx";
 import { CompareWith } from "../parts/compare-with.tsx";
@@ -54,8 +54,7 @@ const WHAT = { program: "Program", conversation: "Conversation", call: "Call of 
 /** What ran, how it stands, and what came of it. */
 function Head({ view }: { readonly view: ExecutionView }) {
   const { execution, title, kind, state, tenant, startedAt, lastAt, outcome, parent, driven, versions } = view;
-  const { isLive } = useSource();
-  const { from, until } = timeOf(view, useNow(isLive && view.outcome === undefined) ?? lastAt);
+  const { from, until } = timeOf(view, useNow(view.outcome === undefined) ?? lastAt);
   const hasRun = useHasRun(view);
   const facts = [byText(view), ...(tenant === "default" ? [] : [`tenant ${tenant}`]), `began ${time(startedAt)}`];
   return (

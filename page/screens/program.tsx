@@ -1,7 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { timeOf } from "../../src/serve/views/timeline.ts";
 import type { HostCallView, ProgramView } from "../../src/serve/views/view.ts";
-import { useSource } from "../data/use-source.ts";
 import { Funnel } from "../parts/funnel.tsx";
 import { useHasRun } from "../parts/has-run.ts";
 import { Limits } from "../parts/limits.tsx";
@@ -16,8 +15,7 @@ export function ProgramPanels({ view }: { readonly view: ProgramView }) {
   const isGrowing = useHasRun(view);
   // Nothing comes any more of what has not come, so its place goes.
   const mayCome = isGrowing && view.state !== "ended";
-  const { isLive } = useSource();
-  const time = useMemo(() => timeOf(view, isLive ? Date.now() : view.lastAt), [view]);
+  const time = useMemo(() => timeOf(view, Date.now()), [view]);
   const { calls, logs } = view;
   return (
     <div class={`panels ${isGrowing ? "growing" : ""}`}>

@@ -18,9 +18,8 @@ export function CallDetails({ execution, call, streamBytes = streamScale([call])
   const { call: callOf } = useSource();
   const { id, tool, caller, state, detail, at, ms, items, input, result, effect, attempts, from } = call;
   const { decision, display, place, policy } = call;
-  const whole = (part: "input" | "result") =>
-    callOf && (async () => (await callOf(execution, id, new AbortController().signal))[part]);
-  const elsewhere = "All of it is in the journal: portcullis show ID --json.";
+  const whole = (part: "input" | "result") => async () =>
+    (await callOf(execution, id, new AbortController().signal))[part];
   return (
     <div class="call-details">
       <h3>
@@ -41,17 +40,11 @@ export function CallDetails({ execution, call, streamBytes = streamScale([call])
         {decision && <Fact name="decision" value={decisionFact(decision)} />}
       </dl>
       <h4>Input</h4>
-      <TextBlock head={input} name={`Input of call ${id}`} isJson whole={whole("input")} elsewhere={elsewhere} />
+      <TextBlock head={input} name={`Input of call ${id}`} isJson whole={whole("input")} />
       {result && (
         <>
           <h4>{state === "value" ? "Result" : "Message"}</h4>
-          <TextBlock
-            head={result}
-            name={`Result of call ${id}`}
-            isJson={state === "value"}
-            whole={whole("result")}
-            elsewhere={elsewhere}
-          />
+          <TextBlock head={result} name={`Result of call ${id}`} isJson={state === "value"} whole={whole("result")} />
         </>
       )}
       {display !== undefined && (

@@ -1,6 +1,6 @@
 import { type CommandOptions, defaulting, mandatory, reading, repeatable } from "./option.ts";
 import { APPROVE_MODES, callResult, duration, parseJson, whole, word } from "./input/option-values.ts";
-import { fileName, readWebhookFile, readDocument, readSchema, readText } from "./input/option-files.ts";
+import { readWebhookFile, readDocument, readSchema, readText } from "./input/option-files.ts";
 import { settings } from "./input/units.ts";
 import type { Language } from "../../bridge/frames.ts";
 import { AGENT_RULES } from "../conversations/agent-options.ts";
@@ -285,10 +285,6 @@ export const SHOW = {
   "--open": "list only executions without an outcome",
   "--follow": "print each line that comes or changes until it ends, with a line for each call",
   "--json": "print its records, or what is listed, one a line",
-  "--html <file>": reading(
-    "write it as one HTML file that needs no server, and print the address of the file",
-    fileName,
-  ),
 };
 
 export const EXPORT = JOURNAL;

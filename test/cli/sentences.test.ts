@@ -28,7 +28,7 @@ const REFUSED: readonly (readonly [input: string, ...args: string[]])[] = [
   ["", "serve", "--workers", "elsewhere", "--port", "0"],
   ["\n{\n", "journal", "import", ...JOURNAL],
   ["", "show", "never", ...JOURNAL],
-  ["", "show", "never", ...JOURNAL, "--html", "--json"],
+  ["", "show", "never", ...JOURNAL, "--json", "--follow"],
   ["", "decide", "never", "1", "--allow", ...JOURNAL],
   ["", "init", folder],
 ];

@@ -50,7 +50,6 @@ export const COMMANDS: readonly CommandCase[] = [
   },
   { name: "show: the list", args: ["show", "--open", ...JOURNAL], stdout: /pays/ },
   { name: "show", args: ["show", PAYS, ...JOURNAL], stdout: /bank\.pay/ },
-  { name: "show --html", args: ["show", PAYS, "--html", "pays.html", ...JOURNAL] },
   {
     name: "decide",
     args: ["decide", PAYS, "CALL", "--allow", "--by", "ann", ...JOURNAL],

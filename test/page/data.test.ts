@@ -12,8 +12,7 @@ function openList(filter: AskedList = {}) {
   const asked: string[] = [];
   const put = (startedAt: number, state: Row["state"] = "ended") =>
     all.set(startedAt, { execution: `e${startedAt}`, kind: "program", state, startedAt, title: "", waitsFor: [] });
-  const source: Pick<Source, "isLive" | "list"> = {
-    isLive: true,
+  const source: Pick<Source, "list"> = {
     list: async ({ before, state }) => {
       asked.push(state ?? `before ${before ?? "now"}`);
       const rows = [...all.values()]
@@ -87,7 +86,6 @@ test("a list that cannot be had keeps what it has, and says why", async () => {
   let isGone = false;
   const row: Row = { execution: "e", kind: "program", state: "ended", startedAt: 1, title: "", waitsFor: [] };
   const source = {
-    isLive: true,
     list: async () => (isGone ? Promise.reject(new Refused(503, "gone")) : { executions: [row] }),
   };
   const list = new FollowedList(source as Partial<Source> as Source, {});

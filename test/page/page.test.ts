@@ -1,21 +1,11 @@
 /// <reference lib="dom" />
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Page, SerializedAXNode } from "puppeteer-core";
-import { expect, onTestFinished } from "vitest";
-import { z } from "zod";
-import { createRuntime } from "../../src/index.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
-import { htmlFile } from "../../src/serve/page/html-file.ts";
+import { expect } from "vitest";
 import { PAGE_HEADERS } from "../../src/serve/page/page-files.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { ALL_TESTS, someOf, testOfAll } from "../support/all-tests.ts";
 import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
 import { manyCalls, startPage, TOKEN } from "./start-page.ts";
-import { makeTool } from "../support/tools.ts";
-import { newFolder } from "../support/new-folder.ts";
 
 /*
  * One test of each promise of the page, in one file, so that `make test` starts one browser. The files `x.all.test.ts` beside
@@ -350,32 +340,6 @@ withBrowserOfAll("a page that loses its server says so, keeps what it has, and g
   await page.waitForSelector('main[data-state="ended"]');
   expect(await page.$(".problem")).toBeNull();
   expect(again.asked).toContain("GET /v1/executions/lost/view/events");
-});
-
-withBrowser("an execution as one file works from disk, and asks nothing of anywhere", async () => {
-  const folder = newFolder(onTestFinished);
-  const rows = makeTool({
-    name: "rows",
-    input: z.object({ n: z.number() }),
-    handler: ({ n }) => Array.from({ length: n }, (_, id) => ({ id, text: "</script><script>alert(1)</script><!--" })),
-  });
-  const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools: [rows], journal, sandbox: createMemorySandbox() });
-  await runtime.execute("const all = await tools.rows({ n: 3 }); // </script>\nreturn all.length;", {
-    execution: "e1",
-  });
-  const file = join(folder, "e1.html");
-  writeFileSync(file, (await htmlFile(journal, "e1")).html);
-  const { page, problems } = await open(pathToFileURL(file).href);
-  await page.waitForSelector('main[data-execution="e1"][data-state="ended"]');
-  expect(await textOf(page, '[data-part="program"]')).toContain("// </script>");
-  await page.locator('[data-call="1"]').click();
-  await untilText(page, ".call-details", /<\/script><script>alert\(1\)/);
-  expect(await page.$eval('[data-funnel="fetched"]', (element) => element.getAttribute("data-value"))).toBe(
-    String((await runtime.execute("return (await tools.rows({ n: 3 })).length;")).usage.bytesIn),
-  );
-  expect(problems).toEqual([]);
-  await shoot(page, "file");
 });
 
 withBrowser("many calls are shown in few elements, equal ones as one row, and the last one is reached", async () => {

@@ -30,7 +30,7 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
   const title = useId();
   const names = `${title} ${title}-id`;
   const fetchWhole = () => {
-    call?.(execution, id, new AbortController().signal).then(
+    call(execution, id, new AbortController().signal).then(
       (texts) => setWhole(texts),
       (error: unknown) => setSaid({ text: String(error), isError: true }),
     );
@@ -47,7 +47,7 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
         {!isShort && (
           <p class={`hint ${told === undefined ? "" : "past"}`}>
             It {WAITS[why]}, since {timeToday(waiting.since)}.
-            {decide && why === "outcome_unknown" && ANSWERS[why].map(({ verb, effect }) => ` “${verb}”: ${effect}.`)}
+            {why === "outcome_unknown" && ANSWERS[why].map(({ verb, effect }) => ` “${verb}”: ${effect}.`)}
             {effect !== undefined && why !== "result" && <b class="changes"> {CHANGES[effect]}</b>}
           </p>
         )}
@@ -71,17 +71,15 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
             <p class="hint">
               Only the beginning of {bytes(input.bytes + (rawInput?.bytes ?? 0))} is shown. See all of it before you
               decide.{" "}
-              {call && (
-                <button type="button" onClick={fetchWhole}>
-                  Show all
-                </button>
-              )}
+              <button type="button" onClick={fetchWhole}>
+                Show all
+              </button>
             </p>
           )}
         </div>
       )}
       <div class="approval-foot">
-        {!isShort && decide && why !== "result" && (
+        {!isShort && why !== "result" && (
           <Decide
             names={names}
             tool={tool}

@@ -8,12 +8,6 @@ import { causeOf, Failure } from "../failure.ts";
 import type { Reader } from "../option.ts";
 import { requireFile } from "./no-file.ts";
 
-/** Reads the name of a file. The option after a flag without a file is not its file. */
-export function fileName(flag: string, text: string): string {
-  if (!text.startsWith("--")) return text;
-  throw new Failure(EXIT.usage, `${flag} has no file: ${text} is an option. A file of that name is ./${text}.`);
-}
-
 /** Reads the text of a file that is not empty. */
 export function readText(flag: string, path: string): string {
   requireFile(flag, path);

@@ -37,10 +37,6 @@ export function pageFile(path: string): PageFile | undefined {
   return known;
 }
 
-export function pageText(name: string): string {
-  return readBuilt(name).toString("utf8");
-}
-
 function readBuilt(name: string): Buffer {
   return readFileSync(new URL(import.meta.resolve(`#page/${name}`)));
 }

@@ -10,7 +10,6 @@ import { newFolder } from "../../support/new-folder.ts";
 
 const folder = newFolder();
 const path = join(folder, "journal.db");
-const html = join(folder, "page.html");
 
 /** Executions of clients of a server: `mine` of tenant acme, `both` of two tenants. */
 beforeAll(async () => {
@@ -30,7 +29,6 @@ const run = async (...args: readonly string[]) => portcullis([...args, "--journa
 
 test.each([
   ["show", ["show", "mine"], '"ann"'],
-  ["show --html", ["show", "mine", "--html", html], html],
   ["journal export", ["journal", "export", "mine"], '"tenant":"acme"'],
   ["show --tenant", ["show", "both", "--tenant", "bolt"], '"bob"'],
 ])("%s finds an execution by the id that its client has chosen", async (_name, args, expected) => {

@@ -1,6 +1,4 @@
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
-import { count, type ExecutionId, given, monotonic, pause, PortcullisError } from "../../../base/index.ts";
+import { type ExecutionId, given, monotonic, pause, PortcullisError } from "../../../base/index.ts";
 import { type ListedExecution, listExecutions } from "../../../runtime/executions/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readHeader, readRecords } from "../../../journal/reading/index.ts";
@@ -9,30 +7,28 @@ import { titleIn } from "../../../serve/views/parts/first-message.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";
 import type { CommandOptions, SHOW } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure, reasonOf } from "../../failure.ts";
+import { Failure } from "../../failure.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
 import { existingJournal } from "../../input/open-journal.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { executionLines, listLine, newLines } from "../../terminal/executions/execution-text.ts";
-import { sameAs, shown } from "../../terminal/executions/waiting-hints.ts";
+import { sameAs } from "../../terminal/executions/waiting-hints.ts";
 import { printJson, printLines } from "../../terminal/print.ts";
-import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
-import { writePrivate } from "../../write-out.ts";
+import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 
 /**
  * `portcullis show`: shows one execution as the journal has it, its program or task, its calls, decisions and outcome; or lists
  * what the journal holds, if none is named.
  */
 export async function show(named: string | undefined, options: CommandOptions<typeof SHOW>): Promise<number> {
-  const { json, html, follow, open, tenant, journal: path } = options;
-  if ([json, html, follow].filter(Boolean).length > 1)
-    throw new Failure(EXIT.usage, "show: --json, --html and --follow are three ways to show it. Give one of them.");
-  if (named === undefined ? follow || html !== undefined : open)
-    throw new Failure(EXIT.usage, "show: --html and --follow go with the id of an execution, --open without one.");
+  const { json, follow, open, tenant, journal: path } = options;
+  if (json && follow)
+    throw new Failure(EXIT.usage, "show: --json and --follow are two ways to show it. Give one of them.");
+  if (named === undefined ? follow : open)
+    throw new Failure(EXIT.usage, "show: --follow goes with the id of an execution, --open without one.");
   await using journal = existingJournal(path);
   if (named === undefined) return await list(journal, options);
   const id = await findExecution(journal, named, tenant);
-  if (html !== undefined) return await showAsPage(journal, id, html);
   if (follow) return await followExecution(journal, id, path);
   if (json) for await (const record of readRecords(journal, id, HOST)) printJson(record);
   else await printLines((await shownText(journal, id, path)).split("\n"));
@@ -61,24 +57,6 @@ async function titleFor(journal: Journal, { execution, tenant }: ListedExecution
     if (PortcullisError.is(error)) return undefined;
     throw error;
   }
-}
-
-/** Writes the page about an execution to a file that its owner alone can read: it holds what tools returned. */
-async function showAsPage(journal: Journal, id: ExecutionId, file: string): Promise<number> {
-  const { htmlFile } = await import("../../../serve/page/html-file.ts");
-  const { html, left } = await htmlFile(journal, id);
-  try {
-    writePrivate(file, html);
-  } catch (error) {
-    throw new Failure(EXIT.usage, `show: ${file} cannot be written: ${reasonOf(error)}`);
-  }
-  writeStdout(`${pathToFileURL(resolve(file)).href}\n`);
-  const [first] = left;
-  if (first !== undefined)
-    writeStderr(
-      `portcullis: ${left.length === 1 ? "1 program of the conversation is" : `${count(left.length)} programs of the conversation are`} not in the file. Each can have a file of its own: portcullis show ${shown(first)} --html FILE\n`,
-    );
-  return EXIT.completed;
 }
 
 /** What `show` prints of an execution. `path` is the file of its journal. Rejects as `viewExecution` does. */
