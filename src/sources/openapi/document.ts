@@ -52,6 +52,8 @@ export class OpenApiDocument {
 
   /** What a part says, read once: a small document may refer to a large part from every operation. Its fault is thrown each time. */
   once<Part, Value>(part: Part, read: (document: OpenApiDocument, part: Part) => Value): Value {
+    // Of numbers, and of texts that are numbers, anybody can choose many that stand in one place of a map.
+    if (typeof part !== "object" && !String(part).startsWith("#")) return read(this, part);
     const known = this.#read.get(read) ?? new Map<unknown, unknown>();
     this.#read.set(read, known);
     const value = (known.has(part) ? known.get(part) : orFault(() => read(this, part))) as Value | PartFault;

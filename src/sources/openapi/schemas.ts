@@ -81,7 +81,7 @@ export class Schemas {
 
   /** A schema of the document. Throws a `PartFault` if it cannot be read. */
   convert(schema: unknown): Converted {
-    return remembered(this.#converted, schema, () => {
+    return remembered(this.#converted, isFields(schema) ? schema : {}, () => {
       const made = orFault(() => new Conversion(this).convert(schema));
       return made instanceof PartFault && this.side === "output" ? this.#anything(made) : made;
     });

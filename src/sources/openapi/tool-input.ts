@@ -145,7 +145,7 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   const { document } = schemas;
   const required = body.required ? [BODY] : [];
   const properties = plainProperties(document, body);
-  const place = { body, isFlat: false, names: properties ? document.once(properties, namesIn) : new Set<string>() };
+  const place = { body, isFlat: false, names: new Set<string>() };
   if (body.form === "text" || body.form === "bytes") {
     const what = body.form === "text" ? `${body.mediaType}.` : `${body.mediaType}, in base64.`;
     const text = described({ type: "string" }, [body.description, what].filter(Boolean).join(" "));
@@ -155,7 +155,8 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   if (!properties || (layout === "nested" && files.size === 0)) {
     const converted = schemas.convert(body.schema);
     const field = described(converted.schema, body.description);
-    return { fields: [[BODY, field]], required, parts: [converted], place: { ...place, files } };
+    const names = properties && body.form === "urlencoded" ? document.once(properties, namesIn) : place.names;
+    return { fields: [[BODY, field]], required, parts: [converted], place: { ...place, files, names } };
   }
   const whole = schemas.convert(follow(document, body.schema));
   const schema = whole.schema as JsonSchema;
