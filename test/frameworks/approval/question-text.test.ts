@@ -5,8 +5,8 @@ const about = { callId: "1", tool: "db.run", inputDigest: "", hold: 1, why: "app
 
 test("a question of a loop has the inputs of its calls whole, since a person sees nothing else of them", () => {
   const sql = `${"SELECT 1; ".repeat(3000)}DROP TABLE orders; ${"SELECT 1; ".repeat(3000)}`;
-  expect(questionText([{ ...about, input: { sql } } as never])).toContain(JSON.stringify({ sql }));
-  const longer = questionText([{ ...about, input: { sql: sql.repeat(3) } } as never]);
+  expect(questionText([{ ...about, input: { sql } }])).toContain(JSON.stringify({ sql }));
+  const longer = questionText([{ ...about, input: { sql: sql.repeat(3) } }]);
   expect(longer).toMatch(/characters left out/);
   expect(longer.length).toBeLessThan(5000);
 });
