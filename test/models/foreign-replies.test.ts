@@ -461,7 +461,8 @@ test("whatever servers get wrong, a conversation ends as its last step says, in 
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...eachWay),
-      fc.array(step, { maxLength: 4 }),
+      // A fourth call of one kind would be one too many for the conversation.
+      fc.array(step, { maxLength: 3 }),
       async ([, , wire, stream], ways) => {
         const steps = ways.flatMap((way) => WAYS[way]?.(wire, stream) ?? []);
         // A message of the user is asked for once more after an empty turn.
