@@ -6,7 +6,7 @@ import { PortcullisError, type SlicedWork } from "../base/index.ts";
 import type { DecisionRecord } from "../journal/record.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
-import { earlierOf } from "./call-ledger.ts";
+import { earlierOf, isOfSurface } from "./call-ledger.ts";
 import { type EarlierCall, isAnswered } from "./reuse/earlier-calls.ts";
 import { StandIns } from "./reuse/stand-ins.ts";
 import { askApproval, detailsOf, toolAbout } from "./approve/approval.ts";
@@ -331,7 +331,7 @@ export class CallSteps {
     const { identity, shownText, tool } = call;
     // The gateway asks for a program's call with what the program's driver holds. Others are told of calls from the journal,
     // which holds a model's call as text within a text.
-    const isToldByDriver = scope.owner?.surface === "gateway" && identity.caller === "programmatic";
+    const isToldByDriver = isOfSurface(scope) && identity.caller === "programmatic";
     for (const text of scope.redactor && !isToldByDriver ? [shownText, JSON.stringify(shownText)] : [])
       if (await scope.redactor?.changes(text)) return calls.refuse(call, sentences.inputRedacted(tool));
     if (calls.isGone(call)) return undefined;

@@ -33,7 +33,6 @@ export function betweenText(characters: number): string {
  * like ` and 3 lines`, is added to that line, for what was left out of the text before.
  */
 export function cutMiddle(text: string, allowedBytes: number, beforeTail = "", besides = ""): string {
-  if (text.length <= allowedBytes && Buffer.byteLength(text) <= allowedBytes) return text;
   return cutCleaned(text, (end) => end, allowedBytes, beforeTail, besides).text;
 }
 
