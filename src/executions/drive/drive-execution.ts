@@ -121,8 +121,9 @@ async function driveProgram(scope: Scope, log: TrackedLog, work: Work, session: 
     ? { ...NOT_DRIVEN, ...usageOf(log.state), ending: unapproved }
     : await new Driver(scope, log, session, work).run();
   if (driven.ending.type === "waiting") return driven;
-  const unknown =
-    driven.ending.type === "completed" && !work.check?.notes.length ? unknownFieldsOf(scope, log, session) : [];
+  // Where the compiler has checked the program, nothing is guessed.
+  const isUnchecked = driven.ending.type === "completed" && !work.check?.isMade;
+  const unknown = isUnchecked ? unknownFieldsOf(scope, log, session) : [];
   return { ...driven, notes: [...driven.notes, ...(note === undefined ? [] : [note]), ...unknown] };
 }
 
