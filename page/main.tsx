@@ -30,7 +30,7 @@ function App() {
         <div class="nav-inner">
           <a href="#/" aria-current={route.screen === "list" ? "page" : undefined}>
             <Mark />
-            Portcullis
+            Portcullis <span class="quiet">/ Executions</span>
           </a>
         </div>
       </nav>

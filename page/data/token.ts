@@ -1,9 +1,9 @@
 /** Another server may stand below another path of the same host. */
 const KEY = `portcullis.token ${new URL(".", location.href).pathname}`;
 
-/** Takes the token out of the address, `/#token=…`, so that it is in no bookmark and no history. It is kept for this tab alone. */
+/** Takes the token out of the address, `/#token=…`, also if more follows, so that it is in no bookmark and no history. It is kept for this tab alone. */
 export function takeToken(): string | undefined {
-  const given = /^#token=([^&]{1,1024})$/.exec(location.hash)?.[1];
+  const given = /^#token=([^&]{1,1024})(?:&|$)/.exec(location.hash)?.[1];
   if (given === undefined) return sessionStorage.getItem(KEY) ?? undefined;
   keepToken(decoded(given));
   history.replaceState(null, "", "#/");

@@ -14,7 +14,7 @@ export interface StateProps {
 
 /** The state of an execution, in a word and a colour. */
 export function State({ state, driven, needs, outcome, isLive = false }: StateProps) {
-  const kind = state === "running" && driven === false ? "interrupted" : state;
+  const kind = state === "running" && driven === false ? "undriven" : state;
   return (
     <span class={`state ${kind} ${outcome ?? ""}`} role={isLive ? "status" : undefined}>
       <Text text={stateText({ state, driven, needs, outcome })} />

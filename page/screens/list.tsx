@@ -23,7 +23,7 @@ const TYPING_MS = 400;
 /** The states that can be asked for, in the words of the rows that have them. */
 const STATES = [
   ["waiting", "waiting"],
-  ["running", "running or interrupted"],
+  ["running", "running, or without a driver"],
   ["ended", "ended"],
   ["unread", "not read, because it is large"],
   ["unreadable", "unreadable"],

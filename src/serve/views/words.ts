@@ -45,7 +45,7 @@ export function stateText({
   /** Type of the ending. */
   readonly outcome?: string | undefined;
 }): string {
-  if (state === "running" && !driven) return needs ? "needs a worker" : "interrupted";
+  if (state === "running" && !driven) return needs ? "needs a worker" : "has no driver";
   if (state === "unread") return "not read";
   return state === "ended" && outcome !== undefined ? outcomeText(outcome) : state;
 }
@@ -165,7 +165,8 @@ export function limitOf(outcome: ExecutionView["outcome"]): string | undefined {
 export function leadText(view: ExecutionView): string {
   const { state, driven, needs, waiting, outcome, calls, output } = view;
   const made = callsMade(view);
-  if (outcome?.fault) {
+  // The page of a program shows its fault below its source.
+  if (outcome?.fault && view.kind !== "program") {
     const { name, message, line } = outcome.fault;
     return `${name}${line === undefined ? "" : ` in line ${line}`}: ${beginning(message)}`;
   }
@@ -179,7 +180,7 @@ export function leadText(view: ExecutionView): string {
   if (view.kind === "conversation" && view.rests) return RESTS;
   if (state === "waiting") return waiting.length === 0 ? "It waits." : `It waits for ${waitingFor(waiting)}.`;
   if (!driven && needs) return `It waits for ${needsText(needs)}.`;
-  if (!driven) return "Its host is gone, and it can be taken up again.";
+  if (!driven) return "It has no driver, and can be taken up.";
   const open = calls.filter((call) => call.state === "open").length;
   return `${counted(made, "call")} so far${open === 0 ? "" : `, ${count(open)} open`}.`;
 }

@@ -21,7 +21,13 @@ test("the limit that stopped an execution is named for those who set it, and tol
 test("a long message of a fault is told up to the end of a sentence, if it has one", () => {
   const told = (message: string) => {
     const outcome = { type: "failed", fault: { name: "ToolError", line: 2, message } };
-    return leadText({ kind: "program", state: "ended", calls: [], outcome } as unknown as ExecutionView);
+    return leadText({
+      kind: "conversation",
+      state: "ended",
+      turns: [],
+      calls: [],
+      outcome,
+    } as unknown as ExecutionView);
   };
   expect(told(`The input does not fit. It takes ${"x, ".repeat(80)}.`)).toBe(
     "ToolError in line 2: The input does not fit.",

@@ -36,11 +36,16 @@ export async function decide(named: string, call: string, options: CommandOption
     return EXIT.completed;
   }
   const same = sameAs(header, options.journal);
-  const left = waitingLines(await viewExecution(journal, whole), same);
+  const view = await viewExecution(journal, whole);
+  const left = waitingLines(view, same);
   const still = left.length === 0 ? "" : `It still waits:\n${left.join("\n")}\n`;
+  const takeUp =
+    "Take it up, unless a server of this journal does, with what it began with (--tools, --mcp or --openapi)";
   const next = waking.isFleets
     ? `A worker of the fleet goes on with ${whole}.`
-    : `Take it up, with the tools it began with: ${resumeCommand(whole, same)}`;
+    : view.driven
+      ? "Its driver goes on with it."
+      : `${takeUp}: ${resumeCommand(whole, same)}`;
   writeStderr(`Noted. ${still}${next}\n`);
   return EXIT.completed;
 }
