@@ -19,8 +19,8 @@ const GAP_RATIO = 10;
 const NEXT_RATIO = 3;
 const OVER_RATIO = 2;
 const WATCHED_MS = 500;
-/** Of the processor time that the attack was allowed: an engine that goes on takes all of the time that it is watched. */
-const CPU_AFTER_RATIO = 0.1;
+/** Of the time that it is watched, which an engine that goes on takes whole. It is read in ticks of 10 ms, of each engine. */
+const CPU_AFTER_RATIO = 0.2;
 const TIMEOUT_MS = 300_000;
 const ORDINARY = "const rows = await Promise.all([1, 2, 3].map((id) => tools.read({ id }))); return rows[2].name;";
 
