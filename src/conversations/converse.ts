@@ -105,6 +105,7 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
   #disposed: Promise<void> | undefined;
   readonly #gone = Promise.withResolvers<void>();
 
+  /** @internal */
   constructor(parts: TalkParts) {
     this.#parts = parts;
     this.#live = parts.live;

@@ -19,13 +19,15 @@ import { RECOVER_RULES, type RecoveredExecution, type RecoverOptions } from "./e
 export interface Fleet extends AsyncDisposable {
   /** The journal of the fleet: what is written to it wakes workers. */
   readonly journal: Journal;
-  /** Where its processes count together what tools' `concurrency` and `rate` bound. */
+  /** @internal Where its processes count together what tools' `concurrency` and `rate` bound. */
   readonly limits: FleetLimits;
+  /** @internal */
   readonly requests: FleetRequests;
-  /** Opens the queue. Rejects with `queue_unavailable`, and as the journal does. */
+  /** @internal Opens the queue. Rejects with `queue_unavailable`, and as the journal does. */
   open(): Promise<void>;
-  /** What all its processes do now, for the metrics; read once a second at most. Rejects as the journal does. */
+  /** @internal What all its processes do now, for the metrics; read once a second at most. Rejects as the journal does. */
   figures(): Promise<FleetFigures>;
+  /** @internal */
   startWorker(host: WorkerHost): Promise<Worker>;
 }
 

@@ -115,6 +115,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly #left: LeftOpen = new Map();
   readonly #observed: ObservedResults | undefined;
 
+  /** @internal */
   constructor(parts: RuntimeParts) {
     const { sandbox, gate, limits, tenant, parent, observeResults } = parts;
     this.#observers = new HostObservers(parts);
@@ -500,8 +501,14 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * A runtime on the same sandbox with the same approval, and with other tools, limits, another tenant or logger if
    * they are given. A tool that is in both runtimes shares its `concurrency` and its `rate` between them. The derived
    * runtime closes with this runtime; dispose of the derived runtime to close it earlier. Throws a `PortcullisError` if
-   * an option is invalid. `authority` is for servers of this package.
+   * an option is invalid.
    */
+  derive(options: DeriveOptions<Context>): Runtime<Context>;
+  /** @internal `authority` is for servers of this package. */
+  derive(
+    options: DeriveOptions<Context>,
+    authority: Pick<ScopeParts, "owner" | "owners" | "ownerSignal">,
+  ): Runtime<Context>;
   derive(
     options: DeriveOptions<Context>,
     authority: Pick<ScopeParts, "owner" | "owners" | "ownerSignal"> = {},

@@ -130,13 +130,11 @@ const GEMINI = {
   converse: async (parts) => (await import("../gemini/conversation.ts")).converseByGemini(parts),
 } as const satisfies Provider;
 
-const ALL = [ANTHROPIC, OPENAI, OPENAI_CHAT, GEMINI] as const;
-
-export type ProviderName = (typeof ALL)[number]["name"];
+export type ProviderName = "anthropic" | "openai" | "openai-chat" | "gemini";
 
 /** All providers by name, in the order in which they are listed for users. */
 export const PROVIDERS: ReadonlyMap<string, Provider & { readonly name: ProviderName }> = new Map(
-  ALL.map((provider) => [provider.name, provider]),
+  [ANTHROPIC, OPENAI, OPENAI_CHAT, GEMINI].map((provider) => [provider.name, provider]),
 );
 
 export type AnthropicOptions = ProviderOptions & OptionsOf<typeof ANTHROPIC_OPTIONS>;

@@ -57,7 +57,7 @@ function machineMemory(): number {
  * SIGKILL. Sandboxes with equal options share their engines, and the bounds on them. Disposing of a sandbox ends its
  * programs; the engines end with the last sandbox that shares them.
  */
-export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandbox & { readonly pool: EnginePool } {
+export function createIsolateSandbox(options: IsolateSandboxOptions = {}): PooledSandbox {
   return new IsolateSandbox({
     warm: Math.min(2, availableParallelism()),
     engines: defaultEngines(),
@@ -66,7 +66,13 @@ export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandb
   });
 }
 
-class IsolateSandbox implements Sandbox {
+/** The pool is for measures of this package. */
+export interface PooledSandbox extends Sandbox {
+  /** @internal */
+  readonly pool: EnginePool;
+}
+
+class IsolateSandbox implements PooledSandbox {
   readonly name = "isolate";
   readonly languages = ["javascript"] as const;
   readonly #options: PoolOptions;
