@@ -2,12 +2,13 @@
 /*
  * `make build`: what users of the package run. A process that imports the package and runs a program opens a few files, not
  * four hundred: what is loaded together is one file of `dist/src`. What other processes run, and what the code reads from the
- * disk, keeps its place below `dist/src`. Dependencies stay dependencies. The compiler has written the declarations before;
- * those that no public entry leads to are removed.
+ * disk, keeps its place below `dist/src`. Dependencies stay dependencies. The compiler has written the declarations before,
+ * and those of each public entry become one file.
  */
-import { cpSync, globSync, readFileSync, rmSync } from "node:fs";
-import { dirname, join, posix, relative } from "node:path";
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, posix, relative } from "node:path";
 import { build } from "rolldown";
+import { dts } from "rolldown-plugin-dts";
 
 const root = import.meta.dirname;
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -71,18 +72,24 @@ function loadedWith(
   return loaded;
 }
 
-/** Declarations that the public entries need, and the declarations that these need. */
-function reachedDeclarations() {
-  const reached = new Set();
-  const todo = entries.map(({ types }) => join(types));
-  for (let file = todo.pop(); file !== undefined; file = todo.pop()) {
-    if (reached.has(file)) continue;
-    reached.add(file);
-    const text = readFileSync(join(root, file), "utf8");
-    for (const [, path = ""] of text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)\.[jt]s"/g))
-      todo.push(join(dirname(file), `${path}.d.ts`));
-  }
-  return reached;
+/** The declarations of the entries, of which what they share is written once, and nothing that no entry leads to. */
+async function bundleDeclarations() {
+  const input = Object.fromEntries(
+    entries.map((entry) => [
+      posix.basename(entry.types, ".d.ts"),
+      entry["portcullis-source"].replace(/^\.\/(.*)\.ts$/, "dist/$1.d.ts"),
+    ]),
+  );
+  const { output } = await build({
+    cwd: root,
+    input,
+    external: INPUT.external,
+    plugins: [dts({ dtsInput: true, tsconfig: false })],
+    output: { format: "esm", chunkFileNames: "types-[hash].d.ts" },
+    write: false,
+  });
+  for (const file of globSync("dist/**/*.d.*ts", { cwd: root })) rmSync(join(root, file));
+  for (const file of output) if (file.type === "chunk") writeFileSync(join(root, "dist/src", file.fileName), file.code);
 }
 
 await build({
@@ -138,5 +145,4 @@ for (const file of globSync(
   const path = relative(root, join(file.parentPath, file.name));
   if (file.isFile() && !/\.ts$|README\.md$/.test(path)) cpSync(join(root, path), join(root, "dist", path));
 }
-const reached = reachedDeclarations();
-for (const file of globSync("dist/**/*.d.*ts", { cwd: root })) if (!reached.has(file)) rmSync(join(root, file));
+await bundleDeclarations();

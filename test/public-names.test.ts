@@ -134,10 +134,9 @@ describe.each(entries)("$name", ({ name, types, "portcullis-source": source, def
   });
 
   test("is built from its source", () => {
-    const path = source.replace("./", "./dist/").replace(/\.ts$/, "");
-    // The file of an entry stands beside the others, whose code it shares.
-    const file = name.split("/")[1] ?? "index";
-    expect([types, built]).toEqual([`${path}.d.ts`, `./dist/src/${file}.js`]);
+    // The files of an entry stand beside the others, whose code and types they share.
+    const file = `./dist/src/${name.split("/")[1] ?? "index"}`;
+    expect([types, built]).toEqual([`${file}.d.ts`, `${file}.js`]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readData } from "../../examples/read-data.ts";
@@ -119,6 +119,14 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
     const bytes = bytesOnDisk(join(installed.bare, "node_modules"));
     expect(bytes).toBeGreaterThan(20 * 1024 * 1024);
     expect(bytes).toBeLessThan(50 * 1024 * 1024);
+  });
+
+  test("an editor reads the declarations of its entries, and of nothing that no entry leads to: less than 340 KB", () => {
+    const folder = join(installed.bare, "node_modules/portcullis");
+    const declarations = globSync("**/*.d.ts", { cwd: folder, exclude: ["node_modules"] });
+    const sizes = declarations.map((file) => statSync(join(folder, file)).size);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(340_000);
+    expect(declarations.filter((file) => !/^dist[/]src[/][\w-]+[.]d[.]ts$/.test(file))).toEqual([]);
   });
 
   test("it loads a few files, and of zod none: to be imported, to run a program, to print its help", async () => {
