@@ -63,7 +63,7 @@ describe("a command that stands in a document exists", () => {
     const packages = new Set(
       ["package.json", "test/integrations/package.json"].flatMap((file) => {
         const manifest = JSON.parse(read(file)) as Record<string, Record<string, string> | string>;
-        return ["dependencies", "devDependencies", "optionalDependencies"].flatMap((kind) =>
+        return ["dependencies", "devDependencies", "peerDependencies"].flatMap((kind) =>
           Object.keys(manifest[kind] ?? {}),
         );
       }),

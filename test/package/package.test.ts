@@ -47,10 +47,10 @@ function lockedPackages(): Readonly<Record<string, Locked>> {
 /** Writes a project that has the tarball, with a lock: npm asks the registry for nothing that its cache has. */
 function writeProject(tarball: string): void {
   const locked = lockedPackages();
-  const own = { portcullis: `file:${tarball}`, zod: packageJson.dependencies.zod };
+  const own = { portcullis: `file:${tarball}`, zod: packageJson.peerDependencies.zod };
   const types = { "@types/node": packageJson.devDependencies["@types/node"] };
   const top = { dependencies: own, devDependencies: types };
-  const { name, version, bin, engines, license, dependencies, optionalDependencies } = packageJson;
+  const { name, version, bin, engines, license, dependencies, peerDependencies, peerDependenciesMeta } = packageJson;
   const installed = {
     name,
     version,
@@ -59,7 +59,8 @@ function writeProject(tarball: string): void {
     engines,
     license,
     dependencies,
-    optionalDependencies,
+    peerDependencies,
+    peerDependenciesMeta,
   };
   const packages = { "": top, ...locked, "node_modules/portcullis": installed };
   const files = {

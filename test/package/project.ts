@@ -26,6 +26,7 @@ import { blocks, packagesOf, DOCUMENTS } from "../support/snippets.ts";
 const NAME = "portcullis";
 const VERSIONS: Readonly<Record<string, string>> = {
   ...packageJson.dependencies,
+  zod: packageJson.peerDependencies.zod,
   ...packageJson.devDependencies,
   ...integrations.devDependencies,
 };
@@ -185,7 +186,6 @@ function neededBy(names: readonly string[], folder: string): ReadonlySet<string>
 
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
@@ -193,9 +193,9 @@ interface Manifest {
 /** With those of the packages inside it, which come along but may need others from the top. */
 function dependenciesOf(folder: string): readonly string[] {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
-  const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta = {} } = manifest;
+  const { dependencies, peerDependencies = {}, peerDependenciesMeta = {} } = manifest;
   const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true);
-  const own = [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers];
+  const own = [...Object.keys(dependencies ?? {}), ...peers];
   const inner = join(folder, "node_modules");
   if (!existsSync(inner)) return own;
   const nested = readdirSync(inner).flatMap((name) =>

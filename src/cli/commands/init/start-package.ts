@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { dependencies, devDependencies, peerDependencies, version } from "../../package-json.ts";
+import { devDependencies, peerDependencies, version } from "../../package-json.ts";
 import { fieldOf } from "../../../base/index.ts";
 
 /** Where npm gets this package from, for a folder that is to depend on it. */
@@ -48,7 +48,7 @@ export function needsOf({ spec }: PackageSource, isServer: boolean): Needs {
     dependencies: {
       ...(isServer ? { [server]: peerDependencies[server] ?? "*" } : {}),
       portcullis: spec,
-      zod: `^${dependencies["zod"]}`,
+      zod: peerDependencies["zod"] ?? "*",
     },
     // Declarations of this package refer to the types of node.
     devDependencies: {
