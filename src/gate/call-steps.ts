@@ -1,6 +1,7 @@
 /*
  * What happens to a call that may be made, until its handler runs: approval, or the result of a client. An open call
- * comes in, with the records of it if another driver has left it open; its answer goes out.
+ * comes in, with the records of it if another driver has left it open; its answer goes out. Before it: `session.ts` and
+ * `admit/admission.ts`. After it: `queues/`, `run/call-runner.ts`, and `open-calls.ts`, which gives the one answer.
  */
 import { PortcullisError, type SlicedWork } from "../base/index.ts";
 import type { DecisionRecord } from "../journal/record.ts";

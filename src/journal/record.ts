@@ -11,7 +11,7 @@ import type {
 
 /**
  * Version of the record format. A reader refuses records of any other version. `src/journal/README.md` has the table of
- * all records, and `record-schemas.ts` says what each field is.
+ * all records, and `record-schemas.ts` says what each field is. `redaction/redacting-journal.ts` reads every field too.
  */
 export const JOURNAL_FORMAT: HeaderBase["format"] = 1;
 
@@ -55,13 +55,12 @@ export type ClaimRecord = SchemaType<Schemas["claim"]>;
 
 /**
  * Who has the turn, the program or the host. Only a driver that has taken the execution up writes it, and only until the
- * program has ended a turn: hosts that die again and again while the program has the turn may die of it.
+ * program has ended a turn. Where hosts die again and again while the program has the turn, it may be what kills them.
  */
 export type HandRecord = SchemaType<Schemas["hand"]>;
 
 /**
- * A driver that lost the execution while the program had the turn, and is alive: the driver was slow, and the program
- * did not end it. A driver other than the current one appends this record.
+ * A driver that has lost the execution says that it is alive. It was slow: the program, which had the turn, has not killed it.
  */
 export type AliveRecord = SchemaType<Schemas["alive"]>;
 
