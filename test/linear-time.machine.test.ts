@@ -5,6 +5,7 @@ import { FrameDecoder } from "../bridge/wire.ts";
 import { applyRecord, type Content, ConversationState } from "../src/conversations/from-journal/conversation-state.ts";
 import type { JournalRecord } from "../src/journal/record.ts";
 import { AnthropicStream } from "../src/models/anthropic/reply.ts";
+import { ChatStream } from "../src/models/openai/chat/reply.ts";
 import { boundedFetch } from "../src/models/provider/bounded-fetch.ts";
 import { flatSchema } from "../src/models/gemini/flat-schema.ts";
 import { hasCycle } from "../src/models/anthropic/request.ts";
@@ -32,6 +33,7 @@ import { Glob } from "../src/sources/workspace/glob.ts";
 import { LineTest } from "../src/sources/workspace/grep-files.ts";
 import { linesOf } from "../src/sources/workspace/text-lines.ts";
 import { Workspace } from "../src/sources/workspace/workspace.ts";
+import { numbersOfOneBucket } from "./support/one-bucket.ts";
 import { processorMs, slowness } from "./support/slowness.ts";
 import { ToolSet } from "../src/tools/tool-set.ts";
 import { ServerText } from "../src/sources/mcp/clean-credentials.ts";
@@ -60,21 +62,6 @@ const REFERRED = {
   prefixItems: [{ $ref: "#/$defs/id" }],
   items: { $ref: "#/$defs/id" },
 };
-
-/** Whole numbers whose hashes end in the same 13 bits: V8 has no seed for them. */
-function numbersOfOneBucket(count: number): readonly number[] {
-  const found: number[] = [];
-  for (let key = 0; found.length < count; key += 1) {
-    let hash = ~key + (key << 15);
-    hash ^= hash >>> 12;
-    hash += hash << 2;
-    hash ^= hash >>> 4;
-    hash = Math.imul(hash, 2057);
-    hash ^= hash >>> 16;
-    if ((hash & 8191) === 0) found.push(key);
-  }
-  return found;
-}
 
 const NO_TOOLS = new ToolSet([]);
 const fault = (message: string, excerpt?: string) => ({
@@ -465,6 +452,26 @@ const CASES: Readonly<Record<string, Case>> = {
     size: 6000,
     make: (n) => ({ enum: numbersOfOneBucket(n) }),
     run: (schema: JsonSchema) => validate(jsonSchema(schema), 1),
+  },
+  "places of blocks of one bucket": {
+    size: 20_000,
+    make: numbersOfOneBucket,
+    run: (places: readonly number[]) =>
+      streamed(
+        places.map((index) => ({ type: "content_block_start", index, content_block: { type: "text", text: "" } })),
+      ),
+  },
+  "indexes of calls of one bucket": {
+    size: 20_000,
+    make: numbersOfOneBucket,
+    run: (indexes: readonly number[]) => {
+      const stream = new ChatStream(UNSHOWN);
+      for (const index of indexes) {
+        const call = { index, id: `c${index}`, type: "function", function: { name: "a", arguments: "{}" } };
+        stream.take({ choices: [{ index: 0, delta: { tool_calls: [call] } }] });
+      }
+      return stream.reply;
+    },
   },
   "elements that differ": {
     size: 10_000,

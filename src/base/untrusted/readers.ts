@@ -7,7 +7,7 @@ import type { JsonLook } from "../values/json/json-text.ts";
 import { lostIn, type Paths } from "../values/json/lost-data.ts";
 import { PLAIN_DEPTH } from "../values/json/plain-data.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
-import { isSameJson } from "../values/json/check-json.ts";
+import { jsonDigest } from "../values/json/check-json.ts";
 
 /*
  * What reads untrusted texts: at once if they are short, and on the thread if they are long. Each takes time that is linear
@@ -144,20 +144,15 @@ function without(
 /** Whether each text of some blocks is the JSON of a structure, or of one of its fields, or they are that of a field's elements. */
 function repeats(whole: string, blocks: readonly string[]): boolean {
   const [structure = "", ...given] = [whole, ...blocks].map(exactText);
-  const texts = given.map((json) => ({ json, string: JSON.stringify(json) }));
+  // A block is JSON, or the text of a string.
+  const texts = given.map((json) => [json, JSON.stringify(json)].map(jsonDigest));
   const fields = [...(wholly(fieldTexts(structure))?.values() ?? [])];
-  if (texts.every((text) => [structure, ...fields].some((one) => says(one, text)))) return true;
+  const said = new Set([structure, ...fields].map(jsonDigest));
+  if (texts.every((forms) => forms.some((form) => said.has(form)))) return true;
   return fields.some((field) => {
     const entries = wholly(entryTexts(field.trim(), texts.length + 1)) ?? [];
-    return entries.length === texts.length && entries.every((entry, index) => says(entry, texts[index] ?? NOTHING));
+    return entries.length === texts.length && entries.every((entry, at) => texts[at]?.includes(jsonDigest(entry)));
   });
-}
-
-const NOTHING = { json: "", string: "" };
-
-/** Whether a text is some JSON, or the string that this is. */
-function says(one: string, { json, string }: typeof NOTHING): boolean {
-  return isSameJson(one, json) || isSameJson(one, string);
 }
 
 /** Work that releases the host's thread is done at once on this one. */

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { causeOf } from "../../gate/sentences.ts";
 import type { ModelTurn, TurnEnd } from "../../models/model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
@@ -50,9 +51,9 @@ function signatureOf(one: KeptTurn): string {
     const result = one.results.get(call.id);
     // Without what differs each time although the answer is the same.
     const text = result?.text.replaceAll(causeOf(call.id), "").replaceAll(KEPT_NAME, "");
-    return JSON.stringify([...what, text, result?.isError]);
+    return hash("sha256", JSON.stringify([...what, text, result?.isError]));
   });
-  return JSON.stringify([...new Set(calls)].toSorted());
+  return [...new Set(calls)].toSorted().join();
 }
 
 /** Turns of a model that repeats itself: how many make up what is repeated, and how often it was done. */

@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
+import { fieldOf, type Fields, isFields, listOf, quickKey, textOf } from "../../base/index.ts";
 import type { ModelUsage } from "../model.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
 import { pieceOf, writtenText } from "../turn/written-text.ts";
@@ -25,7 +25,8 @@ export type Growth =
  */
 export abstract class ReplyStream<Reply> {
   protected readonly display: TurnDisplay;
-  readonly #parts = new Map<number, OpenPart>();
+  /** By `quickKey` of their places. */
+  readonly #parts = new Map<unknown, OpenPart & { readonly place: number }>();
   readonly #grown = new WeakSet<unknown[]>();
 
   constructor(display: TurnDisplay) {
@@ -44,24 +45,24 @@ export abstract class ReplyStream<Reply> {
 
   /** The parts so far, in the order of their places. */
   protected get parts(): readonly OpenPart[] {
-    return [...this.#parts].toSorted(([a], [b]) => a - b).map(([, part]) => part);
+    return [...this.#parts.values()].toSorted((a, b) => a.place - b.place);
   }
 
   protected at(place: number): OpenPart | undefined {
-    return this.#parts.get(place);
+    return this.#parts.get(quickKey(place));
   }
 
   protected begin(place: number, fields: unknown): OpenPart {
-    if (this.#parts.has(place)) throw new SyntaxError(`Two parts of the reply have the place ${place}.`);
+    if (this.#parts.has(quickKey(place))) throw new SyntaxError(`Two parts of the reply have the place ${place}.`);
     if (!isFields(fields)) throw new SyntaxError(`The part of the reply at the place ${place} is no object.`);
-    const part = { fields: { ...fields }, input: undefined, isOver: false };
-    this.#parts.set(place, part);
+    const part = { fields: { ...fields }, input: undefined, isOver: false, place };
+    this.#parts.set(quickKey(place), part);
     return part;
   }
 
   /** Adds a piece of a kind that the table has. Returns the part for any other kind. */
   protected grow(place: number, piece: unknown, growths: ReadonlyMap<string, Growth>): OpenPart | undefined {
-    const part = this.#parts.get(place);
+    const part = this.#parts.get(quickKey(place));
     if (!part || part.isOver)
       throw new SyntaxError(`A piece of the reply belongs to no part that is under way, at the place ${place}.`);
     const growth = growths.get(textOf(piece, "type") ?? "");
@@ -94,15 +95,15 @@ export abstract class ReplyStream<Reply> {
   }
 
   protected end(place: number): void {
-    const part = this.#parts.get(place);
+    const part = this.#parts.get(quickKey(place));
     if (!part) throw new SyntaxError(`A part of the reply ends that never began, at the place ${place}.`);
     part.isOver = true;
   }
 
   /** A part that comes whole: what it had when it began does not count. False if the place has a whole part already. */
   protected complete(place: number, fields: unknown): boolean {
-    if (this.#parts.get(place)?.isOver) return false;
-    this.#parts.delete(place);
+    if (this.#parts.get(quickKey(place))?.isOver) return false;
+    this.#parts.delete(quickKey(place));
     this.begin(place, fields).isOver = true;
     return true;
   }

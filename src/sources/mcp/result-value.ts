@@ -94,12 +94,7 @@ async function repeats(shown: readonly Shown[], structured: unknown, { source }:
   if (beside.length === 0) return true;
   if (beside.some(({ block }) => block.type !== "text")) return false;
   const texts = beside.map(({ block }) => String(block.text));
-  const json = jsonTextOf(structured) ?? "";
-  if (structured instanceof JsonText || texts.some(({ length }) => length > AT_ONCE))
-    return isRepeated(untrusted(json), texts.map(untrusted), readerOf(source));
-  const fields: readonly unknown[] = isFields(structured) ? Object.values(structured) : [];
-  const said = new Set([structured, ...fields, ...fields.flat()].map(jsonTextOf));
-  return texts.every((text) => said.has(jsonOf(text)) || said.has(jsonTextOf(text)));
+  return isRepeated(untrusted(jsonTextOf(structured) ?? ""), texts.map(untrusted), readerOf(source));
 }
 
 /** What blocks are beside structured content, or without any. */

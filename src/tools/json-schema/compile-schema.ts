@@ -1,6 +1,6 @@
-import { describe, exceededBy, isFields, isTexts, PortcullisError, quickKey } from "../../base/index.ts";
+import { describe, exceededBy, isFields, isTexts, PortcullisError } from "../../base/index.ts";
 import { BOUNDS, type JsonSchema, resolveReference } from "./json-schema.ts";
-import { isContainer } from "./identities.ts";
+import { isContainer, Scalars } from "./identities.ts";
 import { LinearPattern } from "./patterns/linear-pattern.ts";
 import { PatternRefused } from "./patterns/parse-pattern.ts";
 
@@ -56,8 +56,8 @@ export interface SchemaNode {
   pattern?: LinearPattern | undefined;
   /** Of `patternProperties`. Undefined for a pattern that is not checked. */
   patterns: readonly (readonly [pattern: LinearPattern | undefined, node: SchemaNode])[];
-  /** Values of `enum`: scalars, as `quickKey` has them, and containers (arrays and objects). */
-  enumeration?: { readonly scalars: ReadonlySet<unknown>; readonly containers: readonly unknown[] };
+  /** Values of `enum`: scalars, and containers (arrays and objects). */
+  enumeration?: { readonly scalars: Scalars; readonly containers: readonly unknown[] };
 }
 
 export interface CompiledSchema {
@@ -244,7 +244,7 @@ class Compiler {
     node.dependentNames = Object.entries((schema.dependentRequired ?? {}) as Readonly<Record<string, string[]>>);
     if (Array.isArray(schema.enum))
       node.enumeration = {
-        scalars: new Set(schema.enum.filter((value) => !isContainer(value)).map(quickKey)),
+        scalars: new Scalars(schema.enum.filter((value) => !isContainer(value))),
         containers: schema.enum.filter(isContainer),
       };
   }

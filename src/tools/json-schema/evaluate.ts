@@ -5,9 +5,9 @@ import { checkArray } from "./check-array.ts";
 import { checkObject } from "./check-object.ts";
 import { checkNumber, checkString } from "./check-scalar.ts";
 import { alone, type Checker, type Failure, Findings, FITS, type Outcome, shown } from "./findings.ts";
-import { Identities, isContainer } from "./identities.ts";
+import { Identities, isContainer, keyOf } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
-import { isLongInteger, quickKey } from "../../base/index.ts";
+import { isLongInteger } from "../../base/index.ts";
 
 /** Maximum steps of one check: about half a second. A megabyte of ordinary data takes a hundredth of that. */
 export const MAX_STEPS = 10_000_000;
@@ -74,7 +74,7 @@ class Evaluation implements Checker {
     if (!node.shared || !node.hasParts) return this.#enter(node, node.schema, value);
     const known = this.#known.get(node) ?? new Map<unknown, Outcome>();
     this.#known.set(node, known);
-    const key = quickKey(value);
+    const key = keyOf(value, this.steps);
     const before = known.get(key);
     if (before) return before;
     const outcome = this.#enter(node, node.schema, value);
@@ -127,7 +127,7 @@ class Evaluation implements Checker {
     if (!enumeration) return;
     const isNamed = isContainer(written)
       ? enumeration.containers.some((one) => this.identities.areEqual(written, one))
-      : enumeration.scalars.has(quickKey(written));
+      : enumeration.scalars.has(written, this.steps);
     if (!isNamed) found.add("enum", () => expectedOneOf(schema.enum as readonly unknown[]));
   }
 

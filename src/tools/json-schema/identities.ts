@@ -1,8 +1,29 @@
-import { quickKey } from "../../base/index.ts";
+import { isLongKey, quickKey } from "../../base/index.ts";
 import type { Steps } from "./steps.ts";
 
-/** Characters of two texts that are compared in the time of a step. */
+/** Characters of a text that are hashed, or compared with another one, in the time of a step. */
 const CHARACTERS_A_STEP = 64;
+
+/** What looking for a value in a map costs: a long text is hashed each time. */
+export function keyOf(value: unknown, steps: Steps): unknown {
+  if (isLongKey(value)) steps.spend(value.length / CHARACTERS_A_STEP);
+  return quickKey(value);
+}
+
+/** Scalars of a schema. A long text is hashed only if one of its length is among them. */
+export class Scalars {
+  readonly #keys: ReadonlySet<unknown>;
+  readonly #lengths: ReadonlySet<number>;
+
+  constructor(scalars: readonly unknown[]) {
+    this.#keys = new Set(scalars.map(quickKey));
+    this.#lengths = new Set(scalars.filter(isLongKey).map(({ length }) => length));
+  }
+
+  has(value: unknown, steps: Steps): boolean {
+    return (!isLongKey(value) || this.#lengths.has(value.length)) && this.#keys.has(keyOf(value, steps));
+  }
+}
 
 /** Assigns equal JSON values the same number. Reads each container once. */
 export class Identities {
@@ -23,10 +44,10 @@ export class Identities {
 
   of(value: unknown): number {
     this.#steps.spend(1);
-    if (!isContainer(value)) return numberOf(this.#scalars, quickKey(value)) * 2;
+    if (!isContainer(value)) return numberOf(this.#scalars, keyOf(value, this.#steps)) * 2;
     const known = this.#containers.get(value);
     if (known !== undefined) return known;
-    const identity = numberOf(this.#texts, quickKey(this.#textOf(value))) * 2 + 1;
+    const identity = numberOf(this.#texts, keyOf(this.#textOf(value), this.#steps)) * 2 + 1;
     this.#containers.set(value, identity);
     return identity;
   }

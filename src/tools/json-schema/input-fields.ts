@@ -1,7 +1,6 @@
-import { quickKey } from "../../base/index.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
-import { isContainer } from "./identities.ts";
+import { isContainer, Scalars } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 
 /** Unknown fields that are described; the rest are counted. */
@@ -130,7 +129,7 @@ class Walk implements FieldsRead {
     this.#steps.spend(tags.size);
     for (const [key, values] of tags) {
       const tag = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
-      if (tag !== undefined && !isContainer(tag) && !values.has(quickKey(tag))) return false;
+      if (tag !== undefined && !isContainer(tag) && !values.has(tag, this.#steps)) return false;
     }
     return true;
   }
@@ -207,7 +206,7 @@ class Walk implements FieldsRead {
     return (
       takesType(schema, "null") &&
       (schema.const ?? null) === null &&
-      (enumeration?.scalars.has(null) ?? true) &&
+      (enumeration?.scalars.has(null, this.#steps) ?? true) &&
       (ref === undefined || takes(ref)) &&
       (lists.allOf?.every(takes) ?? true) &&
       (lists.anyOf?.some(takes) ?? true) &&
@@ -249,7 +248,7 @@ function takesType({ type }: JsonSchema, wanted: string): boolean {
 const MAX_DEPTH = 1000;
 
 /** Fields that have one of a few scalar values, by which alternatives are told apart. */
-type TagValues = ReadonlyMap<string, ReadonlySet<unknown>>;
+type TagValues = ReadonlyMap<string, Scalars>;
 
 const known = new WeakMap<SchemaNode, TagValues>();
 
@@ -259,7 +258,7 @@ function tagsOf(node: SchemaNode, steps: Steps, depth = 0): TagValues {
   if (before) return before;
   if (depth > MAX_DEPTH) throw new StepsSpent();
   const { maps, ref, lists } = node;
-  const tags = new Map<string, ReadonlySet<unknown>>();
+  const tags = new Map<string, Scalars>();
   for (const other of [...(ref ? [ref] : []), ...(lists.allOf ?? [])])
     for (const [key, values] of tagsOf(other, steps, depth + 1)) {
       steps.spend(1);
@@ -274,11 +273,11 @@ function tagsOf(node: SchemaNode, steps: Steps, depth = 0): TagValues {
   return tags;
 }
 
-/** The scalars that a field can be, as `quickKey` has them, if its schema lists them. */
-function tagValues({ schema, enumeration, ref }: SchemaNode, depth: number): ReadonlySet<unknown> | undefined {
+/** The scalars that a field can be, if its schema lists them. */
+function tagValues({ schema, enumeration, ref }: SchemaNode, depth: number): Scalars | undefined {
   if (depth > MAX_DEPTH) throw new StepsSpent();
   if (typeof schema === "boolean") return undefined;
-  if ("const" in schema) return new Set([quickKey(schema.const)]);
+  if ("const" in schema) return new Scalars([schema.const]);
   if (enumeration) return enumeration.scalars;
   return ref ? tagValues(ref, depth + 1) : undefined;
 }

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { fromOpenApi } from "../../../src/index.ts";
 import { ALL, specOf } from "./api-server.ts";
+import { numberOfHash } from "../../support/one-bucket.ts";
 import { DOCUMENTS, urlOf } from "./documents.ts";
 
 const script = fileURLToPath(new URL("read-document.ts", import.meta.url));
@@ -47,21 +48,9 @@ test("YAML whose keys are compared with each other is read beside other work", a
   expect(part).toBeLessThan(IN_ONE_BLOCK);
 });
 
-/** The number that V8 gives this hash: numbers whose hashes end alike stand in one place of a map. */
-function numberOf(hash: number): number {
-  const unshift = (of: number, by: number) => {
-    let found = of;
-    for (let n = 0; n < 32; n += by) found = of ^ (found >>> by);
-    return found;
-  };
-  let key = Math.imul(unshift(hash, 16), 0xc8de0639);
-  key = Math.imul(unshift(key, 4), 0xcccccccd);
-  return Math.imul(unshift(key, 12) + 1, 0xbfff7fff) >>> 0;
-}
-
 test("numbers in place of path items are read as fast as others", async () => {
   const timeOf = async (hashOf: (n: number) => number) => {
-    const all = Array.from({ length: 90_000 }, (_, n) => numberOf(hashOf(n))).filter((one) => one < 2 ** 31);
+    const all = Array.from({ length: 90_000 }, (_, n) => numberOfHash(hashOf(n))).filter((one) => one < 2 ** 31);
     const numbers = all.slice(0, 30_000).map((number, n) => [`/p${n}`, number]);
     const since = performance.now();
     await sourceOf(specOf({ "/x": { get: {} }, ...Object.fromEntries(numbers) }));

@@ -169,3 +169,12 @@ test.each<[string, JsonSchema, (index: number) => unknown, number]>([
   expect(evaluate(compiled, values, OUTCOMES * steps * 10)).toBeUndefined();
   expect(evaluate(compiled, values, OUTCOMES * steps)?.last.message()).toContain("takes too long");
 });
+
+test("a long text is hashed only where an enumeration has one of its length, and hashing costs steps", () => {
+  const [long, other] = ["x".repeat(20_000), "y".repeat(20_000)];
+  const faultOf = (schema: JsonSchema) => evaluate(compileSchema(schema), long, PARTS * 50)?.last.message();
+  expect(faultOf({ anyOf: parts(() => ({ enum: ["short", 1] })) })).toBe('expected "short" or 1');
+  expect(faultOf({ anyOf: parts(() => ({ enum: [other] })) })).toContain("takes too long");
+  const shared = { $defs: { a: { allOf: [{ type: "string" }] } }, allOf: parts(() => ({ $ref: "#/$defs/a" })) };
+  expect(faultOf(shared)).toContain("takes too long");
+});

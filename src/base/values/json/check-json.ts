@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { NUMBER_LENGTH } from "./exact-json.ts";
 import {
   CLOSE_LIST,
@@ -149,39 +150,41 @@ function parsed(json: string): unknown {
 }
 
 /**
- * Whether two texts of JSON say the same: they may differ in blanks between values, and in how characters are escaped. The
- * fields of an object have one order.
+ * What texts of JSON have in common that say the same: they may differ in blanks between values, and in how characters are
+ * escaped. The fields of an object have one order. No JSON has the digest of a text that is none.
  */
-export function isSameJson(one: string, other: string): boolean {
+export function jsonDigest(json: string): string {
+  const units = new Uint16Array(json.length + 1);
+  let length = 0;
   let isWithin = false;
-  for (let at = 0, there = 0; ;) {
-    if (!isWithin) {
-      const [before, beforeThere] = [at, there];
-      while (isBlank(one.charCodeAt(at))) at += 1;
-      while (isBlank(other.charCodeAt(there))) there += 1;
+  for (let at = 0; at < json.length;) {
+    const before = at;
+    while (!isWithin && isBlank(json.charCodeAt(at))) at += 1;
+    if (at > before) {
       // Blanks in the midst of a number or a word are not between values.
-      if (at > before !== there > beforeThere && isWord(one.charCodeAt(before - 1)) && isWord(one.charCodeAt(at)))
-        return false;
+      if (isWord(json.charCodeAt(before - 1)) && isWord(json.charCodeAt(at))) units[length++] = BLANK;
+      continue;
     }
-    if (at >= one.length || there >= other.length) return at >= one.length && there >= other.length;
-    const unit = unitAt(one, at);
-    if (unit !== unitAt(other, there)) return false;
-    if (unit === QUOTE) isWithin = !isWithin;
-    at += lengthAt(one, at);
-    there += lengthAt(other, there);
+    const isEscape = json.charCodeAt(at) === BACKSLASH;
+    const isLong = isEscape && json.charCodeAt(at + 1) === U;
+    const unit = isEscape ? escapedAt(json, at) : json.charCodeAt(at);
+    if (unit === QUOTE && !isEscape) isWithin = !isWithin;
+    if (isEscape && (unit === QUOTE || unit === BACKSLASH)) units[length++] = BACKSLASH;
+    units[length++] = unit;
+    at += isLong ? 6 : isEscape ? 2 : 1;
   }
+  return hash("sha256", units.subarray(0, length));
 }
 
+const BLANK = 0x20;
 const BACKSLASH = 0x5c;
 const U = 0x75;
 /** Escapes of one character that stand for another. */
 const SHORT: ReadonlyMap<number, number> = new Map(
   Object.entries({ b: 8, t: 9, n: 10, f: 12, r: 13 }).map(([name, unit]) => [name.charCodeAt(0), unit]),
 );
-/** Marks a quotation mark that is escaped, and ends no string. */
-const ESCAPED_QUOTE = -1;
 
-const isBlank = (unit: number): boolean => unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
+const isBlank = (unit: number): boolean => unit === BLANK || unit === 0x0a || unit === 0x0d || unit === 0x09;
 
 /** Digits, letters, "+", "-" and ".". */
 const isWord = (unit: number): boolean =>
@@ -191,16 +194,8 @@ const isWord = (unit: number): boolean =>
   unit === 0x2d ||
   unit === 0x2e;
 
-function unitAt(text: string, at: number): number {
-  const unit = text.charCodeAt(at);
-  if (unit !== BACKSLASH) return unit;
-  const kind = text.charCodeAt(at + 1);
-  const meant = kind === U ? Number.parseInt(text.slice(at + 2, at + 6), 16) : (SHORT.get(kind) ?? kind);
-  return meant === QUOTE ? ESCAPED_QUOTE : meant;
-}
-
-/** Length of what stands for the unit there. */
-function lengthAt(text: string, at: number): number {
-  if (text.charCodeAt(at) !== BACKSLASH) return 1;
-  return text.charCodeAt(at + 1) === U ? 6 : 2;
+/** The unit that the escape there stands for. */
+function escapedAt(json: string, at: number): number {
+  const kind = json.charCodeAt(at + 1);
+  return kind === U ? Number.parseInt(json.slice(at + 2, at + 6), 16) : (SHORT.get(kind) ?? kind);
 }

@@ -1,4 +1,4 @@
-import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../base/index.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, quickKey, textOf } from "../../../base/index.ts";
 import { highestUsage, type ModelUsage, NO_USAGE, type TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
@@ -96,9 +96,10 @@ interface OpenCall {
  */
 export class ChatStream extends ReplyStream<ChatReply> {
   readonly #calls: OpenCall[] = [];
-  readonly #byIndex = new Map<number | undefined, OpenCall[]>();
-  readonly #byId = new Map<string, OpenCall[]>();
-  readonly #byBoth = new Map<string, OpenCall>();
+  /** By `quickKey`. */
+  readonly #byIndex = new Map<unknown, OpenCall[]>();
+  readonly #byId = new Map<unknown, OpenCall[]>();
+  readonly #byBoth = new Map<unknown, OpenCall>();
   readonly #message: Record<string, unknown> = { role: "assistant", content: null };
   readonly #parts = new ListParts();
   #finishReason: string | undefined;
@@ -176,29 +177,31 @@ export class ChatStream extends ReplyStream<ChatReply> {
     const isNamedAgain = id === "" ? index !== undefined : id === only?.id;
     if (only && known.length === 1 && (name === "" || only.name === "" || isNamedAgain)) return this.#withId(only, id);
     if (name === "") {
-      if (known.length > 0 || this.#byIndex.has(index)) return undefined;
+      if (known.length > 0 || this.#byIndex.has(quickKey(index))) return undefined;
       // Some servers count a call anew after its beginning, and repeat its id.
-      const [same, ...others] = this.#byId.get(id) ?? [];
+      const [same, ...others] = this.#byId.get(quickKey(id)) ?? [];
       return same && others.length === 0 ? same : this.#begin(index, id);
     }
-    const isNew = this.#byIndex.has(index) ? id !== "" && !this.#byId.has(id) : index !== undefined || !first;
+    const isNew = this.#byIndex.has(quickKey(index))
+      ? id !== "" && !this.#byId.has(quickKey(id))
+      : index !== undefined || !first;
     if (!isNew) throw new SyntaxError(NOT_APART);
     return this.#begin(index, id);
   }
 
   /** The calls that a fragment may belong to. A call without an id may get its id later. */
   #known(index: number | undefined, id: string): readonly OpenCall[] {
-    if (index === undefined) return id === "" ? this.#calls : (this.#byId.get(id) ?? []);
-    const here = this.#byIndex.get(index) ?? [];
+    if (index === undefined) return id === "" ? this.#calls : (this.#byId.get(quickKey(id)) ?? []);
+    const here = this.#byIndex.get(quickKey(index)) ?? [];
     if (id === "") return here;
     if (here.length === 1 && here[0]?.id === "") return here;
-    const call = this.#byBoth.get(`${index} ${id}`);
+    const call = this.#byBoth.get(quickKey(`${index} ${id}`));
     return call ? [call] : [];
   }
 
   #begin(index: number | undefined, id: string): OpenCall {
     this.#checkIndexed(index);
-    const isAtTaken = this.#byIndex.has(index);
+    const isAtTaken = this.#byIndex.has(quickKey(index));
     const call: OpenCall = {
       index,
       isAtTaken,
@@ -210,7 +213,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
       fields: {},
     };
     this.#calls.push(call);
-    appendTo(this.#byIndex, index, call);
+    appendTo(this.#byIndex, quickKey(index), call);
     return this.#withId(call, id);
   }
 
@@ -224,8 +227,8 @@ export class ChatStream extends ReplyStream<ChatReply> {
   #withId(call: OpenCall, id: string): OpenCall {
     if (call.id !== "" || id === "") return call;
     call.id = id;
-    appendTo(this.#byId, id, call);
-    this.#byBoth.set(`${call.index} ${id}`, call);
+    appendTo(this.#byId, quickKey(id), call);
+    this.#byBoth.set(quickKey(`${call.index} ${id}`), call);
     return call;
   }
 }
