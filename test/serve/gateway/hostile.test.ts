@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createSqliteJournal } from "portcullis";
 import { testOfAll } from "../../support/all-tests.ts";
-import { workingClock } from "../../support/clock.ts";
+import { inATurn } from "../../support/in-a-turn.ts";
 import type { Model } from "portcullis/models";
 import { scriptedModel } from "portcullis/testing";
 import { openGateway, type OpenGateway } from "./gateways.ts";
@@ -178,21 +178,17 @@ test("however often a key names its answers, few of its journals are read at onc
 });
 
 test("a long history reaches the journal and the model in pieces, and calls beyond those of a turn reach neither", async () => {
-  const clock = workingClock();
+  const { most, done } = inATurn();
   const script = scriptedModel(
     Array.from({ length: 601 }, () => ({ text: "done" })),
     { name: "scripted:m" },
   );
-  const pieces = { restored: 0, written: 0 };
-  let restored = 0;
+  let written = 0;
   const converse: Model["converse"] = async (opening) => {
     const conversation = await script.converse(opening);
     const restore = conversation.restore?.bind(conversation);
     conversation.restore = (...turn) => {
-      if (restored === 0) void setImmediate().then(() => (restored = 0));
-      restored += 1;
-      pieces.restored = Math.max(pieces.restored, restored);
-      clock.work(2);
+      done("told");
       restore?.(...turn);
     };
     return conversation;
@@ -200,7 +196,7 @@ test("a long history reaches the journal and the model in pieces, and calls beyo
   await using gateway = await openGateway({ ...script, converse });
   const append = gateway.journal.append.bind(gateway.journal);
   gateway.journal.append = (execution, head, records, options) => {
-    pieces.written = Math.max(pieces.written, records.length);
+    written = Math.max(written, records.length);
     return append(execution, head, records, options);
   };
   const { responses } = gateway.openai();
@@ -212,9 +208,9 @@ test("a long history reaches the journal and the model in pieces, and calls beyo
   const input = [...Array.from({ length: 600 }, (_, id) => turn(id)).flat(), { role: "user" as const, content: "go" }];
   const tools = [{ type: "function" as const, name: "get", parameters: { type: "object" }, strict: false }];
   expect((await responses.create({ model: "m", tools, input })).output_text).toBe("done");
-  expect(pieces.restored).toBeGreaterThan(0);
-  expect(pieces.restored).toBeLessThan(10);
-  expect(pieces.written).toBeLessThan(600);
+  expect(most.told).toBeGreaterThan(0);
+  expect(most.told).toBeLessThan(10);
+  expect(written).toBeLessThan(600);
   const all = Array.from({ length: 1001 }, (_, id) => turn(id));
   const wide = [...all.flatMap(([, call]) => call ?? []), ...all.flatMap(([, , output]) => output ?? [])];
   const refused = responses.create({ model: "m", tools, input: [{ role: "user", content: "go" }, ...wide] });
