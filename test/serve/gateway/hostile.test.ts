@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createSqliteJournal } from "portcullis";
 import { testOfAll } from "../../support/all-tests.ts";
 import { inATurn } from "../../support/in-a-turn.ts";
 import type { Model } from "portcullis/models";
-import { scriptedModel } from "portcullis/testing";
+import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 
 const KEY = "con-0123456789abcdef";
@@ -100,6 +100,61 @@ test("a request has at most a thousand tools, however alike their names are", as
     400,
     { error: { message: expect.stringContaining("at most 1000 tools") } },
   ]);
+});
+
+const MANY = `{"a":[${"[],".repeat(70_000)}0]}`;
+const CALL = { type: "function_call", call_id: "c1", name: "depot" };
+
+test.each<[string, readonly ScriptedStep[], string, (first: string) => object]>([
+  [
+    "an output for a program",
+    [{ programs: ["return Object.keys(await tools.depot({}));"] }, ({ results }) => ({ text: results[0]?.text ?? "" })],
+    "/v1/responses",
+    (first) => {
+      const { id, output } = JSON.parse(first) as { id: string; output: readonly { call_id: string; type: string }[] };
+      const { call_id } = output.find(({ type }) => type === "function_call")!;
+      return { previous_response_id: id, input: [{ type: "function_call_output", call_id, output: MANY }] };
+    },
+  ],
+  [
+    "an input that is repeated",
+    [{ text: "first" }, { text: "first" }],
+    "/v1/responses",
+    () => ({
+      input: [
+        { role: "user", content: "x" },
+        { ...CALL, arguments: MANY },
+        { type: "function_call_output", call_id: "c1", output: MANY },
+        { role: "user", content: "y" },
+      ],
+    }),
+  ],
+  [
+    "a result of the model's own call",
+    [{ calls: [{ tool: "depot", input: {} }] }, ({ results }) => ({ text: results[0]?.text ?? "" })],
+    "/v1/messages",
+    (first) => {
+      const { content } = JSON.parse(first) as { content: readonly { id: string }[] };
+      const result = { type: "tool_result", tool_use_id: content[0]?.id, content: MANY };
+      const user = (one: unknown) => ({ role: "user", content: one });
+      return { messages: [user("x"), { role: "assistant", content }, user([result])] };
+    },
+  ],
+])("a text of a client that would be many values is parsed by nobody: %s", async (_, script, path, next) => {
+  await using gateway = await openGateway(script);
+  const tool = { name: "depot", input_schema: { type: "object" } };
+  const own = { type: "function", name: "depot", parameters: { type: "object" }, allowed_callers: ["programmatic"] };
+  const first = path.endsWith("messages")
+    ? { ...messages("x"), tools: [tool] }
+    : { input: "x", tools: [{ type: "programmatic_tool_calling" }, own] };
+  const begun = await (await post(gateway, path, first)).text();
+  const parse = vi.spyOn(JSON, "parse");
+  const answer = await post(gateway, path, { ...first, ...next(begun) });
+  const text = await answer.text();
+  const parsed = parse.mock.calls.filter(([one]) => one === MANY).length;
+  parse.mockRestore();
+  expect([answer.status, parsed, gateway.errors]).toEqual([200, 0, []]);
+  expect(text).toMatch(/first|"a"|\[\]/);
 });
 
 const refer = ({ openai }: OpenGateway, ids: readonly string[]) =>
