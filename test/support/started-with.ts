@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync, readlinkSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readlinkSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** Numbers that node itself does not close in children: all below them are not open. */
@@ -38,3 +38,8 @@ export function foundIn(pid: number): readonly string[] {
 }
 
 export const GIVEN: readonly string[] = DESCRIPTORS.map(() => "started-with.ts");
+
+export function childrenOf(pid: number): readonly number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return children.split(" ").filter(Boolean).map(Number);
+}

@@ -10,7 +10,7 @@ import { testOfAll } from "../../support/all-tests.ts";
 import { servedRaw } from "./served-raw.ts";
 import { call, isRunning, rawServer, READ, run, startProcess, WRITE } from "./servers.ts";
 import { newFolder } from "../../support/new-folder.ts";
-import { foundIn, GIVEN, hostStartedWithFile } from "../../support/started-with.ts";
+import { childrenOf, foundIn, GIVEN, hostStartedWithFile } from "../../support/started-with.ts";
 
 const folder = newFolder();
 
@@ -154,8 +154,7 @@ test.skipIf(process.platform !== "linux")(
     await using source = await fromMcp(${JSON.stringify(rawServer("environment"))});
   `);
     expect(foundIn(host.pid)).toEqual(GIVEN);
-    const children = readFileSync(`/proc/${host.pid}/task/${host.pid}/children`, "utf8").trim().split(" ").map(Number);
-    expect(children.map(foundIn)).toEqual([1, 2].map(() => ["null", "null"]));
+    expect(childrenOf(host.pid).map(foundIn)).toEqual([1, 2].map(() => ["null", "null"]));
   },
 );
 
