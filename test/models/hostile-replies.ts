@@ -202,6 +202,17 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       }
     });
 
+    test("a number of an input that no double keeps reaches no tool as another number", async () => {
+      const { tools, made } = watched();
+      const [exact, other] = ["9007199254740993", "9007199254740992"];
+      const calls = [{ tool: "read", inputText: `{"id":${exact}}` }];
+      const reply = stream ? eventText(wire.events({ calls }, 1)) : JSON.stringify(wire.json({ calls }, 1));
+      // Where the input is an object of the reply, it was parsed to make it.
+      const { ending } = await askHostile(wire, stream, [reply.replaceAll(other, exact)], tools);
+      expect(ending.type).toBe("answered");
+      expect(made.filter((one) => one !== `read {"id":"${exact}"}`)).toEqual([]);
+    });
+
     test("a reply that costs more to parse than to send is not parsed", async () => {
       const whole = stream ? eventText(wire.events(TURN, 1)) : JSON.stringify(wire.json(TURN, 1));
       for (const [added, fault] of [
