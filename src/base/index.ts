@@ -1,4 +1,5 @@
 export { packageFile, packageVersion } from "./package-files.ts";
+export { startWith } from "./start-process.ts";
 export {
   type ExecutionId,
   describe,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 /** The format of `hostProcess`: a process id and a start time. */
@@ -56,39 +56,6 @@ function exists(pid: number): boolean {
 /** The first child of a process; undefined if it has none, or has ended. */
 export function childOf(pid: number): number | undefined {
   return Number.parseInt(readText(`/proc/${pid}/task/${pid}/children`) ?? "", 10) || undefined;
-}
-
-/** O_CLOEXEC, as /proc shows it. */
-const CLOSED_ON_EXEC = 0o2_000_000;
-/** Descriptors that node needs beside these to start a child. */
-const SPARE = 16;
-let passedOn: readonly number[] | undefined;
-
-/**
- * Descriptors, beside the standard streams, that this process was started with and that its children would have too. Node
- * closes all that it opens itself in children, and what it was started with only up to the first number that is free. A
- * number that this process could not open now is left out: node cannot start a child with it.
- */
-export function inheritedDescriptors(): readonly number[] {
-  passedOn = (passedOn ?? descriptors()).filter((descriptor) => {
-    const [, flags] = /^flags:\s*(\d+)/m.exec(readText(`/proc/self/fdinfo/${descriptor}`) ?? "") ?? [];
-    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSED_ON_EXEC) === 0;
-  });
-  const [, most] =
-    passedOn.length > 0 ? (/^Max open files\s+(\d+)/m.exec(readText("/proc/self/limits") ?? "") ?? []) : [];
-  const below = Number(most ?? Number.POSITIVE_INFINITY) - passedOn.length - SPARE;
-  return passedOn.filter((descriptor) => descriptor < below);
-}
-
-function descriptors(): readonly number[] {
-  try {
-    return readdirSync("/proc/self/fdinfo")
-      .map(Number)
-      .filter((descriptor) => descriptor > 2);
-  } catch {
-    // Only Linux passes them on.
-    return [];
-  }
 }
 
 export function processNamespace(): string | undefined {

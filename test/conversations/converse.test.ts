@@ -1,4 +1,5 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { isDeepStrictEqual } from "node:util";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import {
   type AgentEvent,
@@ -9,6 +10,7 @@ import {
   type Tool,
 } from "../../src/index.ts";
 import { createMemoryJournal, type Header, type Journal } from "../../src/journal/index.ts";
+import type { Model, ModelTurn } from "../../src/models/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import {
@@ -17,6 +19,7 @@ import {
   type ScriptedModel,
   type ScriptedStep,
 } from "../../src/runtime/testing.ts";
+import { inATurn } from "../support/in-a-turn.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { checkTranscript } from "./talk.ts";
 import { makeTool } from "../support/tools.ts";
@@ -509,6 +512,42 @@ describe("continuing", () => {
     expect((await retold.say("Two.")).answer).toBe("Two.");
     const [told] = other.conversations.at(-1)?.[0]?.said ?? [];
     expect(told).toContain('Call call-1 of "look":\n  {}\n\nResult of call call-1:\n  [1,2]');
+  });
+
+  test("one of many turns is read, written and told in pieces", async () => {
+    const { runtime } = await runtimeOf([look]);
+    const { transcript } = await runtime.agent({ model: scriptedModel([{ text: "One." }]), task: "Go." });
+    const [one] = transcript.turns;
+    const { most, done } = inATurn();
+    const turns = Array.from({ length: 300 }, () => ({
+      ...one,
+      said: [{ by: "user", message: "And?" }],
+      get turn() {
+        done("read");
+        return one?.turn;
+      },
+    }));
+    const { stringify } = JSON;
+    const spy = vi.spyOn(JSON, "stringify").mockImplementation((value: unknown, ...how) => {
+      if (isDeepStrictEqual(value, one?.turn)) done("written");
+      return stringify(value, ...(how as []));
+    });
+    const script = scriptedModel([...turns, {}].map(() => ECHO));
+    const model: Model = {
+      ...script,
+      converse: async (opening) => {
+        const conversation = await script.converse(opening);
+        const restore = conversation.restore?.bind(conversation);
+        return Object.assign(conversation, {
+          restore: (turn: ModelTurn) => (done("told"), restore?.(turn, undefined)),
+        });
+      },
+    };
+    await using talk = await runtime.converse({ model, continue: { ...transcript, turns } as Transcript });
+    spy.mockRestore();
+    expect((await talk.say("Two.")).answer).toBe("Two.");
+    expect(Object.keys(most).toSorted()).toEqual(["read", "told", "written"]);
+    expect(Math.max(...Object.values(most))).toBeLessThan(10);
   });
 
   test.each<[string, (transcript: Transcript) => unknown]>([

@@ -284,6 +284,17 @@ test("what is known of calls before counts in heldBytes until the program has en
   expect((await runtime.execute("return 1;", { after })).outcome.type).toBe("completed");
 });
 
+test("what a program was given of changes before it counts for the program that corrects it in turn", async () => {
+  const { runtime, journal } = await open({ effect: "write" });
+  const { execution: first } = await runtime.execute(
+    `for (let n = 1; n <= 1500; n += 1) await tools.t({ n }); ${FAILS}`,
+  );
+  const { execution: after } = await runtime.execute(FAILS, { after: first });
+  const { runtime: small } = await open({ effect: "write" }, { journal, heldBytes: 2 ** 20 });
+  const { outcome } = await small.execute("return 1;", { after });
+  expect(outcome).toMatchObject({ type: "stopped", limit: "heldBytes" });
+});
+
 test("what was read is read again once it is older than maxAgeMs, what was done is never done again", async () => {
   const { jump } = settableClock();
   for (const [effect, expected] of [

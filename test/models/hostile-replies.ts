@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { type AgentReport, createRuntime, type Tool } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import type { Transcript } from "../../src/runtime/reports.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { eventText as oneText, type ServerEvent } from "./loopback.ts";
 import type { Wire, WireTurn } from "./wire.ts";
@@ -15,7 +16,8 @@ async function askHostile(
   stream: boolean,
   replies: readonly string[],
   tools: readonly Tool[],
-): Promise<AgentReport> {
+  before?: Transcript,
+): Promise<Pick<AgentReport, "ending">> {
   let at = 0;
   const answer = stream
     ? eventText(wire.events({ text: "Done." }, 99))
@@ -32,7 +34,9 @@ async function askHostile(
     },
   });
   await using runtime = await createRuntime({ tools, sandbox });
-  return await runtime.agent({ model, task: "Do it.", maxTurns: 3 });
+  if (!before) return await runtime.agent({ model, task: "Do it.", maxTurns: 3 });
+  await using talk = await runtime.converse({ model, continue: before });
+  return await talk.say("Go on.");
 }
 
 const eventText = (events: readonly ServerEvent[]) => events.map(oneText).join("");
@@ -198,6 +202,17 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       }
     });
 
+    test("a number of an input that no double keeps reaches no tool as another number", async () => {
+      const { tools, made } = watched();
+      const [exact, other] = ["9007199254740993", "9007199254740992"];
+      const calls = [{ tool: "read", inputText: `{"id":${exact}}` }];
+      const reply = stream ? eventText(wire.events({ calls }, 1)) : JSON.stringify(wire.json({ calls }, 1));
+      // Where the input is an object of the reply, it was parsed to make it.
+      const { ending } = await askHostile(wire, stream, [reply.replaceAll(other, exact)], tools);
+      expect(ending.type).toBe("answered");
+      expect(made.filter((one) => one !== `read {"id":"${exact}"}`)).toEqual([]);
+    });
+
     test("a reply that costs more to parse than to send is not parsed", async () => {
       const whole = stream ? eventText(wire.events(TURN, 1)) : JSON.stringify(wire.json(TURN, 1));
       for (const [added, fault] of [
@@ -215,22 +230,30 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       }
     });
 
-    test("an input of many values, which are one text within the reply, is parsed by nobody", async () => {
-      const { tools, made } = watched();
-      const inputText = `{"a":[${"[],".repeat(70_000)}0]}`;
-      const calls = [{ tool: "read", inputText }];
-      const reply = stream ? eventText(wire.events({ calls }, 1)) : JSON.stringify(wire.json({ calls }, 1));
-      const parsed: string[] = [];
-      const { parse } = JSON;
-      const spy = vi.spyOn(JSON, "parse").mockImplementation((text: string) => {
-        parsed.push(text);
-        return parse(text) as unknown;
-      });
-      await askHostile(wire, stream, [reply], tools);
-      spy.mockRestore();
-      expect(parsed.filter((text) => text === inputText)).toEqual([]);
-      expect(made).toEqual([]);
-    });
+    test.each(["this model has written", "another model has, or a client of the gateway"])(
+      "an input of many values, which are one text that %s, is parsed by nobody",
+      async (who) => {
+        const { tools, made } = watched();
+        const inputText = `{"a":[${"[],".repeat(70_000)}0]}`;
+        const calls = [{ tool: "read", inputText }];
+        const other = scriptedModel([{ calls }, { text: "Done." }]);
+        await using runtime = await createRuntime({ tools, sandbox });
+        const before =
+          who === "this model has written" ? undefined : await runtime.agent({ model: other, task: "Do it." });
+        const turn = before ? { text: "Done." } : { calls };
+        const reply = stream ? eventText(wire.events(turn, 1)) : JSON.stringify(wire.json(turn, 1));
+        const parsed: string[] = [];
+        const { parse } = JSON;
+        const spy = vi.spyOn(JSON, "parse").mockImplementation((text: string) => {
+          parsed.push(text);
+          return parse(text) as unknown;
+        });
+        await askHostile(wire, stream, [reply], tools, before?.transcript);
+        spy.mockRestore();
+        expect(parsed.filter((text) => text === inputText)).toEqual([]);
+        expect(made).toEqual([]);
+      },
+    );
   });
 
   test.each([

@@ -1,10 +1,10 @@
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { deadline, Places, textOf } from "../../base/index.ts";
+import { deadline, Places, startWith, textOf } from "../../base/index.ts";
 import { reasonOf } from "../../tools/schema.ts";
 
 /** The native compiler of TypeScript 7, or why there is none. */
@@ -101,23 +101,32 @@ export async function compile(
 const OPENING = "async function program() {\n";
 export const LINES_BEFORE = 1;
 
-/** The shell's bounds hold also if this process ends. It writes no file, and gets nothing of the host's environment. */
+/** The shell's bounds hold also if this process ends. It writes no file, and gets nothing of the host's environment and files. */
 const BOUNDED = `ulimit -c 0; ulimit -f 0; ulimit -t ${CPU_SECONDS}; ulimit -d ${DATA_KILOBYTES}; exec "$0" "$@"`;
 
 function printedBy(path: string, folder: string, signal: AbortSignal): Promise<string | undefined> {
   const args = ["-p", "tsconfig.json", "--pretty", "false", "--singleThreaded"];
-  const options = {
-    cwd: folder,
-    env: {},
-    signal,
-    killSignal: "SIGKILL",
-    maxBuffer: PRINTED,
-    encoding: "utf8",
-  } as const;
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  execFile("/bin/sh", ["-c", BOUNDED, path, ...args], options, (error, printed) => {
+  const child = startWith(["ignore", "pipe", "ignore"], (stdio) =>
+    spawn("/bin/sh", ["-c", BOUNDED, path, ...args], { cwd: folder, env: {}, signal, killSignal: "SIGKILL", stdio }),
+  );
+  let printed = "";
+  const end = () => {
+    // What it has started may go on to print.
+    child.stdout?.destroy();
+    child.kill("SIGKILL");
+  };
+  child.stdout?.setEncoding("utf8").on("data", (part: string) => {
+    printed += part;
+    if (printed.length > PRINTED) end();
+  });
+  child.once("error", () => {
+    end();
+    resolve(undefined);
+  });
+  child.once("close", (code) => {
     // With errors to tell it ends as 1 or 2.
-    const isDone = error === null || ((error.code === 1 || error.code === 2) && printed !== "");
+    const isDone = code === 0 || ((code === 1 || code === 2) && printed !== "");
     resolve(isDone ? printed : undefined);
   });
   return promise;

@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, listOf, now, parsedJson, textOf } from "../../base/index.ts";
+import { fieldOf, type Fields, isFields, listOf, now, textOf } from "../../base/index.ts";
 import { UniqueIds } from "../turn/call-ids.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
 import type { CallResult, Conversation, HostedNews, ModelCall, Opening } from "../model.ts";
@@ -139,7 +139,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
   protected override bodyFor(text: string, calls: readonly ForeignCall[]): Fields {
     const content = [
       { type: "text", text },
-      ...calls.map(({ id, name, inputText }) => ({ type: "tool_use", id, name, input: parsedJson(inputText) ?? {} })),
+      ...calls.map(({ id, name, inputText }) => ({ type: "tool_use", id, name, input: objectSentBack(inputText) })),
     ];
     return { content, stop_reason: calls.length > 0 ? STOP_REASONS.called : STOP_REASONS.answered };
   }

@@ -1,14 +1,13 @@
 import { ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
 import type { Socket } from "node:net";
-import { after, cancel, monotonic, OutputTail, type Timer } from "../../base/index.ts";
+import { after, cancel, monotonic, OutputTail, startWith, type Timer } from "../../base/index.ts";
 import { FrameChannel } from "../frame-channel.ts";
 import type { FrameQueue } from "../frame-queue.ts";
 import { died, type Exit, type KillReason, MEMORY_ABORT } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake } from "../keep-awake.ts";
 import type { FramePieces } from "../unsent-frames.ts";
-import { childOf, inheritedDescriptors } from "../host-process.ts";
+import { childOf } from "../host-process.ts";
 import { type EngineCommand, engineFiles, ENVIRONMENT, startCommand } from "./engine-command.ts";
 import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
 
@@ -261,26 +260,20 @@ export class EngineProcess {
  * without free file descriptors files cannot be read and pipes cannot be made, and memory may run out.
  */
 function startProcess({ command, prefix, mode }: EngineCommand): ChildProcess {
-  // Node closes what this process has opened, but not what it was started with. Such a descriptor is empty in an engine.
-  let empty: number | undefined;
   try {
-    const inherited = inheritedDescriptors();
-    const stdio: ("ignore" | "pipe" | number)[] = ["ignore", "ignore", "pipe", "pipe", "pipe"];
-    if (inherited.length > 0) empty = openSync("/dev/null", "r+");
-    for (const descriptor of inherited) stdio[descriptor] ??= empty ?? "ignore";
-    return spawn(command, [...prefix, ...engineArguments(mode)], {
-      stdio: Array.from(stdio, (stream) => stream ?? "ignore"),
-      env: ENVIRONMENT,
-      windowsHide: true,
-      // A process group of its own: a terminal sends Ctrl-C to the whole group of the host, which ends its engines itself.
-      detached: process.platform !== "win32",
-    });
+    return startWith(["ignore", "ignore", "pipe", "pipe", "pipe"], (stdio) =>
+      spawn(command, [...prefix, ...engineArguments(mode)], {
+        stdio,
+        env: ENVIRONMENT,
+        windowsHide: true,
+        // A process group of its own: a terminal sends Ctrl-C to the whole group of the host, which ends its engines itself.
+        detached: process.platform !== "win32",
+      }),
+    );
   } catch (error) {
     const child = new ChildProcess();
     process.nextTick(() => child.emit("error", error));
     return child;
-  } finally {
-    if (empty !== undefined) closeSync(empty);
   }
 }
 

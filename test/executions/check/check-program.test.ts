@@ -10,6 +10,7 @@ import { checkProgram } from "../../../src/executions/check/check-program.ts";
 import { someOf, testOfAll } from "../../support/all-tests.ts";
 import { checkProgramsOfFile } from "../../support/check-programs.ts";
 import { workingClock } from "../../support/clock.ts";
+import { childrenOf, foundIn, GIVEN, hostStartedWithFile } from "../../support/started-with.ts";
 
 checkProgramsOfFile();
 
@@ -386,6 +387,19 @@ test("a compiler sees nothing of the host's environment, writes no file, is boun
   const program = Object.keys(holds).map((what) => `tools.${what}({});`);
   const { findings } = await check(program.join("\n"), TOOLS, compilerOf([...script, "exit 2"].join("\n")));
   expect(findings?.map(({ position }) => position.line)).toEqual([1, 2, 3, 4, 5]);
+});
+
+test.skipIf(process.platform !== "linux")("a compiler has no descriptor that the host was started with", async () => {
+  const { path } = compilerOf("while :; do sleep 1; done");
+  const compiler = new URL("../../../src/executions/check/compiler.ts", import.meta.url).href;
+  await using host = await hostStartedWithFile(`
+      const { compile } = await import(${JSON.stringify(compiler)});
+      const ending = new AbortController();
+      await using _ = { [Symbol.asyncDispose]: async () => ending.abort() };
+      void compile(${JSON.stringify(path)}, "", "", { tenant: "acme", signal: ending.signal });
+    `);
+  expect(foundIn(host.pid)).toEqual(GIVEN);
+  await expect.poll(() => childrenOf(host.pid).map(foundIn)).toEqual([["null", "null"]]);
 });
 
 test("a tenant whose checks do not end keeps no other tenant's programs from being checked", async () => {

@@ -5,6 +5,7 @@ import type { Grant } from "../../../src/gate/approve/grant-terms.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { manualClock } from "../../support/clock.ts";
+import { inATurn } from "../../support/in-a-turn.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
 
 const pay = (handler: (input: unknown) => unknown = () => "paid", approval: "always" | "never" = "always") =>
@@ -217,25 +218,38 @@ test("an approver that gives one grant more, also of calls at once, denies that 
   expect([left[0], left.at(-1)]).toEqual([10, 0]);
 });
 
-test("a grant that comes while an execution is driven lets a thousand calls through that wait", async () => {
-  const [asked, held] = [new Set<string>(), Promise.withResolvers<void>()];
-  await using runtime = await createRuntime({
-    tools: [pay(), makeTool({ name: "hold", handler: () => held.promise.then(() => null) })],
-    sandbox: createMemorySandbox(),
-    approve: ({ callId }) => {
-      asked.add(callId);
-      return "later";
-    },
-  });
-  const program = `const held = tools.hold({});
+test.each(["outside", "the approver"])(
+  "a grant that comes from %s while an execution is driven lets a thousand calls through that wait, few in a turn of the thread",
+  async (giver) => {
+    const [asked, held] = [new Set<string>(), Promise.withResolvers<void>()];
+    const { most, done } = inATurn();
+    const { parse } = JSON;
+    const spy = vi.spyOn(JSON, "parse").mockImplementation((text: string) => {
+      if (asked.size === 1000 && /^{"amount":1,"text":"x+"}$/.test(text)) done("tried");
+      return parse(text) as unknown;
+    });
+    const grant = { calls: 5000, sums: { "/amount": 5000 } };
+    await using runtime = await createRuntime({
+      tools: [pay(), makeTool({ name: "hold", handler: () => held.promise.then(() => null) })],
+      sandbox: createMemorySandbox(),
+      approve: ({ callId }) => {
+        asked.add(callId);
+        return giver === "outside" || asked.size < 1000 ? "later" : { allow: true, grant };
+      },
+    });
+    const program = `const held = tools.hold({});
     const make = () => tools.pay({ amount: 1, text: "x".repeat(500) });
     return [(await Promise.all(Array.from({ length: 1000 }, make))).length, await held];`;
-  const running = runtime.execute(program, { execution: "e", limits: { calls: 5000 } });
-  await expect.poll(() => asked.size, { timeout: 60_000 }).toBe(1000);
-  await runtime.decide("e", deciding([7], { calls: 5000, sums: { "/amount": 5000 } }));
-  held.resolve();
-  expect((await running).outcome).toEqual({ type: "completed", value: [1000, null] });
-}, 120_000);
+    const running = runtime.execute(program, { execution: "e", limits: { calls: 5000, callsAtOnce: 3 } });
+    await expect.poll(() => asked.size, { timeout: 60_000 }).toBe(1000);
+    if (giver === "outside") await runtime.decide("e", deciding([7], grant));
+    held.resolve();
+    expect((await running).outcome).toEqual({ type: "completed", value: [1000, null] });
+    spy.mockRestore();
+    expect(most.tried).toBeLessThan(20);
+  },
+  120_000,
+);
 
 test("a decision that is remembered and grants too is one grant, however often the user of a conversation speaks", async () => {
   const ran: unknown[] = [];

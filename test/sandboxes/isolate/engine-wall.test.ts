@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,6 +10,7 @@ import { expect, test } from "vitest";
 import { createIsolateSandbox, type IsolateSandboxOptions } from "../../../src/sandboxes/index.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { openGuest, startText } from "../../support/guests.ts";
+import { foundIn, GIVEN, hostStartedWithFile } from "../../support/started-with.ts";
 
 interface Engine {
   readonly pid: number;
@@ -154,37 +154,17 @@ test.skipIf(!has("namespaces"))(
 );
 
 test("engines and their launchers have no descriptor that their host was started with", async () => {
-  const [low, high] = [40, 700];
-  const program = `
+  await using host = await hostStartedWithFile(`
     import { createIsolateSandbox } from ${JSON.stringify(new URL("../../../src/sandboxes/index.ts", import.meta.url).href)};
     await using sandbox = createIsolateSandbox({ warm: 1 });
     await sandbox.warm();
-    process.stdout.write("ready\\n");
-    await new Promise((resolve) => process.stdin.once("data", resolve));
-  `;
-  const given = openSync(fileURLToPath(import.meta.url), "r");
-  const stdio: ("pipe" | "ignore" | number)[] = Array.from({ length: high + 1 }, () => "ignore");
-  stdio.splice(0, 3, "pipe", "pipe", 2);
-  stdio[low] = stdio[high] = given;
-  const host = spawn(process.execPath, ["--conditions=portcullis-source", "--input-type=module", "--eval", program], {
-    stdio,
-  });
-  closeSync(given);
-  await once(host.stdout!, "data");
-  const hostPid = host.pid ?? 0;
-  const engines = enginesOf(hostPid);
+  `);
+  const engines = enginesOf(host.pid);
   expect(engines).toHaveLength(1);
   const found = [...engines, ...engines.map((pid) => Number(statusOf(pid, "PPid")))];
-  const at = (pid: number, descriptor: number) => readlinkSync(`/proc/${pid}/fd/${descriptor}`);
-  expect([at(hostPid, low), at(hostPid, high)].map((path) => path.endsWith("engine-wall.test.ts"))).toEqual([
-    true,
-    true,
-  ]);
+  expect(foundIn(host.pid)).toEqual(GIVEN);
   // Without launchers the parent is the host.
-  for (const pid of found.filter((one) => one !== hostPid))
-    expect([at(pid, low), at(pid, high)]).toEqual(["/dev/null", "/dev/null"]);
-  host.stdin!.end("over\n");
-  await once(host, "exit");
+  for (const pid of found.filter((one) => one !== host.pid)) expect(foundIn(pid)).toEqual(["null", "null"]);
 });
 
 test("the filter of system calls refuses sockets on both architectures, and nothing else", () => {

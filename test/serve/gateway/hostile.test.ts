@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createSqliteJournal } from "portcullis";
 import { testOfAll } from "../../support/all-tests.ts";
-import { workingClock } from "../../support/clock.ts";
+import { inATurn } from "../../support/in-a-turn.ts";
 import type { Model } from "portcullis/models";
-import { scriptedModel } from "portcullis/testing";
+import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 
 const KEY = "con-0123456789abcdef";
@@ -102,6 +102,61 @@ test("a request has at most a thousand tools, however alike their names are", as
   ]);
 });
 
+const MANY = `{"a":[${"[],".repeat(70_000)}0]}`;
+const CALL = { type: "function_call", call_id: "c1", name: "depot" };
+
+test.each<[string, readonly ScriptedStep[], string, (first: string) => object]>([
+  [
+    "an output for a program",
+    [{ programs: ["return Object.keys(await tools.depot({}));"] }, ({ results }) => ({ text: results[0]?.text ?? "" })],
+    "/v1/responses",
+    (first) => {
+      const { id, output } = JSON.parse(first) as { id: string; output: readonly { call_id: string; type: string }[] };
+      const { call_id } = output.find(({ type }) => type === "function_call")!;
+      return { previous_response_id: id, input: [{ type: "function_call_output", call_id, output: MANY }] };
+    },
+  ],
+  [
+    "an input that is repeated",
+    [{ text: "first" }, { text: "first" }],
+    "/v1/responses",
+    () => ({
+      input: [
+        { role: "user", content: "x" },
+        { ...CALL, arguments: MANY },
+        { type: "function_call_output", call_id: "c1", output: MANY },
+        { role: "user", content: "y" },
+      ],
+    }),
+  ],
+  [
+    "a result of the model's own call",
+    [{ calls: [{ tool: "depot", input: {} }] }, ({ results }) => ({ text: results[0]?.text ?? "" })],
+    "/v1/messages",
+    (first) => {
+      const { content } = JSON.parse(first) as { content: readonly { id: string }[] };
+      const result = { type: "tool_result", tool_use_id: content[0]?.id, content: MANY };
+      const user = (one: unknown) => ({ role: "user", content: one });
+      return { messages: [user("x"), { role: "assistant", content }, user([result])] };
+    },
+  ],
+])("a text of a client that would be many values is parsed by nobody: %s", async (_, script, path, next) => {
+  await using gateway = await openGateway(script);
+  const tool = { name: "depot", input_schema: { type: "object" } };
+  const own = { type: "function", name: "depot", parameters: { type: "object" }, allowed_callers: ["programmatic"] };
+  const first = path.endsWith("messages")
+    ? { ...messages("x"), tools: [tool] }
+    : { input: "x", tools: [{ type: "programmatic_tool_calling" }, own] };
+  const begun = await (await post(gateway, path, first)).text();
+  const parse = vi.spyOn(JSON, "parse");
+  const answer = await post(gateway, path, { ...first, ...next(begun) });
+  const text = await answer.text();
+  const parsed = parse.mock.calls.filter(([one]) => one === MANY).length;
+  parse.mockRestore();
+  expect([answer.status, parsed, gateway.errors]).toEqual([200, 0, []]);
+  expect(text).toMatch(/first|"a"|\[\]/);
+});
+
 const refer = ({ openai }: OpenGateway, ids: readonly string[]) =>
   openai().responses.create({
     model: "m",
@@ -178,21 +233,17 @@ test("however often a key names its answers, few of its journals are read at onc
 });
 
 test("a long history reaches the journal and the model in pieces, and calls beyond those of a turn reach neither", async () => {
-  const clock = workingClock();
+  const { most, done } = inATurn();
   const script = scriptedModel(
     Array.from({ length: 601 }, () => ({ text: "done" })),
     { name: "scripted:m" },
   );
-  const pieces = { restored: 0, written: 0 };
-  let restored = 0;
+  let written = 0;
   const converse: Model["converse"] = async (opening) => {
     const conversation = await script.converse(opening);
     const restore = conversation.restore?.bind(conversation);
     conversation.restore = (...turn) => {
-      if (restored === 0) void setImmediate().then(() => (restored = 0));
-      restored += 1;
-      pieces.restored = Math.max(pieces.restored, restored);
-      clock.work(2);
+      done("told");
       restore?.(...turn);
     };
     return conversation;
@@ -200,7 +251,7 @@ test("a long history reaches the journal and the model in pieces, and calls beyo
   await using gateway = await openGateway({ ...script, converse });
   const append = gateway.journal.append.bind(gateway.journal);
   gateway.journal.append = (execution, head, records, options) => {
-    pieces.written = Math.max(pieces.written, records.length);
+    written = Math.max(written, records.length);
     return append(execution, head, records, options);
   };
   const { responses } = gateway.openai();
@@ -212,9 +263,9 @@ test("a long history reaches the journal and the model in pieces, and calls beyo
   const input = [...Array.from({ length: 600 }, (_, id) => turn(id)).flat(), { role: "user" as const, content: "go" }];
   const tools = [{ type: "function" as const, name: "get", parameters: { type: "object" }, strict: false }];
   expect((await responses.create({ model: "m", tools, input })).output_text).toBe("done");
-  expect(pieces.restored).toBeGreaterThan(0);
-  expect(pieces.restored).toBeLessThan(10);
-  expect(pieces.written).toBeLessThan(600);
+  expect(most.told).toBeGreaterThan(0);
+  expect(most.told).toBeLessThan(10);
+  expect(written).toBeLessThan(600);
   const all = Array.from({ length: 1001 }, (_, id) => turn(id));
   const wide = [...all.flatMap(([, call]) => call ?? []), ...all.flatMap(([, , output]) => output ?? [])];
   const refused = responses.create({ model: "m", tools, input: [{ role: "user", content: "go" }, ...wide] });

@@ -158,12 +158,13 @@ test("annotations grant nothing: without a policy a tool is of no caller, whatev
 
 test("a tool whose schema leads elsewhere, or cannot be checked at bounded cost, stays without the check, and says so", async () => {
   await using source = await fromMcp(await servedRaw("schemas"), READ);
-  const names = "network file catastrophic endless disguised slow echo".split(" ").map((name) => `raw.${name}`);
+  const names = "network file catastrophic long endless disguised slow echo".split(" ").map((name) => `raw.${name}`);
   expect(source.tools.map(({ name }) => name)).toEqual(names);
   expect(source.problems).toEqual([
     expect.stringMatching(/^raw\.network is not checked as a whole: of its input, \$ref "http:.*does not resolve/),
     expect.stringMatching(/^raw\.file is not checked as a whole: of its output, \$ref "file:.*does not resolve/),
     expect.stringMatching(/^raw\.catastrophic is not checked as a whole: of its input, \/properties\/a\/pattern/),
+    expect.stringMatching(/^raw\.long is not checked as a whole: of its output, .* has 15000 characters/),
     expect.stringMatching(/^raw\.endless is not checked as a whole: of its output, .*refers to itself/),
     expect.stringMatching(/^raw\.disguised is not checked as a whole: of its input, this is a schema of a library/),
   ]);

@@ -10,6 +10,7 @@ import { testOfAll } from "../../support/all-tests.ts";
 import { servedRaw } from "./served-raw.ts";
 import { call, isRunning, rawServer, READ, run, startProcess, WRITE } from "./servers.ts";
 import { newFolder } from "../../support/new-folder.ts";
+import { childrenOf, foundIn, GIVEN, hostStartedWithFile } from "../../support/started-with.ts";
 
 const folder = newFolder();
 
@@ -143,6 +144,19 @@ test("a server gets PATH, HOME and what is named, and nothing else of the enviro
   expect(names.filter((name) => !name.startsWith("__"))).toEqual(["HOME", "NAMED", "PATH"]);
   vi.unstubAllEnvs();
 });
+
+test.skipIf(process.platform !== "linux")(
+  "a server, and the shell that ends it with its host, have no descriptor that the host was started with",
+  async () => {
+    const index = new URL("../../../src/index.ts", import.meta.url).href;
+    await using host = await hostStartedWithFile(`
+    const { fromMcp } = await import(${JSON.stringify(index)});
+    await using source = await fromMcp(${JSON.stringify(rawServer("environment"))});
+  `);
+    expect(foundIn(host.pid)).toEqual(GIVEN);
+    expect(childrenOf(host.pid).map(foundIn)).toEqual([1, 2].map(() => ["null", "null"]));
+  },
+);
 
 // ---- time and progress ------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ import { HeldBytes, heldInCommon, PortcullisError } from "../../../src/base/inde
 import { compileSchema } from "../../../src/tools/json-schema/compile-schema.ts";
 import { evaluate } from "../../../src/tools/json-schema/evaluate.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
-import { jsonSchema, storedSchema, validate } from "../../../src/tools/schema.ts";
+import { jsonSchema, lazySchema, type Schema, storedSchema, validate } from "../../../src/tools/schema.ts";
 import { runs } from "../../support/all-tests.ts";
 import { madeExpressions, PROPERTY } from "../../support/made-expressions.ts";
 import { nothingInCommon } from "../../support/nothing-in-common.ts";
@@ -123,24 +123,50 @@ test("no schema has more states than are allowed, nor gives a pattern to the eng
   );
 });
 
-test("what schemas of others take compiled counts in a runtime's memory, and is a sixteenth of it at most, however many they are", () => {
-  nothingInCommon();
-  const { held } = new HeldBytes(16 * 4_000_000);
-  const schemaOf = (index: number): JsonSchema => ({ properties: { a: { pattern: `^(?:ab${index}?){300}$` } } });
-  const stored = Array.from({ length: 100 }, (_, index) => {
-    const schema = storedSchema(schemaOf(index));
-    expect(heldInCommon.bytes).toBeLessThanOrEqual(Math.min(4_000_000, heldInCommon.allowed));
-    return schema;
-  });
-  expect(held).toBeLessThanOrEqual(4_000_000);
-  for (const schema of stored) {
-    expect(validate(schema, { a: "b" })).toMatchObject({ ok: false });
-    expect(heldInCommon.bytes).toBeLessThanOrEqual(heldInCommon.allowed);
-  }
-  const { allowed } = new HeldBytes(16 * 1000);
-  expect(validate(storedSchema(schemaOf(100)), { a: "b" })).toMatchObject({ ok: false });
-  expect(heldInCommon.bytes).toBeLessThanOrEqual(allowed / 16);
-});
+test.each<[string, (schema: JsonSchema, onMade: () => void) => Schema]>([
+  ["that clients have sent", (schema) => storedSchema(schema)],
+  [
+    "of sources",
+    (schema, onMade) =>
+      lazySchema(
+        () => {
+          onMade();
+          return schema;
+        },
+        { identify: () => JSON.stringify(schema) },
+      ),
+  ],
+])(
+  "what schemas %s take compiled counts in a runtime's memory, and is a sixteenth of it at most, however many they are",
+  (of, made) => {
+    nothingInCommon();
+    const { held } = new HeldBytes(16 * 4_000_000);
+    const schemaOf = (index: number): JsonSchema => ({ properties: { a: { pattern: `^(?:ab${index}?){300}$` } } });
+    let compiled = 0;
+    const all = Array.from({ length: 100 }, (_, index) => {
+      const schema = made(schemaOf(index), () => (compiled += 1));
+      expect(validate(schema, { a: "b" })).toMatchObject({ ok: false });
+      expect(heldInCommon.bytes).not.toBe(0);
+      expect(heldInCommon.bytes).toBeLessThanOrEqual(Math.min(4_000_000, heldInCommon.allowed));
+      return schema;
+    });
+    expect(held).toBeLessThanOrEqual(4_000_000);
+    for (const schema of all) {
+      expect(validate(schema, { a: "b" })).toMatchObject({ ok: false });
+      expect(heldInCommon.bytes).toBeLessThanOrEqual(heldInCommon.allowed);
+    }
+    // What was driven out is made again, and is nowhere else.
+    if (of === "of sources") expect(compiled).toBe(200);
+    const { allowed } = new HeldBytes(16 * 1000);
+    expect(
+      validate(
+        made(schemaOf(100), () => {}),
+        { a: "b" },
+      ),
+    ).toMatchObject({ ok: false });
+    expect(heldInCommon.bytes).toBeLessThanOrEqual(allowed / 16);
+  },
+);
 
 const $defs = fields(() => ({ allOf: [{ minimum: -1 }] }));
 const refs = Object.keys($defs).map((name) => ({ $ref: `#/$defs/${name}` }));

@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
-import { type OutputTail, pause, PortcullisError } from "../../../base/index.ts";
+import { type OutputTail, pause, PortcullisError, startWith } from "../../../base/index.ts";
 
 /** Variables of the host that every server gets: without them most commands are not found, or have no folder for their files. */
 const INHERITED = ["PATH", "HOME"];
@@ -60,13 +60,15 @@ export class ServerProcess {
         "source_unavailable",
         `MCP server "${server.name}": there is no folder ${cwd} to start it in.`,
       );
-    const child = spawn(command, args, {
-      cwd,
-      env: environmentOf(env),
-      stdio: ["pipe", "pipe", "pipe"],
-      detached: process.platform !== "win32",
-      windowsHide: true,
-    });
+    const child = startWith(["pipe", "pipe", "pipe"], (stdio) =>
+      spawn(command, args, {
+        cwd,
+        env: environmentOf(env),
+        stdio,
+        detached: process.platform !== "win32",
+        windowsHide: true,
+      }),
+    ) as ChildProcessWithoutNullStreams;
     // Listened to at once: writing to a process that is gone is an event, and its end is learnt by `exit`.
     child.stdin.on("error", () => {});
     child.stdout.on("error", () => {}).on("data", onOutput);
@@ -164,13 +166,15 @@ function ofHost(names: readonly string[]): NodeJS.ProcessEnv {
  */
 function watchHost(pid: number | undefined): ChildProcess | undefined {
   if (pid === undefined || process.platform === "win32") return undefined;
-  const watcher = spawn("/bin/sh", ["-c", 'read -r line || kill -s KILL -- "-$1"', "sh", String(pid)], {
-    stdio: ["pipe", "ignore", "ignore"],
-    detached: true,
-    env: {},
-  });
+  const watcher = startWith(["pipe", "ignore", "ignore"], (stdio) =>
+    spawn("/bin/sh", ["-c", 'read -r line || kill -s KILL -- "-$1"', "sh", String(pid)], {
+      stdio,
+      detached: true,
+      env: {},
+    }),
+  );
   watcher.on("error", () => {});
-  watcher.stdin.on("error", () => {});
+  watcher.stdin?.on("error", () => {});
   watcher.unref();
   return watcher;
 }

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createRuntime } from "../../../../src/index.ts";
 import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
@@ -119,7 +119,8 @@ const fault = fc.record({
     "program.js:2:1",
     "program.js:3:1",
     "program.js:3:7",
-    "program.js:4:1",
+    "program.js:5:1",
+    "program.js:5:7",
     "program.js:99:99",
   ),
 });
@@ -145,6 +146,27 @@ test.each([
 ])("%s ends the program as failed", async (_, program) => {
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
   expect((await runtime.execute(program)).outcome).toMatchObject({ type: "failed", fault: { name: "ToolError" } });
+});
+
+const WORDS = 1500;
+
+test.each([
+  ["a tool", { tool: `${"a.".repeat(127)}a` }, `throw fault // x${"a.".repeat(WORDS)}`],
+  [
+    "a field",
+    { tool: "crm.find", code: "input_invalid", message: `The input does not fit: ${"a.".repeat(127)}a: no.` },
+    `throw fault // crm.find(${"a ".repeat(WORDS)}a: 1)`,
+  ],
+])("the path of %s that a program has made up is not looked for part by part in all of it", async (_, fields, last) => {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  const made = { name: "ToolError", stack: "program.js:5:1", ...fields };
+  const program = `const fault = new Error("");\nObject.assign(fault, ${JSON.stringify(made)});\n${last}`;
+  const search = vi.spyOn(String.prototype, "indexOf");
+  const { outcome } = await runtime.execute(program);
+  const searches = search.mock.calls.length;
+  search.mockRestore();
+  expect(outcome).toMatchObject({ type: "failed", fault: { name: "ToolError" } });
+  expect(searches).toBeLessThan(2 * WORDS);
 });
 
 test
