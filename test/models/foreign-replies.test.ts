@@ -264,6 +264,20 @@ const USAGES: Readonly<Record<string, readonly [Wire, readonly Fields[], outputT
       { type: "message_stop" },
     ],
   ],
+  "no input twice that is called cached only at the end": [
+    anthropicWire,
+    [
+      { type: "message_start", message: { usage: { input_tokens: 10, output_tokens: 1 } } },
+      { type: "content_block_start", index: 0, content_block: words },
+      { type: "content_block_stop", index: 0 },
+      {
+        type: "message_delta",
+        delta: { stop_reason: "end_turn" },
+        usage: { input_tokens: 1, cache_read_input_tokens: 9, output_tokens: 5 },
+      },
+      { type: "message_stop" },
+    ],
+  ],
   "the input of an earlier piece": [
     geminiWire,
     [
@@ -276,6 +290,17 @@ const USAGES: Readonly<Record<string, readonly [Wire, readonly Fields[], outputT
 test.each(Object.entries(USAGES))("a budget counts %s", async (_name, [wire, events, outputTokens = 5]) => {
   const { answer, usage } = await converse(wire, true, [sse(events.map((data) => ({ data: JSON.stringify(data) })))]);
   expect([answer, usage.inputTokens, usage.outputTokens]).toEqual(["Done.", 10, outputTokens]);
+});
+
+test.each([
+  { prompt_tokens_details: { cached_tokens: 9 } },
+  { prompt_cache_hit_tokens: 9, prompt_cache_miss_tokens: 1 },
+  { cached_tokens: 9, prompt_tokens_details: null },
+  { cache_read_input_tokens: 9 },
+])("the cached part of the input is counted where a server says it: %j", async (said) => {
+  const events = [{ choices: [choice], usage: { ...chatUsage, ...said } }];
+  const { usage } = await converse(chatWire, true, [sse(events.map((data) => ({ data: JSON.stringify(data) })))]);
+  expect([usage.inputTokens, usage.cachedInputTokens]).toEqual([10, 9]);
 });
 
 // ---- bodies ----------------------------------------------------------------------------------------------------

@@ -63,7 +63,11 @@ function usageOf(usage: unknown): ModelUsage {
     inputTokens,
     // xAI counts reasoning in the total alone.
     outputTokens: Math.max(countOf(usage, "completion_tokens"), countOf(usage, "total_tokens") - inputTokens),
-    cachedInputTokens: countOf(fieldOf(usage, "prompt_tokens_details"), "cached_tokens"),
+    // Others have it beside the other counters: DeepSeek, Moonshot, and what translates from Anthropic's protocol.
+    cachedInputTokens: Math.max(
+      countOf(fieldOf(usage, "prompt_tokens_details"), "cached_tokens"),
+      ...["prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens"].map((name) => countOf(usage, name)),
+    ),
   };
 }
 
