@@ -233,6 +233,35 @@ test("a piece of an answer that is a number or a truth value is its text", async
     expect((await converse(wire, true, [sse(events)])).answer).toBe("It costs $0.5: true");
 });
 
+test("no text of an answer is lost where lists of parts stand between its pieces", async () => {
+  const thought = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
+  const source = { type: "reference", reference_ids: [1] };
+  const pieces = [
+    [thought("a")],
+    [thought("b")],
+    "",
+    [thought("c")],
+    "It ",
+    "costs ",
+    [source],
+    "5",
+    [{ type: "text", text: " dollars" }],
+  ];
+  const made = { tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: "{}" } }] };
+  const turn = (contents: readonly unknown[], ...more: readonly object[]) =>
+    sse(chatWire.events({ raw: { deltas: [...contents.map((content) => ({ content })), ...more] } }, 1));
+  const bodies = [turn(pieces, made), turn(["All ", [source], "said"])];
+  const { asked, answer } = await converse(chatWire, true, bodies);
+  const history = asked.at(-1)?.["messages"] as readonly Fields[];
+  expect(history.find(({ role }) => role === "assistant")?.["content"]).toEqual([
+    { type: "thinking", thinking: ["a", "b", "c"].map((text) => ({ type: "text", text })) },
+    { type: "text", text: "It costs " },
+    source,
+    { type: "text", text: "5 dollars" },
+  ]);
+  expect(answer).toBe("All said");
+});
+
 // ---- what a reply used -----------------------------------------------------------------------------------------
 
 const choice = { index: 0, delta: { content: "Done." }, finish_reason: "stop" };
