@@ -322,6 +322,20 @@ test.each(Object.entries(USAGES))("a budget counts %s", async (_name, [wire, eve
 });
 
 test.each([
+  [chatWire, { choices: [{ ...choice, finish_reason: null }], usage: chatUsage }],
+  [
+    responsesWire,
+    {
+      type: "response.in_progress",
+      response: { status: "in_progress", usage: { input_tokens: 10, output_tokens: 5 } },
+    },
+  ],
+] as const)("what a reply had used before it broke off is counted, case %#", async (wire, event) => {
+  const { ending, usage } = await converse(wire, true, [sse([{ data: JSON.stringify(event) }])]);
+  expect([ending.type, usage.inputTokens, usage.outputTokens]).toEqual(["provider_failed", 10, 5]);
+});
+
+test.each([
   { prompt_tokens_details: { cached_tokens: 9 } },
   { prompt_cache_hit_tokens: 9, prompt_cache_miss_tokens: 1 },
   { cached_tokens: 9, prompt_tokens_details: null },

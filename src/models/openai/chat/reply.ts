@@ -133,6 +133,10 @@ export class ChatStream extends ReplyStream<ChatReply> {
     this.display.text(wordsOf(delta));
   }
 
+  override get usage(): ModelUsage {
+    return this.#usage;
+  }
+
   get reply(): ChatReply | undefined {
     if (this.#finishReason === undefined) return undefined;
     const calls = this.#calls.length === 0 ? {} : { tool_calls: withTails(this.#calls).map(written) };
