@@ -111,6 +111,22 @@ test.each(eachWay)("a word for a limit or a fault ends no whole turn of %s, %s",
 
 // ---- inputs of calls -------------------------------------------------------------------------------------------
 
+test.each([
+  [anthropicWire, false],
+  [geminiWire, false],
+  [geminiWire, true],
+] as const)(
+  "a number that no double holds is no other number in the call that is made, case %#",
+  async (wire, stream) => {
+    const digits = "1234567890123456789";
+    const call = written(wire, { calls: [{ id: "c", tool: "f", input: { k: "BIG" } }] }, stream);
+    const bodies = [call.replace('"BIG"', digits), written(wire, DONE, stream)];
+    const { made, asked } = await converse(wire, stream, bodies);
+    expect(made).toEqual([["f", { k: digits }]]);
+    expect(JSON.stringify(asked.at(-1))).toContain(digits);
+  },
+);
+
 /** Calls as a whole reply has them in protocols whose inputs are objects. */
 const CALLS_OF_OBJECTS = new Map<Wire, (input: unknown) => Fields>([
   [anthropicWire, (input: unknown) => ({ content: [{ type: "tool_use", id: "c", name: "f", input }] })],
