@@ -245,6 +245,19 @@ describe("an answer with a schema", () => {
     expect(opening?.instructions).toContain("fit this JSON Schema");
   });
 
+  test.each([
+    ['<think>It may be {"total":1}.</think>\n{"total":2}', 4],
+    ['It is two.\n</think>\n\n```json\n{"total":2}\n```', 4],
+  ])("is read behind what a server leaves of the model's thoughts: %j", async (text, total) => {
+    const { report, model } = await run([{ text }], { answer: schema });
+    expect([report.answer, model.conversations[0]?.length]).toEqual([{ total }, 1]);
+  });
+
+  test("may hold the mark that ends thoughts", async () => {
+    const { report } = await run([{ text: '{"a":"</think>"}' }], { answer: z.object({ a: z.string() }) });
+    expect(report.answer).toEqual({ a: "</think>" });
+  });
+
   test.each(["I think 2.", '{"total":"2"}', "{", "[]", '{"__proto__":1}'])(
     "%s is mended by one more turn",
     async (text) => {

@@ -111,6 +111,22 @@ test.each(eachWay)("a word for a limit or a fault ends no whole turn of %s, %s",
 
 // ---- inputs of calls -------------------------------------------------------------------------------------------
 
+test.each([
+  [anthropicWire, false],
+  [geminiWire, false],
+  [geminiWire, true],
+] as const)(
+  "a number that no double holds is no other number in the call that is made, case %#",
+  async (wire, stream) => {
+    const digits = "1234567890123456789";
+    const call = written(wire, { calls: [{ id: "c", tool: "f", input: { k: "BIG" } }] }, stream);
+    const bodies = [call.replace('"BIG"', digits), written(wire, DONE, stream)];
+    const { made, asked } = await converse(wire, stream, bodies);
+    expect(made).toEqual([["f", { k: digits }]]);
+    expect(JSON.stringify(asked.at(-1))).toContain(digits);
+  },
+);
+
 /** Calls as a whole reply has them in protocols whose inputs are objects. */
 const CALLS_OF_OBJECTS = new Map<Wire, (input: unknown) => Fields>([
   [anthropicWire, (input: unknown) => ({ content: [{ type: "tool_use", id: "c", name: "f", input }] })],
@@ -233,6 +249,35 @@ test("a piece of an answer that is a number or a truth value is its text", async
     expect((await converse(wire, true, [sse(events)])).answer).toBe("It costs $0.5: true");
 });
 
+test("no text of an answer is lost where lists of parts stand between its pieces", async () => {
+  const thought = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
+  const source = { type: "reference", reference_ids: [1] };
+  const pieces = [
+    [thought("a")],
+    [thought("b")],
+    "",
+    [thought("c")],
+    "It ",
+    "costs ",
+    [source],
+    "5",
+    [{ type: "text", text: " dollars" }],
+  ];
+  const made = { tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: "{}" } }] };
+  const turn = (contents: readonly unknown[], ...more: readonly object[]) =>
+    sse(chatWire.events({ raw: { deltas: [...contents.map((content) => ({ content })), ...more] } }, 1));
+  const bodies = [turn(pieces, made), turn(["All ", [source], "said"])];
+  const { asked, answer } = await converse(chatWire, true, bodies);
+  const history = asked.at(-1)?.["messages"] as readonly Fields[];
+  expect(history.find(({ role }) => role === "assistant")?.["content"]).toEqual([
+    { type: "thinking", thinking: ["a", "b", "c"].map((text) => ({ type: "text", text })) },
+    { type: "text", text: "It costs " },
+    source,
+    { type: "text", text: "5 dollars" },
+  ]);
+  expect(answer).toBe("All said");
+});
+
 // ---- what a reply used -----------------------------------------------------------------------------------------
 
 const choice = { index: 0, delta: { content: "Done." }, finish_reason: "stop" };
@@ -264,6 +309,20 @@ const USAGES: Readonly<Record<string, readonly [Wire, readonly Fields[], outputT
       { type: "message_stop" },
     ],
   ],
+  "no input twice that is called cached only at the end": [
+    anthropicWire,
+    [
+      { type: "message_start", message: { usage: { input_tokens: 10, output_tokens: 1 } } },
+      { type: "content_block_start", index: 0, content_block: words },
+      { type: "content_block_stop", index: 0 },
+      {
+        type: "message_delta",
+        delta: { stop_reason: "end_turn" },
+        usage: { input_tokens: 1, cache_read_input_tokens: 9, output_tokens: 5 },
+      },
+      { type: "message_stop" },
+    ],
+  ],
   "the input of an earlier piece": [
     geminiWire,
     [
@@ -276,6 +335,31 @@ const USAGES: Readonly<Record<string, readonly [Wire, readonly Fields[], outputT
 test.each(Object.entries(USAGES))("a budget counts %s", async (_name, [wire, events, outputTokens = 5]) => {
   const { answer, usage } = await converse(wire, true, [sse(events.map((data) => ({ data: JSON.stringify(data) })))]);
   expect([answer, usage.inputTokens, usage.outputTokens]).toEqual(["Done.", 10, outputTokens]);
+});
+
+test.each([
+  [chatWire, { choices: [{ ...choice, finish_reason: null }], usage: chatUsage }],
+  [
+    responsesWire,
+    {
+      type: "response.in_progress",
+      response: { status: "in_progress", usage: { input_tokens: 10, output_tokens: 5 } },
+    },
+  ],
+] as const)("what a reply had used before it broke off is counted, case %#", async (wire, event) => {
+  const { ending, usage } = await converse(wire, true, [sse([{ data: JSON.stringify(event) }])]);
+  expect([ending.type, usage.inputTokens, usage.outputTokens]).toEqual(["provider_failed", 10, 5]);
+});
+
+test.each([
+  { prompt_tokens_details: { cached_tokens: 9 } },
+  { prompt_cache_hit_tokens: 9, prompt_cache_miss_tokens: 1 },
+  { cached_tokens: 9, prompt_tokens_details: null },
+  { cache_read_input_tokens: 9 },
+])("the cached part of the input is counted where a server says it: %j", async (said) => {
+  const events = [{ choices: [choice], usage: { ...chatUsage, ...said } }];
+  const { usage } = await converse(chatWire, true, [sse(events.map((data) => ({ data: JSON.stringify(data) })))]);
+  expect([usage.inputTokens, usage.cachedInputTokens]).toEqual([10, 9]);
 });
 
 // ---- bodies ----------------------------------------------------------------------------------------------------

@@ -37,15 +37,19 @@ export async function checkAnswer(text: string, { schema }: ResultSchema, lane: 
   }
 }
 
+const END_OF_THOUGHT = "</think>";
+
 /** The JSON value of an answer that was checked, as the model gave it: a schema that changes values has not changed it. */
 export function answeredValue(text: string): unknown {
   const read = readPlainData(jsonIn(text), MAX_VALUES);
   return read.ok ? read.value : undefined;
 }
 
-/** Models like to put JSON into a block of code. */
+/** Models like to put JSON into a block of code, and some servers leave before it what the model thought. */
 function jsonIn(text: string): string {
-  const trimmed = text.trim();
+  const whole = text.trim();
+  const end = '{["`'.includes(whole.charAt(0)) ? -1 : whole.indexOf(END_OF_THOUGHT);
+  const trimmed = end < 0 ? whole : whole.slice(end + END_OF_THOUGHT.length).trim();
   if (!trimmed.startsWith("```") || !trimmed.endsWith("```")) return trimmed;
   const begin = trimmed.indexOf("\n");
   return begin < 0 ? trimmed : trimmed.slice(begin + 1, -3).trim();

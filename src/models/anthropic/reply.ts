@@ -1,5 +1,5 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
-import { type ModelUsage, sumOfUsage, type ToolCall, type TurnEnd } from "../model.ts";
+import { highestUsage, type ModelUsage, NO_USAGE, sumOfUsage, type ToolCall, type TurnEnd } from "../model.ts";
 import type { ProviderReply } from "../provider/provider-conversation.ts";
 import { fieldsOf, type Growth, placeIn, ReplyStream } from "../provider/reply-stream.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
@@ -28,6 +28,7 @@ export interface AnthropicReply extends ProviderReply {
 export function readMessage(
   message: unknown,
   inputTexts: AnthropicReply["inputTexts"] = [],
+  usage: ModelUsage = sumOfUsage(usagesOf(fieldOf(message, "usage"))),
 ): AnthropicReply | undefined {
   const content = fieldOf(message, "content");
   if (!Array.isArray(content) || !content.every(isFields)) return undefined;
@@ -40,7 +41,7 @@ export function readMessage(
     stopDetails: fieldOf(message, "stop_details"),
     container: containerOf(message),
     messageId: textOf(message, "id"),
-    usage: usageOf(fieldOf(message, "usage")),
+    usage,
   };
 }
 
@@ -56,7 +57,7 @@ const GROWTHS: ReadonlyMap<string, Growth> = new Map<string, Growth>([
 
 /** Puts a streamed message together from its blocks. Events of unknown kinds are passed over, as the protocol demands. */
 export class AnthropicStream extends ReplyStream<AnthropicReply> {
-  #usage: Record<string, unknown> = {};
+  #usages: readonly ModelUsage[] = [];
   #stopReason: string | undefined;
   #stopDetails: unknown;
   #container: AnthropicReply["container"];
@@ -80,7 +81,7 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
   }
 
   override get usage(): ModelUsage {
-    return usageOf(this.#usage);
+    return sumOfUsage(this.#usages);
   }
 
   get reply(): AnthropicReply | undefined {
@@ -92,12 +93,12 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
       stop_reason: this.#stopReason,
       stop_details: this.#stopDetails,
       container: this.#container,
-      usage: this.#usage,
       id: this.#messageId,
     };
     return readMessage(
       message,
       parts.map(({ input }) => input || undefined),
+      this.usage,
     );
   }
 
@@ -109,14 +110,11 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
       this.display.begin(place, RUN_PROGRAM, "source");
   }
 
-  /** The counters are cumulative. Some servers repeat them with 0 where they have no news. */
+  /** The counters are cumulative. Some servers repeat them with 0, or say only later which of the input was cached. */
   #takeState(holder: unknown, counted: unknown): void {
     this.#container = containerOf(holder) ?? this.#container;
-    const usage = fieldOf(counted, "usage");
-    if (!isFields(usage)) return;
-    for (const [name, value] of Object.entries(usage))
-      if (value !== null)
-        this.#usage[name] = typeof value === "number" ? Math.max(value, countOf(this.#usage, name)) : value;
+    const usages = usagesOf(fieldOf(counted, "usage"));
+    this.#usages = usages.map((one, index) => highestUsage([one, this.#usages[index] ?? NO_USAGE]));
   }
 }
 
@@ -126,10 +124,10 @@ function containerOf(message: unknown): AnthropicReply["container"] {
   return id === undefined ? undefined : { id, expires_at: textOf(container, "expires_at") };
 }
 
-/** The counters of a reply are without what making its history shorter took, which is counted apart. */
-function usageOf(usage: unknown): ModelUsage {
+/** The counters of a reply, which are without what making its history shorter took; and those of that. */
+function usagesOf(usage: unknown): readonly ModelUsage[] {
   const compactions = listOf(usage, "iterations").filter((one) => textOf(one, "type") === "compaction");
-  return sumOfUsage([usage, ...compactions].map(countsOf));
+  return [countsOf(usage), sumOfUsage(compactions.map(countsOf))];
 }
 
 function countsOf(usage: unknown): ModelUsage {

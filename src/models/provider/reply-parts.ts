@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, parsedJson, textOf } from "../../base/index.ts";
+import { exactText, fieldOf, type Fields, isFields, parsedJson, textOf } from "../../base/index.ts";
 import type { ModelUsage } from "../model.ts";
 
 /** Longest text of a body that is quoted or looked at for words, in UTF-16 code units. */
@@ -45,7 +45,7 @@ export async function* readParts(response: Response): AsyncGenerator<ReplyPart> 
     if (data.trim() === "[DONE]") return;
     if (isKeepAlive(name, data)) continue;
     hasEvents = true;
-    const event = parsedJson(data);
+    const event = valueIn(data);
     if (event === undefined && name === "error") throw new ErrorReply(data);
     // The stream ended within an event.
     if (event === undefined && !/[\r\n]$/.test(text)) return;
@@ -60,9 +60,14 @@ export async function* readParts(response: Response): AsyncGenerator<ReplyPart> 
     throw new NoReply(response, /<title>([^<]*)/i.exec(head)?.[1]?.trim() || head.replaceAll(/<[^<>]*>/g, " "));
 }
 
+/** With the digits of whole numbers that no double holds: a call would be made with another number than the model wrote. */
+function valueIn(text: string): unknown {
+  return parsedJson(exactText(text));
+}
+
 function* documentParts(response: Response, text: string): Generator<ReplyPart> {
   // Some servers end a document like a stream.
-  const value = parsedJson(text) ?? parsedJson(text.slice(0, Math.max(0, text.indexOf("\ndata:"))));
+  const value = valueIn(text) ?? valueIn(text.slice(0, Math.max(0, text.indexOf("\ndata:"))));
   if (Array.isArray(value)) for (const event of value as readonly unknown[]) yield { event };
   else if (!isFields(value)) throw new NoReply(response, text);
   else if (errorIn(value) !== undefined && typeof value.status !== "string") throw new ErrorReply(errorIn(value));

@@ -14,7 +14,7 @@ import {
   untrusted,
 } from "../../base/index.ts";
 import type { ServerText } from "./clean-credentials.ts";
-import { MalformedMessage, type Message, withoutNulls } from "./wire/wire.ts";
+import { type Message, withoutNulls } from "./wire/wire.ts";
 import { content as withParts, failedContent, MAX_PARTS, type PartInput } from "../../tools/content.ts";
 import type { Caller } from "../../tools/tool.ts";
 
@@ -33,14 +33,13 @@ export interface ResultReader {
  * The value of a call's result: the structured content, or what a server gives in place of any content, with the blocks beside it if they say more and the tool declares no
  * result; a single block of text as its text, or as its value if it is JSON of an object or a list; anything else as
  * `{ content }`, without what servers tell clients about blocks. Throws `tool_failed` with the server's text if the tool
- * failed, and a `MalformedMessage` for a message that is no result.
+ * failed.
  */
 export async function resultValue(result: Message, text: ServerText, reader: ResultReader = {}): Promise<unknown> {
   const { content: given = [], structuredContent = bareValue(result), isError } = result;
   const { caller = "programmatic", declared = false } = reader;
-  const content = withoutNulls(given, BLOCK_LEVELS);
-  if (!Array.isArray(content) || !content.every(isBlock))
-    throw new MalformedMessage("The result has content that is no list of blocks.");
+  const listed = withoutNulls(Array.isArray(given) ? given : [given], BLOCK_LEVELS) as readonly unknown[];
+  const content = listed.filter((one) => one !== null).map(blockOf);
   const onlyTexts = content.every(({ type }) => type === "text");
   if (isError === true && structuredContent === undefined && onlyTexts)
     throw new PortcullisError("tool_failed", text.quote(textOf(content)));
@@ -188,9 +187,12 @@ interface Block {
   readonly annotations?: unknown;
 }
 
-function isBlock(value: unknown): value is Block {
-  if (!isFields(value) || typeof value.type !== "string") return false;
-  return value.type !== "text" || typeof value.text === "string";
+/** What is no block is one of its text, or of its JSON: nothing that the server gave is lost. */
+function blockOf(given: unknown): Block {
+  const { type, text } = isFields(given) ? given : { text: given };
+  if (typeof type === "string" && (type !== "text" || typeof text === "string")) return given as Block;
+  const said = text ?? given;
+  return { type: "text", text: typeof said === "string" ? said : JSON.stringify(said) };
 }
 
 function textOf(content: readonly Block[]): string {

@@ -1,5 +1,5 @@
 import { withWholeNumbers } from "../../tools/whole-numbers.ts";
-import { fieldOf, type Fields, isFields, loadPackage, PortcullisError } from "../../base/index.ts";
+import { fieldOf, type Fields, isFields, loadPackage, PortcullisError, textOf } from "../../base/index.ts";
 import { PartFault } from "./document.ts";
 import { encodedStrictly, isHeaderValue } from "../request-text.ts";
 import { type Parameter, serialisationOf, type Serialisation } from "./operations.ts";
@@ -237,7 +237,7 @@ function bodyOf(styles: Styles, place: BodyFields, input: Fields): RequestParts[
         .filter((text) => text !== "")
         .join("&");
     case "multipart":
-      return formData(fieldsOf(value), files);
+      return formData(fieldsOf(value), files, body.encoding);
   }
 }
 
@@ -259,12 +259,15 @@ function formField(name: string, value: unknown, encoding: unknown): Named {
   return { name, serialisation: serialisationOf(own, "query", name) };
 }
 
-function formData(fields: Fields, files: ReadonlySet<string>): FormData {
+function formData(fields: Fields, files: ReadonlySet<string>, encoding: unknown): FormData {
   const form = new FormData();
   for (const [name, field] of Object.entries(fields))
     for (const one of Array.isArray(field) ? (field as readonly unknown[]) : [field]) {
       if (one === null || one === undefined) continue;
-      if (files.has(name)) form.append(name, new Blob([bytesOf(name, one)]), name);
+      const said = textOf(fieldOf(encoding, name), "contentType") ?? "";
+      // A choice of types says nothing of this file.
+      const type = said.includes(",") || said.includes("*") ? "" : said;
+      if (files.has(name)) form.append(name, new Blob([bytesOf(name, one)], { type }), name);
       else if (typeof one === "object")
         form.append(name, new Blob([JSON.stringify(one)], { type: "application/json" }));
       else form.append(name, scalarText(one));

@@ -1,8 +1,8 @@
 import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import type { Schema } from "../../tools/schema.ts";
 import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
-import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
-import type { Body, OperationParts, Parameter } from "./operations.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
+import { type Body, formOf, type OperationParts, type Parameter } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 
@@ -151,10 +151,11 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
     const text = described({ type: "string" }, [body.description, what].filter(Boolean).join(" "));
     return { fields: [[BODY, text]], required, parts: [], place: { ...place, files: new Set() } };
   }
-  const files = body.form === "multipart" && properties ? document.once(properties, filesOf) : new Set<string>();
+  const files = body.form === "multipart" ? filesOf(document, body) : new Set<string>();
   if (!properties || (layout === "nested" && files.size === 0)) {
     const converted = schemas.convert(body.schema);
-    const field = described(converted.schema, body.description);
+    const told = files.size > 0 ? `Files, in base64: ${[...files].join(", ")}.` : "";
+    const field = described(converted.schema, [body.description, told].filter(Boolean).join(" "));
     const names = properties && body.form === "urlencoded" ? document.once(properties, namesIn) : place.names;
     return { fields: [[BODY, field]], required, parts: [converted], place: { ...place, files, names } };
   }
@@ -181,29 +182,65 @@ function namesIn(_: OpenApiDocument, properties: Fields): ReadonlySet<string> {
   return new Set(Object.keys(properties));
 }
 
-const BYTES = "application/octet-stream";
-
-/** Names of a form's fields whose content is bytes. */
-function filesOf(document: OpenApiDocument, properties: Fields): ReadonlySet<string> {
-  const isFile = (property: unknown): boolean => {
-    // A list may be one of its own elements.
-    const lists = new Set<unknown>();
-    for (let part = property; ; part = fieldOf(part, "items")) {
-      part = followQuietly(document, part);
-      if (fieldOf(part, "format") === "binary" || fieldOf(part, "contentMediaType") === BYTES) return true;
-      if (fieldOf(part, "type") !== "array" || lists.has(part)) return false;
-      lists.add(part);
-    }
-  };
-  return new Set(Object.keys(properties).filter((name) => isFile(properties[name])));
+/** Names of a form's fields whose content is bytes: by their schemas, or without one by their encoding. */
+function filesOf(document: OpenApiDocument, { schema, encoding }: Body): ReadonlySet<string> {
+  const { files, open } = document.once(followQuietly(document, schema), formFields);
+  const types = Object.entries(isFields(encoding) ? encoding : {});
+  const said = types.filter(([name, one]) => open.has(name) && isBytes(textOf(one, "contentType")));
+  document.count({ fields: files.size });
+  return new Set([...files, ...said.map(([name]) => name)]);
 }
 
-function fileSchema(field: JsonSchema | boolean): JsonSchema | boolean {
-  const { description, type = "string" } = typeof field === "boolean" ? {} : field;
-  return described(
-    { ...(typeof field === "boolean" ? {} : field), type },
-    [description, "A file, in base64."].filter(Boolean).join(" "),
-  );
+function isBytes(mediaType: string | undefined): boolean {
+  return mediaType !== undefined && formOf(mediaType) === "bytes";
+}
+
+/** Levels of a form's schema in which files are looked for. */
+const FORM_LEVELS = 50;
+
+/** The fields of a form that are files, or lists of them, null aside; and those whose schema says nothing. */
+function formFields(document: OpenApiDocument, form: unknown) {
+  const known = new Map<unknown, boolean>();
+  const isNull = (one: unknown) => fieldOf(followQuietly(document, one), "type") === "null";
+  const isFile = (property: unknown, levels: number): boolean => {
+    const part = followQuietly(document, property);
+    const before = levels === 0 ? false : known.get(part);
+    if (before !== undefined) return before;
+    // A part may be one of its own.
+    known.set(part, false);
+    const isIn = (one: unknown) => isFile(one, levels - 1);
+    const choices = ["anyOf", "oneOf"].flatMap((word) => listOf(part, word)).filter((one) => !isNull(one));
+    const isOwn = isBytes(textOf(part, "contentMediaType")) && fieldOf(part, "contentEncoding") === undefined;
+    const is =
+      isOwn ||
+      fieldOf(part, "format") === "binary" ||
+      [fieldOf(part, "items") ?? [], ...listOf(part, "allOf")].some(isIn) ||
+      (choices.length > 0 && choices.every(isIn));
+    known.set(part, is);
+    return is;
+  };
+  const [files, open, seen] = [new Set<string>(), new Set<string>(), new Set<unknown>()];
+  const read = (given: unknown, levels: number): void => {
+    const part = followQuietly(document, given);
+    if (levels === 0 || seen.has(part)) return;
+    seen.add(part);
+    for (const [name, property] of Object.entries(fieldOf(part, "properties") ?? {})) {
+      if (isFile(property, FORM_LEVELS)) files.add(name);
+      else if (isFields(property) && SHAPES.every((word) => !Object.hasOwn(property, word))) open.add(name);
+    }
+    for (const word of ["allOf", "anyOf", "oneOf"]) for (const one of listOf(part, word)) read(one, levels - 1);
+  };
+  read(form, FORM_LEVELS);
+  return { files, open };
+}
+
+/** What says of which values a schema is. */
+const SHAPES = ["type", "$ref", "anyOf", "oneOf", "allOf"];
+
+function fileSchema(given: JsonSchema | boolean): JsonSchema | boolean {
+  const field = typeof given === "boolean" ? {} : given;
+  const type = SHAPES.some((word) => Object.hasOwn(field, word)) ? {} : { type: "string" };
+  return described({ ...field, ...type }, [field.description, "A file, in base64."].filter(Boolean).join(" "));
 }
 
 function described(schema: JsonSchema | boolean, description: string | undefined): JsonSchema | boolean {

@@ -211,14 +211,13 @@ test.each(["no-result", "odd-result", "odd-type"])(
   },
 );
 
-test("an error of the protocol is the source's, bounded, and nothing but its message is passed on", async () => {
-  const { code, message } = (await callOf(await servedRaw("rpc-error"))) as {
-    readonly code: string;
-    readonly message: string;
-  };
+test("an error of the protocol is the source's, bounded, with the data that says which part was wrong", async () => {
+  const token = "sk-0123456789abcdef";
+  const server = { ...(await servedRaw("rpc-error", { env: { API_TOKEN: token } })), headers: { "x-token": token } };
+  const { code, message } = (await callOf(server)) as { readonly code: string; readonly message: string };
   expect(code).toBe("source_unavailable");
   expect(message).toContain('The server of raw.echo refused the request: "Bad yyy');
-  expect(message).not.toContain("secret");
+  expect(message).toContain('path\\":\\"[secret]');
   expect(message.length).toBeLessThan(4300);
 });
 

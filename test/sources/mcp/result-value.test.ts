@@ -68,6 +68,15 @@ test.each<[string, object, unknown]>([
     },
     { content: [image, { type: "resource", resource: { uri: "a:b", text: "a" } }] },
   ],
+  ["a content that is a text is that text", { content: "hello" }, "hello"],
+  ["one block is a list of it", { content: said }, "a chart"],
+  ["a text that is a number or an object is its JSON", { content: [{ type: "text", text: { a: 1 } }] }, { a: 1 }],
+  ["a block without a type is its JSON", { content: [{ id: 1, name: "Inbox" }] }, { id: 1, name: "Inbox" }],
+  [
+    "what is no block costs no block beside it",
+    { content: [said, null, 42, { type: "text" }], isError: false },
+    { content: text("a chart", "42", '{"type":"text"}') },
+  ],
 ])("%s: %j", async (_, result, value) => {
   expect(await resultValue({ ...result }, new ServerText([]))).toEqual(value);
 });

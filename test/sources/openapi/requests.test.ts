@@ -287,6 +287,33 @@ describe("a request", () => {
   });
 });
 
+const bytes = { type: "string", format: "binary" };
+const properties = { file: bytes };
+
+test.each<[string, object, object?]>([
+  ["null aside", { type: "object", properties: { file: { anyOf: [bytes, { type: "null" }] } } }],
+  ["of a list or one", { type: "object", properties: { file: { oneOf: [bytes, { type: "array", items: bytes }] } } }],
+  ["said by a part of it", { type: "object", properties: { file: { allOf: [bytes] } } }],
+  ["by its media type", { type: "object", properties: { file: { type: "string", contentMediaType: "image/png" } } }],
+  ["by its encoding", { type: "object", properties: { file: {} } }, { file: { contentType: "image/png" } }],
+  ["in a part of the form", { allOf: [{ type: "object", properties }, { type: "object" }] }],
+  ["beside other fields", { type: "object", properties, additionalProperties: true }],
+])("a field of a form is sent as a file, %s", async (_, schema, encoding) => {
+  await using server = await startServer();
+  const requestBody = { required: true, content: { "multipart/form-data": { schema, encoding } } };
+  const spec = specOf({ "/x": { post: { operationId: "call", requestBody } } });
+  const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+  const { required = [] } = jsonSchemaOf("api.call", "input", tools[0]!.input) as { readonly required?: string[] };
+  const input = { file: Buffer.from([0, 255]).toString("base64") };
+  await callTool(tools, "api.call", required.includes("body") ? { body: input } : input);
+  const [upload] = server.arrived;
+  const type = upload!.headers["content-type"]!;
+  const form = await new Response(new Uint8Array(upload!.body), { headers: { "content-type": type } }).formData();
+  const file = form.get("file") as File;
+  expect([...new Uint8Array(await file.arrayBuffer())]).toEqual([0, 255]);
+  expect(file.type).toBe(encoding ? "image/png" : "application/octet-stream");
+});
+
 describe("credentials", () => {
   test.each([
     ["bearer", { bearer: "secret-token" }, { authorization: "Bearer secret-token" }, "/x"],

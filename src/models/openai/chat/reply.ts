@@ -50,11 +50,14 @@ function replyOf(
   messageId: string | undefined,
   usage: ModelUsage,
 ): ChatReply {
-  // Some servers send the content as a list of parts.
-  const parts = listOf(message, "content").filter((part) => textOf(part, "type") === "text");
-  const text = pieceOf(message, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
   // The protocol has no place for summaries of reasoning.
-  return { message, finishReason, messageId, text, reasoning: "", usage };
+  return { message, finishReason, messageId, text: wordsOf(message), reasoning: "", usage };
+}
+
+/** The text of a message, or of a piece of one. Some servers send the content as a list of parts. */
+function wordsOf(holder: unknown): string {
+  const parts = listOf(holder, "content").filter((part) => textOf(part, "type") === "text");
+  return pieceOf(holder, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
 }
 
 function usageOf(usage: unknown): ModelUsage {
@@ -63,7 +66,11 @@ function usageOf(usage: unknown): ModelUsage {
     inputTokens,
     // xAI counts reasoning in the total alone.
     outputTokens: Math.max(countOf(usage, "completion_tokens"), countOf(usage, "total_tokens") - inputTokens),
-    cachedInputTokens: countOf(fieldOf(usage, "prompt_tokens_details"), "cached_tokens"),
+    // Others have it beside the other counters: DeepSeek, Moonshot, and what translates from Anthropic's protocol.
+    cachedInputTokens: Math.max(
+      countOf(fieldOf(usage, "prompt_tokens_details"), "cached_tokens"),
+      ...["prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens"].map((name) => countOf(usage, name)),
+    ),
   };
 }
 
@@ -119,10 +126,16 @@ export class ChatStream extends ReplyStream<ChatReply> {
       if (name === "tool_calls") {
         if (!Array.isArray(value ?? [])) throw new SyntaxError("The calls of the reply are no list.");
         for (const fragment of listOf(delta, name)) this.#takeFragment(fragment);
-      } else if (WORDS.has(name) && typeof value !== "object") extend(this.#message, name, pieceOf(delta, name));
-      else if (name !== "role") extend(this.#message, name, this.#parts.joined(name, value));
+      } else if (name !== "role") {
+        const piece = WORDS.has(name) && typeof value !== "object" ? pieceOf(delta, name) : value;
+        extend(this.#message, name, this.#parts.joined(name, piece, this.#message[name]));
+      }
     }
-    this.display.text(pieceOf(delta, "content") ?? "");
+    this.display.text(wordsOf(delta));
+  }
+
+  override get usage(): ModelUsage {
+    return this.#usage;
   }
 
   get reply(): ChatReply | undefined {
@@ -289,22 +302,31 @@ class ListParts {
   readonly #lists = new Map<string, Record<string, unknown>[]>();
   readonly #open = new Map<string, Record<string, unknown>>();
 
-  /** The list so far, grown in place; any other value as it is. */
-  joined(name: string, value: unknown): unknown {
-    if (!Array.isArray(value) || !value.every(isFields)) return value;
-    const list = this.#lists.get(name) ?? [];
+  /** The list so far, grown in place; any other value as it is. Mistral sends texts and lists in turn: each text is a part too. */
+  joined(name: string, value: unknown, written: unknown): unknown {
+    const begun = this.#lists.get(name);
+    if (begun && value === "") return begun;
+    const fragments = begun && typeof value === "string" ? [{ type: "text", text: value }] : value;
+    if (!Array.isArray(fragments) || !fragments.every(isFields)) return value;
+    const list = begun ?? (typeof written === "string" && written !== "" ? [{ type: "text", text: written }] : []);
     this.#lists.set(name, list);
-    for (const fragment of value) {
+    for (const fragment of fragments) {
       const { index, type, id } = fragment;
       const place = JSON.stringify([name, index, type]);
-      const before = index === undefined ? undefined : this.#open.get(place);
+      const last = list.at(-1);
+      const isProse = index === undefined && (type === "text" || type === "thinking");
+      const before = isProse && last?.type === type ? last : index === undefined ? undefined : this.#open.get(place);
       const isSame = before && (before.id ?? id ?? null) === (id ?? before.id ?? null);
       const part = isSame ? before : {};
       if (!isSame) list.push(part);
       this.#open.set(place, part);
       for (const [field, one] of Object.entries(fragment)) {
-        if (!PIECES.has(field) && one !== null) delete part[field];
-        extend(part, field, one);
+        const grown = part[field];
+        if (isProse && Array.isArray(grown) && Array.isArray(one)) for (const piece of one) grown.push(piece);
+        else {
+          if (!PIECES.has(field) && one !== null) delete part[field];
+          extend(part, field, one);
+        }
       }
     }
     return list;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../base/index.ts";
-import type { ToolCall, TurnEnd } from "../../model.ts";
+import { highestUsage, type ModelUsage, NO_USAGE, type ToolCall, type TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { fieldsOf, partsOf, placeIn, ReplyStream } from "../../provider/reply-stream.ts";
 import { endSaidBy } from "../../turn/stop-reason.ts";
@@ -18,7 +18,6 @@ export interface ResponsesReply extends ProviderReply {
 /** Reads a response that is not streamed; undefined if it is invalid. */
 export function readResponse(response: unknown, items = fieldOf(response, "output")): ResponsesReply | undefined {
   if (!Array.isArray(items) || !items.every(isFields)) return undefined;
-  const usage = fieldOf(response, "usage");
   return {
     messageId: textOf(response, "id"),
     items,
@@ -27,11 +26,15 @@ export function readResponse(response: unknown, items = fieldOf(response, "outpu
     status: textOf(response, "status"),
     incompleteReason: textOf(fieldOf(response, "incomplete_details"), "reason"),
     error: fieldOf(response, "error"),
-    usage: {
-      inputTokens: countOf(usage, "input_tokens"),
-      outputTokens: countOf(usage, "output_tokens"),
-      cachedInputTokens: countOf(fieldOf(usage, "input_tokens_details"), "cached_tokens"),
-    },
+    usage: usageOf(fieldOf(response, "usage")),
+  };
+}
+
+function usageOf(usage: unknown): ModelUsage {
+  return {
+    inputTokens: countOf(usage, "input_tokens"),
+    outputTokens: countOf(usage, "output_tokens"),
+    cachedInputTokens: countOf(fieldOf(usage, "input_tokens_details"), "cached_tokens"),
   };
 }
 
@@ -47,9 +50,15 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
   /** A place that several items have. */
   #shared: number | undefined;
   #last: unknown;
+  #usage = NO_USAGE;
+
+  override get usage(): ModelUsage {
+    return this.#usage;
+  }
 
   take(event: unknown): void {
     const type = textOf(event, "type") ?? "";
+    this.#usage = highestUsage([this.#usage, usageOf(fieldOf(fieldOf(event, "response"), "usage"))]);
     const delta = textOf(event, "delta") ?? "";
     if (type === "response.output_item.added") this.#add(placeIn(event, PLACE), fieldOf(event, "item"));
     else if (type === "response.output_item.done") this.#complete(placeIn(event, PLACE), fieldOf(event, "item"));

@@ -47,8 +47,9 @@ export class ProtocolFailure extends Error {
   override readonly name = "ProtocolFailure";
   readonly code: number;
 
-  constructor(code: number, message: string) {
-    super(message);
+  /** `data` says which part of a request was wrong. */
+  constructor(code: number, message: string, data?: unknown) {
+    super(data === undefined ? message : `${message} ${typeof data === "string" ? data : JSON.stringify(data)}`);
     this.code = code;
   }
 }
@@ -229,7 +230,7 @@ export class Channel implements Transport {
     }
     if (isFields(result)) open.resolve(result);
     else if (isFields(error) && typeof error.code === "number" && typeof error.message === "string")
-      open.reject(new ProtocolFailure(error.code, error.message));
+      open.reject(new ProtocolFailure(error.code, error.message, error.data));
     else open.reject(new MalformedMessage("The answer has neither a result nor an error."));
   }
 
