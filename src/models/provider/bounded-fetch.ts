@@ -4,7 +4,6 @@ import {
   ByteList,
   deadline,
   EventCutter,
-  exactText,
   type JsonBounds,
   jsonFault,
   nextTurn,
@@ -93,7 +92,7 @@ function wholeWithin(reader: () => TextReader): Bounding {
     async flush(controller) {
       const text = held.take();
       await checkText("The reply", text, reader());
-      controller.enqueue(exact(text));
+      controller.enqueue(text);
     },
   };
 }
@@ -112,7 +111,7 @@ function eventsWithin(reader: () => TextReader): Bounding {
     if (events > STREAM_EVENTS) throw new ReplyTooLarge(`The reply has more than ${STREAM_EVENTS} events.`);
     refuseLarge(event.byteLength);
     await checkText("An event of the reply", event, reader());
-    controller.enqueue(exact(event));
+    controller.enqueue(event);
     cost += EVENT_COST + event.byteLength;
     if (cost < AT_ONCE) return;
     cost = 0;
@@ -133,22 +132,12 @@ function eventsWithin(reader: () => TextReader): Bounding {
   };
 }
 
-async function checkText(what: string, bytes: Uint8Array, reader: TextReader) {
-  if (bytes.byteLength <= AT_ONCE) return;
-  const fault = await jsonFault(untrusted(charactersOf(bytes)), BOUNDS, reader);
+/** In UTF-8 no part of another character looks like one of ASCII, so the bytes are measured as they are. */
+async function checkText(what: string, { buffer, byteOffset, byteLength }: Uint8Array, reader: TextReader) {
+  if (byteLength <= AT_ONCE) return;
+  const text = Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
+  const fault = await jsonFault(untrusted(text), BOUNDS, reader);
   if (fault !== undefined) throw new ReplyTooLarge(`${what} ${FAULTS[fault]}.`);
-}
-
-/** What is parsed, with the digits of whole numbers that parsing would make others of: providers have inputs of calls as objects. */
-function exact(bytes: Uint8Array): Uint8Array {
-  const text = charactersOf(bytes);
-  const written = exactText(text);
-  return written === text ? bytes : Buffer.from(written, "latin1");
-}
-
-/** In UTF-8 no part of another character looks like one of ASCII, so the bytes are read as they are. */
-function charactersOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
 }
 
 const FAULTS = {
