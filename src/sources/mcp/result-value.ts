@@ -189,8 +189,6 @@ interface Block {
   readonly data?: unknown;
   readonly mimeType?: unknown;
   readonly resource?: unknown;
-  readonly _meta?: unknown;
-  readonly annotations?: unknown;
 }
 
 function isBlock(value: unknown): value is Block {
