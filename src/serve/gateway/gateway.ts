@@ -253,7 +253,6 @@ export class Gateway {
     return countedStream(new Response(stream, { headers }), {
       open: this.#parts.open,
       key: exchange.key,
-      onFirst: () => {},
       refusal: (problem) => writer.fail(refusalOf(problem), exchange.requestId),
     });
   }

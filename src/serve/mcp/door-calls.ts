@@ -30,8 +30,7 @@ import { directResult } from "./direct-results.ts";
 import { listExecutionsOf } from "./list-executions.ts";
 import { listTools, type ListedTool, type ListedTools } from "./listed-tools.ts";
 import type { ServerPackage } from "./load-server.ts";
-import { type DecideCommand, programResult, waitingNotes } from "./program-results.ts";
-import { RESULT } from "./result-tool.ts";
+import { type DecideCommand, programResult, waitingNotes, RESULT } from "./program-results.ts";
 
 export interface DoorCallsParts {
   readonly mcp: ServerPackage;
