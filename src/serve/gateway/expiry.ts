@@ -90,13 +90,9 @@ export class Expiry {
       if (at <= now) return await this.#end(summary, now);
       this.#dueAt.set(execution, at);
     } catch (error) {
-      this.#tell(error);
+      if (!isOthers(error)) this.#parts.onError(error);
     }
     return false;
-  }
-
-  #tell(error: unknown): void {
-    if (!isOthers(error)) this.#parts.onError(error);
   }
 
   async #dueOf(summary: ExecutionSummary): Promise<number> {

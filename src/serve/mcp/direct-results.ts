@@ -96,9 +96,13 @@ function contentBlocks(
   const content = isFields(value) && Object.keys(value).length === 1 ? fieldOf(value, "content") : undefined;
   if (!Array.isArray(content) || content.length === 0 || content.length > MOST_BLOCKS) return undefined;
   const left = [...parts];
+  const nextBytes = () => {
+    const part = left.shift();
+    return part?.type === "link" ? undefined : part?.data;
+  };
   const blocks: ReadBlock[] = [];
   for (const one of content as readonly unknown[]) {
-    const block = readBlock(one, () => bytesOf(left.shift()));
+    const block = readBlock(one, nextBytes);
     if (!block) return undefined;
     blocks.push(block);
   }
@@ -140,10 +144,6 @@ function partBlock(part: ContentPart, index: number): MediaBlock {
   if (mediaType.startsWith("audio/")) return { type: "audio", data, mimeType: mediaType };
   const uri = `portcullis://parts/${index + 1}/${encodeURIComponent((name ?? "file").toWellFormed())}`;
   return { type: "resource", resource: { uri, mimeType: mediaType, blob: data } };
-}
-
-function bytesOf(part: ContentPart | undefined): string | undefined {
-  return part === undefined || part.type === "link" ? undefined : part.data;
 }
 
 function lengthOf(block: ContentBlock | ReadBlock): number {

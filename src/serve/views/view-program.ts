@@ -217,13 +217,12 @@ class ProgramReader {
     this.#now = Math.max(this.#now, event.now);
     this.lastAt = Math.max(this.lastAt, event.now);
     if (event.kind === "answer") this.#takeAnswer(event);
-    if (event.kind === "items") this.#takeItems(event);
+    if (event.kind === "items") {
+      const { id, count, bytes, body = "" } = event;
+      this.tokens.add(body, bytes);
+      this.calls.stream(String(id), count, bytes);
+    }
     yield* eachSliced(commands, (command) => this.#takeCommand(command));
-  }
-
-  #takeItems({ id, count, bytes, body = "" }: HostFrame & { readonly kind: "items" }): void {
-    this.tokens.add(body, bytes);
-    this.calls.stream(String(id), count, bytes);
   }
 
   #takeAnswer({ id, ok, body, now }: HostFrame & { readonly kind: "answer" }): void {
