@@ -85,20 +85,18 @@ function checkTools(open: OpenTools, json: boolean): void {
   const { tools, problems } = open;
   const servers = serversOf(open);
   const documents = documentsOf(open);
-  if (json)
-    printJson({
-      tools: tools.map(({ name }) => name),
-      servers,
-      documents,
-      unassigned: unassignedLines(open),
-      problems,
-    });
-  else {
-    printServers(servers);
-    printDocuments(documents);
-    writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
-    printLeftOut(open);
-  }
+  const unassigned = open.unassigned.map(unassignedLine);
+  if (json) return printJson({ tools: tools.map(({ name }) => name), servers, documents, unassigned, problems });
+  printServers(servers);
+  printDocuments(documents);
+  writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
+  const cells = unassigned.map(({ name, hint, line, allow }) => [name, hint, line, allow]);
+  if (cells.length > 0)
+    writeStdout(
+      `\nNo caller may call these, because nothing is said about them. Check the effect, and add the line under\n"portcullis": { "tools": { … } } of the server, or the option:\n\n${table(["tool", "its server says", "line", "option"], cells, [])}\n`,
+    );
+  if (problems.length > 0)
+    writeStdout(`\nLeft out, or not checked:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n`);
 }
 
 /** The MCP servers, each with the version of the protocol and with what it calls itself. */
@@ -131,40 +129,18 @@ function printDocuments(documents: ReturnType<typeof documentsOf>): void {
   writeStdout(`${table(["document", ...numbers], cells, numbers)}\n\n`);
 }
 
-/** The tools that no caller may call, each with what may be added to a file or to the command so that one may. */
-function unassignedLines({ unassigned }: OpenTools) {
-  return unassigned.map((tool) => ({ name: tool.name, hint: hintOf(tool), line: lineOf(tool), allow: allowOf(tool) }));
-}
-
-/** Prints the tools that no caller may call, and what could not be taken over as a whole. */
-function printLeftOut(open: OpenTools): void {
-  const cells = unassignedLines(open).map(({ name, hint, line, allow }) => [name, hint, line, allow]);
-  if (cells.length > 0)
-    writeStdout(
-      `\nNo caller may call these, because nothing is said about them. Check the effect, and add the line under\n"portcullis": { "tools": { … } } of the server, or the option:\n\n${table(["tool", "its server says", "line", "option"], cells, [])}\n`,
-    );
-  const { problems } = open;
-  if (problems.length > 0)
-    writeStdout(`\nLeft out, or not checked:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n`);
+/** A tool that no caller may call, with what may be added to a file or to the command so that one may. */
+function unassignedLine({ name, original, annotations }: UnassignedTool) {
+  const { readOnlyHint, idempotentHint } = annotations;
+  const effect = readOnlyHint === true ? "read" : idempotentHint === true ? "idempotent" : "write";
+  const approval = effect === "read" ? "" : ', "approval": "always"';
+  const line = `${JSON.stringify(original)}: { "allowedCallers": ["programmatic"], "effect": "${effect}"${approval} }`;
+  return { name, hint: hintOf(annotations), line, allow: `--allow ${name}=${effect}` };
 }
 
 /** What the server says of a tool. It may be wrong, or lie. */
-function hintOf({ annotations: { readOnlyHint, idempotentHint, destructiveHint } }: UnassignedTool): string {
+function hintOf({ readOnlyHint, idempotentHint, destructiveHint }: UnassignedTool["annotations"]): string {
   if (readOnlyHint === true) return "reads";
   if (idempotentHint === true) return "may be repeated";
   return destructiveHint === true ? "destroys" : "–";
-}
-
-function effectOf({ annotations: { readOnlyHint, idempotentHint } }: UnassignedTool): string {
-  return readOnlyHint === true ? "read" : idempotentHint === true ? "idempotent" : "write";
-}
-
-function lineOf(tool: UnassignedTool): string {
-  const effect = effectOf(tool);
-  const approval = effect === "read" ? "" : ', "approval": "always"';
-  return `${JSON.stringify(tool.original)}: { "allowedCallers": ["programmatic"], "effect": "${effect}"${approval} }`;
-}
-
-function allowOf(tool: UnassignedTool): string {
-  return `--allow ${tool.name}=${effectOf(tool)}`;
 }
