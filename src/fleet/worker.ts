@@ -280,7 +280,9 @@ export class FleetWorker implements Worker, DriverWatch {
       cancel(this.#reconciling);
       this.#leaveIdle();
     }
-    const late = after(afterMs, () => this.#leaveAll());
+    const late = after(afterMs, () => {
+      for (const { leave } of this.#held.values()) leave.abort(leftByWorker());
+    });
     try {
       await (await this.#taking)?.[Symbol.asyncDispose]();
       // Once it takes no more, nothing more comes under way.
@@ -299,10 +301,6 @@ export class FleetWorker implements Worker, DriverWatch {
     const areConversationsIdle = [...this.#writes.executions].every((execution) => this.#held.has(execution));
     for (const [execution, { leave, isConversation }] of this.#held)
       if (!this.#writes.has(execution) && (!isConversation || areConversationsIdle)) leave.abort(leftByWorker());
-  }
-
-  #leaveAll(): void {
-    for (const { leave } of this.#held.values()) leave.abort(leftByWorker());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

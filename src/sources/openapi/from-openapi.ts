@@ -102,7 +102,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   const sender: Sender = {
     source: name,
     baseUrl: readBaseUrl(baseUrl),
-    authorization: readAuthorization("fromOpenApi", auth),
+    authorization: readAuthorization(auth),
     headers: readHeaders(headers),
     large: placesForLarge(),
   };
