@@ -1,7 +1,7 @@
 import { type CommandOptions, defaulting, mandatory, reading, repeatable } from "./option.ts";
-import { APPROVE_MODES, callResult, duration, parseJson, whole, word } from "./input/option-values.ts";
+import { APPROVE_MODES, callResult, parseJson, whole, word } from "./input/option-values.ts";
 import { readWebhookFile, readDocument, readSchema, readText } from "./input/option-files.ts";
-import { settings } from "./input/units.ts";
+import { duration, settings } from "./input/units.ts";
 import type { Language } from "../../bridge/frames.ts";
 import { AGENT_RULES } from "../conversations/agent-options.ts";
 import { WORK_RULES } from "../runtime/fleet.ts";

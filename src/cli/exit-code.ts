@@ -14,27 +14,23 @@ export const EXIT = {
   terminated: 143,
 } as const;
 
-const OF_OUTCOME: Readonly<Record<Report["outcome"]["type"], number>> = {
+const OF_OUTCOME: Readonly<Record<Exclude<Report["outcome"]["type"], "failed">, number>> = {
   completed: EXIT.completed,
-  failed: EXIT.failed,
   stopped: EXIT.stopped,
   crashed: EXIT.environment,
   cancelled: EXIT.cancelled,
   waiting: EXIT.waiting,
 };
 
-export function exitCodeOf(report: Report): number {
-  const { outcome } = report;
-  const isRefused = outcome.type === "failed" && wasRefused(report, outcome.fault.code ?? "");
-  return isRefused ? EXIT.refused : OF_OUTCOME[outcome.type];
-}
-
-/** Whether the failure is a refusal by the host. The program chooses the code of the error that it throws, so the code must match a refusal in the report. */
-function wasRefused({ usage, calls }: Report, code: string): boolean {
-  const startedNothing = usage.turns === 0;
-  return startedNothing
-    ? /^programs?_/.test(code)
-    : calls.some(({ outcome }) => outcome.type === "refused" && outcome.code === code);
+export function exitCodeOf({ outcome, usage, calls }: Report): number {
+  if (outcome.type !== "failed") return OF_OUTCOME[outcome.type];
+  const { code = "" } = outcome.fault;
+  // The program chooses the code of the error that it throws: a refusal by the host is one that the report has too.
+  const isRefused =
+    usage.turns === 0
+      ? /^programs?_/.test(code)
+      : calls.some((call) => call.outcome.type === "refused" && call.outcome.code === code);
+  return isRefused ? EXIT.refused : EXIT.failed;
 }
 
 const OF_ENDING: Readonly<Record<AgentEnding["type"], number>> = {

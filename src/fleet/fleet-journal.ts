@@ -13,9 +13,8 @@ import type {
 import type { Header, JournalRecord } from "../journal/record.ts";
 import { drivenHere } from "../executions/driven.ts";
 import type { ChangeOptions, PostgresJournal } from "./postgres/postgres-journal.ts";
-import { FleetStore } from "./fleet-store.ts";
+import { FleetStore, type Wake } from "./fleet-store.ts";
 import type { PgBossQueue } from "./queue/pg-boss-queue.ts";
-import type { Wake } from "./queue/wake.ts";
 
 /** A worker, as the journal of its process sees it. */
 export interface DriverWatch {

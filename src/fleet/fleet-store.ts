@@ -5,7 +5,18 @@ import { nameOf, storedName } from "./postgres/tables/names.ts";
 import { isNeed, needsText } from "./postgres/tables/needs-text.ts";
 import { quoted } from "./postgres/tables/tables.ts";
 import { QUEUE, queueSchema } from "./queue/queue-schema.ts";
-import type { Wake } from "./queue/wake.ts";
+
+/** An execution that is to be taken up. */
+export interface Wake {
+  readonly execution: ExecutionId;
+  readonly tenant: string;
+  /** How long it is left alone first, in milliseconds. */
+  readonly afterMs?: number;
+  /** Whether the execution was submitted and no driver has claimed it. */
+  readonly isNew?: boolean;
+  /** How often it could not be driven since it was last driven. */
+  readonly failures?: number;
+}
 
 /** The database of a fleet: that of the journal, over its connections. */
 export type FleetDatabase = Pick<PostgresJournal, "schema" | "query" | "onNotify">;

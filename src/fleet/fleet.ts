@@ -19,7 +19,7 @@ import { FleetJournal } from "./fleet-journal.ts";
 import { PostgresLimits } from "./fleet-limits.ts";
 import { PgBossQueue } from "./queue/pg-boss-queue.ts";
 import { DriverRequests } from "./requests.ts";
-import { startWorker } from "./worker.ts";
+import { FleetWorker } from "./worker.ts";
 import type { Fleet, FleetFigures, Worker, WorkerHost } from "../runtime/fleet.ts";
 
 export const FLEET_RULES = {
@@ -54,8 +54,11 @@ export class PostgresFleet implements Fleet {
     this.#listening ??= this.journal.onAppend?.((appended) => tellDriver(this.journal, appended));
   }
 
-  startWorker(host: WorkerHost): Promise<Worker> {
-    return startWorker({ ...host, journal: this.journal, queue: this.#queue, requests: this.requests });
+  async startWorker(host: WorkerHost): Promise<Worker> {
+    const { journal, requests } = this;
+    const worker = new FleetWorker({ ...host, journal, queue: this.#queue, requests });
+    await worker.start();
+    return worker;
   }
 
   figures(): Promise<FleetFigures> {

@@ -13,7 +13,7 @@ import { OpenWrites } from "./open-writes.ts";
 import type { DriverRequests } from "./requests.ts";
 import type { Worker, WorkerHost } from "../runtime/fleet.ts";
 import type { PgBossQueue, Taking } from "./queue/pg-boss-queue.ts";
-import type { Wake } from "./queue/wake.ts";
+import type { Wake } from "./fleet-store.ts";
 
 /** How long an execution is left alone that could not be driven, in milliseconds; twice as long after each failure. */
 const RETRY_MS = 1000;
@@ -22,16 +22,10 @@ const MOST_RETRY_MS = 5 * 60_000;
 /** How long a program rests that is taken up with its caller, in milliseconds. Its caller ends it, unless its host dies. */
 const CALLER_MS = 10 * 60_000;
 
-export interface WorkerParts extends WorkerHost {
+interface WorkerParts extends WorkerHost {
   readonly journal: FleetJournal;
   readonly queue: PgBossQueue;
   readonly requests: DriverRequests;
-}
-
-export async function startWorker(parts: WorkerParts): Promise<Worker> {
-  const worker = new FleetWorker(parts);
-  await worker.start();
-  return worker;
 }
 
 /** An execution that the worker looks after. */
@@ -45,7 +39,7 @@ interface Held {
   isWoken: boolean;
 }
 
-class FleetWorker implements Worker, DriverWatch {
+export class FleetWorker implements Worker, DriverWatch {
   readonly #parts: WorkerParts;
   readonly #writes: OpenWrites;
   readonly #tenants: TenantShares;
@@ -286,7 +280,9 @@ class FleetWorker implements Worker, DriverWatch {
       cancel(this.#reconciling);
       this.#leaveIdle();
     }
-    const late = after(afterMs, () => this.#leaveAll());
+    const late = after(afterMs, () => {
+      for (const { leave } of this.#held.values()) leave.abort(leftByWorker());
+    });
     try {
       await (await this.#taking)?.[Symbol.asyncDispose]();
       // Once it takes no more, nothing more comes under way.
@@ -305,10 +301,6 @@ class FleetWorker implements Worker, DriverWatch {
     const areConversationsIdle = [...this.#writes.executions].every((execution) => this.#held.has(execution));
     for (const [execution, { leave, isConversation }] of this.#held)
       if (!this.#writes.has(execution) && (!isConversation || areConversationsIdle)) leave.abort(leftByWorker());
-  }
-
-  #leaveAll(): void {
-    for (const { leave } of this.#held.values()) leave.abort(leftByWorker());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,8 +1,9 @@
 import { CONTINUE_PROGRAM } from "../tools/tool-name.ts";
 import { jsonSchema, type Schema } from "../tools/schema.ts";
-import { aiSdkRule, callIn, deniedCalls, type ToolApproval } from "./approval/ai-sdk-approval.ts";
-import { CONTINUE_DESCRIPTION, CONTINUE_SCHEMA, type PausingTools } from "./approval/pausing-tools.ts";
+import { CONTINUE_DESCRIPTION, CONTINUE_SCHEMA, type PausingTools, type LoopCall } from "./approval/pausing-tools.ts";
 import { type LoopTool, type RunOptions, runWithProgress } from "./program-tool.ts";
+import { fieldOf, isFields, listOf, textOf } from "../base/index.ts";
+import type { LoopRule, LoopVerdict } from "./approval/waiting-programs.ts";
 
 /** A tool of the AI SDK, with the fields that `tool()` takes. */
 export interface AiSdkTool<Input = { readonly code: string }> {
@@ -99,4 +100,111 @@ export function aiSdkPausingTools(program: LoopTool, pausing: PausingTools, tool
       schema: CONTINUE_SCHEMA,
     }),
   };
+}
+
+type Status = undefined | string | { readonly type: string; readonly reason?: string };
+
+/**
+ * `toolApproval` of `generateText` and `streamText`: a function that is asked about every call, or statuses and functions
+ * by the names of tools.
+ */
+export type ToolApproval =
+  | ((options: {
+      readonly toolCall: {
+        readonly type: "tool-call";
+        readonly toolCallId: string;
+        readonly toolName: string;
+        readonly input: unknown;
+      };
+      readonly messages: readonly unknown[];
+    }) => unknown)
+  | Readonly<Record<string, unknown>>;
+
+/** The AI SDK's rule about the calls of a program: it is asked as about a call of a model. */
+function aiSdkRule(toolApproval: ToolApproval, messages: readonly unknown[]): LoopRule {
+  return async ({ callId, tool, input }) => {
+    if (typeof toolApproval === "function") {
+      const toolCall = { type: "tool-call", toolCallId: callId, toolName: tool, input } as const;
+      return verdictOf((await toolApproval({ toolCall, messages })) as Status);
+    }
+    const own = fieldOf(toolApproval, tool);
+    const ask = own as (input: unknown, options: object) => unknown;
+    return verdictOf((typeof own === "function" ? await ask(input, { toolCallId: callId, messages }) : own) as Status);
+  };
+}
+
+function verdictOf(status: Status): LoopVerdict {
+  const { type, reason } = typeof status === "object" ? status : { type: status, reason: undefined };
+  switch (type) {
+    case undefined:
+    case "not-applicable":
+      return "unruled";
+    case "approved":
+      return "approved";
+    case "denied":
+      return { deny: typeof reason === "string" ? reason : "It was denied by toolApproval." };
+    case "user-approval":
+      return "ask";
+    default:
+      // The gate denies what it does not know, and tells the operator what it was.
+      return status as unknown as LoopVerdict;
+  }
+}
+
+/** What the messages of a conversation say of a call: whether it was asked about, and whether a person has approved it. */
+function callIn(
+  messages: readonly unknown[],
+  { name, callId, input }: Pick<LoopCall, "name" | "callId" | "input">,
+): LoopCall & { readonly isApproved: boolean } {
+  const { answered, made, responses } = readMessages(messages);
+  const call = { name, callId, input, answered: answered.get(callId) ?? 0 };
+  const isMine = (one: LoopCall) => one.callId === callId && one.answered === call.answered;
+  const mine = responses.filter((one) => isMine(one.call));
+  // Of several calls with one id, nobody knows which one the person was shown.
+  const isOnly = made.filter(isMine).length === 1;
+  return { ...call, isAsked: mine.length > 0, isApproved: isOnly && mine.at(-1)?.approved === true };
+}
+
+/** The calls that a person has denied, with the reasons. */
+function deniedCalls(messages: readonly unknown[]): readonly Response[] {
+  return readMessages(messages).responses.filter(({ approved }) => !approved);
+}
+
+interface Response {
+  readonly call: LoopCall;
+  readonly approved: boolean;
+  readonly reason: string | undefined;
+}
+
+/** The results of each call id so far, and what persons have answered about calls. An id may be that of several calls. */
+function readMessages(messages: readonly unknown[]) {
+  const made: LoopCall[] = [];
+  const calls = new Map<string, LoopCall>();
+  const asked = new Map<string | undefined, LoopCall>();
+  const answered = new Map<string, number>();
+  const responses: Response[] = [];
+  for (const part of messages.flatMap((message) => listOf(message, "content")).filter(isFields)) {
+    const callId = textOf(part, "toolCallId") ?? "";
+    const approvalId = textOf(part, "approvalId");
+    const call = part["type"] === "tool-approval-response" ? asked.get(approvalId) : calls.get(callId);
+    switch (part["type"]) {
+      case "tool-call": {
+        const about = { name: textOf(part, "toolName") ?? "", callId, input: fieldOf(part, "input") };
+        made.push({ ...about, answered: answered.get(callId) ?? 0, isAsked: true });
+        calls.set(callId, made.at(-1)!);
+        break;
+      }
+      case "tool-result":
+        answered.set(callId, (answered.get(callId) ?? 0) + 1);
+        break;
+      case "tool-approval-request":
+        if (call) asked.set(approvalId, call);
+        break;
+      case "tool-approval-response":
+        if (call)
+          responses.push({ call, approved: fieldOf(part, "approved") === true, reason: textOf(part, "reason") });
+        break;
+    }
+  }
+  return { answered, made, responses };
 }

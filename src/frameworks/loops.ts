@@ -12,16 +12,19 @@ import {
 } from "../base/index.ts";
 import type { SearchInput } from "../tools/search/index.ts";
 import { APPROVE, CONTEXT, idText, type WithContext } from "../executions/execute-options.ts";
-import { aiSdkPausingTools, type AiSdkTool, aiSdkTool } from "./ai-sdk.ts";
-import type { ToolApproval } from "./approval/ai-sdk-approval.ts";
-import type { Interrupt } from "./approval/langchain-approval.ts";
-import type { InputGuardrail, NeedsApproval } from "./approval/openai-agents-approval.ts";
+import { aiSdkPausingTools, type AiSdkTool, aiSdkTool, type ToolApproval } from "./ai-sdk.ts";
+import { type Interrupt, langChainPausingTool, type LangChainTool, langChainTool } from "./langchain.ts";
+import {
+  type InputGuardrail,
+  type NeedsApproval,
+  agentsPausingTools,
+  type AgentsTool,
+  agentsTool,
+} from "./openai-agents.ts";
 import { PausingTools } from "./approval/pausing-tools.ts";
 import { WaitingPrograms } from "./approval/waiting-programs.ts";
 import { type AnthropicRunnable, anthropicRunnable } from "./anthropic.ts";
-import { langChainPausingTool, type LangChainTool, langChainTool } from "./langchain.ts";
 import type { McpSearchFields, McpTool } from "./mcp.ts";
-import { agentsPausingTools, type AgentsTool, agentsTool } from "./openai-agents.ts";
 import { type LoopTool, type ProgramHost, ProgramTool, searchTool } from "./program-tool.ts";
 
 const SUBJECT = "asTool";
@@ -108,13 +111,6 @@ interface LoopParts {
   readonly waiting: (by: string, node?: string) => WaitingPrograms;
 }
 
-function bothBy<Tool>(toolOf: (tool: LoopTool) => Tool) {
-  return ({ program, search }: LoopParts) => ({
-    run_program: toolOf(program),
-    ...(search && { search_tools: toolOf(search) }),
-  });
-}
-
 const LOOPS: { readonly [Loop in LoopName]: (parts: LoopParts) => LoopTools[Loop] | Promise<LoopTools[Loop]> } = {
   "ai-sdk": ({ program, search, own: { toolApproval }, waiting }) => ({
     ...(toolApproval === undefined
@@ -122,7 +118,10 @@ const LOOPS: { readonly [Loop in LoopName]: (parts: LoopParts) => LoopTools[Loop
       : aiSdkPausingTools(program, new PausingTools(waiting("the AI SDK's tool approval")), toolApproval)),
     ...(search && { search_tools: aiSdkTool<SearchInput>(search) }),
   }),
-  anthropic: bothBy(anthropicRunnable),
+  anthropic: ({ program, search }) => ({
+    run_program: anthropicRunnable(program),
+    ...(search && { search_tools: anthropicRunnable(search) }),
+  }),
   "openai-agents": ({ program, search, own: { needsApproval, inputGuardrails }, waiting }) => ({
     ...(needsApproval === undefined && inputGuardrails === undefined
       ? { run_program: agentsTool(program) }

@@ -13,21 +13,17 @@ import { SEARCH_INPUT } from "../tools/search/index.ts";
 import { isFailure, type LoopTool, type ProgramTool } from "./program-tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 
-interface McpToolConfig<Fields extends z.ZodRawShape> {
-  title: string;
-  description: string;
-  inputSchema: z.ZodObject<Fields>;
-  annotations: { readOnlyHint: boolean };
-}
-
-/** `context` is the second argument that the server gives to a handler. */
-type McpHandler<Input> = (input: Input, context: object) => Promise<McpResult>;
-
 /** The arguments of an MCP server's `registerTool`. */
 export interface McpTool<Fields extends z.ZodRawShape = { code: z.ZodString }> {
   readonly name: string;
-  readonly config: McpToolConfig<Fields>;
-  readonly handler: McpHandler<z.output<z.ZodObject<Fields>>>;
+  readonly config: {
+    title: string;
+    description: string;
+    inputSchema: z.ZodObject<Fields>;
+    annotations: { readOnlyHint: boolean };
+  };
+  /** `context` is the second argument that the server gives to a handler. */
+  readonly handler: (input: z.output<z.ZodObject<Fields>>, context: object) => Promise<McpResult>;
 }
 
 /** The runs of a runtime, by its tools: a server that is made anew for each request finds them again. */

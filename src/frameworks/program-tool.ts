@@ -94,18 +94,17 @@ export class ProgramTool implements LoopTool {
   /** Whether each tool that programs may call only reads. */
   readonly onlyReads: boolean;
   /** Whether the host decides about approvals, so that the loop's own means must not. */
-  readonly hostApproves: boolean;
+  readonly #hostApproves: boolean;
   readonly #host: ProgramHost;
   readonly #own: Pick<ExecuteOptions, "approve" | "context">;
   readonly #left: LeftPrograms;
 
   constructor(host: ProgramHost, { approve, context }: Pick<ExecuteOptions, "approve" | "context">) {
-    const own = { ...(approve && { approve }), context };
     this.#host = host;
     this.tools = host.tools;
-    this.#own = own;
+    this.#own = { ...(approve && { approve }), context };
     this.#left = new LeftPrograms(host);
-    this.hostApproves = own.approve !== undefined || host.approves;
+    this.#hostApproves = approve !== undefined || host.approves;
     this.onlyReads = host.tools.visibleTo(["programmatic"]).every(({ effect }) => effect === "read");
   }
 
@@ -125,7 +124,7 @@ export class ProgramTool implements LoopTool {
     const handle = this.#left.handleIn(code);
     const execution = handle ?? this.#left.newHandle();
     const options = {
-      ...(approve && !this.hostApproves ? { approve } : {}),
+      ...(approve && !this.#hostApproves ? { approve } : {}),
       ...this.#own,
       ...(signal ? { signal } : {}),
       onEvent: (event: ExecutionEvent) => {

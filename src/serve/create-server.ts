@@ -101,11 +101,6 @@ export async function createServer(runtime: Runtime, options: ServerOptions = {}
   return new Server(runtime, read, app).public;
 }
 
-/** What `listen` has opened. It is there, and empty, once `listen` has begun. */
-interface Opened {
-  listener?: HttpListener;
-}
-
 class Server {
   readonly #options: Resolved<typeof SERVER_RULES>;
   readonly #keys: CurrentKeys;
@@ -120,7 +115,9 @@ class Server {
   readonly #metrics: Metrics;
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #onError: (error: unknown) => void;
-  #opened: Opened | undefined;
+  /** Whether `listen` has begun. */
+  #isListening = false;
+  #listener: HttpListener | undefined;
   #closed: Promise<{ readonly leftOpen: number }> | undefined;
 
   constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp }: typeof import("./api/app.ts")) {
@@ -220,23 +217,19 @@ class Server {
         `listen({ host }): others can reach ${JSON.stringify(host)}, and there are no keys: give createServer({ keys }), or leave out host to serve this machine only.`,
       );
     if (this.#closed) throw closedServer();
-    if (this.#opened)
+    if (this.#isListening)
       throw new PortcullisError(
         "option_invalid",
         "listen: this server already listens. Create another server to listen again.",
       );
     this.#admitted.listensOn(host);
-    const onError = this.#onError;
-    const opened: Opened = {};
-    this.#opened = opened;
-    let listener: HttpListener;
-    try {
-      listener = await listenHttp({ ...this.#options, fetch: this.#fetch, port, host, onError });
-    } catch (error) {
-      this.#opened = undefined;
+    this.#isListening = true;
+    const [fetch, onError] = [this.#fetch, this.#onError];
+    const listener = await listenHttp({ ...this.#options, fetch, port, host, onError }).catch((error: unknown) => {
+      this.#isListening = false;
       throw error;
-    }
-    opened.listener = listener;
+    });
+    this.#listener = listener;
     if (this.#closed) {
       // The server was closed while its listener was opened.
       await listener.close();
@@ -254,7 +247,7 @@ class Server {
 
   async #drain(drainMs: number): Promise<{ readonly leftOpen: number }> {
     this.#driving.stop();
-    this.#opened?.listener?.stop();
+    this.#listener?.stop();
     const leftOpen = await this.#driving.drain(drainMs);
     this.#closing.abort(new PortcullisError("runtime_closed", "The server was closed."));
     this.#watch[Symbol.dispose]();
@@ -262,7 +255,7 @@ class Server {
     this.#metrics[Symbol.dispose]();
     this.#keys[Symbol.dispose]();
     await this.#mcp[Symbol.asyncDispose]();
-    await this.#opened?.listener?.close();
+    await this.#listener?.close();
     return { leftOpen };
   }
 }

@@ -22,7 +22,8 @@ const NEVER = new AbortController().signal;
 
 /** The keys that hold now, with the runtime of each, and the one signal that ends what it has under way. */
 export class CurrentKeys implements Owners {
-  readonly #runtime: Runtime;
+  /** The server's own runtime: it drives what it did not begin by what the journals and the keys say. */
+  readonly runtime: Runtime;
   /** Told of a key that holds no more, once its signal is aborted. */
   readonly #onRevoked: (key: Key) => void;
   readonly #held = new WeakMap<Key, Held>();
@@ -35,13 +36,8 @@ export class CurrentKeys implements Owners {
     this.#storedMs = storedMs;
     this.#keys = keys;
     this.#onRevoked = onRevoked;
-    this.#runtime = runtime.derive({}, { owners: this });
+    this.runtime = runtime.derive({}, { owners: this });
     for (const key of keys.all) this.#hold(key, undefined);
-  }
-
-  /** The server's own runtime: it drives what it did not begin by what the journals and the keys say. */
-  get runtime(): Runtime {
-    return this.#runtime;
   }
 
   get keys(): Keys {
@@ -67,7 +63,7 @@ export class CurrentKeys implements Owners {
     const hasToken = keys.get(TOKEN_ID) !== undefined;
     // The only client of a server without keys may do all that the host may, and the servers of a fleet drive what its hosts
     // submit. Keys may do less.
-    const isHosts = hasToken || this.#runtime.fleet !== undefined || !keys.tenants.has(tenant);
+    const isHosts = hasToken || this.runtime.fleet !== undefined || !keys.tenants.has(tenant);
     if (!owner && isHosts) return { signal: NEVER };
     if (owner && !hasToken && !OWN_IDS.has(owner.key)) return { signal: REVOKED };
     throw new PortcullisError(
@@ -124,9 +120,9 @@ export class CurrentKeys implements Owners {
 
   #heldOf(key: Key): Held {
     const end = new AbortController();
-    const runtime = runtimeFor(this.#runtime, key, end.signal);
+    const runtime = runtimeFor(this.runtime, key, end.signal);
     const ofGateway = { surface: "gateway", storedMs: this.#storedMs } as const;
-    return { end, runtime, ofGateway: runtimeFor(this.#runtime, key, end.signal, ofGateway), expiry: undefined };
+    return { end, runtime, ofGateway: runtimeFor(this.runtime, key, end.signal, ofGateway), expiry: undefined };
   }
 
   #expire(key: Key, held: Held): void {

@@ -1,7 +1,7 @@
 import type { Key, RouteScope } from "./http/keys.ts";
 import type { Problem } from "./http/problems.ts";
 import type { MountedMcp } from "./mcp/http/mounted-mcp.ts";
-import { PAGE_HEADERS, PAGE_PATHS, pageFile } from "./page/page-files.ts";
+import { readFileSync } from "node:fs";
 
 /** A path that is not in the table of routes (`api/routes.ts`): of the page, the OpenAPI document or MCP. */
 export interface OtherRoute {
@@ -24,11 +24,11 @@ export function apiExtras(document: () => object): readonly OtherRoute[] {
     return new Response(text, { headers: { "content-type": "application/json" } });
   };
   return [
-    ...PAGE_PATHS.map((path) => ({
+    ...Array.from(PAGE, ([path, [name, type]]) => ({
       path,
       methods: ["GET"],
       scope: "none" as const,
-      handle: () => pageResponse(path),
+      handle: () => new Response(builtFile(name), { headers: { ...PAGE_HEADERS, "content-type": type } }),
     })),
     { path: "/openapi.json", methods: ["GET"], scope: "any", handle: documentResponse },
   ];
@@ -44,10 +44,30 @@ export function mcpRoute(mcp: MountedMcp): OtherRoute {
   };
 }
 
-function pageResponse(path: string): Response {
-  const file = pageFile(path);
-  return new Response(file?.body ?? null, {
-    status: file ? 200 : 404,
-    headers: { ...PAGE_HEADERS, ...(file && { "content-type": file.type }) },
-  });
+const HTML = "text/html; charset=utf-8";
+/** The files of the page and their types, by paths. */
+const PAGE = new Map<string, readonly [name: string, type: string]>([
+  ["/", ["index.html", HTML]],
+  ["/index.html", ["index.html", HTML]],
+  ["/page.js", ["page.js", "text/javascript; charset=utf-8"]],
+  ["/page.css", ["page.css", "text/css; charset=utf-8"]],
+  ["/icon.svg", ["icon.svg", "image/svg+xml"]],
+]);
+
+/**
+ * The headers of every file of the page, beside those of every answer. Scripts and styles come from its own files alone, it reaches this server alone, no
+ * text can become HTML, and no other page can frame it.
+ */
+export const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+  "cache-control": "no-cache",
+};
+
+const files = new Map<string, Uint8Array<ArrayBuffer>>();
+
+function builtFile(name: string): Uint8Array<ArrayBuffer> {
+  const file = files.get(name) ?? new Uint8Array(readFileSync(new URL(import.meta.resolve(`#page/${name}`))));
+  files.set(name, file);
+  return file;
 }

@@ -32,14 +32,8 @@ export class ServedModels {
       const ofOpenAi = { object: "model", created: 0, owned_by: "portcullis" };
       return { id, ...ofOpenAi, type: "model", display_name: id, created_at: new Date(0).toISOString() };
     });
-    const page = {
-      object: "list",
-      data,
-      has_more: false,
-      first_id: data[0]?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
-    };
-    return { ...this.offer, ...page };
+    const [first_id = null, last_id = null] = [data[0]?.id, data.at(-1)?.id];
+    return { ...this.offer, object: "list", data, has_more: false, first_id, last_id };
   }
 
   /** The model that a client has chosen, or the default. Throws a `RequestProblem`. */

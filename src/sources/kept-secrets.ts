@@ -32,8 +32,11 @@ export class KeptSecrets {
   }
 
   /** The text without secrets, and without a part of a secret at an edge at which the text was cut. */
-  takenFrom(text: string, cut: Cut = {}): string {
-    return without(this.#forms, text, cut);
+  takenFrom(text: string, { start = false, end = false }: Cut = {}): string {
+    const first = start ? Math.max(0, ...this.#forms.map((form) => sharedBySuffix(form, text))) : 0;
+    const last = end ? Math.max(0, ...this.#forms.map((form) => sharedBySuffix(text, form))) : 0;
+    const whole = text.slice(first, Math.max(first, text.length - last));
+    return this.#forms.reduce((rest, form) => (rest.includes(form) ? rest.replaceAll(form, REPLACEMENT) : rest), whole);
   }
 
   /** The same for a whole text of any length, with other work in between. */
@@ -53,13 +56,6 @@ export class KeptSecrets {
 /** The longest first, so that no secret is left as the rest of another. */
 function longestFirst(forms: readonly string[]): readonly string[] {
   return [...new Set(forms)].toSorted((one, other) => other.length - one.length);
-}
-
-function without(forms: readonly string[], text: string, { start = false, end = false }: Cut): string {
-  const first = start ? Math.max(0, ...forms.map((form) => sharedBySuffix(form, text))) : 0;
-  const last = end ? Math.max(0, ...forms.map((form) => sharedBySuffix(text, form))) : 0;
-  const whole = text.slice(first, Math.max(first, text.length - last));
-  return forms.reduce((rest, form) => (rest.includes(form) ? rest.replaceAll(form, REPLACEMENT) : rest), whole);
 }
 
 async function withoutInSlices(forms: readonly string[], text: string): Promise<string> {

@@ -16,7 +16,7 @@ export function uncheckedPart(tool: string, [first = "", ...others]: readonly st
 }
 
 /** The problem of tools that a document has at a server of their own. */
-export function elsewhere([first = "", ...others]: readonly string[], server: string): string {
+export function elsewhere(server: string, [first = "", ...others]: readonly string[]): string {
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
   return oneLine(
     `${first}${more}: the document names a server of its own, ${server}. It is called at baseUrl all the same; a source with that address reaches it.`,

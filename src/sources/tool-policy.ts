@@ -112,7 +112,8 @@ export function sourceContext({ shape }: Pick<ToolPolicy, "shape">, context: Cal
 
 /** The policy of a tool with this name. Throws `option_invalid`. */
 export function checkPolicy(name: string, policy: unknown): ToolPolicy {
-  const place = policyOf(name);
+  const subject = `policy of ${JSON.stringify(name)}`;
+  const place: OptionPlace = { object: subject, subject, at: (option) => `${subject}: { ${option} }` };
   return checkNested(checkOptions(place, policy, POLICY_RULES), (option) => optionsIn(place, option), RETRY_RULES);
 }
 
@@ -128,12 +129,6 @@ export function checkNested<Policy extends { readonly retry?: unknown; readonly 
   if (policy.retry !== undefined) checkOptions(within("retry"), policy.retry, retryRules);
   if (policy.rate !== undefined) checkOptions(within("rate"), policy.rate, RATE_RULES);
   return policy;
-}
-
-/** Names the tool in errors: `policy of "get-weather": { effect }`. */
-function policyOf(name: string): OptionPlace {
-  const subject = `policy of ${JSON.stringify(name)}`;
-  return { object: subject, subject, at: (option) => `${subject}: { ${option} }` };
 }
 
 /** A schema of another library: a standard schema, or plain JSON Schema. */

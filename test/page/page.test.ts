@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { Page, SerializedAXNode } from "puppeteer-core";
 import { expect } from "vitest";
-import { PAGE_HEADERS } from "../../src/serve/page/page-files.ts";
+import { PAGE_HEADERS } from "../../src/serve/other-routes.ts";
 import { ALL_TESTS, someOf, testOfAll } from "../support/all-tests.ts";
 import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startProxy } from "./proxy.ts";

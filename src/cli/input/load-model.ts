@@ -13,11 +13,7 @@ import { MODEL_NAMES, readModelName } from "../../models/turn/index.ts";
 export type ModelOptions = Omit<ProviderOptions, "model">;
 
 /** The model that `--model`, or another `flag`, names: `PROVIDER:NAME`, or the path of a module whose default export is a model. */
-export async function loadModel(
-  text: string,
-  options: Omit<ProviderOptions, "model">,
-  flag = "--model",
-): Promise<Model> {
+export async function loadModel(text: string, options: ModelOptions, flag = "--model"): Promise<Model> {
   if (!/^[^:]*[/\\]|\.[cm]?[jt]s$/.test(text)) return parseModel(text, options, flag);
   const exported = await loadModule(flag, text, "a model, like those of portcullis/models");
   if (isModel(exported)) return exported;
@@ -25,15 +21,12 @@ export async function loadModel(
 }
 
 /** The models that `--fallback` names, in their order. */
-export function loadFallbacks(
-  texts: readonly string[],
-  options: Omit<ProviderOptions, "model">,
-): Promise<readonly Model[]> {
+export function loadFallbacks(texts: readonly string[], options: ModelOptions): Promise<readonly Model[]> {
   return Promise.all(texts.map((text) => loadModel(text, options, "--fallback")));
 }
 
 /** The model that `--model PROVIDER:NAME`, or another `flag`, names. If its key is missing, the error names a command that needs no key. */
-export function parseModel(text: string, options: Omit<ProviderOptions, "model">, flag = "--model"): Model {
+export function parseModel(text: string, options: ModelOptions, flag = "--model"): Model {
   const named = readModelName(text);
   if (!named) throw noModel(flag, text);
   const { provider, model } = named;
@@ -51,19 +44,14 @@ function noModel(flag: string, text: string): PortcullisError {
   const colon = text.indexOf(":");
   const [provider, model] = colon < 0 ? [text, "NAME"] : [text.slice(0, colon), text.slice(colon + 1) || "NAME"];
   const meant = PROVIDERS.has(provider) ? provider : nearest(provider, [...PROVIDERS.keys()], 1)[0];
-  const { code, message } = optionError(
-    flag,
-    `${MODEL_NAMES}, or the path of a module whose default export is a model`,
-    text,
-  );
-  return new PortcullisError(
-    code,
-    meant === undefined ? message : `${message} Did you mean ${meant}:${oneLine(model)}?`,
-  );
+  const expected = `${MODEL_NAMES}, or the path of a module whose default export is a model`;
+  const { code, message } = optionError(flag, expected, text);
+  const hint = meant === undefined ? "" : ` Did you mean ${meant}:${oneLine(model)}?`;
+  return new PortcullisError(code, `${message}${hint}`);
 }
 
 /** The model that a journal names. The name of a module's model does not say where the module is. */
-export function recordedModel(name: string, options: Parameters<typeof parseModel>[1]): Model {
+export function recordedModel(name: string, options: ModelOptions): Model {
   try {
     // A journal may come from elsewhere: it may name a provider's model, but no file to be loaded.
     return parseModel(name, options);

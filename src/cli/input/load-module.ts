@@ -8,7 +8,7 @@ import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure, reasonOf } from "../failure.ts";
 import { guarded } from "../guarded.ts";
 import { thrownText } from "../../executions/output/index.ts";
-import { noFile } from "./no-file.ts";
+import { noFile } from "./option-files.ts";
 import type { Tool } from "../../tools/tool.ts";
 
 /**

@@ -9,7 +9,7 @@ import { Failure } from "../failure.ts";
 import { flags } from "../terminal/executions/waiting-hints.ts";
 import { keepStdout, tellWork, writeStderr } from "../terminal/standard-streams.ts";
 import { loadTools } from "./load-module.ts";
-import { requireFile } from "./no-file.ts";
+import { requireFile } from "./option-files.ts";
 import { readOpenApiFile } from "./openapi-file.ts";
 import { count, orMeant } from "../../base/index.ts";
 import type { ToolPolicy } from "../../sources/tool-policy.ts";
@@ -18,8 +18,6 @@ import { isMeantBy } from "../../tools/tool-name.ts";
 /** Where tools come from: a module, a server or an API. */
 export interface OpenSource {
   readonly name: string;
-  /** The option that named the source, with its file. */
-  readonly from: string;
   readonly tools: readonly Tool[];
   /** Of an MCP server. */
   readonly server?: ServerIdentity;
@@ -63,11 +61,12 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
   // What a server's package prints is not the command's result.
   keepStdout();
   const configs: Opened[] = [];
-  const sources: OpenSource[] = module === undefined ? [] : [{ name: module, from: "--tools", tools: own }];
+  const sources: OpenSource[] = module === undefined ? [] : [{ name: module, tools: own }];
   const names = new Set<string>();
   const take = (option: string, file: string, config: Opened) => {
     configs.push(config);
-    for (const { name, tools, server, document } of config.sources) {
+    for (const source of config.sources) {
+      const { name } = source;
       // Tools of two sources with one name would have the same names.
       if (names.has(name))
         throw new Failure(
@@ -75,13 +74,7 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
           `${option}: ${file} has a source ${name}, and so has a file before it: rename one.`,
         );
       names.add(name);
-      sources.push({
-        name,
-        from: `${option} ${file}`,
-        tools,
-        ...(server && { server }),
-        ...(document && { document }),
-      });
+      sources.push(source);
     }
   };
   const close = async () => {

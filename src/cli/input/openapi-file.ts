@@ -20,7 +20,7 @@ import {
   type OpenApiPolicy,
   type OpenApiSource,
 } from "../../sources/openapi/from-openapi.ts";
-import { readFileText, readJsonFile } from "../../sources/json-file.ts";
+import { invalid, readFileText, readJsonFile } from "../../sources/json-file.ts";
 import { FilePolicies } from "../../sources/file-policies.ts";
 
 export const OPENAPI_FILE_RULES = {
@@ -106,8 +106,4 @@ function expanded(place: OptionPlace, path: string, value: unknown, at = ""): un
       expanded(place, path, field, at === "" ? name : `${at}.${name}`),
     ]),
   );
-}
-
-function invalid(place: string, why: string): PortcullisError {
-  return new PortcullisError("option_invalid", `${place}: ${why}.`);
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, existsSync } from "node:fs";
 import { basename } from "node:path";
 import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { jsonSchema, type Schema } from "../../tools/schema.ts";
@@ -6,7 +6,16 @@ import type { WebhookOptions } from "../../serve/webhooks/webhook-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure } from "../failure.ts";
 import type { Reader } from "../option.ts";
-import { requireFile } from "./no-file.ts";
+import { oneLine } from "../terminal/one-line.ts";
+
+export function noFile(path: string): string {
+  return `there is no file ${oneLine(path)}.`;
+}
+
+/** Refuses a file that an option names, if there is none. */
+export function requireFile(option: string, path: string): void {
+  if (!existsSync(path)) throw new Failure(EXIT.usage, `${option}: ${noFile(path)}`);
+}
 
 /** Reads the text of a file that is not empty. */
 export function readText(flag: string, path: string): string {

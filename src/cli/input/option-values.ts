@@ -12,8 +12,6 @@ import {
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Reader } from "../option.ts";
-import { type DurationRule, parseDuration } from "./units.ts";
-
 /** Reads a whole number, by the rule of its option. */
 export function whole(rule: OptionRule<number, OptionPresence>): Reader<number> {
   return (flag, text) => {
@@ -23,19 +21,12 @@ export function whole(rule: OptionRule<number, OptionPresence>): Reader<number> 
   };
 }
 
-/** Reads a duration, in milliseconds. */
-export function duration(rule: DurationRule): Reader<number> {
-  return (flag, text) => parseDuration(flag, text, rule);
-}
-
 /** Reads one of these words. */
-export function word<const Word extends string>(
-  words: readonly Word[],
-  expected = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`,
-): Reader<Word> {
+export function word<const Word extends string>(words: readonly Word[]): Reader<Word> {
   return (flag, text) => {
     const found = words.find((one) => one === text);
     if (found !== undefined) return found;
+    const expected = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
     const { code, message } = optionError(flag, expected, text);
     throw new PortcullisError(code, `${message}${didYouMean(text, words)}`);
   };

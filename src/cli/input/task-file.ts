@@ -27,18 +27,13 @@ export async function loadTask(path: string): Promise<LoadedTask> {
     const { program, limits = {}, ...asked } = checkOptions(fieldsOf("task"), await readJsonFile(path), FILE_RULES);
     const file = resolve(path);
     const source = await readFileText("task.program", resolve(dirname(file), program), PROGRAM_BYTES);
+    const own = basename(file, extname(file));
     return {
-      task: { name: nameOf(file), program: source.replace(/^\ufeff/, ""), ...asked },
+      task: { name: own === "task" ? basename(dirname(file)) : own, program: source.replace(/^\ufeff/, ""), ...asked },
       limits: checkOptions(fieldsOf("task.limits"), limits, LIMIT_RULES),
     };
   } catch (cause) {
     if (PortcullisError.is(cause)) throw new Failure(EXIT.usage, `--task: ${path}: ${cause.message}`);
     throw cause;
   }
-}
-
-/** The name of a task: the folder's name for `task.json`, else the file's name without its extension. */
-function nameOf(file: string): string {
-  const own = basename(file, extname(file));
-  return own === "task" ? basename(dirname(file)) : own;
 }

@@ -1,5 +1,5 @@
 import { checkOptions, optionError, type OptionRules, type OptionsOf } from "../../base/index.ts";
-import { collecting, type Declared } from "../option.ts";
+import { collecting, type Declared, type Reader } from "../option.ts";
 
 type Units = Readonly<Record<string, number>>;
 
@@ -20,7 +20,7 @@ function timesUnit(number: number, worth: number): number {
   return Number((number * worth).toPrecision(15));
 }
 
-export interface DurationRule {
+interface DurationRule {
   /** Unit of a number without one; without this a unit is needed. */
   readonly bare?: keyof typeof TIMES;
   /** In milliseconds. */
@@ -29,15 +29,17 @@ export interface DurationRule {
   readonly example: string;
 }
 
-/** Milliseconds of a duration like `30s`, `5min`, `12h` or `30d`. Throws `option_invalid`, naming the flag. */
-export function parseDuration(flag: string, text: string, { bare, min, max, example }: DurationRule): number {
-  const { number = Number.NaN, unit = "" } = readAmount(text) ?? {};
-  const name = unit === "" ? (bare ?? "") : unit;
-  const worth = Object.hasOwn(TIMES, name) ? TIMES[name] : undefined;
-  const ms = worth === undefined ? Number.NaN : timesUnit(number, worth);
-  if (ms >= min && ms <= max) return ms;
-  const units = `in ${Object.keys(TIMES).join(", ")}${bare === undefined ? "" : `; without a unit in ${bare}`}`;
-  throw optionError(flag, `${example} (${units}; ${min} to ${max} ms)`, text);
+/** Reads a duration like `30s`, `5min`, `12h` or `30d`, in milliseconds. */
+export function duration({ bare = "", min, max, example }: DurationRule): Reader<number> {
+  return (flag, text) => {
+    const { number = Number.NaN, unit = "" } = readAmount(text) ?? {};
+    const name = unit === "" ? bare : unit;
+    const worth = Object.hasOwn(TIMES, name) ? TIMES[name] : undefined;
+    const ms = worth === undefined ? Number.NaN : timesUnit(number, worth);
+    if (ms >= min && ms <= max) return ms;
+    const units = `in ${Object.keys(TIMES).join(", ")}${bare === "" ? "" : `; without a unit in ${bare}`}`;
+    throw optionError(flag, `${example} (${units}; ${min} to ${max} ms)`, text);
+  };
 }
 
 /**

@@ -66,7 +66,7 @@ export const changeText = (schema: string): string => `
   SELECT place, number, head FROM changed`;
 
 /** The values of that statement. The texts of the records are JSON, which has no line feed outside of what it escapes. */
-export function changeValues(changes: readonly Change[], withRecords = true): unknown[] {
+export function changeValues(changes: readonly Change[], withRecords: boolean): unknown[] {
   const records = withRecords
     ? changes.flatMap(({ records: own }, place) => own.map(({ text }, index) => ({ place, index, text })))
     : [];

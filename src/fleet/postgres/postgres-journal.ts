@@ -117,15 +117,7 @@ class DatabaseJournal implements PostgresJournal {
   async create(header: Header, lease?: Lease, { within }: ChangeOptions = {}): Promise<Head> {
     const { execution } = header;
     const records = await packRecords([header]);
-    const made = await this.#make({
-      execution,
-      expected: 0,
-      records,
-      ends: false,
-      lease,
-      header,
-      within,
-    });
+    const made = await this.#make({ execution, expected: 0, records, ends: false, lease, header, within });
     if (made.changed) return 1;
     if (made.mayBeDone && (await this.#holds(execution, 0, records))) return 1;
     throw executionExists(execution);
@@ -144,14 +136,7 @@ class DatabaseJournal implements PostgresJournal {
     // Any other number is no head.
     if (!Number.isSafeInteger(expected) || expected < 1 || expected >= 2 ** 31)
       throw headMoved(execution, (await this.#get(execution)).summary.records, expected);
-    const made = await this.#make({
-      execution,
-      expected,
-      records: packed,
-      ends,
-      lease,
-      within,
-    });
+    const made = await this.#make({ execution, expected, records: packed, ends, lease, within });
     const head = expected + records.length;
     if (made.changed) return head;
     const { records: found } = (await this.#get(execution)).summary;

@@ -91,7 +91,7 @@ export class StoredRows {
     const rows = await this.#rows(
       "open",
       `SELECT e.*, r.* FROM (SELECT ${COLUMNS} FROM ${this.#schema}.executions WHERE id = $1) AS e
-       LEFT JOIN LATERAL (${this.#page("e.number", "$2", "least(e.head, $3)")}) AS r ON true ORDER BY r.position`,
+       LEFT JOIN LATERAL (${this.#page("e.number", "least(e.head, $3)")}) AS r ON true ORDER BY r.position`,
       [storedName(execution), Math.min(from, MAX_HEAD), Math.min(from + count, from + PAGE, MAX_HEAD)],
     );
     const [first] = rows;
@@ -102,14 +102,15 @@ export class StoredRows {
 
   /** The next records from this position on, as many as a page has room for, and the size of the next one. */
   async page(number: string, from: Head, end: Head): Promise<PageRow[]> {
-    const rows = await this.#rows("page", this.#page("$1", "$2", "$3"), [number, from, Math.min(end, from + PAGE)]);
+    const rows = await this.#rows("page", this.#page("$1", "$3"), [number, from, Math.min(end, from + PAGE)]);
     return rows.map(pageRow);
   }
 
-  #page(number: string, from: string, end: string): string {
+  /** `$2` is the position of the first record. */
+  #page(number: string, end: string): string {
     return `SELECT position, bytes, CASE WHEN sum <= ${PAGE_BYTES} THEN record END AS record FROM (
          SELECT position, record, octet_length(record) AS bytes, sum(octet_length(record)) OVER (ORDER BY position) AS sum
-         FROM ${this.#schema}.records WHERE execution = ${number} AND position >= ${from} AND position < ${end}
+         FROM ${this.#schema}.records WHERE execution = ${number} AND position >= $2 AND position < ${end}
          ORDER BY position LIMIT ${PAGE}
        ) AS page WHERE sum - bytes <= ${PAGE_BYTES} ORDER BY position`;
   }
@@ -154,8 +155,8 @@ export class StoredRows {
   }
 
   async #rows(statement: string | undefined, text: string, values: unknown[]): Promise<Row[]> {
-    const named = statement === undefined ? {} : { name: `portcullis ${statement}` };
-    return (await this.#database.query({ ...named, text, values }, { idempotent: true })).rows;
+    const name = statement && `portcullis ${statement}`;
+    return (await this.#database.query({ name, text, values }, { idempotent: true })).rows;
   }
 }
 

@@ -3,10 +3,9 @@ import type { QueuedWakes } from "../../runtime/fleet.ts";
 import { cancel, every, type ExecutionId, loadPackage, pause, PortcullisError, type Timer } from "../../base/index.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
 import { nameOf, storedName } from "../postgres/tables/names.ts";
-import type { FleetDatabase } from "../fleet-store.ts";
+import type { FleetDatabase, Wake } from "../fleet-store.ts";
 import { FairOrder } from "./fair-order.ts";
 import { QUEUE, queueSchema } from "./queue-schema.ts";
-import type { Wake } from "./wake.ts";
 
 /** How long a worker that has room waits for a notification before it looks, in milliseconds. */
 const LOOK_MS = 1000;
@@ -29,12 +28,6 @@ export interface WakeTaker {
   readonly take: (wake: Wake, done: () => void) => void;
   /** Told of each failure of the queue, which goes on. */
   readonly onError: (error: unknown) => void;
-}
-
-/** The wakes that a worker takes. Disposing resolves once it takes none. */
-export interface Taking extends AsyncDisposable {
-  /** The worker has room again. */
-  readonly pull: () => void;
 }
 
 /** Names as the journal's columns hold them: neither text nor JSON of PostgreSQL takes every character. */
@@ -115,16 +108,7 @@ export class PgBossQueue implements AsyncDisposable {
 
   /** Hands wakes to a worker, until disposed. */
   async work(taker: WakeTaker): Promise<Taking> {
-    const boss = await this.#started();
-    const taking = new PgBossTaking(boss, taker);
-    this.#pulls.add(taking.pull);
-    return {
-      pull: taking.pull,
-      [Symbol.asyncDispose]: async () => {
-        this.#pulls.delete(taking.pull);
-        await taking[Symbol.asyncDispose]();
-      },
-    };
+    return new Taking(await this.#started(), taker, this.#pulls);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -191,10 +175,14 @@ export class PgBossQueue implements AsyncDisposable {
   }
 }
 
-/** Takes jobs for one worker, as many as it has room for: when it is told that there may be some, and every second. */
-class PgBossTaking implements AsyncDisposable {
+/**
+ * Takes jobs for one worker, as many as it has room for: when it is told that there may be some, and every second. Disposing
+ * resolves once it takes none.
+ */
+export class Taking implements AsyncDisposable {
   readonly #boss: PgBoss;
   readonly #taker: WakeTaker;
+  readonly #pulls: Set<() => void>;
   readonly #looking: Timer;
   readonly #over: string[] = [];
   #fetching: Promise<void> | undefined;
@@ -202,13 +190,15 @@ class PgBossTaking implements AsyncDisposable {
   #isEnded = false;
   #ending: Promise<void> | undefined;
 
-  constructor(boss: PgBoss, taker: WakeTaker) {
+  constructor(boss: PgBoss, taker: WakeTaker, pulls: Set<() => void>) {
     this.#boss = boss;
     this.#taker = taker;
+    this.#pulls = pulls.add(this.pull);
     this.#looking = every(LOOK_MS, this.pull);
     this.pull();
   }
 
+  /** There may be wakes, or the worker has room again. */
   readonly pull = (): void => {
     this.#isPulled = true;
     if (this.#isEnded) return;
@@ -260,6 +250,7 @@ class PgBossTaking implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnded = true;
+    this.#pulls.delete(this.pull);
     cancel(this.#looking);
     await this.#fetching;
     await this.#ending;

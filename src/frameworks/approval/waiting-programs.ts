@@ -7,7 +7,8 @@ import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";
 import { callsText, joined } from "../left-programs.ts";
 import type { ProgramHost } from "../program-tool.ts";
-import { gateRuleOf, type LoopRule } from "./loop-rule.ts";
+import type { Approve } from "../../gate/approve/approval.ts";
+import type { Policy, PolicyRequest } from "../../gate/approve/policy.ts";
 
 export interface WaitingParts {
   readonly host: Pick<ProgramHost, "execute" | "resume" | "records" | "approval">;
@@ -73,14 +74,11 @@ export class WaitingPrograms {
 
   /** Ends a program whose call was denied: its calls that wait are denied, and it goes no further. */
   async deny(id: ExecutionId, note: string | undefined): Promise<void> {
-    const going = { rule: () => "ask" as const, signal: AbortSignal.abort(new Error("The program was denied.")) };
-    const report = await this.goOn(id, { rule: going.rule });
-    if (report.outcome.type !== "waiting") return;
-    await this.goOn(
-      id,
-      going,
-      this.decisionsOf(report.outcome.approvals, { allow: false, ...(note !== undefined && { note }) }),
-    );
+    const rule = () => "ask" as const;
+    const { outcome } = await this.goOn(id, { rule });
+    if (outcome.type !== "waiting") return;
+    const decisions = this.decisionsOf(outcome.approvals, { allow: false, ...(note !== undefined && { note }) });
+    await this.goOn(id, { rule, signal: AbortSignal.abort(new Error("The program was denied.")) }, decisions);
   }
 
   decisionsOf(approvals: readonly WaitingApproval[], decision: Decision): Readonly<Record<string, Decision>> {
@@ -96,10 +94,9 @@ export class WaitingPrograms {
   }
 
   #options({ rule, signal, onCall }: Going) {
-    const { context } = this.#parts;
     return {
       ...gateRuleOf(rule, this.ruleBy),
-      context,
+      context: this.#parts.context,
       ...(signal ? { signal } : {}),
       ...(onCall && {
         onEvent: (event: { readonly type: string; readonly tool?: string }) => {
@@ -124,10 +121,8 @@ export function questionText(approvals: readonly WaitingApproval[]): string {
 
 /** What the calls are that a program waits for: the same calls have the same mark. */
 export function waveOf(approvals: readonly WaitingApproval[]): string {
-  return digest(JSON.stringify(approvals.map(({ callId, inputDigest, hold }) => [callId, inputDigest, hold]))).slice(
-    0,
-    12,
-  );
+  const calls = approvals.map(({ callId, inputDigest, hold }) => [callId, inputDigest, hold]);
+  return digest(JSON.stringify(calls)).slice(0, 12);
 }
 
 /** For the model: its program waits, and how it goes on. */
@@ -142,4 +137,27 @@ export const WAITS_FOR_CLIENT =
 
 function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** What a loop's own rule says: nothing, that it is approved, that a person decides, or that it is denied. */
+export type LoopVerdict = "unruled" | "approved" | "ask" | { readonly deny: string };
+
+/** Asked about a call that a program makes. */
+export type LoopRule = (call: Pick<PolicyRequest, "callId" | "tool" | "input">) => Promise<LoopVerdict> | LoopVerdict;
+
+/**
+ * The rule of a loop, as the gate takes rules: it is one more policy, so it never loosens a rule of the tool or of the
+ * runtime. Calls that it approves by itself are approved in its name if another rule holds them, and the others wait for
+ * a person. What the rule throws, or says wrongly, denies the call, as from any policy.
+ */
+function gateRuleOf(rule: LoopRule, by: string): { readonly policy: Policy; readonly approve: Approve } {
+  const approved = new Set<string>();
+  return {
+    policy: async ({ execution, callId, tool, input }) => {
+      const verdict = await rule({ callId, tool, input });
+      if (verdict === "approved") approved.add(`${execution}/${callId}`);
+      return verdict === "approved" || verdict === "unruled" ? "allow" : verdict;
+    },
+    approve: ({ execution, callId }) => (approved.has(`${execution}/${callId}`) ? { allow: true, by } : "later"),
+  };
 }

@@ -164,7 +164,11 @@ async function answered(
   const { path, request } = asked;
   const { method } = request;
   const [at, since] = [now(), monotonic()];
-  const counted = async () => countedFor(open, asked, await work());
+  // Every answer to a key counts until it was read. Streams count what they hold, or read only as fast as their client does.
+  const counted = async () => {
+    const response = await work();
+    return asked.key && !isStream(response) ? countedAnswer(response, { open, key: asked.key }) : response;
+  };
   const { response: answer, code } = await toResponse(counted, onError, asked.refuse);
   const response = untilOver(asked, answer);
   const { status } = response;
@@ -182,11 +186,6 @@ async function answered(
     ...(execution !== undefined && { execution: execution.slice(0, ID_LENGTH) }),
   });
   return response;
-}
-
-/** Every answer to a key counts until it was read. Streams count what they hold, or read only as fast as their client does. */
-function countedFor(open: BytesByKey, { key }: Asked, response: Response): Response | Promise<Response> {
-  return key && !isStream(response) ? countedAnswer(response, { open, key }) : response;
 }
 
 /** A stream keeps its connection. What is there as a whole does not, however slowly it is read: then it counts as bytes. */

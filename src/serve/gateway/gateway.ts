@@ -101,9 +101,8 @@ export class Gateway {
       const ids = new ClientIds(this.#parts.seals, key, surface.ids);
       const hold = (more: number) => held.defer(this.#parts.open.hold(key, more, WHAT));
       const { readings } = this.#parts;
-      const stored = await readings.run(key.id, request.signal, () =>
-        this.stored.items(surface, value, { ids, key, hold }),
-      );
+      const items = () => this.stored.items(surface, value, { ids, key, hold });
+      const stored = await readings.run(key.id, request.signal, items);
       // Each takes as long as its part of a turn of the loop, so no two are in one.
       const lane = new Lane(key.tenant);
       const read = await lane.run(() => surface.read(value, request.headers, false, stored));
@@ -155,9 +154,7 @@ export class Gateway {
       const asked = await lane.run(() => surface.read(value, request.headers, true));
       this.#modelOf(asked.model);
       const tokens = await lane.work(countedTokens(value));
-      return Response.json(surface.counted(tokens), {
-        headers: { [surface.requestIdHeader]: newRequestId() },
-      });
+      return Response.json(surface.counted(tokens), { headers: { [surface.requestIdHeader]: newRequestId() } });
     } finally {
       held.dispose();
     }
@@ -249,12 +246,12 @@ export class Gateway {
       cancel: () => left.abort(),
     });
     await begun.promise;
-    const headers = { ...headersOf(exchange), "content-type": "text/event-stream; charset=utf-8" };
+    const { surface, requestId } = exchange;
+    const headers = { [surface.requestIdHeader]: requestId, "content-type": "text/event-stream; charset=utf-8" };
     return countedStream(new Response(stream, { headers }), {
       open: this.#parts.open,
       key: exchange.key,
-      onFirst: () => {},
-      refusal: (problem) => writer.fail(refusalOf(problem), exchange.requestId),
+      refusal: (problem) => writer.fail(refusalOf(problem), requestId),
     });
   }
 
@@ -298,12 +295,9 @@ export class Gateway {
   ): Promise<void> {
     const { served, pauseMs } = this.#parts;
     const options = optionsFor({ asked, tools, model, pauseMs, most: served.offer, onEvent: () => {} });
-    const talk = await runtime.converse({
-      ...options,
-      execution,
-      tenant: key.tenant,
-      continue: transcriptOf(history, asked, model.name),
-    });
+    const { tenant } = key;
+    const transcript = transcriptOf(history, asked, model.name);
+    const talk = await runtime.converse({ ...options, execution, tenant, continue: transcript });
     await talk.leave();
   }
 
@@ -351,10 +345,6 @@ export class Gateway {
     this.#driven.set(execution, drive);
     return drive;
   }
-}
-
-function headersOf({ surface, requestId }: Exchange): Record<string, string> {
-  return { [surface.requestIdHeader]: requestId };
 }
 
 /** A request without what the model cannot give and its client can do without. */

@@ -27,7 +27,7 @@ export function historyAsked({ turns }: Asked, tools: ClientTools, model: string
   return turns.map(({ said, text, calls, results }) => {
     if (calls.length > MAX_TURN_CALLS)
       throw refused("input", `this server takes at most ${MAX_TURN_CALLS} calls in one turn of the model`);
-    const own = calls.map((call) => ownCall(call, tools));
+    const own = calls.map((call) => (call.type === "tool_call" ? { ...call, tool: tools.own(call.tool) } : call));
     const end = { type: calls.length > 0 ? ("called" as const) : ("answered" as const) };
     return {
       said: said.map((message) => ({ by: "user", message })),
@@ -63,22 +63,11 @@ export function historyUntil(
   });
 }
 
-function ownCall(call: ModelCall, tools: ClientTools): ModelCall {
-  return call.type === "tool_call" ? { ...call, tool: tools.own(call.tool) } : call;
-}
-
 function resultOf(call: ModelCall, answer: AskedAnswer = NO_ANSWER): CallResult {
   const { text, isError, parts } = answer;
   const tool = call.type === "tool_call" ? call.tool : RUN_PROGRAM;
-  const provenance = { tool, bytes: bytesOf(text) };
-  return {
-    callId: call.id,
-    text: passOn(text),
-    isJson: false,
-    isError,
-    ...(parts.length > 0 ? { parts } : {}),
-    provenance,
-  };
+  const about = { callId: call.id, isJson: false, isError, provenance: { tool, bytes: bytesOf(text) } };
+  return { ...about, text: passOn(text), ...(parts.length > 0 ? { parts } : {}) };
 }
 
 export const NO_ANSWER: AskedAnswer = { text: untrusted("It has no result."), isError: true, parts: [] };

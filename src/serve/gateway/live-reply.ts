@@ -25,16 +25,12 @@ export class LiveReply {
   /** The text of which pieces were sent. */
   #open: { readonly key: string; text: string } | undefined;
   #turns: number;
-  #isBegun = false;
+  isBegun = false;
   #work: Promise<void> = Promise.resolve();
 
   constructor(parts: LiveReplyParts) {
     this.#parts = parts;
     this.#turns = parts.turns;
-  }
-
-  get isBegun(): boolean {
-    return this.#isBegun;
   }
 
   readonly onEvent = (event: AgentEvent): void => {
@@ -100,8 +96,8 @@ export class LiveReply {
 
   /** What begins an answer is written before all else of it. */
   #send(write: () => string): void {
-    const begin = this.#isBegun ? "" : this.#parts.writer.begin();
-    this.#isBegun = true;
+    const begin = this.isBegun ? "" : this.#parts.writer.begin();
+    this.isBegun = true;
     this.#parts.send(begin + write());
   }
 }

@@ -110,14 +110,9 @@ function executionOf({ ids }: Pick<PlanParts, "ids">, answers: Asked["answers"])
   return execution;
 }
 
-/** Without a state, that of the programs that have ended in the last turn. */
-function stateOf(parts: PlanParts, { state, turns }: Asked): Promise<string> {
-  const of = state === undefined ? executionOfPrograms(parts, turns) : undefined;
-  return openState(parts, of === undefined ? state : parts.ids.state(of));
-}
-
-async function openState(parts: PlanParts, state = ""): Promise<string> {
-  const execution = parts.ids.read("state", state)?.execution;
+/** The conversation of a state; without one, that of the programs that have ended in the last turn. */
+async function stateOf(parts: PlanParts, { state, turns }: Asked): Promise<string> {
+  const execution = state === undefined ? executionOfPrograms(parts, turns) : parts.ids.read("state", state)?.execution;
   if (execution === undefined || !(await findOf(parts, execution))) throw expired(parts);
   return execution;
 }

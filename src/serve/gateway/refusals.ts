@@ -88,7 +88,8 @@ export function newRequestId(): string {
 }
 
 /** A refusal as a surface writes it. */
-export function refusalResponse(surface: Surface, refusal: Refusal, requestId = newRequestId()): Response {
+export function refusalResponse(surface: Surface, refusal: Refusal): Response {
+  const requestId = newRequestId();
   const { status, body } = surface.refusal(refusal, requestId);
   return Response.json(body, { status, headers: { [surface.requestIdHeader]: requestId, ...refusal.headers } });
 }

@@ -39,7 +39,7 @@ export function holdAnswer(bytes: number, { open, key }: CountedFor): () => void
 
 export interface CountedStream extends CountedFor {
   /** Called before the first part is counted: what was counted for it beforehand is given back. */
-  readonly onFirst: () => void;
+  readonly onFirst?: (() => void) | undefined;
   /** The last part of a stream that holds too much, in place of what does not fit. */
   readonly refusal: (problem: RequestProblem) => string;
 }
@@ -127,7 +127,7 @@ class UnreadParts {
 
   #take(bytes: Uint8Array): void {
     const { open, key, onFirst, refusal } = this.#options;
-    if (this.#isFirst) onFirst();
+    if (this.#isFirst) onFirst?.();
     this.#isFirst = false;
     const release = open.begin(key, bytes.length, PART_BYTES);
     if (release) this.#parts.push({ bytes, release });

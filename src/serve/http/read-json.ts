@@ -20,19 +20,14 @@ const CODES = {
   lost: "request_invalid",
 } as const satisfies Record<string, ProblemCode>;
 
-/** The declared bytes of a request's body; `most` if it declares none, or no valid number. */
-function declaredBytes({ headers }: Request, most: number): number {
-  const declared = Number(headers.get("content-length") ?? most);
-  return declared >= 0 && declared <= most ? declared : most;
-}
-
 /**
  * Reads a body of JSON, at any door. Its bytes, its depth and its values are known before it is parsed. While
  * it is read, the reader holds what is declared. Throws a `RequestProblem`.
  */
 export async function readJson(request: Request, options: BodyOptions) {
   const { most, reader } = options;
-  const reading = reader.hold(declaredBytes(request, most));
+  const declared = Number(request.headers.get("content-length") ?? most);
+  const reading = reader.hold(declared >= 0 && declared <= most ? declared : most);
   return readHeld(request, options).finally(reading);
 }
 

@@ -40,7 +40,6 @@ import {
   type PastTurn,
   placesOf,
   readTurnSliced,
-  type Standing,
   standingOf,
   streamedOf,
   type UnansweredCall,
@@ -225,7 +224,9 @@ export class JournalEvents {
     const standing = standingOf(this.#state, true, now);
     const waited = this.#waits;
     this.#waits = standing.state === "waiting";
-    return standing.state === "waiting" && !waited ? [{ type: "execution_waiting", ...waitOf(standing), at: now }] : [];
+    if (standing.state !== "waiting" || waited) return [];
+    const { calls, held } = standing;
+    return [{ type: "execution_waiting", waiting: waitingOf(calls), ...given({ held }), at: now }];
   }
 
   #waitOfConversation(now: number): readonly Told[] {
@@ -344,10 +345,6 @@ function decided({ call: callId, allow, by, note, done, at }: DecisionRecord): T
     note: note && word(note),
   });
   return { type: "call_decided", callId, allow, ...said, at };
-}
-
-function waitOf({ calls, held }: Extract<Standing, { state: "waiting" }>) {
-  return { waiting: waitingOf(calls), ...(held === undefined ? {} : { held }) };
 }
 
 function waitingOf(calls: readonly UnansweredCall[]): SchemaType<typeof BARE_WAITING> {

@@ -1,11 +1,23 @@
 import { saysMore } from "../../gate/answer.ts";
 import type { CallAnswer } from "../../gate/call-tool.ts";
-import type { LinkedResult } from "../../executions/mcp-runs/index.ts";
+import type { LinkedResult, MediaBlock } from "../../executions/mcp-runs/index.ts";
 import { cleanLongJson, stubOf, TOO_LARGE } from "../../executions/output/index.ts";
-import { cleanText, cutMiddle, INSET, insetLines, insetText, isFields, type Lane } from "../../base/index.ts";
+import {
+  cleanText,
+  cutMiddle,
+  INSET,
+  insetLines,
+  insetText,
+  isFields,
+  type Lane,
+  byteText,
+  fieldOf,
+  type Fields,
+  textOf,
+} from "../../base/index.ts";
 import type { LinkedValue } from "../linked-values.ts";
-import { contentBlocks, partBlocks } from "./content-blocks.ts";
 import { linkTo } from "./program-results.ts";
+import type { ContentPart } from "../../tools/content.ts";
 
 interface Showing {
   readonly outputBytes: number;
@@ -54,4 +66,167 @@ async function shownValue(value: unknown, { outputBytes, lane, keep }: Showing):
 function failureText({ code }: CallAnswer & { readonly ok: false }, message: string, outputBytes: number) {
   const text = code === "handler_failed" ? insetText(message) : insetLines(message);
   return { type: "text" as const, text: cutMiddle(text, outputBytes, INSET) };
+}
+
+/** Bytes of all blocks of a result that are passed on as such. */
+const BLOCKS_BYTES = 8 * 1024 * 1024;
+const MOST_BLOCKS = 100;
+/** Characters of an address, and of a name or a description. */
+const URI_LENGTH = 8192;
+const NAME_LENGTH = 1024;
+
+type ContentBlock = LinkedResult["content"][number];
+type TextBlock = { readonly type: "text"; readonly text: string };
+type ReadBlock = MediaBlock | TextBlock;
+
+/** Fields of blocks. A value with others is no result of an MCP server: they would be lost. */
+const FIELDS =
+  /^(?:type|text|data|mimeType|bytes|resource|uri|blob|name|title|description|size|icons|annotations|_meta)$/;
+
+/**
+ * The blocks of a value `{ content }`, as tools of MCP servers give images, audio, resources and links. Undefined for
+ * any other value, if a block is of another kind or has other fields, and if a text has more than `textBytes`. Bytes that the value lacks
+ * are taken from the parts, in their order. Texts are a tool's, so their lines are indented.
+ */
+function contentBlocks(
+  value: unknown,
+  textBytes: number,
+  parts: readonly ContentPart[] = [],
+): readonly ContentBlock[] | undefined {
+  const content = isFields(value) && Object.keys(value).length === 1 ? fieldOf(value, "content") : undefined;
+  if (!Array.isArray(content) || content.length === 0 || content.length > MOST_BLOCKS) return undefined;
+  const left = [...parts];
+  const nextBytes = () => {
+    const part = left.shift();
+    return part?.type === "link" ? undefined : part?.data;
+  };
+  const blocks: ReadBlock[] = [];
+  for (const one of content as readonly unknown[]) {
+    const block = readBlock(one, nextBytes);
+    if (!block) return undefined;
+    blocks.push(block);
+  }
+  const shown = blocks.reduce((sum, block) => sum + Buffer.byteLength(shownOf(block)), 0);
+  const all = blocks.reduce((sum, block) => sum + lengthOf(block), 0);
+  return left.length > 0 || shown > textBytes || all > BLOCKS_BYTES ? undefined : blocks;
+}
+
+/** Images, files and links beside a value. What does not fit is named in a text, with its size. */
+function partBlocks(parts: readonly ContentPart[]): readonly ContentBlock[] {
+  const blocks: ContentBlock[] = [];
+  const leftOut: string[] = [];
+  let room = BLOCKS_BYTES;
+  for (const [index, part] of parts.entries()) {
+    const block = partBlock(part, index);
+    const length = lengthOf(block);
+    if (length > room) leftOut.push(`part ${index + 1} (${byteText(length)})`);
+    else {
+      room -= length;
+      blocks.push(block);
+    }
+  }
+  if (leftOut.length > 0)
+    blocks.push({
+      type: "text",
+      text: `Left out, because a result may have ${byteText(BLOCKS_BYTES)} of images and files: ${leftOut.join(", ")}.`,
+    });
+  return blocks;
+}
+
+function partBlock(part: ContentPart, index: number): MediaBlock {
+  const name = part.name === undefined ? undefined : cleanText(part.name);
+  if (part.type === "link") {
+    const uri = cleanText(part.url);
+    return { type: "resource_link", uri, name: name ?? uri, ...(part.mediaType ? { mimeType: part.mediaType } : {}) };
+  }
+  const { data, mediaType } = part;
+  if (part.type === "image") return { type: "image", data, mimeType: mediaType };
+  if (mediaType.startsWith("audio/")) return { type: "audio", data, mimeType: mediaType };
+  const uri = `portcullis://parts/${index + 1}/${encodeURIComponent((name ?? "file").toWellFormed())}`;
+  return { type: "resource", resource: { uri, mimeType: mediaType, blob: data } };
+}
+
+function lengthOf(block: ContentBlock | ReadBlock): number {
+  return JSON.stringify(block).length;
+}
+
+/** What a model reads of a block as text. */
+function shownOf(block: ReadBlock): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "resource":
+      return `${textOf(block.resource, "uri")}${textOf(block.resource, "text") ?? ""}`;
+    case "resource_link":
+      return `${block.uri}${block.name}${block.description ?? ""}`;
+    default:
+      return "";
+  }
+}
+
+/** Only the fields that the protocol knows. `nextBytes` gives the bytes of a block that has only their number. */
+function readBlock(block: unknown, nextBytes: () => string | undefined): ReadBlock | undefined {
+  const type = textOf(block, "type");
+  if (!isFields(block) || !Object.keys(block).every((name) => FIELDS.test(name))) return undefined;
+  switch (type) {
+    case "text": {
+      const text = textOf(block, "text");
+      return text === undefined ? undefined : { type, text: insetText(text) };
+    }
+    case "image":
+    case "audio": {
+      const [data, mimeType] = [textOf(block, "data") ?? bytesElsewhere(block, nextBytes), mimeTypeOf(block)];
+      return data === undefined || mimeType === undefined || !isBase64(data) ? undefined : { type, data, mimeType };
+    }
+    case "resource": {
+      const resource = readResource(fieldOf(block, "resource"), nextBytes);
+      return resource && { type, resource };
+    }
+    case "resource_link":
+      return readLink(block);
+    default:
+      return undefined;
+  }
+}
+
+/** If the bytes of a block are a part, the block has their number. */
+function bytesElsewhere(block: unknown, nextBytes: () => string | undefined): string | undefined {
+  return typeof fieldOf(block, "bytes") === "number" ? nextBytes() : undefined;
+}
+
+function readResource(resource: unknown, nextBytes: () => string | undefined): Fields | undefined {
+  const [uri, text] = ["uri", "text"].map((name) => textOf(resource, name));
+  const blob = textOf(resource, "blob") ?? (text === undefined ? bytesElsewhere(resource, nextBytes) : undefined);
+  if (uri === undefined || (text === undefined) === (blob === undefined)) return undefined;
+  if (blob !== undefined && !isBase64(blob)) return undefined;
+  const mimeType = mimeTypeOf(resource);
+  return {
+    uri: cleanText(uri),
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(text === undefined ? { blob } : { text: cleanText(text) }),
+  };
+}
+
+function readLink(block: unknown): (MediaBlock & { readonly type: "resource_link" }) | undefined {
+  const [uri, name, description] = ["uri", "name", "description"].map((field) => textOf(block, field));
+  if (uri === undefined || uri.length > URI_LENGTH || (description?.length ?? 0) > NAME_LENGTH) return undefined;
+  const mimeType = mimeTypeOf(block);
+  const size = fieldOf(block, "size");
+  return {
+    type: "resource_link",
+    uri: cleanText(uri),
+    name: cleanText((name ?? uri).slice(0, NAME_LENGTH)),
+    ...(description === undefined ? {} : { description: cleanText(description) }),
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(Number.isSafeInteger(size) ? { size: size as number } : {}),
+  };
+}
+
+function mimeTypeOf(value: unknown): string | undefined {
+  const mimeType = textOf(value, "mimeType");
+  return mimeType !== undefined && /^[\w.+-]{1,64}\/[\w.+-]{1,128}$/.test(mimeType) ? mimeType : undefined;
+}
+
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }

@@ -30,8 +30,7 @@ import { directResult } from "./direct-results.ts";
 import { listExecutionsOf } from "./list-executions.ts";
 import { listTools, type ListedTool, type ListedTools } from "./listed-tools.ts";
 import type { ServerPackage } from "./load-server.ts";
-import { type DecideCommand, programResult, waitingNotes } from "./program-results.ts";
-import { RESULT } from "./result-tool.ts";
+import { type DecideCommand, programResult, waitingNotes, RESULT } from "./program-results.ts";
 
 export interface DoorCallsParts {
   readonly mcp: ServerPackage;
@@ -97,7 +96,9 @@ export class DoorCalls {
    * the host's side is told to the operator, and the client learns no more than that.
    */
   async call(name: string, input: Fields, given: McpRequest): Promise<LinkedResult> {
-    const request = this.#asAllowed(given);
+    // A client that may not decide is not asked.
+    const mayDecide = hasScope(this.#parts.principal, "decide");
+    const request: McpRequest = mayDecide ? given : { ...given, asking: { type: "none" } };
     try {
       const own = this.#list.hasPrograms ? this.#own.get(name) : undefined;
       return await (own ? own(input, request) : this.#callTool(name, input, request));
@@ -105,11 +106,6 @@ export class DoorCalls {
       if (error instanceof this.#parts.mcp.ProtocolError || request.signal?.aborted) throw error;
       return this.#failed(error);
     }
-  }
-
-  /** A client that may not decide is not asked. */
-  #asAllowed(request: McpRequest): McpRequest {
-    return hasScope(this.#parts.principal, "decide") ? request : { ...request, asking: { type: "none" } };
   }
 
   /** Tools may be enabled and disabled while the door is open. */
@@ -133,23 +129,17 @@ export class DoorCalls {
     const code = textOf(input, "code");
     if (code === undefined) return Promise.resolve(errorResult(NO_SOURCE));
     const execution = `${idPrefixOf(principal)}${randomUUID()}`;
+    const { tenant } = principal;
+    const { checkPrograms } = runtime;
+    const execute = (work: RunWork) =>
+      runtime.execute(code, { execution, tenant, checkPrograms, ...this.#workOptions(execution, work) });
     return runs.handle(
       {
         id: execution,
         principal: ownerOf(principal),
         ...digestOf(RUN_PROGRAM, input),
         who: "A program",
-        start: (work) =>
-          this.#reported(() =>
-            this.#inPlace(() =>
-              runtime.execute(code, {
-                execution,
-                tenant: principal.tenant,
-                checkPrograms: runtime.checkPrograms,
-                ...this.#workOptions(execution, work),
-              }),
-            ),
-          ),
+        start: (work) => this.#reported(() => this.#inPlace(() => execute(work))),
         afterwards: (id) => this.#collected(id),
       },
       request,
@@ -197,6 +187,7 @@ export class DoorCalls {
       if (!run) return this.#ended(execution);
       run.cancel(new Error("The client cancelled it."));
     }
+    const known: Known = { execution, unless: this.#asks(request) ? "ended" : "still" };
     return runs.handle(
       {
         id: execution,
@@ -204,11 +195,7 @@ export class DoorCalls {
         ...digestOf(RESULT, input),
         who: "A program",
         owns: false,
-        start: (work) =>
-          this.#reported(() => this.#resume(execution, work, request), {
-            execution,
-            unless: this.#asks(request) ? "ended" : "still",
-          }),
+        start: (work) => this.#reported(() => this.#resume(execution, work, request), known),
         afterwards: (id) => this.#collected(id),
       },
       request,
@@ -234,26 +221,17 @@ export class DoorCalls {
   /** The report of a program that does not run here. Nothing of it runs, and nothing is asked. */
   #collected(execution: string): Promise<LinkedResult> {
     const { runtime, principal } = this.#parts;
-    return this.#reported(() => runtime.resume(execution, { tenant: principal.tenant }), {
-      execution,
-      unless: "still",
-    });
+    const read = () => runtime.resume(execution, { tenant: principal.tenant });
+    return this.#reported(read, { execution, unless: "still" });
   }
 
   /** Ends a program that does not run here, and reports a program that has ended. Nothing of it runs. */
   #ended(execution: string): Promise<LinkedResult> {
     const { runtime, principal, onEvent } = this.#parts;
+    const { tenant } = principal;
     const signal = AbortSignal.abort(new Error("The client cancelled it."));
-    return this.#reported(
-      () =>
-        runtime.resume(execution, {
-          tenant: principal.tenant,
-          signal,
-          approve: () => "later",
-          ...(onEvent && { onEvent }),
-        }),
-      { execution, unless: "ended" },
-    );
+    const options = { tenant, signal, approve: () => "later" as const, ...(onEvent && { onEvent }) };
+    return this.#reported(() => runtime.resume(execution, options), { execution, unless: "ended" });
   }
 
   /** The result of work on a program, or what the journal tells of it if there is nothing to do. */

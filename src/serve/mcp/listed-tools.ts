@@ -6,7 +6,7 @@ import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { PLAIN_VENDOR } from "../../tools/schema.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { inputSchemaOf } from "../../tools/tool-schemas.ts";
-import { RESULT, RESULT_DESCRIPTION, RESULT_INPUT } from "./result-tool.ts";
+import { RESULT, RESULT_DESCRIPTION, RESULT_INPUT } from "./program-results.ts";
 
 /** A tool as `tools/list` gives it. */
 export interface ListedTool {
@@ -59,25 +59,13 @@ function listedName(name: string): string {
 
 async function programTools(runtime: Runtime): Promise<readonly ListedTool[]> {
   const { run_program: program, search_tools: search } = await runtime.asTool("mcp");
+  const entry = ({ name, config }: typeof program | NonNullable<typeof search>, inputSchema: JsonSchema) => {
+    const { title, description, annotations } = config;
+    return { name, title, description, inputSchema: { ...inputSchema, type: "object" as const }, annotations };
+  };
   return [
-    {
-      name: program.name,
-      title: program.config.title,
-      description: program.config.description,
-      inputSchema: PROGRAM_SCHEMA,
-      annotations: program.config.annotations,
-    },
-    ...(search
-      ? [
-          {
-            name: search.name,
-            title: search.config.title,
-            description: search.config.description,
-            inputSchema: SEARCH_INPUT,
-            annotations: { readOnlyHint: true },
-          },
-        ]
-      : []),
+    entry(program, PROGRAM_SCHEMA),
+    ...(search ? [entry(search, SEARCH_INPUT)] : []),
     {
       name: RESULT,
       title: "Get the result of a program",

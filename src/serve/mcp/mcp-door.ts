@@ -51,10 +51,8 @@ export class McpDoor {
     const { decideCommand, patienceMs = PATIENCE_MS } = options;
     this.mcp = mcp;
     this.#options = options;
-    const runs = new McpRuns({
-      canWait: decideCommand !== undefined,
-      patience: { ms: patienceMs, answer: stillRuns },
-    });
+    const patience = { ms: patienceMs, answer: stillRuns };
+    const runs = new McpRuns({ canWait: decideCommand !== undefined, patience });
     this.#shared = { atOnce: new Counts(), readings: new Readings(), ...options, mcp, runs, kept: this.#kept };
   }
 
@@ -95,29 +93,25 @@ export class McpDoor {
       { name: "portcullis", title: "Portcullis", version: this.#options.version },
       { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
     );
+    // The protocol's package writes an answer as soon as it has it, and a client may ask for a thousand long ones at once: each
+    // waits for a turn of the event loop that has time left.
     const turn = async ({ mcpReq }: { readonly mcpReq: AnsweredRequest }) => {
       await answerTurn?.(mcpReq);
-      await timeOf(principal);
+      await new Lane(principal.tenant).run(() => {});
     };
     server.setRequestHandler("tools/list", async (_, context) => {
       await turn(context);
       return { tools: (await calls.tools()).map((tool) => ({ ...tool })) };
     });
-    server.setRequestHandler(
-      "tools/call",
-      async ({ params }, context) =>
-        (await calls.call(
-          params.name,
-          params.arguments ?? {},
-          readRequest(context, server.getClientCapabilities() ?? {}),
-        )) as never,
-    );
+    server.setRequestHandler("tools/call", async ({ params: { name, arguments: given = {} } }, context) => {
+      const request = readRequest(context, server.getClientCapabilities() ?? {});
+      return (await calls.call(name, given, request)) as never;
+    });
     server.setRequestHandler("resources/list", async (_, context) => {
       await turn(context);
       const kept = this.#kept.of(ownerOf(principal));
-      return {
-        resources: kept.map(({ uri, name, bytes }) => ({ uri, name, mimeType: "application/json", size: bytes })),
-      };
+      const resources = kept.map(({ uri, name, bytes }) => ({ uri, name, mimeType: "application/json", size: bytes }));
+      return { resources };
     });
     server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
     server.setRequestHandler("resources/read", async ({ params: { uri } }, context) => {
@@ -128,12 +122,4 @@ export class McpDoor {
     });
     return server;
   }
-}
-
-/**
- * Resolves in a turn of the event loop that has time left. The protocol's package writes an answer as soon as it has it, and a
- * client may ask for a thousand long ones at once.
- */
-function timeOf({ tenant }: Principal): void | Promise<void> {
-  return new Lane(tenant).run(() => {});
 }

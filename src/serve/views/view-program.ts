@@ -1,6 +1,6 @@
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import { readRecords } from "../../journal/reading/index.ts";
-import type { ProgramHeader } from "../../journal/record.ts";
+import type { ProgramHeader, JournalRecord, TurnRecord } from "../../journal/record.ts";
 import { reportOf } from "../../executions/output/index.ts";
 import {
   endingHead,
@@ -11,18 +11,24 @@ import {
   standingOf,
   usageOf,
   waitingCalls,
+  eachSliced,
+  errorIn,
+  type PastTurn,
+  readTurnSliced,
 } from "../../executions/from-journal/index.ts";
 import { limitsOf } from "../../executions/limits.ts";
 import { unreplayableNote } from "../../executions/drive/ending/index.ts";
 import type { Effect } from "../../tools/tool.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
-import { given, Lane } from "../../base/index.ts";
+import { given, Lane, readPlainData, type SlicedWork } from "../../base/index.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
-import { COUNTED_BYTES, partOf } from "./parts/funnel-view.ts";
-import { ProgramReader } from "./program-reader.ts";
+import { COUNTED_BYTES, partOf, TokenCount } from "./parts/funnel-view.ts";
 import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
 import { toolPlaces } from "./parts/tool-places.ts";
-import type { LimitView, ProgramView } from "./view.ts";
+import type { LimitView, ProgramView, LogView } from "./view.ts";
+import type { HostFrame } from "../../../bridge/frames.ts";
+import { CallViews } from "./parts/call-views.ts";
+import { EventViews } from "./parts/event-views.ts";
 
 /** The view of one program. Rejects with `journal_invalid`, and as the journal does. */
 export async function viewProgram(
@@ -52,11 +58,6 @@ export class ProgramFold {
     this.#reader = new ProgramReader(this.#room);
   }
 
-  /** Number of records that were read. */
-  get records(): number {
-    return this.#past.state.records;
-  }
-
   /** Memory that it holds, in bytes: its view has most of it, too. */
   get heldBytes(): number {
     const { calls, header } = this.#past.state;
@@ -67,7 +68,8 @@ export class ProgramFold {
 
   /** Reads records on, from the one after the last. Rejects with `journal_invalid`, and as the journal does. */
   async read(journal: Journal, { execution, tenant }: ProgramHeader): Promise<void> {
-    const records = readRecords(journal, execution, { tenant, from: this.records, itemBytes: COUNTED_BYTES });
+    const from = this.#past.state.records;
+    const records = readRecords(journal, execution, { tenant, from, itemBytes: COUNTED_BYTES });
     for await (const record of records) {
       await records.lane.work(this.#past.take(record));
       await records.lane.work(this.#reader.take(record));
@@ -181,4 +183,66 @@ function limitViews(
     ...given({ used: value }),
     allowed: limits[name as keyof typeof limits] ?? 0,
   }));
+}
+
+/** Reads the facts of a program that `PastFold` does not give: its calls and printed texts, one by one. */
+class ProgramReader {
+  readonly calls: CallViews;
+  readonly events = new EventViews();
+  readonly logs: LogView[] = [];
+  /** Length of the printed texts. */
+  logLength = 0;
+  readonly tokens = new TokenCount();
+  readonly largest = { inputBytes: 0, resultBytes: 0 };
+  lastAt = 0;
+  #now = 0;
+
+  constructor(room: TextAllowance) {
+    this.calls = new CallViews(room);
+  }
+
+  /** Takes a record that was checked before. */
+  *take(record: JournalRecord): SlicedWork<void> {
+    if (record.type === "turn") return yield* this.#takeTurn(record);
+    this.calls.note(record);
+    this.events.note(record);
+    if (record.type === "header") this.lastAt = record.startedAt;
+    else if ("at" in record) this.lastAt = Math.max(this.lastAt, record.at);
+    if (record.type === "answered" && record.items === undefined)
+      this.largest.resultBytes = Math.max(this.largest.resultBytes, record.bytes);
+  }
+
+  *#takeTurn(record: TurnRecord): SlicedWork<void> {
+    const { event, commands } = yield* readTurnSliced(record);
+    this.#now = Math.max(this.#now, event.now);
+    this.lastAt = Math.max(this.lastAt, event.now);
+    if (event.kind === "answer") this.#takeAnswer(event);
+    if (event.kind === "items") {
+      const { id, count, bytes, body = "" } = event;
+      this.tokens.add(body, bytes);
+      this.calls.stream(String(id), count, bytes);
+    }
+    yield* eachSliced(commands, (command) => this.#takeCommand(command));
+  }
+
+  #takeAnswer({ id, ok, body, now }: HostFrame & { readonly kind: "answer" }): void {
+    if (ok) this.tokens.add(body, Buffer.byteLength(body));
+    const shown = ok ? body : (errorIn(body, "message") ?? body);
+    this.calls.tell(String(id), { ok, body: shown, at: now, code: () => errorIn(body, "code") });
+  }
+
+  #takeCommand(command: PastTurn["commands"][number]): void {
+    if (command.kind === "call") {
+      const { id, tool, body: inputText } = command;
+      this.calls.make({ id: String(id), tool, caller: "programmatic", inputText, at: this.#now });
+      this.largest.inputBytes = Math.max(this.largest.inputBytes, Buffer.byteLength(inputText));
+    } else if (command.kind === "cancel") this.calls.leave(String(command.id), this.#now);
+    else if (command.kind === "output") {
+      const read = readPlainData(command.body);
+      const text = read.ok && typeof read.value === "string" ? read.value : "";
+      const dropped = command.dropped === 0 ? {} : { dropped: command.dropped };
+      this.logLength += text.length;
+      this.logs.push({ stream: command.stream, text, ...dropped });
+    }
+  }
 }

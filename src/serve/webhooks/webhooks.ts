@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   answerTo,
   Counts,
@@ -91,21 +91,14 @@ export class Webhooks {
     const { journal, ids } = this.#parts;
     const header = await ifKnown(() => readHeader(journal, execution, HOST));
     if (!header || header.parent !== undefined || this.#closing.signal.aborted) return;
-    const id = `evt_${createHash("sha256")
-      .update(JSON.stringify([execution, type, mark]))
-      .digest("hex")
-      .slice(0, 32)}`;
+    const id = `evt_${hash("sha256", JSON.stringify([execution, type, mark])).slice(0, 32)}`;
     if (this.#known.has(id)) return;
     if (this.#known.size >= MOST_KNOWN) this.#known.clear();
     this.#known.add(id);
     const { tenant, kind } = header;
     const body: WebhookBody = { id, type, at, execution: ids.shown(tenant, execution), kind, tenant, ...about };
-    const due = {
-      tenant,
-      event: `${type} of ${JSON.stringify(body.execution)} (${id})`,
-      id,
-      text: JSON.stringify(body),
-    };
+    const event = `${type} of ${JSON.stringify(body.execution)} (${id})`;
+    const due = { tenant, event, id, text: JSON.stringify(body) };
     for (const [{ events }, line] of this.#lines) if (events.has(type)) line.add(due);
   }
 

@@ -12,12 +12,18 @@ import type { CallContext, Effect, Tool } from "../../tools/tool.ts";
 import { ProtocolFailure } from "./wire/channel.ts";
 import { credentialsOf, secretsOf, ServerText } from "./clean-credentials.ts";
 import { Dialogue } from "./wire/dialogue.ts";
-import { readOAuth } from "./auth/auth-option.ts";
+import { readOAuth, tokenAccess } from "./auth/auth-option.ts";
 import { NeedsPerson, NoAccess } from "./auth/no-access.ts";
 import { OAuthClient } from "./auth/oauth-client.ts";
-import { tokenAccess } from "./auth/token-access.ts";
 import { type Access, HttpRefusal } from "./wire/http-wire.ts";
-import { loadMcp, type McpPackage } from "./wire/load-client.ts";
+import {
+  loadMcp,
+  type McpPackage,
+  ConnectionLost,
+  MalformedMessage,
+  type Message,
+  MessageTooLarge,
+} from "./wire/wire.ts";
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
 import { type ServerIdentity, serverIdentity } from "./server-identity.ts";
@@ -25,7 +31,6 @@ import { Session } from "./session.ts";
 import { ListAgain } from "./list-again.ts";
 import { SourceTools } from "./pinned-tools.ts";
 import type { McpPolicies, ServerTool, UnassignedTool } from "./make-tools.ts";
-import { ConnectionLost, MalformedMessage, type Message, MessageTooLarge } from "./wire/wire.ts";
 
 /** How often, and within how many milliseconds, a server may be connected to again. */
 const RECONNECTS = { most: 3, withinMs: 60_000 } as const;
@@ -200,15 +205,8 @@ export class McpSource implements AsyncDisposable {
     let session: Session | undefined;
     try {
       const onListChanged = () => this.#listAgain.notify();
-      const opening = {
-        mcp: this.#mcp,
-        server: this.#server,
-        access: this.#access,
-        log: this.#log,
-        onListChanged,
-        signal,
-      };
-      session = await Session.open(opening, this.#protocol);
+      const [mcp, server, access, log] = [this.#mcp, this.#server, this.#access, this.#log];
+      session = await Session.open({ mcp, server, access, log, onListChanged, signal }, this.#protocol);
       await this.#tools.read(session, signal);
       this.#protocol = session.protocol;
       this.#session = session;
@@ -247,17 +245,8 @@ export class McpSource implements AsyncDisposable {
     const { effect, signal, resultBytes, resultValues, ask, execution, callId, caller, isNamed, idempotencyKey } =
       context;
     const { original } = listed;
-    const called = {
-      name,
-      original,
-      source: this.name,
-      declared,
-      input,
-      caller,
-      isNamed,
-      idempotencyKey,
-      resultValues,
-    };
+    const source = this.name;
+    const called = { name, original, source, declared, input, caller, isNamed, idempotencyKey, resultValues };
     const request = method.request({ ...called, input: sent(input) });
     const dialogue = new Dialogue(ask, () => declined(name, effect));
     let isAsked = false;

@@ -11,8 +11,8 @@ import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readL
 import { type ParamHeader, paramHeaders } from "./wire/param-headers.ts";
 import { callingTool, type ProtocolMethod } from "./protocol-method.ts";
 import { namingResources, READER, readingResource } from "./resources.ts";
-import { toolPath } from "./tool-path.ts";
 import type { Message } from "./wire/wire.ts";
+import { identifierOf } from "../../tools/tool-name.ts";
 
 /**
  * One policy for all tools of a server, or a function from a tool's own name at the server and its annotations. Without
@@ -230,4 +230,14 @@ function schemaFrom(given: Message, states: PatternStates, onUnchecked: (why: st
     onUnchecked(reasonOf(error));
     return undefined;
   }
+}
+
+/** A name as a path of identifiers. */
+export function cleanPath(name: string): string {
+  return name.split(".").map(identifierOf).join(".");
+}
+
+/** The name of a server's tool in a program: the source's name, a dot, and the tool's own name as a path. */
+export function toolPath(source: string, original: string): string {
+  return `${source}.${cleanPath(original)}`;
 }

@@ -104,12 +104,11 @@ function resourcesOf({ content }: Message): readonly string[] {
   if (!Array.isArray(content)) return [];
   const blocks = (content as unknown[]).filter((block) => isFields(block));
   return urisOf(
-    blocks.map((block) => (block.type === "resource" ? block.resource : isLink(block) ? block : undefined)),
+    blocks.flatMap((block) => {
+      if (block.type === "resource") return [block.resource];
+      return block.type === "resource_link" ? [block] : [];
+    }),
   );
-}
-
-function isLink({ type }: Message): boolean {
-  return type === "resource_link";
 }
 
 function urisOf(named: readonly unknown[]): readonly string[] {

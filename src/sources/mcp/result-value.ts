@@ -183,8 +183,6 @@ interface Block {
   readonly data?: unknown;
   readonly mimeType?: unknown;
   readonly resource?: unknown;
-  readonly _meta?: unknown;
-  readonly annotations?: unknown;
 }
 
 /** What is no block is one of its text, or of its JSON: nothing that the server gave is lost. */

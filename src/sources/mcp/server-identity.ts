@@ -1,17 +1,11 @@
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { ServerText } from "./clean-credentials.ts";
+import type { Session } from "./session.ts";
 
 /** Characters of a server's name, and of its version. */
 const MOST_CHARACTERS = 128;
 /** Characters that are read of them. */
 const READ_CHARACTERS = 1024;
-
-/** What a handshake gave: texts of the server. */
-export interface Peer {
-  readonly protocol: string | undefined;
-  readonly name: string | undefined;
-  readonly version: string | undefined;
-}
 
 /** Who answers at a server's end. Its name and version are its own words, and prove nothing. */
 export interface ServerIdentity {
@@ -23,7 +17,7 @@ export interface ServerIdentity {
   readonly version?: string;
 }
 
-export function serverIdentity(peer: Peer, text: ServerText): ServerIdentity {
+export function serverIdentity(peer: Session["peer"], text: ServerText): ServerIdentity {
   const clean = (given = "") => oneLine(text.head(given, READ_CHARACTERS).toWellFormed(), MOST_CHARACTERS);
   const [protocol, name, version] = [peer.protocol, peer.name, peer.version].map(clean);
   return { ...(protocol && { protocol }), ...(name && { name }), ...(version && { version }) };

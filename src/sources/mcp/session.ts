@@ -4,14 +4,12 @@ import { Channel, ProtocolFailure, type RequestOptions } from "./wire/channel.ts
 import type { Dialogue } from "./wire/dialogue.ts";
 import { readAnswers, type Reply } from "./elicitation.ts";
 import { type Access, HttpRefusal, HttpWire, SessionEnded } from "./wire/http-wire.ts";
-import type { McpPackage } from "./wire/load-client.ts";
+import { type McpPackage, ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 import type { ReadServer } from "./mcp-options.ts";
 import { shorterSpan } from "./list-again.ts";
 import type { ServerRequest } from "./protocol-method.ts";
-import type { Peer } from "./server-identity.ts";
 import { LargeList } from "./wire/large-messages.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
-import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 
 const LIST = {
   pages: 100,
@@ -130,7 +128,7 @@ export class Session {
   }
 
   /** What the handshake has agreed on, and what the server calls itself, as it sent it. */
-  get peer(): Peer {
+  get peer() {
     const { name, version } = this.#client.getServerVersion() ?? {};
     return { protocol: this.#client.getNegotiatedProtocolVersion(), name, version };
   }
@@ -157,15 +155,9 @@ export class Session {
     const cut = (how: string) => ({ problem: `The list of tools is cut off ${how}.`, holdsMs });
     let room = LIST.megabytes * 1024 * 1024;
     for (let pages = 0; pages < LIST.pages; pages += 1) {
-      const {
-        tools = [],
-        nextCursor,
-        ttlMs,
-      } = await this.#request("tools/list", cursor === undefined ? {} : { cursor }, {
-        signal,
-        limits: LIST.page,
-        envelope: this.#envelope,
-      });
+      const params = cursor === undefined ? {} : { cursor };
+      const options = { signal, limits: LIST.page, envelope: this.#envelope };
+      const { tools = [], nextCursor, ttlMs } = await this.#request("tools/list", params, options);
       // Older versions of the protocol know no such field.
       if (this.#envelope) holdsMs = shorterSpan(holdsMs, ttlMs);
       const listed = tools instanceof LargeList ? await tools.entries(missing + 1) : tools;
@@ -203,11 +195,7 @@ export class Session {
     for (;;) {
       const result = await this.#request(method, params, {
         signal,
-        limits: {
-          bytes: COPIES * resultBytes + ENVELOPE_BYTES,
-          values: CONTENT_VALUES,
-          largeValues: resultValues,
-        },
+        limits: { bytes: COPIES * resultBytes + ENVELOPE_BYTES, values: CONTENT_VALUES, largeValues: resultValues },
         headers,
         ask,
         ...(onProgress ? { onProgress } : {}),
@@ -266,10 +254,8 @@ export class Session {
   async #onQuestion(params: unknown): Promise<Reply> {
     const ask = this.#channel.currentAsk;
     if (!ask || !isFields(params)) return { action: "cancel" };
-    const { inputResponses } = await readAnswers(
-      { inputRequests: { asked: { method: "elicitation/create", params } } },
-      ask,
-    );
+    const asked = { method: "elicitation/create", params };
+    const { inputResponses } = await readAnswers({ inputRequests: { asked } }, ask);
     return (inputResponses as { readonly asked: Reply }).asked;
   }
 }

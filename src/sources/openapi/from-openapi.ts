@@ -102,7 +102,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   const sender: Sender = {
     source: name,
     baseUrl: readBaseUrl(baseUrl),
-    authorization: readAuthorization("fromOpenApi", auth),
+    authorization: readAuthorization(auth),
     headers: readHeaders(headers),
     large: placesForLarge(),
   };
@@ -219,8 +219,8 @@ class SourceMaker {
     for (const [server, moved] of Map.groupBy(away, (one) => one.server))
       problems.push(
         elsewhere(
-          moved.map((one) => one.name),
           server,
+          moved.map((one) => one.name),
         ),
       );
     for (const why of [...this.#schemas.input.unchecked, ...this.#schemas.output.unchecked])

@@ -5,7 +5,6 @@ import {
   oneOf,
   option,
   optionError,
-  type OptionPlace,
   optionsIn,
   PortcullisError,
   required,
@@ -63,9 +62,9 @@ export interface Authorization {
 }
 
 /** Throws a `PortcullisError` (`option_invalid`) with the place of what is wrong, and no secret. */
-export function readAuthorization(place: OptionPlace | string, auth: unknown): Authorization {
+export function readAuthorization(auth: unknown): Authorization {
   if (auth === undefined) return { credentials: async () => ({ headers: [], query: [], secrets: [] }) };
-  const within = optionsIn(place, "auth");
+  const within = optionsIn("fromOpenApi", "auth");
   const kinds = typeof auth === "object" && auth !== null ? Object.keys(auth) : [];
   const [kind] = kinds;
   if (kinds.length !== 1 || kind === undefined || !["bearer", "basic", "apiKey"].includes(kind))

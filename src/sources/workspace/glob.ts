@@ -27,19 +27,20 @@ export class Glob {
 
   /** `path` has slashes between its parts. Undefined if the pattern is too costly at this path. */
   matches(path: string): boolean | undefined {
-    return fits(this.#pattern, this.#isOfNames ? path.slice(path.lastIndexOf("/") + 1) : path);
+    return fits(this.#pattern, this.#isOfNames ? path.slice(path.lastIndexOf("/") + 1) : path, STEPS);
   }
 
   /** Whether the pattern fits a path or a folder above it, in one reading of the path. Undefined if that is too costly. */
   covers(path: string): boolean | undefined {
     this.#covering ??= new LinearPattern(`${this.#isOfNames ? "(?:^|/)" : "^"}${this.#expression}(?:/|$)`);
-    return fits(this.#covering, path);
+    return fits(this.#covering, path, STEPS);
   }
 }
 
-function fits(pattern: LinearPattern, path: string): boolean | undefined {
+/** Whether a pattern fits a text; undefined if finding it out takes more steps. */
+export function fits(pattern: LinearPattern, text: string, steps: number): boolean | undefined {
   try {
-    return pattern.test(path, new Steps(STEPS));
+    return pattern.test(text, new Steps(steps));
   } catch (error) {
     if (error instanceof StepsSpent) return undefined;
     throw error;

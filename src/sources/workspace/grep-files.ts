@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { LinearPattern, PatternRefused, Steps, StepsSpent } from "../../tools/json-schema/index.ts";
+import { LinearPattern, PatternRefused } from "../../tools/json-schema/index.ts";
 import type { CallContext } from "../../tools/tool.ts";
-import { Lane, Pace, type SchemaType } from "../../base/index.ts";
+import type { SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
 import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
+import { fits } from "./glob.ts";
 import { isText, linesOf } from "./text-lines.ts";
 import { failed, LongFile, type Place, Search, type Workspace } from "./workspace.ts";
 
@@ -47,7 +48,7 @@ export async function grepFiles(
 ): Promise<Matches> {
   const test = new LineTest(pattern);
   const glob = files === undefined ? undefined : globOf(files);
-  const search = new Search(new Pace(new Lane(tenant)), signal);
+  const search = new Search(tenant, signal);
   const place = workspace.place(path);
   const isFolder = await workspace.isFolder(place);
   const given = new Given<Matches["matches"][number]>(
@@ -67,9 +68,9 @@ export async function grepFiles(
       if (line.bytes.length > LINE_BYTES) search.pass("longLines");
       else {
         const text = line.bytes.toString("utf8");
-        const fits = test.fits(text);
-        if (fits === undefined) search.pass("longLines");
-        if (fits && !given.add({ path: file.path, line: line.number, text: shown(text) })) leftIn.add(file.path);
+        const isMatch = test.fits(text);
+        if (isMatch === undefined) search.pass("longLines");
+        if (isMatch && !given.add({ path: file.path, line: line.number, text: shown(text) })) leftIn.add(file.path);
       }
     }
   }
@@ -121,13 +122,7 @@ export class LineTest {
 
   /** Undefined if finding it out takes too many steps. */
   fits(line: string): boolean | undefined {
-    if (this.#pattern === undefined) return line.includes(this.#text);
-    try {
-      return this.#pattern.test(line, new Steps(LINE_STEPS));
-    } catch (error) {
-      if (error instanceof StepsSpent) return undefined;
-      throw error;
-    }
+    return this.#pattern ? fits(this.#pattern, line, LINE_STEPS) : line.includes(this.#text);
   }
 }
 

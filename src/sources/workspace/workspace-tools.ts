@@ -1,9 +1,7 @@
 import {
   array,
-  Lane,
   optionError,
   type OptionsOf,
-  Pace,
   readOptions,
   required,
   type SchemaType,
@@ -138,7 +136,7 @@ async function listFiles(
   { pageBytes }: { readonly pageBytes: number },
 ): Promise<SchemaType<typeof LIST_OUTPUT>> {
   const glob = files === undefined ? undefined : globOf(files);
-  const search = new Search(new Pace(new Lane(tenant)), signal);
+  const search = new Search(tenant, signal);
   const place = workspace.place(path);
   if (!(await workspace.isFolder(place))) throw failed(`${quoted(place.path)} is a file: read_file reads it.`);
   const given = new Given<string>(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);

@@ -1,7 +1,7 @@
 import { constants, lstatSync, realpathSync } from "node:fs";
 import { type FileHandle, lstat, open, opendir, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep, win32 } from "node:path";
-import { optionError, type Pace, PortcullisError } from "../../base/index.ts";
+import { Lane, optionError, Pace, PortcullisError } from "../../base/index.ts";
 import type { Glob } from "./glob.ts";
 
 /** Longest path, in UTF-16 code units. */
@@ -31,8 +31,8 @@ export class Search {
   readonly #pace: Pace;
   readonly #signal: AbortSignal;
 
-  constructor(pace: Pace, signal: AbortSignal) {
-    this.#pace = pace;
+  constructor(tenant: string, signal: AbortSignal) {
+    this.#pace = new Pace(new Lane(tenant));
     this.#signal = signal;
   }
 
@@ -193,14 +193,13 @@ export function quoted(path: string): string {
 }
 
 function realFolder(root: string): string {
-  const expected = "the path of a folder";
   try {
     const real = realpathSync(root);
     if (lstatSync(real).isDirectory()) return real;
   } catch {
-    throw optionError("workspaceTools({ root })", expected, root);
+    // It is no folder either.
   }
-  throw optionError("workspaceTools({ root })", expected, root);
+  throw optionError("workspaceTools({ root })", "the path of a folder", root);
 }
 
 function leadsOut(path: string): boolean {

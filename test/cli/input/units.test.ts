@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PortcullisError } from "../../../src/base/index.ts";
-import { parseDuration } from "../../../src/cli/input/units.ts";
+import { duration } from "../../../src/cli/input/units.ts";
 
 const rule = { min: 0, max: 1e12, example: "an age like 30d" } as const;
 
@@ -12,14 +12,14 @@ test.each<[string, number]>([
   ["30d", 2_592_000_000],
   ["50", 50_000],
 ])("the duration %s is %d ms", (text, ms) => {
-  expect(parseDuration("--drain", text, { ...rule, bare: "s" })).toBe(ms);
+  expect(duration({ ...rule, bare: "s" })("--drain", text)).toBe(ms);
 });
 
 test.each(["", "d", "tomorrow", "-1s", "5 parsecs", "5constructor", "1e999d", "1".repeat(100_000), "30"])(
   "the duration %j is refused by the name of its flag, where a unit is needed",
   (text) => {
-    expect(() => parseDuration("--older-than", text, rule)).toThrow(PortcullisError);
-    expect(() => parseDuration("--older-than", text, rule)).toThrow(
+    expect(() => duration(rule)("--older-than", text)).toThrow(PortcullisError);
+    expect(() => duration(rule)("--older-than", text)).toThrow(
       /^--older-than: expected an age like 30d \(in ms, s, min/,
     );
   },

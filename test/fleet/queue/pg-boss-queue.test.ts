@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { PgBossQueue } from "../../../src/fleet/queue/pg-boss-queue.ts";
-import type { FleetDatabase } from "../../../src/fleet/fleet-store.ts";
-import type { Wake } from "../../../src/fleet/queue/wake.ts";
+import type { FleetDatabase, Wake } from "../../../src/fleet/fleet-store.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 import { heldTransaction } from "../../postgres-support/held-transaction.ts";
 import { noPostgres } from "../../postgres-support/postgres-server.ts";

@@ -4,7 +4,7 @@ import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 
 /*
- * What the tests of each loop share. Together they hold src/frameworks/approval/loop-rule.ts,
+ * What the tests of each loop share. Together they hold src/frameworks/approval/waiting-programs.ts,
  * src/frameworks/approval/pausing-tools.ts and src/frameworks/approval/waiting-programs.ts.
  */
 

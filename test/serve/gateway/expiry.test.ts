@@ -2,7 +2,6 @@
  * Holds
  * src/serve/gateway/expiry.ts
  * src/serve/gateway/end-conversation.ts
- * src/serve/gateway/resting.ts
  */
 import type OpenAI from "openai";
 import { beforeEach, expect, test } from "vitest";

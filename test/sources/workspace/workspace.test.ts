@@ -3,7 +3,6 @@ import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Lane, Pace } from "../../../src/base/index.ts";
 import { Glob } from "../../../src/sources/workspace/glob.ts";
 import { Search, Workspace } from "../../../src/sources/workspace/workspace.ts";
 import { runs, testOfAll } from "../../support/all-tests.ts";
@@ -134,7 +133,7 @@ class Crowded extends Workspace {
 
 test("a folder may have more files than a call of a function has arguments", async () => {
   const crowded = new Crowded(tmpdir(), []);
-  const search = new Search(new Pace(new Lane("")), new AbortController().signal);
+  const search = new Search("", new AbortController().signal);
   let found = 0;
   for await (const { path } of crowded.files({ path: "", full: tmpdir() }, search))
     if (path.startsWith("f")) found += 1;
@@ -145,7 +144,7 @@ testOfAll("the files of a folder come in the order of their names, however many 
   const names = Array.from({ length: 1100 }, (_, index) => String(index));
   await using folder = new Folder(Object.fromEntries(names.map((name) => [name, ""])));
   const workspace = new Workspace(folder.root, []);
-  const search = new Search(new Pace(new Lane("")), new AbortController().signal);
+  const search = new Search("", new AbortController().signal);
   const files = workspace.files(workspace.place(""), search);
   expect(await Array.fromAsync(files, ({ path }) => path)).toEqual(names.toSorted());
 });
@@ -153,7 +152,7 @@ testOfAll("the files of a folder come in the order of their names, however many 
 test("a folder that goes away during a search is counted, and the rest is found", async () => {
   await using folder = new Folder({ "a/1": "", "b/1": "", "c/1": "" });
   const workspace = new Workspace(folder.root, []);
-  const search = new Search(new Pace(new Lane("")), new AbortController().signal);
+  const search = new Search("", new AbortController().signal);
   const found: string[] = [];
   for await (const { path } of workspace.files(workspace.place(""), search)) {
     found.push(path);
@@ -166,7 +165,7 @@ test("a search ends once its call is given up", async () => {
   await using folder = new Folder({ "a/1": "", "b/1": "" });
   const workspace = new Workspace(folder.root, []);
   const given = new AbortController();
-  const search = new Search(new Pace(new Lane("")), given.signal);
+  const search = new Search("", given.signal);
   const files = workspace.files(workspace.place(""), search);
   expect((await files.next()).value?.path).toBe("a/1");
   given.abort(new Error("given up"));

@@ -1,4 +1,4 @@
-import { counted, type ExecutionId, given, monotonic, PortcullisError } from "../../../base/index.ts";
+import { counted, given, monotonic, PortcullisError } from "../../../base/index.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
 import { agentEndingText } from "../../../conversations/index.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
@@ -76,16 +76,8 @@ export async function chat(options: ChatOptions): Promise<number> {
   });
   const isInset = standardStreams().stdout.isTTY;
   const show = showConversation(open.screen, { conversation: talk.execution, isInset });
-  const loop = new ChatLoop({
-    options,
-    open,
-    talk,
-    control,
-    over,
-    model: model.name,
-    past,
-    isKept: journal !== undefined,
-  });
+  const isKept = journal !== undefined;
+  const loop = new ChatLoop({ options, open, talk, control, over, model: model.name, past, isKept });
   if (messages.lines) loop.greet();
   try {
     return await loop.run(messages);
@@ -159,7 +151,7 @@ class ChatLoop {
 
   /** Resolves with the exit code. */
   async run(input: ChatInput): Promise<number> {
-    const { control, over, open, past } = this.#parts;
+    const { options, control, over, open, past, isKept } = this.#parts;
     const isPerson = input.lines !== undefined;
     let code: number = EXIT.completed;
     for (;;) {
@@ -179,7 +171,8 @@ class ChatLoop {
     if (code !== EXIT.completed) this.#note("portcullis: no further message of standard input was sent.");
     if (!isPerson && !this.#report && !over.aborted) code = this.#endSilent();
     // What brings a pipe with a call that waits further was told: a new message would give the call up.
-    if (this.#report && code !== EXIT.waiting) this.#tellHow(this.#report.execution);
+    if (this.#report && isKept && code !== EXIT.waiting)
+      this.#note(`Take it up again with:\n  ${chatCommand(this.#report.execution, sameOr(options, undefined))}`);
     return open.end(over.aborted ? EXIT.cancelled : code, this.#report?.artifacts);
   }
 
@@ -208,7 +201,7 @@ class ChatLoop {
       return report.ending;
     } catch (error) {
       if (message !== undefined || !PortcullisError.is(error) || error.code !== "option_invalid") throw error;
-      writeStderr("There is nothing to go on with: the model has answered.\n");
+      this.#note("There is nothing to go on with: the model has answered.");
       return undefined;
     } finally {
       control.interrupts = undefined;
@@ -237,12 +230,6 @@ class ChatLoop {
     // The last turn goes on if its calls wait.
     this.#turnsDone = ending.type === "waiting" ? Math.max(0, turns.length - 1) : turns.length;
   }
-
-  /** Says how the conversation is taken up again. */
-  #tellHow(execution: ExecutionId): void {
-    const { options, isKept } = this.#parts;
-    if (isKept) writeStderr(`Take it up again with:\n  ${chatCommand(execution, sameOr(options, undefined))}\n`);
-  }
 }
 
 /** What a Ctrl-C did. */
@@ -251,17 +238,13 @@ type Pressed = "interrupted" | "armed" | "ended";
 /** Ctrl-C in a conversation: it interrupts what is under way, and the second one, before anything else was typed, ends. */
 class ControlC {
   readonly #end = new AbortController();
-  #interrupt: (() => void) | undefined;
   #isArmed = false;
+  /** What the next Ctrl-C interrupts; nothing if it is undefined. */
+  interrupts: (() => void) | undefined;
 
   /** Aborted when the conversation is to end. */
   get ended(): AbortSignal {
     return this.#end.signal;
-  }
-
-  /** What the next Ctrl-C interrupts; nothing if it is undefined. */
-  set interrupts(interrupt: (() => void) | undefined) {
-    this.#interrupt = interrupt;
   }
 
   /** The person goes on: the next Ctrl-C is the first one again. */
@@ -275,7 +258,7 @@ class ControlC {
       return "ended";
     }
     this.#isArmed = true;
-    this.#interrupt?.();
-    return this.#interrupt ? "interrupted" : "armed";
+    this.interrupts?.();
+    return this.interrupts ? "interrupted" : "armed";
   }
 }

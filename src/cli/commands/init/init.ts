@@ -1,12 +1,14 @@
-import { readFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { readFileSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync, existsSync } from "node:fs";
+import { dirname, join, basename, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CommandOptions, INIT } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
-import { type NewFile, writeNewFiles } from "./new-files.ts";
-import { type Needs, needsOf, type PackageSource, sourceOf } from "./start-package.ts";
+import { causeOf, Failure } from "../../failure.ts";
+import { oneLine } from "../../terminal/one-line.ts";
+import { devDependencies, peerDependencies, version } from "../../package-json.ts";
+import { fieldOf } from "../../../base/index.ts";
 
 /** What each file is, for the text that the command ends with. */
 const FILES: Readonly<Record<string, string>> = {
@@ -46,14 +48,13 @@ const SERVER = {
 /** `portcullis init`: writes a folder to start from, and says what is in it and what to do next. Resolves with the exit code. */
 export function init(folder: string, { mcp = false }: CommandOptions<typeof INIT>): number {
   const source = sourceOf(dirname(fileURLToPath(import.meta.resolve("portcullis/package.json"))), folder);
-  const needs = needsOf(source, mcp);
-  const files = filesOf(needs, mcp);
+  const files = filesOf(source, mcp);
   writeNewFiles(folder, files);
   writeStdout(`${textOf(folder, files, source).join("\n")}\n`);
   return EXIT.completed;
 }
 
-function filesOf(needs: Needs, isServer: boolean): readonly NewFile[] {
+function filesOf(source: PackageSource, isServer: boolean): readonly NewFile[] {
   const example = (name: string) => ({
     name,
     text: readFileSync(fileURLToPath(import.meta.resolve(`#start/${name}`)), "utf8"),
@@ -62,7 +63,7 @@ function filesOf(needs: Needs, isServer: boolean): readonly NewFile[] {
   return [
     ...["tools.ts", "program.js", "task.json"].map(example),
     ...(isServer ? [{ name: ".mcp.json", text: json(SERVER) }] : []),
-    { name: "package.json", text: json({ private: true, type: "module", scripts, ...needs }) },
+    { name: "package.json", text: json({ private: true, type: "module", scripts, ...needsOf(source, isServer) }) },
     { name: "tsconfig.json", text: json(TSCONFIG) },
   ];
 }
@@ -89,4 +90,101 @@ function textOf(folder: string, files: readonly NewFile[], { clone }: PackageSou
     ...files.flatMap(({ name }) => (FILES[name] === undefined ? [] : [`  ${name.padEnd(12)}${FILES[name]}`])),
     ...steps.map(([command, what]) => `  ${command}   # ${what}`),
   ];
+}
+
+interface NewFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The bit of a mode by which all users may write. */
+const WRITABLE_BY_ALL = 0o002;
+
+/**
+ * Writes files to a folder, which is made if there is none, and is else empty. Throws a `Failure`, and leaves no file behind,
+ * if the folder has anything, cannot be written, or is open to other users: what is in it runs as the user who starts it.
+ */
+export function writeNewFiles(folder: string, files: readonly NewFile[]): void {
+  // The commands that are printed name the folder.
+  if (folder === "" || folder !== oneLine(folder))
+    throw new Failure(EXIT.usage, "init: expected a folder, whose name has no characters that cannot be printed.");
+  const written: string[] = [];
+  try {
+    mkdirSync(folder, { recursive: true });
+    refuse(folder);
+    for (const { name, text } of files) {
+      writeFileSync(join(folder, name), text, { flag: "wx" });
+      written.push(name);
+    }
+  } catch (error) {
+    for (const name of written) rmSync(join(folder, name), { force: true });
+    if (error instanceof Failure) throw error;
+    throw new Failure(
+      EXIT.environment,
+      `init: ${folder} cannot be written: ${causeOf(error)}. Nothing was written. Name another folder.`,
+      { cause: error },
+    );
+  }
+}
+
+function refuse(folder: string): void {
+  const here = folder === "." ? "this folder" : folder;
+  const another = `Nothing was written. Name a new folder: portcullis init ${quoted(join(folder, "my-tools"))}`;
+  // A repository may have been begun in it.
+  if (readdirSync(folder).some((name) => name !== ".git"))
+    throw new Failure(EXIT.usage, `init: ${here} is not empty. ${another}`);
+  const { uid, mode } = statSync(folder);
+  const user = process.geteuid?.() ?? uid;
+  // oxlint-disable-next-line no-bitwise -- the bits of a mode
+  if (uid !== user || (mode & WRITABLE_BY_ALL) !== 0)
+    throw new Failure(EXIT.usage, `init: other users may write to ${here}. ${another}`);
+}
+
+/** Where npm gets this package from, for a folder that is to depend on it. */
+interface PackageSource {
+  /** As `dependencies` in package.json have it. */
+  readonly spec: string;
+  /** The clone of the sources that has to be packed into the folder first. */
+  readonly clone?: string;
+}
+
+/** `home` is the folder of this package: in `node_modules`, where npm says what it was installed from, or a clone. */
+export function sourceOf(home: string, folder: string): PackageSource {
+  // It is not published with the package.
+  if (existsSync(join(home, "package-lock.json"))) return { spec: `file:portcullis-${version}.tgz`, clone: home };
+  const tarball = tarballOf(home);
+  if (tarball === undefined) return { spec: `^${version}` };
+  return { spec: `file:${relative(resolve(folder), tarball).replaceAll(sep, "/")}` };
+}
+
+/** The tarball that npm has installed the package in this folder from; undefined if it came from elsewhere. */
+function tarballOf(home: string): string | undefined {
+  const modules = dirname(home);
+  try {
+    const lock: unknown = JSON.parse(readFileSync(join(modules, ".package-lock.json"), "utf8"));
+    const entry = fieldOf(fieldOf(lock, "packages"), `node_modules/${basename(home)}`);
+    const resolved = fieldOf(entry, "resolved");
+    if (typeof resolved !== "string" || !resolved.startsWith("file:")) return undefined;
+    const path = resolved.slice("file:".length);
+    return [path, decodeURIComponent(path)].map((one) => resolve(dirname(modules), one)).find((one) => existsSync(one));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the folder needs beside this package, with its versions. `isServer`: whether the folder serves MCP clients. */
+export function needsOf({ spec }: PackageSource, isServer: boolean) {
+  const server = "@modelcontextprotocol/server";
+  return {
+    dependencies: {
+      ...(isServer ? { [server]: peerDependencies[server] ?? "*" } : {}),
+      portcullis: spec,
+      zod: peerDependencies["zod"] ?? "*",
+    },
+    // Declarations of this package refer to the types of node.
+    devDependencies: {
+      "@types/node": `^${devDependencies["@types/node"]}`,
+      typescript: `^${devDependencies["typescript"]}`,
+    },
+  };
 }

@@ -101,8 +101,9 @@ async function runExample(
   await using runtime = await createRuntime({ tools: await exampleTools(name), sandbox, limits });
   let right = true;
   for (const language of runtime.sandbox.languages) {
-    const program = language === "javascript" ? task.program : pythonProgram(name);
-    if (program === undefined) continue;
+    const python = exampleFile(name, "program.py");
+    if (language === "python" && !existsSync(python)) continue;
+    const program = language === "javascript" ? task.program : readFileSync(python, "utf8");
     heading(`the program, as a model might write it in ${NAMES[language]}`);
     writeStdout(program);
     const report = await runtime.execute(program, { language, signal });
@@ -117,11 +118,6 @@ async function runExample(
     );
   }
   return right;
-}
-
-function pythonProgram(name: DemoName): string | undefined {
-  const file = exampleFile(name, "program.py");
-  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
 const NAMES: Readonly<Record<Language, string>> = { javascript: "JavaScript", python: "Python" };

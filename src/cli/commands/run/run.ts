@@ -8,7 +8,7 @@ import { openRuntime } from "./open-runtime.ts";
 import { isUtf8 } from "node:buffer";
 import { createReadStream, fstatSync, type Stats, statSync } from "node:fs";
 import { PROGRAM_BYTES } from "../../../executions/prepare/refuse-text.ts";
-import { requireFile } from "../../input/no-file.ts";
+import { requireFile } from "../../input/option-files.ts";
 import { standardStreams } from "../../terminal/standard-streams.ts";
 
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */

@@ -1,4 +1,4 @@
-import { count, given, insetText } from "../../../base/index.ts";
+import { count, given, insetText, every } from "../../../base/index.ts";
 import type { Runtime } from "../../../runtime/create-runtime.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
 import {
@@ -7,12 +7,16 @@ import {
   type ServerOptions as DoorOptions,
 } from "../../../serve/server-options.ts";
 import type { ServerOptions } from "../../command-options.ts";
-import { causeOf, framesOf, reasonOf } from "../../failure.ts";
+import { causeOf, framesOf, reasonOf, Failure } from "../../failure.ts";
 import { outlastErrors } from "../../guarded.ts";
-import { readDoorKeys, refuseOpen, watchDoorKeys } from "../../input/door-keys.ts";
 import { journalPathOf } from "../../input/open-journal.ts";
 import { writeStderr } from "../../terminal/standard-streams.ts";
 import { decideCommand } from "../../terminal/executions/waiting-hints.ts";
+import { readFileSync, statSync } from "node:fs";
+import { isLoopback } from "../../../serve/http/allowed-hosts.ts";
+import { parseKeys } from "../../../serve/http/keys.ts";
+import { EXIT } from "../../exit-code.ts";
+import { oneLine } from "../../terminal/one-line.ts";
 
 /** The options of a server, read and checked. */
 export type HttpSettings = ReturnType<typeof readHttpSettings>;
@@ -24,12 +28,17 @@ export function listening({ host, keys, hostName, log }: Partial<ServerOptions>)
 
 /** Throws a `Failure` for an address that others can reach without a key. */
 export function readHttpSettings(options: ServerOptions, port: number | undefined) {
-  refuseOpen(options.host, options.keys);
+  const { host, keys } = options;
+  if (host !== undefined && keys === undefined && !isLoopback(host))
+    throw new Failure(
+      EXIT.usage,
+      `--host: ${oneLine(host)} can be reached by others: add --keys FILE, or leave out --host to serve this machine only.`,
+    );
   return {
     options,
     port: port ?? LISTEN_RULES.port.default,
     /** Text of the file of keys. */
-    keys: options.keys === undefined ? undefined : readDoorKeys(options.keys),
+    keys: keys === undefined ? undefined : readDoorKeys(keys),
   };
 }
 
@@ -77,24 +86,16 @@ function changeKeys(server: PortcullisServer, text: string): void {
 }
 
 function tellRecovered(taken: number): void {
-  if (taken > 0)
-    tell(
-      taken === 1
-        ? "1 execution that was left open before has ended or waits."
-        : `${count(taken)} executions that were left open before have ended or wait.`,
-    );
+  if (taken === 1) tell("1 execution that was left open before has ended or waits.");
+  if (taken > 1) tell(`${count(taken)} executions that were left open before have ended or wait.`);
 }
 
 /** Ends the server, and reports how many executions it left open. */
 async function close(server: PortcullisServer, drainMs: number): Promise<void> {
   tell(`no further requests are accepted; running executions have ${drainMs / 1000} s to end.`);
   const { leftOpen } = await server.close({ drainMs });
-  if (leftOpen > 0)
-    tell(
-      leftOpen === 1
-        ? "1 execution is left open in the journal: the next start continues it."
-        : `${count(leftOpen)} executions are left open in the journal: the next start continues them.`,
-    );
+  if (leftOpen === 1) tell("1 execution is left open in the journal: the next start continues it.");
+  if (leftOpen > 1) tell(`${count(leftOpen)} executions are left open in the journal: the next start continues them.`);
 }
 
 /** Makes the commands by which a person decides calls; undefined without a journal, which the command reads. */
@@ -118,4 +119,66 @@ export function tell(text: string): void {
 export function tellStray(error: unknown): void {
   const frames = framesOf(error);
   tell(`${reasonOf(error)}${frames === "" ? "" : `\n${insetText(frames)}`}`);
+}
+
+const READABLE_BY_OTHERS = 0o044;
+const KEYS_BYTES = 1024 * 1024;
+
+/** The text of a file of keys, which are valid. Warns if others can read keys in it. */
+function readDoorKeys(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found?.isFile())
+    throw new Failure(
+      EXIT.usage,
+      `--keys: there is no file ${path}. Create it with: portcullis key add ID --keys ${path}`,
+    );
+  if (found.size > KEYS_BYTES)
+    throw new Failure(EXIT.usage, `--keys: ${path} has ${found.size} bytes, at most ${KEYS_BYTES} are read.`);
+  const text = readFileSync(path, "utf8");
+  const keys = parseKeys(`--keys: ${path}`, text);
+  if (process.platform !== "win32" && (found.mode & READABLE_BY_OTHERS) !== 0 && keys.all.some((key) => key.isPlain))
+    tell(`--keys: other users can read the keys in ${oneLine(path)}: chmod 600, or give their SHA-256 as hash.`);
+  return text;
+}
+
+/** How often a file of keys is looked at, in milliseconds. */
+const LOOK_MS = 2000;
+
+/**
+ * Follows a file of keys, of which this text is known, until it is disposed of. `onChange` is called with the text of
+ * the file whenever it has changed; `onUnread` once with each reason why it cannot be read. Reading is tried again.
+ */
+export function watchDoorKeys(
+  path: string,
+  known: string,
+  onChange: (text: string) => void,
+  onUnread: (reason: string) => void,
+): Disposable {
+  let text = known;
+  let stamp: string | undefined;
+  let told: string | undefined;
+  const look = () => {
+    try {
+      const now = stampOf(path);
+      if (now === stamp) return;
+      const read = readFileSync(path, "utf8");
+      [stamp, told] = [now, undefined];
+      if (read === text) return;
+      text = read;
+      onChange(read);
+    } catch (error) {
+      stamp = undefined;
+      const reason = causeOf(error);
+      if (reason !== told) onUnread(reason);
+      told = reason;
+    }
+  };
+  return every(LOOK_MS, look).unref();
+}
+
+/** Throws for a file that is gone, or too large to be keys. */
+function stampOf(path: string): string {
+  const { ino, mtimeMs, ctimeMs, size } = statSync(path);
+  if (size > KEYS_BYTES) throw new Error(`it has ${size} bytes, at most ${KEYS_BYTES} are read`);
+  return `${ino}:${mtimeMs}:${ctimeMs}:${size}`;
 }

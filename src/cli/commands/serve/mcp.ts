@@ -1,5 +1,4 @@
 import { given, pause } from "../../../base/index.ts";
-import type { Runtime } from "../../../runtime/create-runtime.ts";
 import { STDIO_ID } from "../../../serve/principal.ts";
 import { loadServer } from "../../../serve/mcp/load-server.ts";
 import { McpDoor } from "../../../serve/mcp/mcp-door.ts";
@@ -16,15 +15,7 @@ import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { Screen } from "../../terminal/screen.ts";
 import { keepStdout, standardStreams, writeInTime } from "../../terminal/standard-streams.ts";
-import {
-  decideCommandOf,
-  listening,
-  openHttpServer,
-  readHttpSettings,
-  tell,
-  tellStray,
-  type HttpSettings,
-} from "./http-server.ts";
+import { decideCommandOf, listening, openHttpServer, readHttpSettings, tell, tellStray } from "./http-server.ts";
 import { openServed } from "./open-served.ts";
 import { AT_ONCE } from "./serve.ts";
 
@@ -68,13 +59,22 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
     }));
     const more = { ...given({ patienceMs }), ...(mode === "ask" ? {} : { approve: approver.approve }) };
     if (settings) {
-      stack.use(await serveHttp(runtime, settings, drain, more));
+      // The server with the routes of MCP alone.
+      const { server, url } = stack.use(await openHttpServer(runtime, settings, drain, { ...more, routes: "mcp" }));
+      if (server.token !== undefined) tell(`clients send the header Authorization: Bearer ${server.token}`);
+      tell(`MCP at ${url}/mcp`);
       return;
     }
     const decideCommand = decideCommandOf(journalPath);
     const onError = (error: unknown) => tell(reasonOf(error));
     const door = await McpDoor.open({ runtime, version, ...more, decideCommand, onError });
-    if (transport) stack.use(serveStdio(door, { id: STDIO_ID, tenant: runtime.tenant }, transport));
+    if (transport) {
+      const principal = { id: STDIO_ID, tenant: runtime.tenant };
+      const onerror = (error: Error) => door.onError(error);
+      const open = () => door.serverFor(principal, transport.answerTurn);
+      const handle = door.mcp.serveStdio(open, { transport, onerror });
+      stack.defer(() => handle.close());
+    }
     stack.use(outlastErrors(tellStray));
   };
   try {
@@ -85,30 +85,6 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
   } finally {
     await Promise.race([stack.disposeAsync().catch(() => {}), pause(CLOSE_MS + (settings ? drain : 0))]);
   }
-}
-
-/** The server with the routes of MCP alone. */
-async function serveHttp(
-  runtime: Runtime,
-  settings: HttpSettings,
-  drainMs: number,
-  more: Parameters<typeof openHttpServer>[3],
-): Promise<AsyncDisposable> {
-  const opened = await openHttpServer(runtime, settings, drainMs, { ...more, routes: "mcp" });
-  const { token } = opened.server;
-  if (token !== undefined) tell(`clients send the header Authorization: Bearer ${token}`);
-  tell(`MCP at ${opened.url}/mcp`);
-  return opened;
-}
-
-function serveStdio(
-  door: McpDoor,
-  principal: { readonly id: string; readonly tenant: string },
-  transport: StdioTransport,
-): AsyncDisposable {
-  const onerror = (error: Error) => door.onError(error);
-  const handle = door.mcp.serveStdio(() => door.serverFor(principal, transport.answerTurn), { transport, onerror });
-  return { [Symbol.asyncDispose]: () => handle.close() };
 }
 
 /** Refuses a door that starts itself, by an entry that is not seen to be the door's own. */

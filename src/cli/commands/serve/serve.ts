@@ -1,6 +1,5 @@
 import { given, pause, PortcullisError } from "../../../base/index.ts";
 import { fleetJournalOf, journalPathOf } from "../../input/open-journal.ts";
-import type { PortcullisServer } from "../../../serve/create-server.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, SERVE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -42,18 +41,15 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
       concurrency: atOnce,
       ...(model.length === 0 ? {} : { model, ...secretsOf(options.journal) }),
     });
-    greet(listening.server, listening.url);
+    const { server, url } = listening;
+    const page = server.token === undefined ? `${url}/` : `${url}/#token=${server.token}`;
+    tell(`serving at ${url}`);
+    tell(server.token === undefined ? `the page is at ${page}` : `the page, and the token of all requests: ${page}`);
     await cancelling.asked;
     return EXIT.completed;
   } finally {
     await Promise.race([stack.disposeAsync().catch(() => {}), pause(CLOSE_MS)]);
   }
-}
-
-function greet({ token }: PortcullisServer, url: string): void {
-  const page = token === undefined ? `${url}/` : `${url}/#token=${token}`;
-  tell(`serving at ${url}`);
-  tell(token === undefined ? `the page is at ${page}` : `the page, and the token of all requests: ${page}`);
 }
 
 /** The secrets of servers whose journal is no file, the current one first, with spaces between. */
@@ -113,19 +109,12 @@ function readOwn(path: string): string {
   }
 }
 
-function newSecret(): string {
-  return randomBytes(SECRET_BYTES).toString("base64url");
-}
-
-function textOf(secrets: readonly string[]): string {
-  return `${secrets.join("\n")}\n`;
-}
-
 /** Writes a file whole beside its place, and puts it there, unless another process that starts at the same time has done so. */
 function placeFirst(path: string): void {
   const beside = `${path}.${randomBytes(6).toString("hex")}`;
   try {
-    writeFileSync(beside, textOf([newSecret()]), { mode: 0o600, flag: "wx", flush: true });
+    const secret = randomBytes(SECRET_BYTES).toString("base64url");
+    writeFileSync(beside, `${secret}\n`, { mode: 0o600, flag: "wx", flush: true });
     linkSync(beside, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;

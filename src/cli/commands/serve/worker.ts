@@ -11,7 +11,6 @@ import { fleetJournalOf } from "../../input/open-journal.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { keepStdout } from "../../terminal/standard-streams.ts";
 import { type HttpSettings, listening, openHttpServer, readHttpSettings, tell, tellStray } from "./http-server.ts";
-import type { Runtime } from "../../../runtime/create-runtime.ts";
 import { openServed } from "./open-served.ts";
 
 /** Time to close tools and journal at the end, in milliseconds. */
@@ -37,7 +36,13 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
     }));
     const onError = (error: unknown) => tell(reasonOf(error));
     const started = await runtime.work({ model, onError, ...set });
-    if (settings) await serveMetrics(stack, runtime, settings);
+    if (settings) {
+      // What drives nothing, and tells of this process and its fleet by the routes of any server.
+      const routes = { routes: "operator", workers: "elsewhere" } as const;
+      const { server, url } = stack.use(await openHttpServer(runtime, settings, 0, routes));
+      tell(`tells of itself at ${url}/metrics and ${url}/readyz`);
+      if (server.token !== undefined) tell(`they need the header Authorization: Bearer ${server.token}`);
+    }
     tell(`works for the fleet of ${namedDatabase(url)}`);
     await cancelling.asked;
     tell(`takes up nothing more; calls that change something have ${drain / 1000} s to end.`);
@@ -56,12 +61,4 @@ function metricsSettings(options: CommandOptions<typeof WORKER>): HttpSettings |
   if (listening(options).some((one) => one !== undefined))
     throw new Failure(EXIT.usage, "worker: --host, --keys and --host-name go with --metrics: add --metrics PORT.");
   return undefined;
-}
-
-/** What drives nothing, and tells of this process and its fleet by the routes of any server. */
-async function serveMetrics(stack: AsyncDisposableStack, runtime: Runtime, settings: HttpSettings): Promise<void> {
-  const opened = stack.use(await openHttpServer(runtime, settings, 0, { routes: "operator", workers: "elsewhere" }));
-  const { token } = opened.server;
-  tell(`tells of itself at ${opened.url}/metrics and ${opened.url}/readyz`);
-  if (token !== undefined) tell(`they need the header Authorization: Bearer ${token}`);
 }

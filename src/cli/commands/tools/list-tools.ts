@@ -10,10 +10,11 @@ import { inputSchemaOf } from "../../../tools/tool-schemas.ts";
 import { ToolSet } from "../../../tools/tool-set.ts";
 import type { CommandOptions, LIST_TOOLS } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { openTools, tellUnassigned } from "../../input/open-tools.ts";
-import { printJson, printTable } from "../../terminal/print.ts";
+import { openTools, tellUnassigned, type OpenTools } from "../../input/open-tools.ts";
+import { printJson, printTable, table } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
-import { checkTools } from "./check-tools.ts";
+import type { UnassignedTool } from "../../../sources/mcp/make-tools.ts";
+import { oneLine } from "../../terminal/one-line.ts";
 
 /**
  * `portcullis tools`: lists the tools with the tokens of their declarations; or those that a program finds by words, the best
@@ -74,4 +75,72 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
   const total = [counted(rows.length, "tool"), "", "", "", "", "", sumOf("jsonTokens"), sumOf("stubTokens")];
   const tokens = ["tokens as JSON", "tokens as stub"];
   printTable(["tool", "callers", "effect", "approval", "runs", "strict", ...tokens], [...cells, total], tokens);
+}
+
+/**
+ * `portcullis tools --check`: lists the MCP servers, and the tools of servers that no caller may call, each with the line to add, and what could
+ * not be taken over.
+ */
+function checkTools(open: OpenTools, json: boolean): void {
+  const { tools, problems } = open;
+  const servers = serversOf(open);
+  const documents = documentsOf(open);
+  const unassigned = open.unassigned.map(unassignedLine);
+  if (json) return printJson({ tools: tools.map(({ name }) => name), servers, documents, unassigned, problems });
+  printServers(servers);
+  printDocuments(documents);
+  writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
+  const cells = unassigned.map(({ name, hint, line, allow }) => [name, hint, line, allow]);
+  if (cells.length > 0)
+    writeStdout(
+      `\nNo caller may call these, because nothing is said about them. Check the effect, and add the line under\n"portcullis": { "tools": { … } } of the server, or the option:\n\n${table(["tool", "its server says", "line", "option"], cells, [])}\n`,
+    );
+  if (problems.length > 0)
+    writeStdout(`\nLeft out, or not checked:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n`);
+}
+
+/** The MCP servers, each with the version of the protocol and with what it calls itself. */
+function serversOf({ sources }: OpenTools) {
+  return sources.flatMap(({ name: source, server }) => (server ? [{ source, ...server }] : []));
+}
+
+function printServers(servers: ReturnType<typeof serversOf>): void {
+  if (servers.length === 0) return;
+  const cells = servers.map(({ source, protocol = "–", name = "–", version = "–" }) =>
+    [source, protocol, name, version].map(oneLine),
+  );
+  writeStdout(`${table(["server", "protocol", "calls itself", "version"], cells, [])}\n\n`);
+}
+
+/** The documents of APIs: how many of their operations are tools, and how many could not be or are of no caller. */
+function documentsOf({ sources }: OpenTools) {
+  return sources.flatMap(({ name: source, tools: { length: tools }, document }) =>
+    document ? [{ source, ...document, tools, withoutCaller: document.operations - document.leftOut - tools }] : [],
+  );
+}
+
+function printDocuments(documents: ReturnType<typeof documentsOf>): void {
+  if (documents.length === 0) return;
+  const cells = documents.map(({ source, operations, tools, withoutCaller, leftOut }) => [
+    source,
+    ...[operations, tools, withoutCaller, leftOut].map(count),
+  ]);
+  const numbers = ["operations", "tools", "no caller", "left out"];
+  writeStdout(`${table(["document", ...numbers], cells, numbers)}\n\n`);
+}
+
+/** A tool that no caller may call, with what may be added to a file or to the command so that one may. */
+function unassignedLine({ name, original, annotations }: UnassignedTool) {
+  const { readOnlyHint, idempotentHint } = annotations;
+  const effect = readOnlyHint === true ? "read" : idempotentHint === true ? "idempotent" : "write";
+  const approval = effect === "read" ? "" : ', "approval": "always"';
+  const line = `${JSON.stringify(original)}: { "allowedCallers": ["programmatic"], "effect": "${effect}"${approval} }`;
+  return { name, hint: hintOf(annotations), line, allow: `--allow ${name}=${effect}` };
+}
+
+/** What the server says of a tool. It may be wrong, or lie. */
+function hintOf({ readOnlyHint, idempotentHint, destructiveHint }: UnassignedTool["annotations"]): string {
+  if (readOnlyHint === true) return "reads";
+  if (idempotentHint === true) return "may be repeated";
+  return destructiveHint === true ? "destroys" : "–";
 }

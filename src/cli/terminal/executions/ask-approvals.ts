@@ -20,11 +20,8 @@ interface ApproverOptions {
   readonly screen: Screen;
   /** Whether a decision can come later if there is no terminal; otherwise such calls are denied. */
   readonly canWait?: boolean;
-  readonly input?: NodeJS.ReadStream;
-  /** The lines of `input`, if the command reads other lines too. The caller closes them. */
+  /** The lines of standard input, if the command reads other lines too. The caller closes them. */
   readonly lines?: AnswerLines;
-  /** The stream for the questions. */
-  readonly output?: NodeJS.WriteStream;
 }
 
 /** Columns of a terminal that does not tell its width. */
@@ -35,14 +32,8 @@ const COLUMNS = 80;
  * terminal. If there is no terminal, or its input has ended, calls are denied, and standard error says so once for each
  * tool. The input of a call is foreign text: it cannot control the terminal or begin a line.
  */
-export function createApprover({
-  mode,
-  screen,
-  canWait = false,
-  input = standardStreams().stdin,
-  output = standardStreams().stderr,
-  lines,
-}: ApproverOptions): Approver {
+export function createApprover({ mode, screen, canWait = false, lines }: ApproverOptions): Approver {
+  const { stdin: input, stderr: output } = standardStreams();
   const told = new Set<string>();
   const deny = (tool: string, why: string, note: string): ApprovalDecision => {
     if (!told.has(tool)) screen.show(() => output.write(`portcullis: ${oneLine(tool)} needs approval. ${why}\n`));

@@ -94,12 +94,12 @@ export class Database {
 
   /** One statement, on any connection. */
   async query(statement: Statement, options?: RunOptions): Promise<QueryResult<Row>> {
-    return this.run((client) => client.query<Row>(queryOf(statement)), options);
+    return this.run((client) => client.query<Row>(statement), options);
   }
 
   /** A statement of others on this connection. */
   queryOn(client: PoolClient, text: string, values?: readonly unknown[]): Promise<QueryResult<Row>> {
-    return client.query<Row>(queryOf({ name: this.#repeated.name(text, values), text, values: values && [...values] }));
+    return client.query<Row>({ name: this.#repeated.name(text, values), text, values: values && [...values] });
   }
 
   /** Statements in one transaction. Rejects if it cannot be said whether it was committed, unless it is idempotent. */
@@ -259,11 +259,6 @@ export class RepeatedStatements {
     if (this.#seen.size > REMEMBERED && oldest !== undefined) this.#seen.delete(oldest);
     return undefined;
   }
-}
-
-/** What `pg` takes for a statement. */
-export function queryOf({ name, text, values }: Statement): { name?: string; text: string; values?: unknown[] } {
-  return { text, ...(name === undefined ? {} : { name }), ...(values === undefined ? {} : { values }) };
 }
 
 type Pg = (typeof import("pg"))["default"];

@@ -1,4 +1,4 @@
-import type { Client, Notification } from "pg";
+import type { Client } from "pg";
 import { after, cancel, type Timer } from "../../../base/index.ts";
 import type { NoticeListener } from "../shown-types.ts";
 import type { Database } from "./database.ts";
@@ -15,7 +15,7 @@ const PULSE_MS = 10_000;
  */
 export class Notices {
   readonly #database: Database;
-  readonly #channels = new Map<string, Set<{ readonly listener: NoticeListener }>>();
+  readonly #channels = new Map<string, Set<NoticeListener>>();
   #client: Client | undefined;
   #isConnecting = false;
   #retryMs = FIRST_RETRY_MS;
@@ -26,15 +26,16 @@ export class Notices {
   }
 
   add(channel: string, listener: NoticeListener): Disposable {
-    const entry = { listener };
+    // One function may be added twice.
+    const own: NoticeListener = (payload) => listener(payload);
     const listeners = this.#channels.get(channel) ?? new Set();
     const isNew = listeners.size === 0;
-    listeners.add(entry);
+    listeners.add(own);
     this.#channels.set(channel, listeners);
     if (!this.#client) void this.#connect();
     else if (isNew) void this.#listen(this.#client, [channel]);
-    else this.#call(entry, listeners, undefined);
-    return { [Symbol.dispose]: () => this.#remove(channel, listeners, entry) };
+    else this.#call(own, listeners, undefined);
+    return { [Symbol.dispose]: () => this.#remove(channel, listeners, own) };
   }
 
   async close(): Promise<void> {
@@ -42,12 +43,8 @@ export class Notices {
     await this.#end();
   }
 
-  #remove(
-    channel: string,
-    listeners: Set<{ readonly listener: NoticeListener }>,
-    entry: { readonly listener: NoticeListener },
-  ): void {
-    if (!listeners.delete(entry) || listeners.size > 0) return;
+  #remove(channel: string, listeners: Set<NoticeListener>, listener: NoticeListener): void {
+    if (!listeners.delete(listener) || listeners.size > 0) return;
     this.#channels.delete(channel);
     if (this.#channels.size === 0) void this.#end();
     else void this.#client?.query(`UNLISTEN ${quotedChannel(channel)}`).catch(() => {});
@@ -71,8 +68,12 @@ export class Notices {
       this.#client = client;
       // The connection must not keep a process alive that has nothing else to do.
       (client as Client & { readonly unref: () => void }).unref();
-      client.once("end", () => this.#reconnect(client));
-      client.on("notification", (notice) => this.#take(notice));
+      client.once("end", () => {
+        if (this.#client !== client) return;
+        this.#client = undefined;
+        this.#later();
+      });
+      client.on("notification", ({ channel, payload = "" }) => this.#tell(channel, payload));
       await this.#listen(client, [...this.#channels.keys()]);
       this.#retryMs = FIRST_RETRY_MS;
       this.#pulse(client);
@@ -81,12 +82,6 @@ export class Notices {
       this.#isConnecting = false;
       this.#later();
     }
-  }
-
-  #reconnect(client: Client): void {
-    if (this.#client !== client) return;
-    this.#client = undefined;
-    this.#later();
   }
 
   #later(): void {
@@ -119,23 +114,15 @@ export class Notices {
     this.#timer.unref();
   }
 
-  #take({ channel, payload = "" }: Notification): void {
-    this.#tell(channel, payload);
-  }
-
   #tell(channel: string, payload: string | undefined): void {
     const listeners = this.#channels.get(channel);
-    if (listeners) for (const entry of listeners) this.#call(entry, listeners, payload);
+    if (listeners) for (const listener of listeners) this.#call(listener, listeners, payload);
   }
 
   /** Called after the work under way: what a listener throws must not end the connection. */
-  #call(
-    entry: { readonly listener: NoticeListener },
-    listeners: ReadonlySet<unknown>,
-    payload: string | undefined,
-  ): void {
+  #call(listener: NoticeListener, listeners: ReadonlySet<NoticeListener>, payload: string | undefined): void {
     queueMicrotask(() => {
-      if (listeners.has(entry)) entry.listener(payload);
+      if (listeners.has(listener)) listener(payload);
     });
   }
 }

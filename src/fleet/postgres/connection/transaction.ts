@@ -19,8 +19,11 @@ export async function inTransaction<Value>(
   }
   // A transaction with a failed statement is rolled back by COMMIT, which tells so by its command tag alone.
   const { command } = await client.query("COMMIT");
-  if (command !== "COMMIT") throw undoneByDatabase();
-  return value;
+  if (command === "COMMIT") return value;
+  throw new PortcullisError(
+    "journal_invalid",
+    "A statement of this transaction failed and its error was caught, so the database has undone all of the transaction. Nothing was written. Let the function that ran the statement (within, or that of transaction) reject with the error.",
+  );
 }
 
 /** The database took nothing: there was no connection, or the transaction was not committed. */
@@ -28,11 +31,4 @@ export class Undone extends Error {
   constructor(cause: unknown) {
     super("Nothing was done.", { cause });
   }
-}
-
-function undoneByDatabase(): PortcullisError {
-  return new PortcullisError(
-    "journal_invalid",
-    "A statement of this transaction failed and its error was caught, so the database has undone all of the transaction. Nothing was written. Let the function that ran the statement (within, or that of transaction) reject with the error.",
-  );
 }

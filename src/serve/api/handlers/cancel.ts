@@ -76,26 +76,18 @@ function rests(status: ExecutionStatus): status is RestingStatus {
   return conversation !== undefined && listed.state === "waiting" && listed.waitsFor.length === 0;
 }
 
-/** Ends an open execution that this server does not run: its driver is asked to, wherever it is, or there is none. */
+/**
+ * Ends an open execution that this server does not run: its driver is asked to, wherever it is. If there is none, the execution is
+ * taken up only to be ended, or interrupted.
+ */
 async function endRunning(
-  parts: ApiParts,
-  key: Key,
-  id: ExecutionId,
-  status: ExecutionStatus,
-  request: "cancel" | "interrupt",
-): Promise<void> {
-  if (status.listed.driven && (await parts.driving.ask(id, request))) return;
-  await takeUpAborted(parts, key, id, status, request === "cancel" ? cancelled() : interrupted());
-}
-
-/** Takes an open execution that no driver has here up, only to end it, or to interrupt it. */
-async function takeUpAborted(
-  { runtime, runs, served, onEvent }: ApiParts,
+  { runtime, runs, served, driving, onEvent }: ApiParts,
   { tenant }: Key,
   id: ExecutionId,
   { listed, conversation }: ExecutionStatus,
-  reason: Error,
+  request: "cancel" | "interrupt",
 ): Promise<void> {
+  if (listed.driven && (await driving.ask(id, request))) return;
   // Another client has decided it while it was read.
   if (runs.has(id)) return;
   if (listed.kind === "call" || drivenHere(runtime.journal, id))
@@ -103,7 +95,7 @@ async function takeUpAborted(
       "execution_driven",
       "Code of the server itself runs this execution, and only that code can cancel it.",
     );
-  const signal = AbortSignal.abort(reason);
+  const signal = AbortSignal.abort(request === "cancel" ? cancelled() : interrupted());
   const options = { tenant, signal, onEvent, approve: () => "later" as const, allowChangedTools: true };
   const model = conversation && served.continuing({ execution: id, tenant, ...conversation });
   await runs.run<unknown>(id, () =>

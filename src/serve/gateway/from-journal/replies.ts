@@ -152,13 +152,8 @@ async function toldIn(journal: Journal, state: KnownState, log: TurnLog): Promis
 const UNTOLD: ReadonlySet<AgentEnding["type"]> = new Set(["provider_failed", "cancelled"]);
 
 function emptyReply(): Reply {
-  return {
-    parts: [],
-    calls: [],
-    usage: NO_USAGE,
-    programs: { calls: 0, bytesIn: 0, bytesOut: 0 },
-    ending: undefined,
-  };
+  const programs = { calls: 0, bytesIn: 0, bytesOut: 0 };
+  return { parts: [], calls: [], usage: NO_USAGE, programs, ending: undefined };
 }
 
 interface MadeCall {
@@ -176,15 +171,11 @@ async function askedBy(journal: Journal, { header }: KnownState, { made, log, tu
     if (!record) return NOT_ASKED;
     const result = log.results.get(turn)?.get(made.id);
     const answer = result && markOf(result);
-    const call = {
-      id: made.id,
-      tool: made.tool,
-      inputText: record.input ?? made.inputText,
-      round: 0,
-      answer,
-    };
+    const { id, tool } = made;
+    const inputText = record.input ?? made.inputText;
     const expiresAt = dueAt(record.at, header.limits.waitMs);
-    return { ...NOT_ASKED, calls: [{ ...call, expiresAt }], rounds: result ? 1 : 0 };
+    const call = { id, tool, inputText, round: 0, answer, expiresAt };
+    return { ...NOT_ASKED, calls: [call], rounds: result ? 1 : 0 };
   }
   const program = await startedBy(journal, header, made.id);
   return program ? readProgramCalls(journal, program.execution, header.tenant) : NOT_ASKED;

@@ -3,6 +3,7 @@ import type { TextFormat } from "../../../tools/text-format.ts";
 import type { Caller } from "../../../tools/tool.ts";
 import { fieldOf, type Fields, isFields, type SlicedWork, type UntrustedText } from "../../../base/index.ts";
 import type { ContentPart, ModelCall, ModelSettings, ModelUsage, UserMessage } from "../../../models/model.ts";
+import type { SealKind } from "../carried/seals.ts";
 
 /*
  * A surface is a provider's protocol as this package speaks it to clients: the other end of what an adapter speaks to the
@@ -221,21 +222,8 @@ export interface ReplyWriter {
   readonly fail: (refusal: Refusal, requestId: string) => string;
 }
 
-export interface IdPrefixes {
-  readonly reply: string;
-  readonly call: string;
-  readonly program: string;
-  readonly state: string;
-  readonly text: string;
-  readonly reasoning: string;
-}
-
-/** What a surface says of the state that a client names. */
-export interface SurfaceWords {
-  readonly stateMissing: string;
-  /** It is unknown, another key's, or has expired. */
-  readonly stateGone: string;
-}
+/** What the ids of a surface begin with, by what they stand for. */
+export type IdPrefixes = Readonly<Record<SealKind, string>>;
 
 /** Items of earlier answers that a request refers to, as their surface writes them, by their ids. */
 export type StoredItems = ReadonlyMap<string, Fields>;
@@ -251,9 +239,13 @@ export interface Surface {
   readonly counted: (tokens: number) => unknown;
   /** The header in which the provider gives the id of a request. */
   readonly requestIdHeader: string;
-  /** What ids begin with. */
   readonly ids: IdPrefixes;
-  readonly words: SurfaceWords;
+  /** What it says of the state that a client names. */
+  readonly words: {
+    readonly stateMissing: string;
+    /** It is unknown, another key's, or has expired. */
+    readonly stateGone: string;
+  };
   /** An item as it is referred to; missing if requests refer to none. */
   readonly item?: (part: ReplyPart) => Fields;
   /** The ids of the items to which a request refers. */

@@ -21,10 +21,8 @@ export class EventViews {
 
   note(record: JournalRecord): void {
     const text = textOf(record);
-    if (text !== undefined && "at" in record) this.#add(record.type, text, record.at);
-  }
-
-  #add(type: string, text: string, at: number): void {
+    if (text === undefined || !("at" in record)) return;
+    const { type, at } = record;
     if (this.#events.length < KEPT) this.#events.push({ type, text: cutMiddle(text, TEXT_BYTES), at });
     else this.#left += 1;
   }

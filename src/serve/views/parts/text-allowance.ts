@@ -58,10 +58,7 @@ export function headOf(text: string, length: number): TextHead {
   const bytes = Buffer.byteLength(text);
   if (text.length <= length) return { text, bytes };
   const isPair = length > 0 && (text.codePointAt(length - 1) ?? 0) > 0xffff;
-  return { text: copied(text.slice(0, isPair ? length - 1 : length)), bytes, cut: true };
-}
-
-/** V8 keeps the whole of a text in memory for a slice of it. */
-function copied(text: string): string {
-  return Buffer.from(text, "utf16le").toString("utf16le");
+  // Copied: V8 keeps the whole of a text in memory for a slice of it.
+  const copy = Buffer.from(text.slice(0, isPair ? length - 1 : length), "utf16le").toString("utf16le");
+  return { text: copy, bytes, cut: true };
 }

@@ -11,6 +11,8 @@ import {
   wholeNumber,
   words,
 } from "../../../base/index.ts";
+import type { Access } from "../wire/http-wire.ts";
+import { NoAccess } from "./no-access.ts";
 
 /** Gives the token of the next request; `refused`: the server did not take the last one. Undefined sends none. */
 export type TokenFunction = (about: { readonly refused: boolean }) => string | undefined | Promise<string | undefined>;
@@ -59,4 +61,26 @@ export function readOAuth(auth: OAuth) {
       undefined,
     );
   return read;
+}
+
+/** Tokens of a function. After a refusal it is asked once more, and the request is sent again with what it gives. */
+export function tokenAccess(give: TokenFunction, onToken: (token: string) => void): Access {
+  const ask = async (refused: boolean) => {
+    let token: unknown;
+    try {
+      token = await give({ refused });
+    } catch (cause) {
+      // What it threw is for the developer alone.
+      throw new NoAccess("its `auth` gave no token", { detail: (cause as Error).message, cause });
+    }
+    if (token === undefined) return undefined;
+    if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token))
+      throw new NoAccess("its `auth` gave no token: a text without spaces");
+    onToken(token);
+    return token;
+  };
+  return {
+    token: () => ask(false),
+    refused: (_, { status }) => (status === 401 ? ask(true) : Promise.resolve(undefined)),
+  };
 }

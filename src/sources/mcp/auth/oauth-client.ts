@@ -4,10 +4,8 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { given, deadline, type Fields, isFields, PortcullisError, textOf } from "../../../base/index.ts";
-import { reasonOf } from "../wire/reason.ts";
-import type { McpPackage } from "../wire/load-client.ts";
+import { reasonOf, type McpPackage, MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
 import type { Access } from "../wire/http-wire.ts";
-import { MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
 import { authFetch } from "./auth-fetch.ts";
 import type { ReadOAuth } from "./auth-option.ts";
 import { codeIn, NeedsPerson, NoAccess, wordsIn, wordsOf } from "./no-access.ts";
@@ -188,7 +186,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
 
   async #askPerson(signal: AbortSignal): Promise<void> {
     if (!this.#address) return;
-    const { waitMs, onAddress = printAddress(this.#source) } = this.#options;
+    const { waitMs, onAddress } = this.#options;
     const back = Promise.withResolvers<URLSearchParams>();
     this.#onCallback = back.resolve;
     const over = AbortSignal.any([signal, deadline(waitMs)]);
@@ -197,7 +195,9 @@ export class OAuthClient implements OAuthClientProvider, Access {
     // A process that does nothing else waits for the person.
     this.#server?.ref();
     try {
-      onAddress(this.#address.href);
+      const { href } = this.#address;
+      if (onAddress) onAddress(href);
+      else process.stderr.write(`To give access to the MCP server "${this.#source}", open:\n${href}\n`);
       const params = await back.promise;
       const authorizationCode = params.get("code");
       if (!authorizationCode)
@@ -237,11 +237,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
 
   clientInformation(): Registered {
     const { clientId, clientSecret, issuer } = this.#options;
-    if (clientId !== undefined)
-      return {
-        client_id: clientId,
-        ...given({ client_secret: clientSecret, issuer }),
-      };
+    if (clientId !== undefined) return { client_id: clientId, ...given({ client_secret: clientSecret, issuer }) };
     return keptIn(this.#file.read(), "client") as Registered;
   }
 
@@ -305,10 +301,4 @@ export interface OAuthParts {
 function keptIn(kept: Fields, name: string): Fields | undefined {
   const value = Object.hasOwn(kept, name) ? kept[name] : undefined;
   return isFields(value) ? value : undefined;
-}
-
-function printAddress(source: string) {
-  return (address: string) => {
-    process.stderr.write(`To give access to the MCP server "${source}", open:\n${address}\n`);
-  };
 }

@@ -8,6 +8,7 @@ import {
   optionError,
   type OptionPlace,
   pick,
+  without,
 } from "../../../base/index.ts";
 import { FILE_RULES, FilePolicies } from "../../file-policies.ts";
 import { MCP_RULES, type McpServer } from "../mcp-options.ts";
@@ -19,9 +20,10 @@ import { invalid, readFileText, readJsonFile } from "../../json-file.ts";
 import { expandVariables, type Variables } from "./expand-variables.ts";
 import { fromMcp, type McpSource } from "../from-mcp.ts";
 import type { McpAnnotations } from "../read-listed-tool.ts";
-import type { UnassignedTool } from "../make-tools.ts";
-import { cleanPath, toolPath } from "../tool-path.ts";
+import { type UnassignedTool, cleanPath, toolPath } from "../make-tools.ts";
 import type { Message } from "../wire/wire.ts";
+
+const SETTINGS = ["pin", "resources", "protocol", "connectTimeoutMs"] as const;
 
 /** What a configuration file may say of a server, under `portcullis`. Its tools stand there by the server's own names. */
 export const FILE_SERVER_RULES = {
@@ -29,20 +31,12 @@ export const FILE_SERVER_RULES = {
   ...pick(MCP_RULES, "pin", "resources", "protocol", "connectTimeoutMs"),
 };
 
-interface ServerPolicies {
-  readonly settings: Partial<Pick<McpServer, "pin" | "resources" | "protocol" | "connectTimeoutMs">>;
-  readonly policies: FilePolicies;
-}
-
 /** Throws `option_invalid`; `place` names the `portcullis` key in an error. */
-function readServerPolicies(place: OptionPlace, given: unknown = {}): ServerPolicies {
+function readServerPolicies(place: OptionPlace, given: unknown = {}) {
   const said = checkOptions(place, given, FILE_SERVER_RULES);
   const subject = { place, source: "the server", namesOf: (tool: string) => [tool], needsEffect: true };
-  const { pin: _pin, resources: _resources, protocol: _protocol, connectTimeoutMs: _ms, ...written } = said;
-  return {
-    settings: pick(said, "pin", "resources", "protocol", "connectTimeoutMs"),
-    policies: new FilePolicies(subject, written),
-  };
+  const policies = new FilePolicies(subject, without(said, ...SETTINGS));
+  return { settings: pick(said, ...SETTINGS), policies };
 }
 
 /** Servers of one file. Each is a process, or a connection. */
@@ -93,7 +87,7 @@ async function closeAll(sources: readonly McpSource[]): Promise<void> {
 
 interface ConfiguredServer {
   readonly server: McpServer;
-  readonly policies: ServerPolicies["policies"];
+  readonly policies: FilePolicies;
 }
 
 async function openServer({ server, policies: own }: ConfiguredServer, policies: PolicyOf): Promise<McpSource> {

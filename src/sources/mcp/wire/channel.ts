@@ -190,7 +190,10 @@ export class Channel implements Transport {
     const onAbort = () => {
       answer.reject(signal.reason instanceof Error ? signal.reason : new Error("The call was cancelled."));
       if (this.#wire.hasExchanges && envelope) exchange.abort();
-      else this.#notify("notifications/cancelled", { requestId: id, reason: "The answer is no longer needed." });
+      else {
+        const about = { requestId: id, reason: "The answer is no longer needed." };
+        this.#wire.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: about }, {}).catch(() => {});
+      }
     };
     signal.addEventListener("abort", onAbort, { once: true });
     this.#wire
@@ -205,10 +208,6 @@ export class Channel implements Transport {
       // A reply that still arrives is not read.
       exchange.abort();
     }
-  }
-
-  #notify(method: string, params: Message): void {
-    this.#wire.send({ jsonrpc: "2.0", method, params }, {}).catch(() => {});
   }
 
   #take(message: unknown): void {

@@ -12,11 +12,8 @@ import {
 } from "../../../base/index.ts";
 import { NoAccess, wordsIn, wordsOf } from "../auth/no-access.ts";
 import { Exchange, type Refusal, RESUME_MS } from "./exchange.ts";
-import type { McpPackage } from "./load-client.ts";
-import { LargeMessages } from "./large-messages.ts";
-import { asPackageReads } from "./package-message.ts";
-import { reasonOf } from "./reason.ts";
 import {
+  type McpPackage,
   ConnectionLost,
   MalformedMessage,
   type Message,
@@ -25,7 +22,9 @@ import {
   type SendOptions,
   type Wire,
   type WireEvents,
+  reasonOf,
 } from "./wire.ts";
+import { LargeMessages, asPackageReads } from "./large-messages.ts";
 
 /** Bytes that are read of the body of a reply with an error's status. */
 const ERROR_BODY_BYTES = 64 * 1024;

@@ -36,9 +36,11 @@ export class ServerProcess {
     this.ended = new Promise((resolve) => {
       child.once("exit", (code, signal) => {
         this.#isOver = true;
-        this.#endGroup();
+        // What the process has left behind ends too.
+        this.#signal("SIGKILL");
+        this.#watcher?.stdin?.end("ended\n");
         void this.#whenRead().then(() => {
-          this.#closeStreams();
+          for (const stream of [child.stdout, child.stderr, child.stdin]) stream?.destroy();
           resolve(signal === null ? `exit code ${code}` : `signal ${signal}`);
         });
       });
@@ -63,7 +65,7 @@ export class ServerProcess {
     const child = startWith(["pipe", "pipe", "pipe"], (stdio) =>
       spawn(command, args, {
         cwd,
-        env: environmentOf(env),
+        env: { ...ofHost(INHERITED), ...env, ...ofHost([DOORS_VARIABLE]) },
         stdio,
         detached: process.platform !== "win32",
         windowsHide: true,
@@ -116,23 +118,11 @@ export class ServerProcess {
     await over;
   }
 
-  /** Ends what the process has left behind. */
-  #endGroup(): void {
-    this.#signal("SIGKILL");
-    this.#watcher?.stdin?.end("ended\n");
-  }
-
   /** Resolves when what the process has written was read, unless a process that it left behind may write more. */
   async #whenRead(): Promise<void> {
     const { stdout } = this.#child;
     if (!stdout || stdout.readableEnded || stdout.destroyed) return;
     await Promise.race([once(stdout, "close").catch(() => {}), pause(DRAIN_MS)]);
-  }
-
-  #closeStreams(): void {
-    this.#child.stdout?.destroy();
-    this.#child.stderr?.destroy();
-    this.#child.stdin?.destroy();
   }
 
   #signal(signal: NodeJS.Signals): void {
@@ -149,10 +139,6 @@ export class ServerProcess {
 
 /** Says how many doors (`portcullis mcp`) are above a server that may be a door too. */
 export const DOORS_VARIABLE = "PORTCULLIS_DOORS";
-
-function environmentOf(named: Readonly<Record<string, string>> | undefined): NodeJS.ProcessEnv {
-  return { ...ofHost(INHERITED), ...named, ...ofHost([DOORS_VARIABLE]) };
-}
 
 /** These variables of the host, if they are set. */
 function ofHost(names: readonly string[]): NodeJS.ProcessEnv {

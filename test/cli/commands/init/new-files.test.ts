@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
-import { writeNewFiles } from "../../../../src/cli/commands/init/new-files.ts";
+import { writeNewFiles } from "../../../../src/cli/commands/init/init.ts";
 
 const root = mkdtempSync(join(realpathSync(tmpdir()), "portcullis-init-"));
 afterAll(() => rmSync(root, { recursive: true }));

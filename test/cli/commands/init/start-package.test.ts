@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import packageJson from "../../../../package.json" with { type: "json" };
-import { needsOf, sourceOf } from "../../../../src/cli/commands/init/start-package.ts";
+import { needsOf, sourceOf } from "../../../../src/cli/commands/init/init.ts";
 import { root } from "../../command.ts";
 import { newFolder } from "../../../support/new-folder.ts";
 

@@ -1,11 +1,11 @@
 /*
  * Holds
- * src/serve/http/change-file.ts
+ * src/cli/commands/serve/key.ts
  */
 import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { watchDoorKeys } from "../../../../src/cli/input/door-keys.ts";
+import { watchDoorKeys } from "../../../../src/cli/commands/serve/http-server.ts";
 import { addKey } from "../../../../src/cli/commands/serve/key.ts";
 import { parseKeys } from "../../../../src/serve/http/keys.ts";
 import { manualClock } from "../../../support/clock.ts";

@@ -6,9 +6,13 @@ import type { ApprovalRequest } from "../../../../src/gate/approve/approval.ts";
 import type { ApproveMode } from "../../../../src/cli/input/option-values.ts";
 import { createApprover, type Approver } from "../../../../src/cli/terminal/executions/ask-approvals.ts";
 import { Screen } from "../../../../src/cli/terminal/screen.ts";
+import { type Streams, useStreams } from "../../../../src/cli/terminal/standard-streams.ts";
 
 const approvers: Approver[] = [];
-afterEach(() => approvers.splice(0).forEach((one) => one[Symbol.dispose]()));
+afterEach(() => {
+  approvers.splice(0).forEach((one) => one[Symbol.dispose]());
+  useStreams(process);
+});
 
 beforeEach(() => void vi.stubEnv("TERM", "xterm"));
 
@@ -17,11 +21,8 @@ function terminal({ mode = "ask", isTTY = true }: { readonly mode?: ApproveMode;
   let shown = "";
   const output = { isTTY, columns: 60, write: (text: string) => (shown += text) };
   const screen = new Screen();
-  const streams = { input, output } as unknown as {
-    readonly input: NodeJS.ReadStream;
-    readonly output: NodeJS.WriteStream;
-  };
-  const approver = createApprover({ mode, screen, ...streams });
+  useStreams({ stdin: input, stdout: process.stdout, stderr: output } as unknown as Streams);
+  const approver = createApprover({ mode, screen });
   approvers.push(approver);
   let calls = 0;
   const call = async (input: unknown, signal = new AbortController().signal, changes: Partial<ApprovalRequest> = {}) =>

@@ -1,11 +1,8 @@
 /*
  * Holds the other files too that a surface is made of:
  * src/serve/gateway/surface/surface.ts
- * src/serve/gateway/surface/anthropic/read-content.ts
  * src/serve/gateway/surface/anthropic/read-messages.ts
  * src/serve/gateway/surface/anthropic/read-request.ts
- * src/serve/gateway/surface/anthropic/read-tools.ts
- * src/serve/gateway/surface/anthropic/write-message.ts
  */
 import { expect, test } from "vitest";
 import { readMessage } from "../../../../../src/models/anthropic/reply.ts";

@@ -2,9 +2,6 @@
  * Holds the other files too that the surface is made of:
  * src/serve/gateway/surface/openai/read-items.ts
  * src/serve/gateway/surface/openai/read-request.ts
- * src/serve/gateway/surface/openai/read-tools.ts
- * src/serve/gateway/surface/openai/response-writer.ts
- * src/serve/gateway/surface/openai/write-response.ts
  * src/serve/gateway/surface/history-reader.ts
  */
 import { expect, test } from "vitest";
