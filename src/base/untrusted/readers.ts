@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { checkJson } from "../values/json/check-json.ts";
+import { checkJson, isSameJson } from "../values/json/check-json.ts";
 import { exactText } from "../values/json/exact-json.ts";
 import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
 import { JsonScanner, newCount, OPEN_LIST } from "../values/json/json-scanner.ts";
@@ -7,7 +7,6 @@ import type { JsonLook } from "../values/json/json-text.ts";
 import { lostIn, type Paths } from "../values/json/lost-data.ts";
 import { PLAIN_DEPTH } from "../values/json/plain-data.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
-import { isSameJson } from "../values/json/check-json.ts";
 
 /*
  * What reads untrusted texts: at once if they are short, and on the thread if they are long. Each takes time that is linear
