@@ -6,7 +6,7 @@ import { JsonScanner, newCount, OPEN_LIST } from "../values/json/json-scanner.ts
 import type { JsonLook } from "../values/json/json-text.ts";
 import { lostIn, type Paths } from "../values/json/lost-data.ts";
 import { PLAIN_DEPTH } from "../values/json/plain-data.ts";
-import type { SlicedWork } from "../values/slice-scheduler.ts";
+import { wholly } from "../values/slice-scheduler.ts";
 
 /*
  * What reads untrusted texts: at once if they are short, and on the thread if they are long. Each takes time that is linear
@@ -157,14 +157,6 @@ const NOTHING = { json: "", string: "" };
 /** Whether a text is some JSON, or the string that this is. */
 function says(one: string, { json, string }: typeof NOTHING): boolean {
   return isSameJson(one, json) || isSameJson(one, string);
-}
-
-/** Work that releases the host's thread is done at once on this one. */
-function wholly<Value>(work: SlicedWork<Value>): Value {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-  }
 }
 
 export const READERS = {
