@@ -11,7 +11,7 @@ import { hasCycle } from "../src/models/anthropic/request.ts";
 import { failure } from "../src/models/provider/provider-failure.ts";
 import { cleanText } from "../src/base/texts.ts";
 import { hintFor } from "../src/executions/output/hint.ts";
-import { findNamed } from "../src/journal/redaction/named-secrets.ts";
+import { findNamed } from "../src/journal/redaction/redact-secrets.ts";
 import { findKeys } from "../src/journal/redaction/redact-secrets.ts";
 import { cutMiddle, exactJson, LineReader, nearest, OutputTail } from "../src/base/index.ts";
 import { stubOf } from "../src/executions/output/large-value.ts";

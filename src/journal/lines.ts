@@ -1,8 +1,7 @@
-import { errorAt, PortcullisError } from "../base/index.ts";
+import { errorAt, fieldOf, PortcullisError } from "../base/index.ts";
 import type { Journal } from "./journal.ts";
 import { lineInvalid } from "./reading/read-lines.ts";
 import { HOST, readRecords } from "./reading/read-records.ts";
-import type { JournalRecord } from "./record.ts";
 
 /**
  * Executions as JSON lines: one record a line, the header of an execution first, without the line ends. The same
@@ -54,7 +53,7 @@ export async function* importLines(
     number += 1;
     if (line === "") continue;
     const record = parseLine(line, number);
-    if (isHeader(record) && records.length > 0) {
+    if (fieldOf(record, "type") === "header" && records.length > 0) {
       yield* addAll();
       records = [];
     }
@@ -96,8 +95,4 @@ function parseLine(line: string, number: number): unknown {
   } catch {
     throw lineInvalid(number, "it is not JSON");
   }
-}
-
-function isHeader(record: unknown): boolean {
-  return typeof record === "object" && record !== null && (record as Partial<JournalRecord>).type === "header";
 }

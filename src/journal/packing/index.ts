@@ -16,5 +16,11 @@ export {
   MAX_STORED_BYTES,
   summaryOf,
 } from "./execution-row.ts";
-export { itemsUpTo, type PackedRecord, type StoredText, type TextStore, unpackRecord } from "./large-texts.ts";
-export { packRecords } from "./pack-records.ts";
+export {
+  itemsUpTo,
+  type PackedRecord,
+  packRecords,
+  type StoredText,
+  type TextStore,
+  unpackRecord,
+} from "./large-texts.ts";
