@@ -280,7 +280,7 @@ export class CallSteps {
     const first = calls.waits.arrived(identity.callId);
     if (first) return this.#follow(call, first);
     const known = remembered.of(tool, inputDigest);
-    if (!known) return this.#granted.take(call)?.done.then((record) => this.#unlessFirst(call, record));
+    if (!known) return this.#granted.take(call)?.then((record) => this.#unlessFirst(call, record));
     const { by, note } = detailsOf(known);
     const words = { ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) };
     const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
@@ -315,7 +315,7 @@ export class CallSteps {
       const isHeld = held.decided.approval?.type === "held" && !held.decided.isUnknown && !calls.isGone(held);
       if (callId === decided || !isHeld || calls.waits.arrived(callId)) continue;
       // If the journal fails here, it also refuses the records that follow, and the call rejects with that.
-      this.#granted.take(held)?.done.then(
+      this.#granted.take(held)?.then(
         (record) => calls.waits.take(record),
         () => {},
       );
