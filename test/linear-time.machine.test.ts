@@ -18,7 +18,7 @@ import { stubOf } from "../src/executions/output/large-value.ts";
 import { UNSHOWN } from "./models/converse.ts";
 import { parseProgram } from "../src/executions/prepare/thread/parse-program.ts";
 import { prepare } from "../src/executions/prepare/prepare.ts";
-import { preparePython } from "../src/executions/prepare/thread/prepare-python.ts";
+import { preparePython } from "../src/executions/prepare/thread/prepare-text.ts";
 import { stripFence } from "../src/executions/prepare/thread/strip-fence.ts";
 import { reasonOf } from "../src/cli/failure.ts";
 import { parseAbsoluteTarget, parseAuthority } from "../src/sandboxes/docker/egress/request-target.ts";

@@ -148,7 +148,9 @@ export class McpRuns {
         if (run.questions.size > 0) {
           // Calls that were made at once are asked about at once.
           await nextTurn();
-          this.#answerUnclear(run);
+          // A person does not allow at a client what the client cannot show: whoever decides elsewhere sees the whole input.
+          for (const { isClear, answer } of run.questions.values())
+            if (!isClear) answer(this.#options.canWait ? "later" : UNCLEAR);
           if (asking.type === "rounds" && run.questions.size > 0) return this.#inputRequired(run, call);
           this.#ask(run, asking, over);
         }
@@ -161,12 +163,6 @@ export class McpRuns {
       run.waiting.delete(wake);
       cancel(timer);
     }
-  }
-
-  /** A person does not allow at a client what the client cannot show: whoever decides elsewhere sees the whole input. */
-  #answerUnclear({ questions }: Run): void {
-    for (const { isClear, answer } of questions.values())
-      if (!isClear) answer(this.#options.canWait ? "later" : UNCLEAR);
   }
 
   #ask(run: Run, asking: Asking, over: AbortSignal): void {

@@ -41,7 +41,8 @@ export function findMisusedCall({ text, body }: ParsedProgram, tools: GivenByToo
   for (const node of nodesIn(body)) {
     for (const condition of conditionsOf(node)) report(condition, "which always counts as true");
     for (const [part, use] of usesOf(node, names))
-      if (!addsToPromises || node.type !== "MemberExpression") report(part, use, isForAwait(node));
+      if (!addsToPromises || node.type !== "MemberExpression")
+        report(part, use, node.type === "ForOfStatement" && node.await);
     const callback = callbackOf(node, names, tools);
     if (callback) found.push(callback);
     if (isNamedAwait(node)) found.push({ code: "await_not_async", message: NOT_ASYNC, offset: node.start });
@@ -195,8 +196,4 @@ function misuse({ path, gives }: Call, use: string): Omit<MisusedCall, "offset">
         code: "stream_misused",
         message: `${path} gives a stream of items, ${use}: read it with \`for await (const item of …)\`, or collect a small one with \`await Array.fromAsync(…)\`.`,
       };
-}
-
-function isForAwait(node: AnyNode): boolean {
-  return node.type === "ForOfStatement" && node.await;
 }
