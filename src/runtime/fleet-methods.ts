@@ -76,7 +76,13 @@ export async function work(member: FleetMember, options: object): Promise<Worker
   const { concurrency, reconcileMs, perTenant, only, onError } = read;
   const { leaseMs, closing, untilEnded } = member;
   const takingUp = (leaving: AbortSignal): TakeUpWork => ({
-    ...member.takingUp("work", { ...read, signal: (one) => joined(read.signal?.(one), leaving) }),
+    ...member.takingUp("work", {
+      ...read,
+      signal: (one) => {
+        const own = read.signal?.(one);
+        return own ? AbortSignal.any([own, leaving]) : leaving;
+      },
+    }),
     needsSameProtocol: true,
   });
   return fleetOf(member, "work").startWorker({
@@ -101,10 +107,6 @@ function fleetOf({ fleet }: FleetMember, method: string): Fleet {
     "option_invalid",
     `${method}: this runtime has no fleet. Give it one: createRuntime({ fleet: createFleet({ journal }) }), with a journal of createPostgresJournal.`,
   );
-}
-
-function joined(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
-  return signal ? AbortSignal.any([signal, other]) : other;
 }
 
 type Submitted = Pick<NewProgram, "execution" | "result" | "after">;
