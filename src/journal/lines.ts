@@ -1,4 +1,4 @@
-import { errorAt, fieldOf, PortcullisError } from "../base/index.ts";
+import { errorAt, fieldOf, parsedJson, PortcullisError } from "../base/index.ts";
 import type { Journal } from "./journal.ts";
 import { lineInvalid } from "./reading/read-lines.ts";
 import { HOST, readRecords } from "./reading/read-records.ts";
@@ -52,7 +52,8 @@ export async function* importLines(
   for await (const line of lines) {
     number += 1;
     if (line === "") continue;
-    const record = parseLine(line, number);
+    const record = parsedJson(line);
+    if (record === undefined) throw lineInvalid(number, "it is not JSON");
     if (fieldOf(record, "type") === "header" && records.length > 0) {
       yield* addAll();
       records = [];
@@ -86,13 +87,5 @@ async function add(
     if (passesOver && PortcullisError.is(error) && error.code === "execution_exists")
       return { execution, isAdded: false };
     throw error;
-  }
-}
-
-function parseLine(line: string, number: number): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    throw lineInvalid(number, "it is not JSON");
   }
 }

@@ -3,7 +3,7 @@ import { checkJson, isSameJson } from "../values/json/check-json.ts";
 import { exactText } from "../values/json/exact-json.ts";
 import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
 import { JsonScanner, newCount, OPEN_LIST } from "../values/json/json-scanner.ts";
-import type { JsonLook } from "../values/json/json-text.ts";
+import { type JsonLook, parsedJson } from "../values/json/json-text.ts";
 import { lostIn, type Paths } from "../values/json/lost-data.ts";
 import { PLAIN_DEPTH } from "../values/json/plain-data.ts";
 import { wholly } from "../values/slice-scheduler.ts";
@@ -65,12 +65,8 @@ const COMPARED: JsonBounds = { depth: PLAIN_DEPTH, values: 65_536 };
 function areEqual(pairs: readonly (readonly [string, string])[]): boolean {
   return pairs.every((pair) => {
     if (pair.some((text) => exceeded(text, COMPARED) !== undefined)) return false;
-    try {
-      const [one, other] = pair.map((text) => JSON.parse(text) as unknown);
-      return isDeepStrictEqual(one, other);
-    } catch {
-      return false;
-    }
+    const [one, other] = pair.map(parsedJson);
+    return one !== undefined && isDeepStrictEqual(one, other);
   });
 }
 

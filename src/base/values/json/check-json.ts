@@ -10,6 +10,7 @@ import {
   OPEN_RECORD,
   QUOTE,
 } from "./json-scanner.ts";
+import { parsedJson } from "./json-text.ts";
 import { PLAIN_DEPTH } from "./plain-data.ts";
 
 /** Characters of a string that are checked at once. */
@@ -141,11 +142,9 @@ function isProto(name: string): boolean {
 }
 
 function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    throw new Fault(NOT_JSON);
-  }
+  const value = parsedJson(json);
+  if (value === undefined) throw new Fault(NOT_JSON);
+  return value;
 }
 
 /**
