@@ -22,7 +22,7 @@ import { preparePython } from "../src/executions/prepare/thread/prepare-text.ts"
 import { stripFence } from "../src/executions/prepare/thread/strip-fence.ts";
 import { reasonOf } from "../src/cli/failure.ts";
 import { parseAbsoluteTarget, parseAuthority } from "../src/sandboxes/docker/egress/request-target.ts";
-import { canonicalHostName } from "../src/sandboxes/docker/egress/names/host-name.ts";
+import { canonicalHostName } from "../src/sandboxes/docker/egress/names/allow-list.ts";
 import { countTokens } from "../src/tools/count-tokens.ts";
 import { fitsFormat } from "../src/tools/json-schema/check-scalar.ts";
 import type { JsonSchema } from "../src/tools/json-schema/json-schema.ts";

@@ -5,11 +5,10 @@ import { randomUUID } from "node:crypto";
 import { REASONS } from "../conversations/drive/interruption.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { type ExecutionId, now, optionError, PortcullisError, readOptions, type Resolved } from "../base/index.ts";
-import { RestReader } from "./executions/rest-reader.ts";
+import { RestReader, waitForRest } from "./executions/rest-reader.ts";
 import type { ExecutionFacts } from "./executions/read-facts.ts";
 import { takeUpOne, type TakeUpWork } from "./executions/recover.ts";
 import type { RECOVER_RULES } from "./executions/recover-options.ts";
-import { waitForRest } from "./executions/wait-for-rest.ts";
 import {
   type Fleet,
   SUBMIT_RULES,

@@ -46,7 +46,7 @@ import { RedactingJournal, storeOf, unredacted } from "../journal/redaction/reda
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { addLoad, type RuntimeLoad } from "../gate/telemetry/process-load.ts";
 import { declareTools, type DeclarationOptions } from "../tools/declarations/declarations.ts";
-import { ObservedResults } from "../tools/observed/observed-results.ts";
+import { ObservedResults } from "../tools/observed/tenant-results.ts";
 import type { Tool } from "../tools/tool.ts";
 import { FOUND_MAX } from "../tools/search/search-tool.ts";
 import type { FoundTool, SearchSettings } from "../tools/search/tool-search.ts";
@@ -494,7 +494,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       },
       status: (id) => this.status(id),
       untilAppended: async (id, records) => {
-        const { untilAppended } = await import("./executions/wait-for-rest.ts");
+        const { untilAppended } = await import("./executions/rest-reader.ts");
         await untilAppended(this.journal, id, records, this.closing);
       },
       search: (input, context, signal) =>

@@ -18,7 +18,7 @@ import type { Owners, ProgramCheckMode } from "../executions/scope.ts";
 import { EXECUTE_RULES } from "../executions/execute-options.ts";
 import { resolveLimits } from "../executions/limits.ts";
 import type { CurrentTools } from "../tools/current-tools.ts";
-import type { ObservedResults } from "../tools/observed/observed-results.ts";
+import type { ObservedResults } from "../tools/observed/tenant-results.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { FoundTool } from "../tools/search/tool-search.ts";
 import type { SEARCH_TOOLS_RULES } from "./method-options.ts";

@@ -5,9 +5,8 @@ import { decisionOf } from "./question.ts";
 import type { Asking } from "./asking.ts";
 import type { McpRequest } from "./request.ts";
 import { errorResult, type LinkedResult } from "./result.ts";
-import { type Progress, Run, type RunParts } from "./run.ts";
+import { LatestValue, type Progress, Run, type RunParts } from "./run.ts";
 import { Seal } from "./seal.ts";
-import { LatestValue } from "./latest-value.ts";
 
 /** How long a run waits for the next request about it. Then its questions are answered without the client. */
 const HELD_MS = 10 * 60 * 1000;

@@ -5,7 +5,6 @@ import { faultAt, type Insertion } from "../../guest/source-map.ts";
 import { findMisusedCall, type GivenByTools } from "./find-misused-call.ts";
 import { bodyOf, placeOf } from "./function-body.ts";
 import { parseProgram } from "./parse-program.ts";
-import { withLineBreaks } from "./line-breaks.ts";
 import type { ParsedProgram, Read, UnparsedProgram } from "./parsed-program.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "../refuse-text.ts";
 import { beginsWithFence, readOpening, stripFence } from "./strip-fence.ts";
@@ -246,4 +245,25 @@ function endOfString(source: string, start: number, marks: string): number {
     else if (source[at] === "\n" && marks.length === 1) return at + 1;
   }
   return source.length;
+}
+
+/** What is kept as it is: strings, templates and comments. A comment of a text in one line ends where its line was to end. */
+const KEPT: Readonly<Record<Language, RegExp>> = {
+  javascript:
+    /"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|`(?:[^`\\]|\\.?)*(?:`|$)|\/\*[^]*?\*\/|\/\/(?:(?!\\n).)*|(?:\\r)?\\n|\\t/g,
+  python: /"""[^]*?"""|'''[^]*?'''|"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|#(?:(?!\\n).)*|(?:\\r)?\\n|\\t/g,
+};
+
+/**
+ * A program in one line with line breaks where its model wrote `\n` between the lines: no program has a backslash there.
+ * Undefined for a text without any, and for one in several lines, whose `\n` may be anything.
+ */
+function withLineBreaks(source: string, language: Language): string | undefined {
+  const text = source.trim();
+  if (/[\r\n]/.test(text) || !text.includes("\\n")) return undefined;
+  const broken = text.replaceAll(KEPT[language], (found) => {
+    if (found === "\\t") return "\t";
+    return found === "\\n" || found === "\\r\\n" ? "\n" : found;
+  });
+  return broken === text ? undefined : broken;
 }
