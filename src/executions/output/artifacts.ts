@@ -9,7 +9,6 @@ export interface ReportArtifact extends SchemaType<typeof REPORT_ARTIFACT> {
   readonly read: () => Promise<unknown>;
 }
 
-/** The artifacts of a space, for the host. */
 export function reportArtifacts(space: ArtifactSpace | undefined): readonly ReportArtifact[] {
   if (!space) return [];
   return space.all.map((artifact) => ({

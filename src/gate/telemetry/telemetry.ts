@@ -144,7 +144,6 @@ export class WorkSpan extends CallSpans {
     this.traceparent = span.traceparent;
   }
 
-  /** Runs work, while the span is active. */
   run<Value>(work: () => Value): Value {
     return this.span.run(work);
   }

@@ -26,7 +26,6 @@ export class Transactions {
     this.#opened = database.location() === null ? undefined : openFiles(path);
   }
 
-  /** Runs a transaction. */
   write<Value>(survives: Survives, run: () => Value): Promise<Value> {
     const usual = this.#isRelaxed ? "NORMAL" : "FULL";
     const needed = survives === "as_opened" ? usual : survives === "power" ? "FULL" : "NORMAL";

@@ -114,7 +114,6 @@ export class SourceReader {
   /** The characters of an escape so far, without its backslash; undefined outside of one. */
   #escape: string | undefined;
 
-  /** The part of the source that this piece has. */
   read(piece: string): string {
     let source = "";
     for (let at = 0; at < piece.length; at += 1) source += this.#take(piece.charAt(at));

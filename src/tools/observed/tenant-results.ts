@@ -45,7 +45,6 @@ export class TenantResults {
     this.#hidden = hidden;
   }
 
-  /** Number of fields that it holds. */
   get fields(): number {
     return this.#fields;
   }

@@ -4,7 +4,6 @@ import { pathOfTool } from "../../../tools/tool-name.ts";
 import { ProgramNames } from "./program-names.ts";
 import { findNode, nameOf, nodesIn } from "./syntax-nodes.ts";
 
-/** What the calls of tools and functions give, by their names. */
 export type GivenByTools = ReadonlyMap<string, Call["gives"]>;
 
 export interface MisusedCall {
@@ -163,7 +162,6 @@ function inLiterals(node: AnyNode | null | undefined, visit: (node: AnyNode) => 
   }
 }
 
-/** The value of an arrow function without a block. */
 function arrowValue(node: AnyNode): AnyNode | undefined {
   return node.type === "ArrowFunctionExpression" && node.expression ? node.body : undefined;
 }
