@@ -30,7 +30,6 @@ export { stringifyUnusual } from "./values/json/json-form.ts";
 export { jsonInParts, jsonParts } from "./values/json/json-parts.ts";
 export { COMMA, JsonScanner, MORE, newCount, QUOTE } from "./values/json/json-scanner.ts";
 export { jsonOrText, JsonText, jsonTextOf, parsedJson } from "./values/json/json-text.ts";
-export * from "./untrusted/read-url.ts";
 export * from "./values/json/quick-key.ts";
 export { lossText, type LostData, lostData, pathText, type Paths, shownKey } from "./values/json/lost-data.ts";
 export { measure, type Measured, PLAIN_DEPTH, readPlainData, TOO_LARGE } from "./values/json/plain-data.ts";

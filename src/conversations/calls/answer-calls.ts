@@ -206,12 +206,11 @@ export class CallAnswerer {
     if (call.forbidden !== undefined) return refusal(call, call.forbidden);
     if (this.#live.request.programs !== "local") return refusal(call, "Programs cannot be run in this conversation.");
     if (call.source === undefined) return refusal(call, NO_SOURCE);
-    const isCounted = this.#counted.has(call.id);
-    this.#counted.add(call.id);
-    const refused = isCounted
-      ? undefined
-      : await this.#session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
-    if (refused && !refused.ok) return refusal(call, refused.message);
+    if (!this.#counted.has(call.id)) {
+      this.#counted.add(call.id);
+      const refused = await this.#session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
+      if (refused && !refused.ok) return refusal(call, refused.message);
+    }
     return this.#execute(call, call.source);
   }
 
