@@ -1,3 +1,5 @@
+import { jsonTextOf } from "./values/json/json-text.ts";
+
 /**
  * Codes of all errors that this package throws on purpose. They report mistakes of the host's developer, and a machine
  * that cannot do what was asked. Refusals and failures of calls, and the endings of executions, are values and never
@@ -134,7 +136,7 @@ export function describe(value: unknown): string {
   if (typeof value === "function") return "a function";
   if (typeof value !== "object" || value === null) return String(value);
   if (value instanceof Promise) return "a promise";
-  const text = jsonOrNothing(value);
+  const text = jsonTextOf(value);
   if (text !== undefined && text.length <= 60) return text;
   return Array.isArray(value) ? `an array of ${value.length}` : "an object";
 }
@@ -146,14 +148,6 @@ export function describeSecret(value: unknown): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";
   return value === undefined || value === null ? String(value) : `a ${typeof value}`;
-}
-
-function jsonOrNothing(value: object): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -117,7 +117,6 @@ const ANSWER_RULE = { answer: object<JsonSchema>() };
 const KEPT_RULES = { ...CONVERSATION_SETTINGS, ...ANSWER_RULE, ...LOOP_RULES };
 const NAMES = Object.keys({ ...SETTINGS_RULES, ...ANSWER_RULE });
 
-/** Those of the options that were chosen. */
 function chosen(options: object, names: readonly string[]): Fields {
   return Object.fromEntries(
     Object.entries(options).filter(([name, value]) => names.includes(name) && value !== undefined),

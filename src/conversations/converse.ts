@@ -25,7 +25,7 @@ import { cancelPrograms } from "./from-journal/past-conversation.ts";
 import { driveConversation, inLoop } from "./drive/drive-conversation.ts";
 import { interrupted } from "./drive/interruption.ts";
 import { endingOfBadTurn } from "./drive/loop-rules.ts";
-import { giveUpOpenCalls, goOnFrom, refuseSilence } from "./drive/say-once.ts";
+import { refuseSilence, sayOrGoOn } from "./drive/say-once.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { LiveConversation } from "./drive/live-conversation.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
@@ -137,9 +137,7 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
   async say(said?: Said): Promise<AgentReport<Answer>> {
     const messages = said === undefined ? undefined : messagesOf(said, "say(message)");
     return this.#drive("say", async (interrupt) => {
-      if (messages) await giveUpOpenCalls(this.#live);
-      else await goOnFrom(this.#live);
-      if (messages) await this.#live.say(saidByUser(messages));
+      await sayOrGoOn(this.#live, messages);
       const report = await driveConversation<Answer>(this.#live, { interrupt, keeps: true });
       this.#ending = report.ending;
       return report;

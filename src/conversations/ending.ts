@@ -38,7 +38,6 @@ const PLAIN = [
   CANCELLED,
 ] as const;
 
-/** How a conversation ended, as the journal has it. */
 export const JOURNAL_ENDING = z.discriminatedUnion("type", [ANSWERED, ANSWER_INVALID, ...PLAIN]);
 
 /** As events over HTTP have it. */

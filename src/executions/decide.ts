@@ -119,7 +119,6 @@ function openCallsOf(state: ExecutionState): FindCall {
 interface Decidable {
   readonly header: Pick<Header, "execution" | "limits" | "tenant">;
   readonly find: FindCall;
-  /** Grants that it has. */
   readonly grants: number;
 }
 

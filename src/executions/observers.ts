@@ -5,7 +5,7 @@ import { endingCancelled } from "./drive/ending/endings.ts";
 import { whileDriven } from "./driven.ts";
 import { type Execution, NOT_DRIVEN } from "./execution.ts";
 import type { TrackedLog } from "./from-journal/tracked-log.ts";
-import type { Ending, Fault, Outcome } from "./outcome.ts";
+import type { Ending, Fault } from "./outcome.ts";
 import { shownExecution } from "./redact-execution.ts";
 import type { Scope } from "./scope.ts";
 
@@ -38,13 +38,18 @@ export async function observed(
   });
   if (!("drive" in begun)) return measured(span, begun);
   const { log, drive } = begun;
-  if (!before) onEvent({ type: "execution_started", execution, ...correctedIn(log) });
+  const { header } = log.state;
+  const after = header?.kind === "program" ? header.after : undefined;
+  if (!before) onEvent({ type: "execution_started", execution, ...(after && { after: after.execution }) });
   const watch = async () => {
     try {
       const shown = await shownExecution(await (span ? span.run(drive) : drive()), scope);
       const { ending } = shown;
       if (ending.type === "waiting") onEvent({ type: "execution_waiting", execution, waiting: ending });
-      else onEvent({ type: "execution_ended", execution, outcome: outcomeOf(ending) });
+      else {
+        const outcome = ending.type === "completed" ? { type: ending.type, value: ending.value } : ending;
+        onEvent({ type: "execution_ended", execution, outcome });
+      }
       return await measured(span, shown);
     } catch (error) {
       await span?.end({ outcome: "broken_off", code: "broken_off" });
@@ -52,10 +57,6 @@ export async function observed(
     }
   };
   return whileDriven(scope.journal, log, watch());
-}
-
-function correctedIn({ state: { header } }: TrackedLog): { readonly after?: ExecutionId } {
-  return header?.kind === "program" && header.after ? { after: header.after.execution } : {};
 }
 
 /** The report of a program that cannot be run. Its journal has nothing yet, so a host that leaves its executions open throws instead. */
@@ -104,10 +105,6 @@ export async function begunIn<Begun>(span: WorkSpan | undefined, begin: () => Pr
 export function traceOf(span: Pick<WorkSpan, "traceparent"> | undefined): { readonly trace?: string } {
   const { traceparent } = span ?? {};
   return traceparent === undefined ? {} : { trace: traceparent };
-}
-
-function outcomeOf(ending: Ending): Outcome {
-  return ending.type === "completed" ? { type: "completed", value: ending.value } : ending;
 }
 
 /** A program chooses the names and codes of its errors, so they are no attribute of a metric. */

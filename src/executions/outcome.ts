@@ -137,7 +137,6 @@ const PLAIN = [
   CANCELLED,
 ] as const;
 
-/** As the journal has it. */
 export const JOURNAL_ENDING = z.discriminatedUnion("type", [BARE_COMPLETED, CRASHED, ...PLAIN]);
 
 export const OUTCOME = z.discriminatedUnion("type", [COMPLETED, CRASHED, ...PLAIN, WAITING]);

@@ -104,14 +104,12 @@ async function redactCompleted(
   const text = await json(ending.text);
   if (text === ending.text) return ending;
   const returned = await readUpTo(text, outputBytes, lane);
-  const checked = ending.checked && { value: await redactChecked(ending.checked.value, json) };
+  // What a schema has made of a returned value may be no JSON: a schema's own code writes it. Then it is left out.
+  const made = jsonTextOf(ending.checked?.value);
+  const checked = ending.checked && {
+    value: made === undefined ? undefined : (JSON.parse(await json(made)) as unknown),
+  };
   return { type: "completed", value: undefined, ...returned, text, ...(checked && { checked }) };
-}
-
-/** What a schema has made of a returned value, which may be no JSON: a schema's own code writes it. Then it is left out. */
-async function redactChecked(value: unknown, json: Redaction["json"]): Promise<unknown> {
-  const text = jsonTextOf(value);
-  return text === undefined ? undefined : JSON.parse(await json(text));
 }
 
 /** The waiting calls of a conversation, as its report shows them. */

@@ -64,7 +64,6 @@ export interface OwnerNow extends Rights {
   readonly signal: AbortSignal;
 }
 
-/** Knows the owners of executions. */
 export interface Owners {
   /** Throws `execution_driven` for an execution that is not for this process to drive: undefined is one of the host's own code. */
   readonly now: (owner: Owner | undefined, tenant: string) => OwnerNow;

@@ -73,11 +73,9 @@ export function saysMore({ message }: { readonly message: string }, value: strin
 /** Characters from which a sentence is known to be the value. */
 const SAME_LENGTH = 1000;
 
-const UNNAMED = "host";
-
 /** Who approved; undefined if there was no approval. */
 export function approverOf(decision: { readonly by?: string | undefined } | undefined): string | undefined {
-  return decision && (decision.by ?? UNNAMED);
+  return decision && (decision.by ?? "host");
 }
 
 /** Whether the gate refused the call, perhaps because its caller must not know of the tool. */
@@ -97,13 +95,6 @@ type Outcome =
 
 /** Short text of an outcome: the shape of the value, the code, or `aborted`. */
 export function outcomeText(outcome: Outcome): string {
-  switch (outcome.type) {
-    case "value":
-      return outcome.shape;
-    case "refused":
-    case "failed":
-      return outcome.code;
-    case "aborted":
-      return outcome.type;
-  }
+  if (outcome.type === "value") return outcome.shape;
+  return outcome.type === "aborted" ? outcome.type : outcome.code;
 }

@@ -69,7 +69,9 @@ export class CallEnd {
   #race<Value, Read>(
     task: () => Value | Promise<Value>,
     read: (value: Value | typeof OVER) => Read | Promise<Read> = (value) => value as Read,
-    failed: (error: unknown) => Read = rethrow,
+    failed: (error: unknown) => Read = (error) => {
+      throw error;
+    },
     onLate?: (end: () => void) => void,
   ): Promise<Read> {
     return new Promise((resolve, reject) => {
@@ -105,10 +107,6 @@ export class CallEnd {
       settle(running);
     });
   }
-}
-
-function rethrow(error: unknown): never {
-  throw error;
 }
 
 /** Thousands of calls may end at once, and few of them are asked why. */

@@ -191,23 +191,20 @@ export class CallLedger {
   succeeded(call: ToldCall, { bytes, text, items }: Value, shape: string): void {
     const streamed = items === undefined ? undefined : { items, bytes };
     const line = lineOf(call, { bytes, outcome: { type: "value", shape }, started: !call.handling.isReused, streamed });
-    const facts = { ok: true, shape, ...(items === undefined ? {} : { items }) };
-    const beside = besideOf(call);
-    this.#answered(line, beside ? { ...facts, ...beside.record } : facts);
+    const told = this.#answered(call, line, { ok: true, shape, ...(items === undefined ? {} : { items }) });
     // The text of a stream's answer is not its items.
     call.span?.end({ outcome: "value", bytes, items, text: items === undefined ? text : undefined });
-    this.#list(beside ? { ...line, ...beside.line } : line, call);
+    this.#list(told, call);
   }
 
   failed(call: ToldCall, { code }: Failure, error: unknown): void {
     const started = !call.handling.isReused;
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started, streamed: call.given });
     const facts = { ok: false, code, ...(line.items === undefined ? {} : { items: line.items }) };
-    const beside = besideOf(call);
-    this.#answered(line, beside ? { ...facts, ...beside.record } : facts);
+    const told = this.#answered(call, line, facts);
     call.span?.end({ outcome: "failed", code, bytes: line.bytes, items: line.items });
     if (started) this.#keepInput(call);
-    this.#list(beside ? { ...line, ...beside.line } : line, call, error);
+    this.#list(told, call, error);
   }
 
   refused(call: AnyCall, { code }: Refusal, error?: unknown): void {
@@ -247,11 +244,12 @@ export class CallLedger {
     above?.session.note({ ...line, callId: `${above.callId}/${line.callId}` });
   }
 
-  #answered(
-    { callId, ms, bytes }: CallLine,
-    facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "display" | "shown" | "partsLeftOut" | "items" | "named">,
-  ): void {
-    this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: now() });
+  /** Journals an answer. Returns its line, with what the handler has given for people. */
+  #answered(call: ToldCall, line: CallLine, facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "items">): CallLine {
+    const { callId, ms, bytes } = line;
+    const beside = besideOf(call);
+    this.#parts.log.defer({ type: "answered", call: callId, ...facts, ...beside?.record, ms, bytes, at: now() });
+    return beside ? { ...line, ...beside.line } : line;
   }
 
   #list(line: CallLine, call: AnyCall, thrown?: unknown): void {

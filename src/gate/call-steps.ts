@@ -12,8 +12,8 @@ import { type EarlierCall, isAnswered } from "./reuse/earlier-calls.ts";
 import { StandIns } from "./reuse/stand-ins.ts";
 import { askApproval, detailsOf, toolAbout } from "./approve/approval.ts";
 import { askQuestion } from "./approve/ask-question.ts";
-import { GrantedCalls } from "./approve/granted-calls.ts";
 import { mayBeHeld, ruleOn, type Rules } from "./approve/rule-on.ts";
+import { GrantedCalls } from "./approve/grants.ts";
 import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
 import type { Arrival, OutsideRecord } from "./approve/call-waits.ts";
 import type { WorkScope } from "./work-scope.ts";
@@ -281,7 +281,7 @@ export class CallSteps {
     const first = calls.waits.arrived(identity.callId);
     if (first) return this.#follow(call, first);
     const known = remembered.of(tool, inputDigest);
-    if (!known) return this.#granted.take(call)?.done.then((record) => this.#unlessFirst(call, record));
+    if (!known) return this.#granted.take(call)?.then((record) => this.#unlessFirst(call, record));
     const { by, note } = detailsOf(known);
     const words = { ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) };
     const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
@@ -316,7 +316,7 @@ export class CallSteps {
       const isHeld = held.decided.approval?.type === "held" && !held.decided.isUnknown && !calls.isGone(held);
       if (callId === decided || !isHeld || calls.waits.arrived(callId)) continue;
       // If the journal fails here, it also refuses the records that follow, and the call rejects with that.
-      this.#granted.take(held)?.done.then(
+      this.#granted.take(held)?.then(
         (record) => calls.waits.take(record),
         () => {},
       );

@@ -24,40 +24,22 @@ export interface SearchParts {
  * Searches among the tools of a session. A model that also writes programs searches only the tools for programs: it is
  * told of the others. The operator is told if the search could not do all that it was set up for.
  */
-export class SessionSearch {
-  readonly #parts: SearchParts;
-  #found: readonly Tool[] | undefined;
-
-  constructor(parts: SearchParts) {
-    this.#parts = parts;
-  }
-
-  async find(
-    { query, limit }: SearchInput,
-    { callId, caller: by, tenant }: CallContext,
-  ): Promise<readonly FoundTool[]> {
-    const { search, calls, share, visibleTo, deferred, language, shown } = this.#parts;
-    const forPrograms = visibleTo.includes("programmatic");
-    const among = by === "direct" && deferred.length > 0 ? this.#findable(forPrograms) : undefined;
-    const caller = forPrograms || among ? "programmatic" : "direct";
-    const call = calls.get(callId);
-    const onError = (error: unknown) => {
-      if (call) call.noticed = withoutWords(error);
-    };
-    const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
-    const found = await search.find({ query, limit, among, caller, tenant, language, shown, work, onError });
-    if (call) call.handling.beside = { shown: found.map(shownDigest) };
-    return found;
-  }
-
-  #findable(forPrograms: boolean): readonly Tool[] {
-    const { tools, deferred } = this.#parts;
-    this.#found ??= [...new Set([...(forPrograms ? tools.visibleTo(["programmatic"]) : []), ...deferred])];
-    return this.#found;
-  }
-}
-
-/** The error of a host's `embed` without its cause, which may quote what was searched for: no log holds that. */
-function withoutWords(error: unknown): unknown {
-  return PortcullisError.is(error) ? new PortcullisError(error.code, error.message) : error;
+export async function searchSession(
+  { search, tools, calls, share, visibleTo, deferred, language, shown }: SearchParts,
+  { query, limit }: SearchInput,
+  { callId, caller: by, tenant }: CallContext,
+): Promise<readonly FoundTool[]> {
+  const forPrograms = visibleTo.includes("programmatic");
+  const ofPrograms = forPrograms ? tools.visibleTo(["programmatic"]) : [];
+  const among = by === "direct" && deferred.length > 0 ? [...new Set([...ofPrograms, ...deferred])] : undefined;
+  const caller = forPrograms || among ? "programmatic" : "direct";
+  const call = calls.get(callId);
+  const onError = (error: unknown) => {
+    // The error of a host's `embed` without its cause, which may quote what was searched for: no log holds that.
+    if (call) call.noticed = PortcullisError.is(error) ? new PortcullisError(error.code, error.message) : error;
+  };
+  const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
+  const found = await search.find({ query, limit, among, caller, tenant, language, shown, work, onError });
+  if (call) call.handling.beside = { shown: found.map(shownDigest) };
+  return found;
 }

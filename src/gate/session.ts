@@ -26,7 +26,7 @@ import { OpenCalls } from "./open-calls.ts";
 import { type RememberedDecision, RememberedDecisions } from "./approve/remembered.ts";
 import { type ArtifactPlace, SessionArtifacts } from "./artifacts/session-artifacts.ts";
 import type { EarlierCalls } from "./reuse/earlier-calls.ts";
-import { SessionSearch } from "./session-search.ts";
+import { searchSession } from "./session-search.ts";
 import type { Handled } from "./run/handled.ts";
 import { streamEnded } from "./streams/stream-reader.ts";
 import { STOPPED } from "./streams/stream-run.ts";
@@ -98,7 +98,6 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #queues: CallQueues;
   readonly #calls: OpenCalls;
   readonly #steps: CallSteps;
-  readonly #search: SessionSearch;
   readonly #remembered: RememberedDecisions;
   readonly #endBelow: (() => void) | undefined;
   readonly #unmade: UnmadeCall[] = [];
@@ -110,7 +109,11 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#options = options;
     const share = options.share ?? gate.held.share(scope.tenant, limits.totalBytes);
     const { tools } = gate;
-    const search = searchTool((input, context) => this.#search.find(input, context));
+    const { deferred = [], language = "javascript" } = options;
+    const shown = scope.observed?.shown;
+    const search = searchTool((input, context) =>
+      searchSession({ search: gate.search, tools, calls, share, visibleTo, deferred, language, shown }, input, context),
+    );
     const artifacts =
       options.artifacts &&
       new SessionArtifacts(options.artifacts, limits.artifacts ?? Number.POSITIVE_INFINITY, share, scope.redactor);
@@ -155,18 +158,6 @@ export class GateSession implements ParentSession, WorkBelow {
       isDurable: options.log.isDurable ?? false,
       waitMs,
       onWaiting: (callId) => this.onWaiting(callId),
-    });
-    const { deferred = [], language = "javascript" } = options;
-    const shown = scope.observed?.shown;
-    this.#search = new SessionSearch({
-      search: gate.search,
-      tools,
-      calls,
-      share,
-      visibleTo,
-      deferred,
-      language,
-      shown,
     });
     this.#remembered = remembered;
     this.share = share;
@@ -291,7 +282,6 @@ export class GateSession implements ParentSession, WorkBelow {
     return refusal && this.#calls.refuse(about, refusal);
   }
 
-  /** The effect of a call, for an owner that orders its calls. */
   effectOf(request: Pick<CallRequest, "tool" | "inputText">): Promise<Effect> {
     return this.#admission.effectOf(request);
   }

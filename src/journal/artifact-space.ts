@@ -32,11 +32,6 @@ export function pastArtifact(record: ArtifactRecord, position: Head): PastArtifa
   return { name, bytes, shape, first, call, position };
 }
 
-/** Redaction may have taken the name out of a record. */
-function isNamed({ name, redacted }: ArtifactRecord, expected: string): boolean {
-  return name === expected || redacted !== undefined;
-}
-
 /**
  * The artifacts of a conversation, or of a program outside of conversations, by name. They are records of its journal.
  * Of several artifacts under one name the last counts. Names are untrusted.
@@ -109,8 +104,10 @@ export class ArtifactSpace {
     const { tenant } = await this.#journal.find(this.execution);
     const from = entry?.position ?? 0;
     for await (const record of readRecords(this.#journal, this.execution, { tenant, from })) {
-      if (record.type !== "artifact" || record.call !== call || !isNamed(record, name)) continue;
+      if (record.type !== "artifact" || record.call !== call) continue;
       const { value, redacted } = record;
+      // Redaction may have taken the name out of a record.
+      if (record.name !== name && redacted === undefined) continue;
       return redacted === undefined ? { value } : { value, redacted };
     }
     throw new PortcullisError(

@@ -1,8 +1,7 @@
-import { errorAt, PortcullisError } from "../base/index.ts";
+import { errorAt, fieldOf, parsedJson, PortcullisError } from "../base/index.ts";
 import type { Journal } from "./journal.ts";
 import { lineInvalid } from "./reading/read-lines.ts";
 import { HOST, readRecords } from "./reading/read-records.ts";
-import type { JournalRecord } from "./record.ts";
 
 /**
  * Executions as JSON lines: one record a line, the header of an execution first, without the line ends. The same
@@ -53,8 +52,9 @@ export async function* importLines(
   for await (const line of lines) {
     number += 1;
     if (line === "") continue;
-    const record = parseLine(line, number);
-    if (isHeader(record) && records.length > 0) {
+    const record = parsedJson(line);
+    if (record === undefined) throw lineInvalid(number, "it is not JSON");
+    if (fieldOf(record, "type") === "header" && records.length > 0) {
       yield* addAll();
       records = [];
     }
@@ -88,16 +88,4 @@ async function add(
       return { execution, isAdded: false };
     throw error;
   }
-}
-
-function parseLine(line: string, number: number): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    throw lineInvalid(number, "it is not JSON");
-  }
-}
-
-function isHeader(record: unknown): boolean {
-  return typeof record === "object" && record !== null && (record as Partial<JournalRecord>).type === "header";
 }

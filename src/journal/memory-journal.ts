@@ -73,7 +73,8 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   return {
     async create(header, lease): Promise<Head> {
       if (entries.has(header.execution)) throw executionExists(header.execution);
-      const entry = newEntry(header, lease);
+      const length = lengthOf(header);
+      const entry: Entry = { header, records: [header], length, below: new Set(), ended: false, lease };
       open.begin(entry);
       entries.set(header.execution, entry);
       aboveOf(entry)?.below.add(entry);
@@ -160,12 +161,6 @@ class OpenTexts {
       `A journal in memory has room for ${Math.floor(this.#bytes / 2 ** 20)} MiB of executions that are open, and this tenant holds as much as is left. ${what}: decide about, answer or end some of them, or keep the journal in a file (createSqliteJournal).`,
     );
   }
-}
-
-function newEntry(header: Header, lease: Lease | undefined): Entry {
-  const below = new Set<Entry>();
-  const length = lengthOf(header);
-  return { header, records: [header], length, below, ended: false, lease };
 }
 
 function summaryOf(entry: Entry): ExecutionSummary {

@@ -59,7 +59,6 @@ export class StateLog<State, Content = never> {
     this.log.defer(record);
   }
 
-  /** Writes the records that were deferred. */
   writeDeferred(): Promise<void> {
     return this.log.append();
   }

@@ -147,7 +147,10 @@ export function scriptedModel(script: readonly ScriptedStep[], options: Scripted
     lengths[index] = (lengths[index] ?? 0) + length;
     for (kept += length; kept > KEPT_LENGTH && first < conversations.length - 1; first += 1) {
       kept -= lengths[first] ?? 0;
-      Object.defineProperty(conversations, first, { get: forgotten });
+      const get = () => {
+        throw new Error("The moments of this conversation are kept no longer: too much was said since.");
+      };
+      Object.defineProperty(conversations, first, { get });
     }
   };
   return {
@@ -162,10 +165,6 @@ export function scriptedModel(script: readonly ScriptedStep[], options: Scripted
       return new ScriptedConversation(script, opening, moments, (length) => note(index, length));
     },
   };
-}
-
-function forgotten(): never {
-  throw new Error("The moments of this conversation are kept no longer: too much was said since.");
 }
 
 /** Throws `option_invalid` for a field that no turn has: a misspelt one would leave the turn empty. */

@@ -16,7 +16,6 @@ export type { ExecutionHandle } from "./execution-handle.ts";
 export type { Runtime } from "./runtime.ts";
 export { PLACES_RULES } from "./execution-places.ts";
 
-/** The rule of the option `leaseMs`. */
 export const LEASE_MS = RUNTIME_RULES.leaseMs;
 
 /**

@@ -5,11 +5,10 @@ import { randomUUID } from "node:crypto";
 import { REASONS } from "../conversations/drive/interruption.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { type ExecutionId, now, optionError, PortcullisError, readOptions, type Resolved } from "../base/index.ts";
-import { RestReader } from "./executions/rest-reader.ts";
+import { RestReader, waitForRest } from "./executions/rest-reader.ts";
 import type { ExecutionFacts } from "./executions/read-facts.ts";
 import { takeUpOne, type TakeUpWork } from "./executions/recover.ts";
 import type { RECOVER_RULES } from "./executions/recover-options.ts";
-import { waitForRest } from "./executions/wait-for-rest.ts";
 import {
   type Fleet,
   SUBMIT_RULES,
@@ -76,7 +75,13 @@ export async function work(member: FleetMember, options: object): Promise<Worker
   const { concurrency, reconcileMs, perTenant, only, onError } = read;
   const { leaseMs, closing, untilEnded } = member;
   const takingUp = (leaving: AbortSignal): TakeUpWork => ({
-    ...member.takingUp("work", { ...read, signal: (one) => joined(read.signal?.(one), leaving) }),
+    ...member.takingUp("work", {
+      ...read,
+      signal: (one) => {
+        const own = read.signal?.(one);
+        return own ? AbortSignal.any([own, leaving]) : leaving;
+      },
+    }),
     needsSameProtocol: true,
   });
   return fleetOf(member, "work").startWorker({
@@ -101,10 +106,6 @@ function fleetOf({ fleet }: FleetMember, method: string): Fleet {
     "option_invalid",
     `${method}: this runtime has no fleet. Give it one: createRuntime({ fleet: createFleet({ journal }) }), with a journal of createPostgresJournal.`,
   );
-}
-
-function joined(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
-  return signal ? AbortSignal.any([signal, other]) : other;
 }
 
 type Submitted = Pick<NewProgram, "execution" | "result" | "after">;

@@ -46,7 +46,7 @@ import { RedactingJournal, storeOf, unredacted } from "../journal/redaction/reda
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { addLoad, type RuntimeLoad } from "../gate/telemetry/process-load.ts";
 import { declareTools, type DeclarationOptions } from "../tools/declarations/declarations.ts";
-import { ObservedResults } from "../tools/observed/observed-results.ts";
+import { ObservedResults } from "../tools/observed/tenant-results.ts";
 import type { Tool } from "../tools/tool.ts";
 import { FOUND_MAX } from "../tools/search/search-tool.ts";
 import type { FoundTool, SearchSettings } from "../tools/search/tool-search.ts";
@@ -412,7 +412,13 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       { given: options, read },
       {
         untilEnded: (running) => this.#work.untilEnded(running),
-        inPlace: (signal, work) => settledThen(this.#work.inPlace({ ...scope, signal }, work), flush),
+        inPlace: async (signal, work) => {
+          try {
+            return await this.#work.inPlace({ ...scope, signal }, work);
+          } finally {
+            await flush();
+          }
+        },
         selectTools: (tools) =>
           this.#scopes.gateFor(read, this.#parts.gate.beside(this.tools.select(tools, "setTools(tools)"))).tools,
         onDisposed: end,
@@ -489,7 +495,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       },
       status: (id) => this.status(id),
       untilAppended: async (id, records) => {
-        const { untilAppended } = await import("./executions/wait-for-rest.ts");
+        const { untilAppended } = await import("./executions/rest-reader.ts");
         await untilAppended(this.journal, id, records, this.closing);
       },
       search: (input, context, signal) =>
@@ -513,17 +519,13 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     options: DeriveOptions<Context>,
     authority: Pick<ScopeParts, "owner" | "owners" | "ownerSignal"> = {},
   ): Runtime<Context> {
-    const read = readOptions("derive", options, DERIVE_RULES);
-    const { journal, onEvent, logger, gate, limits, tenant } = this.#parts;
-    const tools = read.tools && new CurrentTools(read.tools, "derive({ tools })");
+    const { tools: given, limits, ...changed } = readOptions("derive", options, DERIVE_RULES);
+    const tools = given && new CurrentTools(given, "derive({ tools })");
     return new Runtime<Context>({
       ...this.#parts,
-      limits: resolveLimits(limits, read.limits, optionsIn("derive", "limits")),
-      tenant: read.tenant ?? tenant,
-      journal: read.journal ?? journal,
-      onEvent: read.onEvent ?? onEvent,
-      logger: read.logger ?? logger,
-      ...(tools ? { tools, gate: gate.beside(tools.set) } : {}),
+      ...changed,
+      limits: resolveLimits(this.#parts.limits, limits, optionsIn("derive", "limits")),
+      ...(tools && { tools, gate: this.#parts.gate.beside(tools.set) }),
       ...authority,
       ownsSandbox: false,
       observed: this.#observed,
@@ -593,15 +595,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     } finally {
       await end();
     }
-  }
-}
-
-/** What the work settles with, once `after` is done too. */
-async function settledThen<Value>(work: Promise<Value>, after: () => Promise<void>): Promise<Value> {
-  try {
-    return await work;
-  } finally {
-    await after();
   }
 }
 

@@ -20,14 +20,10 @@ export async function say<Answer>(
 ): Promise<AgentReport<Answer>> {
   checkValue("say(id, message)", id, required(EXECUTION));
   const messages = message === undefined ? undefined : messagesOf(message, "say(id, message)");
-  const read = readSaying(options);
+  const read = withModels(readOptions("say", options, SAY_RULES));
   const { expect, allowChangedTools, onSaid = () => {} } = read;
   return run({ ...read, execution: id }, (scope) => {
     const request = requestOf(read, scope.gate.tools, "say");
     return sayOnce<Answer>(scope, id, { messages, expect, request, allowChangedTools, onSaid });
   });
-}
-
-function readSaying(options: object): Read {
-  return withModels(readOptions("say", options, SAY_RULES));
 }

@@ -60,7 +60,8 @@ export class WorkUnderWay {
       ),
     );
     const ended = await Promise.allSettled(running);
-    return ended.filter((one) => one.status === "rejected" && isSuspended(one.reason)).length;
+    const errors = ended.map((one): unknown => (one.status === "rejected" ? one.reason : undefined));
+    return errors.filter((error) => PortcullisError.is(error) && error.code === "runtime_suspended").length;
   }
 
   async #untilIdle(ms: number): Promise<void> {
@@ -69,8 +70,4 @@ export class WorkUnderWay {
     while (this.#running.size > 0)
       if ((await Promise.race([Promise.allSettled(this.#running), deadline.promise])) === "late") break;
   }
-}
-
-function isSuspended(error: unknown): boolean {
-  return PortcullisError.is(error) && error.code === "runtime_suspended";
 }

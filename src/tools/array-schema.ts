@@ -1,7 +1,6 @@
 import { type JsonSchema, mapSchema, mapSchemas } from "./json-schema/json-schema.ts";
 import type { Fields } from "../base/index.ts";
 
-/** The schema of an array whose items fit this schema. */
 export function arraySchema(item: JsonSchema): JsonSchema {
   return outerSchema(item, "/items", (items) => ({ type: "array", items }));
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
-import type { SlicedWork } from "../base/index.ts";
+import { type SlicedWork, wholly } from "../base/index.ts";
 
 /** Rank of each token by its bytes, one character of U+0000 to U+00FF each. The pair of lowest rank is joined first. */
 type Ranks = ReadonlyMap<string, number>;
@@ -27,19 +27,15 @@ const WORDS =
 /** Length of the words whose tokens are remembered, in bytes. Beyond it all are forgotten. */
 const REMEMBERED_BYTES = 4 * 1024 * 1024;
 
+/** Tokens that are read at once. */
+const AT_ONCE = 4096;
+
 /**
  * Reads the tokens of o200k_base, which takes about 0.1 s. The file is compressed by brotli. It holds the number of
  * tokens (four bytes, little-endian), the length of each token in bytes (one byte each, in the order of ranks), and the
  * bytes of the tokens.
  */
-export function loadEncoding(): Ranks {
-  return atOnce(encodingInParts());
-}
-
-/** Tokens that are read at once. */
-const AT_ONCE = 4096;
-
-function* encodingInParts(): SlicedWork<Ranks> {
+export function* encodingInParts(): SlicedWork<Ranks> {
   const file = fileURLToPath(new URL("./encodings/o200k_base.bin", import.meta.url));
   const packed = brotliDecompressSync(readFileSync(file));
   yield;
@@ -54,13 +50,6 @@ function* encodingInParts(): SlicedWork<Ranks> {
     if (rank % AT_ONCE === 0) yield;
   }
   return ranks;
-}
-
-function atOnce<Value>(work: SlicedWork<Value>): Value {
-  for (;;) {
-    const step = work.next();
-    if (step.done) return step.value;
-  }
 }
 
 class Tokenizer {
@@ -122,25 +111,16 @@ function* loaded(): SlicedWork<Tokenizer> {
  * token or two. An estimate for models of other providers. The first call loads the encoding, which takes about 0.1 s.
  */
 export function countTokens(text: string): number {
-  return countUpTo(Number.POSITIVE_INFINITY, text);
+  return wholly(tokensInParts(text));
 }
 
 /** Whether a text has at most `tokens` tokens. Reads only as much of the text as that takes. */
 export function hasAtMostTokens(text: string, tokens: number): boolean {
-  return countUpTo(tokens, text) <= tokens;
+  return wholly(tokensInParts(text, tokens)) <= tokens;
 }
 
-/** As `countTokens`, for texts of any length: the thread is released after each piece. */
-export function* tokensInParts(text: string): SlicedWork<number> {
-  return yield* countInParts(Number.POSITIVE_INFINITY, text);
-}
-
-/** The tokens of a text, or some number above `most`. */
-function countUpTo(most: number, text: string): number {
-  return atOnce(countInParts(most, text));
-}
-
-function* countInParts(most: number, text: string): SlicedWork<number> {
+/** As `countTokens`, for texts of any length: the thread is released after each piece. Counts to some number above `most`. */
+export function* tokensInParts(text: string, most = Number.POSITIVE_INFINITY): SlicedWork<number> {
   const words = yield* loaded();
   let tokens = 0;
   for (let start = 0; start < text.length && tokens <= most;) {

@@ -1,6 +1,8 @@
 import type { Content } from "./content.ts";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
+  type Fields,
+  isFields,
   optionError,
   type OptionPlace,
   optionsIn,
@@ -137,11 +139,11 @@ export function refuseUnnamedFields(name: string, schema: JsonSchema): void {
 }
 
 function readToolOptions(options: unknown, maker?: string) {
-  const name = typeof options === "object" && options !== null && "name" in options ? options.name : undefined;
-  const place = placeOf(name, maker);
+  const given = isFields(options) ? options : {};
+  const place = placeOf(given.name, maker);
   try {
-    refuseForeignWords(place, options);
-    refuseSchemas(place, options);
+    refuseForeignWords(place, given);
+    refuseSchemas(place, given);
     const read = readOptions(place, options, TOOL_RULES);
     const { retry, rate, ...others } = read;
     const repeated = retry && { retry: readOptions(optionsIn(place, "retry"), retry, RETRY_RULES) };
@@ -200,9 +202,7 @@ const FOREIGN_WORDS: Readonly<Record<string, keyof typeof TOOL_RULES>> = {
 };
 
 /** Refuses options that are written as in other libraries, and says at once how each is written here. */
-function refuseForeignWords(place: OptionPlace, options: unknown): void {
-  if (typeof options !== "object" || options === null) return;
-  const given = options as Readonly<Record<string, unknown>>;
+function refuseForeignWords(place: OptionPlace, given: Fields): void {
   const faults = [
     ...Object.entries(FOREIGN_WORDS).flatMap(([word, own]) =>
       Object.hasOwn(given, word) && given[own] === undefined ? [`\`${word}\` is called \`${own}\` here`] : [],
@@ -225,10 +225,9 @@ function isShape(value: unknown): boolean {
 }
 
 /** Refuses what is nearly a schema, and says what it lacks. The rules of the options refuse the rest. */
-function refuseSchemas({ at }: OptionPlace, options: unknown): void {
-  if (typeof options !== "object" || options === null) return;
+function refuseSchemas({ at }: OptionPlace, given: Fields): void {
   for (const side of ["input", "output"] as const) {
-    const fault = schemaFault((options as Readonly<Record<string, unknown>>)[side]);
+    const fault = schemaFault(given[side]);
     if (fault !== undefined) throw new PortcullisError("tool_invalid", `${at(side)}: ${fault}`);
   }
 }

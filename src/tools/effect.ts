@@ -16,7 +16,9 @@ export function effectOfCall(
   try {
     const given: unknown = effectOf(input);
     const known = EFFECTS.find((one) => one === given);
-    return known === undefined ? { effect: "write", error: noEffect(name) } : { effect: known };
+    if (known !== undefined) return { effect: known };
+    const message = `The \`effect\` function of ${name} gave no effect, so the call counted as a write.`;
+    return { effect: "write", error: new PortcullisError("callback_failed", message) };
   } catch (error) {
     return { effect: "write", error };
   }
@@ -24,11 +26,4 @@ export function effectOfCall(
 
 export function graverEffect(one: Effect, other: Effect = "read"): Effect {
   return EFFECTS.indexOf(one) > EFFECTS.indexOf(other) ? one : other;
-}
-
-function noEffect(name: string): PortcullisError {
-  return new PortcullisError(
-    "callback_failed",
-    `The \`effect\` function of ${name} gave no effect, so the call counted as a write.`,
-  );
 }

@@ -102,7 +102,6 @@ function plainSchema<Value>(
   return schema;
 }
 
-/** Schemas that `lazySchema` made. */
 const lazySchemas = new WeakMap<Schema, Required<LazyOptions>>();
 
 /**
@@ -325,7 +324,7 @@ function hasJsonSchema(standard: object): boolean {
   return "jsonSchema" in standard && typeof standard.jsonSchema === "object" && standard.jsonSchema !== null;
 }
 
-function isObject(value: unknown): value is object {
+export function isObject(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 

@@ -23,12 +23,8 @@ export interface ToolFacts {
 /** Who may call a tool, what a call changes at most, and whether calls need approval, as lists of tools say it. */
 export function toolFacts(tool: Tool): ToolFacts {
   const { name, allowedCallers: callers, effect, effectOf } = tool;
-  return { name, callers, effect: effectOf ? BY_INPUT : effect, approval: approvalOf(tool), place: placeOfTool(tool) };
-}
-
-/** Where the calls of a tool run, as `ToolFacts` has it. */
-function placeOfTool(tool: Pick<Tool, "handler" | "place">): string {
-  return elsewhere(tool).place ?? "here";
+  const { place = "here" } = elsewhere(tool);
+  return { name, callers, effect: effectOf ? BY_INPUT : effect, approval: approvalOf(tool), place };
 }
 
 /** Where the calls of a tool run, if not in a handler of the host. */

@@ -29,13 +29,6 @@ export const CALLERS: readonly Caller[] = ["direct", "programmatic"];
 export type Effect = "read" | "idempotent" | "write";
 export const EFFECTS: readonly Effect[] = ["read", "idempotent", "write"];
 
-/**
- * What becomes of a call that changes something each time if its host died while the handler ran. `ask`: a person
- * decides. `retry`: the handler runs again, with the same idempotency key. `fail`: the program gets `outcome_unknown`.
- */
-type OnUnknown = "ask" | "retry" | "fail";
-const ON_UNKNOWN: readonly OnUnknown[] = ["ask", "retry", "fail"];
-
 /** For whom a tool may exist. */
 export interface ToolAudience<Context = unknown> {
   readonly tenant: string;
@@ -57,10 +50,6 @@ export interface StreamPosition {
   /** The last of them, as JSON gives it back; undefined if the journal does not keep it. */
   readonly last: unknown;
 }
-
-/** How a stream goes on whose host died: after the last item that is journalled, or from its first item again. */
-type Resumes = "after" | "from-start";
-const RESUMES: readonly Resumes[] = ["after", "from-start"];
 
 /** A handler's second argument. `Context` is the type of the `context` that the host passes with an execution. */
 export interface CallContext<Context = unknown> {
@@ -152,7 +141,7 @@ export const TOOL_RULES = {
    * does not read `after`: it yields all items again, and the stream fails with `stream_changed` if the first are not those
    * that are journalled.
    */
-  resumes: oneOf(RESUMES),
+  resumes: oneOf(["after", "from-start"]),
   /** Which callers may call the tool. There is no default. */
   allowedCallers: ALLOWED_CALLERS,
   /**
@@ -222,7 +211,7 @@ export const TOOL_RULES = {
    * What becomes of a `write` whose host died while the handler ran: a person is asked (`"ask"`, default), it is run
    * again (`"retry"`), or the program gets `outcome_unknown` (`"fail"`).
    */
-  onUnknown: withDefault(oneOf(ON_UNKNOWN), "ask"),
+  onUnknown: withDefault(oneOf(["ask", "retry", "fail"]), "ask"),
   /**
    * Whether a corrected program (`after`) is given the answers that the program before it was given of equal calls; true by
    * default. False: the handler runs for each call, also for one that changes something and was done before.

@@ -13,8 +13,8 @@ import { useFleets } from "./use-fleets.ts";
 
 /*
  * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/fleet-store.ts`, `src/fleet/misfits.ts`,
- * `src/fleet/open-writes.ts`, `src/runtime/fleet.ts`, `src/runtime/fleet-methods.ts`,
- * `src/runtime/fleet-methods.ts`, `src/runtime/executions/rest-reader.ts` and `src/runtime/executions/wait-for-rest.ts`.
+ * `src/fleet/open-writes.ts`, `src/runtime/fleet.ts`, `src/runtime/fleet-methods.ts`
+ * and `src/runtime/executions/rest-reader.ts`.
  */
 
 const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;

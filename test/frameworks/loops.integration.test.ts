@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { agentAsTool, createRuntime, type Runtime, type Tool } from "../../src/index.ts";
-import { LatestValue } from "../../src/executions/mcp-runs/latest-value.ts";
+import { LatestValue } from "../../src/executions/mcp-runs/run.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { price, signal as event, tool } from "../support/tools.ts";
 import { LOOPS } from "./drive-loops.ts";

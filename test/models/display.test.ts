@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anthropic } from "../../src/index.ts";
 import type { ArgumentPiece, Opening, TurnReply } from "../../src/models/model.ts";
-import { SourceReader } from "../../src/models/turn/source-reader.ts";
+import { SourceReader } from "../../src/models/turn/turn-display.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { declared, HOSTED, OPENING, requested } from "./converse.ts";
 import { chatWire } from "./openai/chat/wire.ts";

@@ -270,7 +270,7 @@ export function defaultsOf<Rules extends OptionRules>(
 }
 
 /** Throws `option_invalid` for an unknown name, with the most similar known name. */
-export function refuseUnknownNames(subject: string, options: object, names: readonly string[]): void {
+function refuseUnknownNames(subject: string, options: object, names: readonly string[]): void {
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown === undefined) return;
   throw new PortcullisError(

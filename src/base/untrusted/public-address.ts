@@ -82,3 +82,14 @@ function blockList(networks: readonly string[]): BlockList {
 function familyOf(address: string): "ipv4" | "ipv6" {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
 }
+
+/** A domain name has no more characters. */
+const HOST_LENGTH = 253;
+
+/** The address that a text of others is; undefined for any other. `URL` takes a time that is quadratic in a host beyond ASCII. */
+export function readUrl(text: string): URL | undefined {
+  // The parser leaves these characters out. The host is behind the scheme, with or without slashes between them.
+  const parts = text.replaceAll(/[\t\r\n]/g, "").split(/[/?#\\]+/, 2);
+  if (parts.some((part) => part.length > HOST_LENGTH && /\P{ASCII}/u.test(part))) return undefined;
+  return URL.parse(text) ?? undefined;
+}

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { checkJson } from "../values/json/check-json.ts";
+import { checkJson, jsonDigest } from "../values/json/check-json.ts";
 import { exactText } from "../values/json/exact-json.ts";
 import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
 import { JsonScanner, newCount, OPEN_LIST } from "../values/json/json-scanner.ts";
-import type { JsonLook } from "../values/json/json-text.ts";
+import { type JsonLook, parsedJson } from "../values/json/json-text.ts";
 import { lostIn, type Paths } from "../values/json/lost-data.ts";
 import { PLAIN_DEPTH } from "../values/json/plain-data.ts";
-import type { SlicedWork } from "../values/slice-scheduler.ts";
-import { jsonDigest } from "../values/json/check-json.ts";
+import { wholly } from "../values/slice-scheduler.ts";
 
 /*
  * What reads untrusted texts: at once if they are short, and on the thread if they are long. Each takes time that is linear
@@ -66,12 +65,8 @@ const COMPARED: JsonBounds = { depth: PLAIN_DEPTH, values: 65_536 };
 function areEqual(pairs: readonly (readonly [string, string])[]): boolean {
   return pairs.every((pair) => {
     if (pair.some((text) => exceeded(text, COMPARED) !== undefined)) return false;
-    try {
-      const [one, other] = pair.map((text) => JSON.parse(text) as unknown);
-      return isDeepStrictEqual(one, other);
-    } catch {
-      return false;
-    }
+    const [one, other] = pair.map(parsedJson);
+    return one !== undefined && isDeepStrictEqual(one, other);
   });
 }
 
@@ -153,14 +148,6 @@ function repeats(whole: string, blocks: readonly string[]): boolean {
     const entries = wholly(entryTexts(field.trim(), texts.length + 1)) ?? [];
     return entries.length === texts.length && entries.every((entry, at) => texts[at]?.includes(jsonDigest(entry)));
   });
-}
-
-/** Work that releases the host's thread is done at once on this one. */
-function wholly<Value>(work: SlicedWork<Value>): Value {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-  }
 }
 
 export const READERS = {

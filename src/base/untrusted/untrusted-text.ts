@@ -1,5 +1,5 @@
 import { memoryOf, type Share } from "../values/held-bytes.ts";
-import { JsonText } from "../values/json/json-text.ts";
+import { JsonText, parsedJson } from "../values/json/json-text.ts";
 import { JobThread, type Reader, type Settled } from "./job-thread.ts";
 import { type JsonBounds, type JsonFault, type LargeField, type Readers, READERS } from "./readers.ts";
 import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
@@ -85,11 +85,8 @@ export type ReadJson =
 export type ReadSound = ReadJson | { readonly ok: false; readonly fault: "lost"; readonly lost: LostData };
 
 function parsed(text: string): ReadJson {
-  try {
-    return { ok: true, value: JSON.parse(text) as unknown };
-  } catch {
-    return { ok: false, fault: "syntax" };
-  }
+  const value = parsedJson(text);
+  return value === undefined ? { ok: false, fault: "syntax" } : { ok: true, value };
 }
 
 /** Measures a text that others parse, a provider's SDK: undefined if it is within the bounds. */
@@ -178,14 +175,10 @@ export class LargeEntry {
 export async function entriesOf(list: UntrustedText, most: number, tenant: string): Promise<readonly unknown[]> {
   const lane = new Lane(tenant);
   const entries: unknown[] = [];
-  const valueOf = (text: string) => {
-    const read = parsed(text);
-    return read.ok ? read.value : undefined;
-  };
   for (const text of (await lane.work(entryTexts(opened(list), most))) ?? []) {
     const isSmall = text.length <= AT_ONCE || (await lane.run(() => measure(text).values)) <= PARSED_VALUES;
     const { name = "" } = isSmall ? {} : Object.fromEntries((await lane.work(fieldTexts(text.trim()))) ?? []);
-    entries.push(isSmall ? valueOf(text) : new LargeEntry(name.length <= AT_ONCE ? valueOf(name) : undefined));
+    entries.push(isSmall ? parsedJson(text) : new LargeEntry(name.length <= AT_ONCE ? parsedJson(name) : undefined));
   }
   return entries;
 }

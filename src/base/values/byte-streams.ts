@@ -197,7 +197,6 @@ function endOf(one: Buffer, other: Buffer): Buffer {
   return Buffer.from(Buffer.concat([one.subarray(-END_BYTES), other.subarray(-END_BYTES)]).subarray(-END_BYTES));
 }
 
-/** The ends of a line that was held. */
 export const endsOfLine = (line: string): LongLine => ({
   head: line.slice(0, END_BYTES),
   tail: line.slice(-END_BYTES),

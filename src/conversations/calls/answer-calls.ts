@@ -132,13 +132,6 @@ export class CallAnswerer {
     };
   }
 
-  /** The program of a call waits in its sandbox: others take its place in the order. */
-  #hold(callId: string, cause: Unreplayable): void {
-    this.#held.set(callId, cause);
-    this.#leaving.get(callId)?.();
-    this.#changed.resolve();
-  }
-
   /** A call that waits leaves the order. */
   async #begin(call: ModelCall, past: PastCall | undefined): Promise<void> {
     if (this.#mayOverlap(call)) return this.#answer(call, past);
@@ -213,12 +206,11 @@ export class CallAnswerer {
     if (call.forbidden !== undefined) return refusal(call, call.forbidden);
     if (this.#live.request.programs !== "local") return refusal(call, "Programs cannot be run in this conversation.");
     if (call.source === undefined) return refusal(call, NO_SOURCE);
-    const isCounted = this.#counted.has(call.id);
-    this.#counted.add(call.id);
-    const refused = isCounted
-      ? undefined
-      : await this.#session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
-    if (refused && !refused.ok) return refusal(call, refused.message);
+    if (!this.#counted.has(call.id)) {
+      this.#counted.add(call.id);
+      const refused = await this.#session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
+      if (refused && !refused.ok) return refusal(call, refused.message);
+    }
     return this.#execute(call, call.source);
   }
 
@@ -233,8 +225,11 @@ export class CallAnswerer {
     const child = childExecution(execution, callId);
     const onEvent: AgentScope["onEvent"] = (event) => {
       tell(event);
-      if (event.type === "execution_waiting" && event.held !== undefined && event.execution === child)
-        this.#hold(callId, event.held);
+      if (event.type !== "execution_waiting" || event.held === undefined || event.execution !== child) return;
+      // It waits in its sandbox: others take its place in the order.
+      this.#held.set(callId, event.held);
+      this.#leaving.get(callId)?.();
+      this.#changed.resolve();
     };
     const scope = { ...this.#scope, onEvent, above, artifacts: { space, prefix: `${callId}/` } };
     const startedAt = now();

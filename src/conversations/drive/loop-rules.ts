@@ -99,8 +99,8 @@ function tokensOf({ usage }: ModelTurn): number {
   return usage.inputTokens + usage.outputTokens;
 }
 
-export function isNearlyFull(last: ModelTurn | undefined, contextTokens: number): boolean {
-  return last !== undefined && tokensOf(last) > contextTokens * COMPACT_SHARE;
+export function isNearlyFull(last: ModelTurn, contextTokens: number): boolean {
+  return tokensOf(last) > contextTokens * COMPACT_SHARE;
 }
 
 export interface Left {
@@ -110,8 +110,7 @@ export interface Left {
 }
 
 /** Why the next turn is the last turn that the model can use; undefined if it is not. */
-export function whyWrapUp(last: ModelTurn | undefined, left: Left): string | undefined {
-  if (!last) return undefined;
+export function whyWrapUp(last: ModelTurn, left: Left): string | undefined {
   const tokens = tokensOf(last);
   if (left.turns === 1) return "no further turn is left";
   if (tokens > 0 && left.tokens < 2 * tokens) return "the tokens for this conversation are nearly spent";

@@ -172,10 +172,7 @@ async function sayIn<Answer>(
 ): Promise<AgentReport<Answer>> {
   try {
     if (live.scope.owner?.surface) await changeOpening(live, request);
-    if (messages) {
-      await giveUpOpenCalls(live);
-      await live.say(saidByUser(messages));
-    } else await goOnFrom(live);
+    await sayOrGoOn(live, messages);
   } catch (error) {
     await leave(live);
     throw error;
@@ -196,22 +193,27 @@ async function leave(live: LiveConversation): Promise<void> {
 
 const GIVEN_UP = "The user went on before this call had an answer, so it was given up.";
 
-/** Answers the calls that are open as given up, ends the programs among them, and closes the turn. */
-export async function giveUpOpenCalls(live: LiveConversation): Promise<void> {
-  if (!live.open) return;
+/**
+ * Says something in a conversation, whose open calls are then given up and the programs among them ended. Without a message
+ * it is made ready to go on with its open calls, or from what was said last.
+ */
+export async function sayOrGoOn(live: LiveConversation, messages: readonly UserMessage[] | undefined): Promise<void> {
+  if (messages) {
+    if (live.open) await giveUpOpenCalls(live);
+    return live.say(saidByUser(messages));
+  }
+  if (live.open) await live.refresh();
+  else await refuseSilence(live, "say(message)");
+  if (live.state.rest) await live.say([]);
+}
+
+async function giveUpOpenCalls(live: LiveConversation): Promise<void> {
   const left = live.openCalls;
   if (left.length > 0) await cancelPrograms(live.scope, await live.read());
   for (const call of left) live.takeResult(refusal(call, GIVEN_UP));
   // What they count for, and calls that were answered by hand.
   await live.refresh();
   await live.closeTurn();
-}
-
-/** Makes a conversation ready to go on without a message: with its open calls, or from what was said last. */
-export async function goOnFrom(live: LiveConversation): Promise<void> {
-  if (live.open) await live.refresh();
-  else await refuseSilence(live, "say(message)");
-  if (live.state.rest) await live.say([]);
 }
 
 /** A model that has answered, and is told nothing more, has nothing to do. */

@@ -80,7 +80,6 @@ export class AgentFile {
     throw this.at("model", `expected a model, one of ${expected}; got ${JSON.stringify(model.slice(0, 200))}.`);
   }
 
-  /** An error about a field, with its line. */
   at(name: FieldName, what: string): PortcullisError {
     return fileError(this.path, this.#file.fields.get(name)?.line ?? 1, what);
   }

@@ -1,9 +1,8 @@
 import { optionError, PortcullisError } from "../../base/index.ts";
 import type { CallResult, Model, ModelCall } from "../../models/model.ts";
 import type { KeptTurn } from "../from-journal/conversation-state.ts";
-import { transcriptTurns } from "../from-journal/transcript.ts";
+import { type TranscriptTurn, transcriptTurns } from "../from-journal/transcript.ts";
 import { isSame } from "./said-message.ts";
-import type { TranscriptTurn } from "../from-journal/transcript.ts";
 
 /** Makes the history of a conversation shorter: leaves out turns, or shortens what was said and answered in them. */
 export type Compact = (

@@ -143,8 +143,8 @@ class Declarer {
     if (path.length + depth > DEPTH || this.#partsRead > PARTS_READ || this.text.length > TEXT_LENGTH) return undefined;
     const parts: Fields[] = [];
     for (const schema of schemas) {
-      if (isFields(schema) && isNull(schema)) continue;
       if (!isFields(schema)) return undefined;
+      if (schema.type === "null" || schema.const === null) continue;
       const { $ref } = schema;
       const inner = ["anyOf", "oneOf", "allOf"].flatMap((word) => listOf(schema, word));
       const others = typeof $ref === "string" ? [resolveReference(this.#root, $ref), ...inner] : inner;
@@ -195,10 +195,6 @@ function readKinds({ type, enum: some, const: only, properties }: Fields): reado
   if (values === undefined && type === undefined) return isFields(properties) ? ["object"] : [];
   const known = kinds.filter((kind) => typeof kind === "string");
   return [...new Set(known)].filter((kind) => kind !== "null");
-}
-
-function isNull({ type, const: only }: Fields): boolean {
-  return type === "null" || only === null;
 }
 
 /** The fields of a schema, if all their names can be declared. */

@@ -66,13 +66,11 @@ export class EventQueue {
     // Its text may be large.
     this.#events[this.#first] = GONE;
     this.#first += 1;
-    if (this.#first === this.#events.length || this.#first === KEPT) this.#forget();
+    if (this.#first === this.#events.length || this.#first === KEPT) {
+      this.#events = this.#events.slice(this.#first);
+      this.#first = 0;
+    }
     return event;
-  }
-
-  #forget(): void {
-    this.#events = this.#events.slice(this.#first);
-    this.#first = 0;
   }
 
   readonly #flushLater = (): void => process.nextTick(this.#flush);

@@ -38,19 +38,16 @@ export class LogCollector {
 
   take({ body, dropped }: { readonly body: string; readonly dropped: number }): Printed {
     if (!body.startsWith('"')) return { type: "malformed" };
-    if (this.refuse(body.length)) return { type: "overflow" };
+    // A text whose JSON is that long must exceed the bound: it is counted here and need not be parsed.
+    const minBytes = Math.ceil((body.length - 2) / ESCAPE_LENGTH);
+    if (this.#bytes + minBytes > this.#allowedBytes) {
+      this.#bytes += minBytes;
+      return { type: "overflow" };
+    }
     const read = readPlainData(body, 1, TEXT);
     if (!read.ok || typeof read.value !== "string") return { type: "malformed" };
     this.add(read.value, dropped);
     return this.overflowed ? { type: "overflow" } : { type: "text", text: read.value };
-  }
-
-  /** Whether a text whose JSON has this length must exceed the bound. If so it is counted here and need not be parsed. */
-  refuse(jsonLength: number): boolean {
-    const minBytes = Math.ceil((jsonLength - 2) / ESCAPE_LENGTH);
-    if (this.#bytes + minBytes <= this.#allowedBytes) return false;
-    this.#bytes += minBytes;
-    return true;
   }
 
   add(text: string, dropped: number): void {

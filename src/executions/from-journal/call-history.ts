@@ -270,7 +270,9 @@ export class CallHistory {
 
   /** Takes what a record says of a call. `madeAt`: when the call was made, if the turn that made it is known. Returns the call; undefined for a record about none. */
   note(record: JournalRecord, madeAt?: number): KnownCall | undefined {
-    if (record.type === "outcome") this.#abortOpen();
+    if (record.type === "outcome")
+      for (const open of this.#calls.values())
+        if (!open.end) this.#end(open, { outcome: { type: "aborted" }, bytes: 0 });
     if (!isOfCall(record)) return undefined;
     const call = this.#calls.get(record.call) ?? this.#foreign(record, madeAt);
     if (!call) return undefined;
@@ -324,10 +326,6 @@ export class CallHistory {
   forget(call: KnownCall): void {
     this.#calls.delete(call.id);
     this.#ended.delete(call);
-  }
-
-  #abortOpen(): void {
-    for (const call of this.#calls.values()) if (!call.end) this.#end(call, { outcome: { type: "aborted" }, bytes: 0 });
   }
 
   /** A call that was not made by `make`: of a host, of a model, or of a program at a provider. */

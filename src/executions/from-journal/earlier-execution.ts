@@ -35,7 +35,6 @@ export class Earlier {
   readonly calls: EarlierCalls;
   readonly #scope: Corrected;
   readonly #after: After;
-  /** What was changed. */
   #changes: readonly EarlierCall[] = [];
   readonly #artifacts = new Map<ExecutionId, ArtifactSpace>();
 

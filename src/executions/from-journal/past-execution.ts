@@ -3,6 +3,7 @@ import {
   type ExecutionId,
   Lane,
   optionError,
+  parsedJson,
   PortcullisError,
   readPlainData,
   type SlicedWork,
@@ -234,12 +235,7 @@ class PastStreams {
 
 /** The last item of a batch. The journal may come from elsewhere. */
 function lastOf(body: string, id: number): unknown {
-  let items: unknown;
-  try {
-    items = JSON.parse(body);
-  } catch {
-    items = undefined;
-  }
+  const items = parsedJson(body);
   if (Array.isArray(items)) return items.at(-1) ?? null;
   throw new PortcullisError("journal_invalid", `The journal holds a batch of call ${id} that is no list of items.`);
 }

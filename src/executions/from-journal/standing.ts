@@ -1,4 +1,4 @@
-import { now, PortcullisError } from "../../base/index.ts";
+import { now, parsedJson, PortcullisError } from "../../base/index.ts";
 import { holdOf, isExpired, isWaiting } from "./call-history.ts";
 import { type ExecutionState, shownText, type UnansweredCall, waitsOnly } from "./execution-state.ts";
 import type { Unreplayable, Waiting, WaitingApproval, WaitingCall } from "../outcome.ts";
@@ -98,12 +98,10 @@ export function waitingFor(open: readonly UnansweredCall[], execution = "", room
 
 /** The gate has checked that the input is JSON before it held the call, but a journal may come from elsewhere. */
 function parse(text: string, execution: string, id: number | string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new PortcullisError(
-      "journal_invalid",
-      `Execution ${JSON.stringify(execution)}: the input of call ${id}, which waits, is not JSON. Restore the journal from a backup, or import it again.`,
-    );
-  }
+  const input = parsedJson(text);
+  if (input !== undefined) return input;
+  throw new PortcullisError(
+    "journal_invalid",
+    `Execution ${JSON.stringify(execution)}: the input of call ${id}, which waits, is not JSON. Restore the journal from a backup, or import it again.`,
+  );
 }

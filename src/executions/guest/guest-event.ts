@@ -11,7 +11,7 @@ import {
 import type { Closes } from "../../../bridge/turn-reader.ts";
 import type { Answer } from "../../gate/answer.ts";
 import type { Batch } from "../../gate/streams/stream-reader.ts";
-import { PortcullisError } from "../../base/index.ts";
+import { listOf, PortcullisError } from "../../base/index.ts";
 import { jsonSchemaOf } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Limits } from "../limits.ts";
@@ -138,13 +138,10 @@ export function positionalFields(tools: readonly Tool[]): Readonly<Record<string
 }
 
 function positionalField(tool: Tool): string | undefined {
-  if (!fieldOf.has(tool)) fieldOf.set(tool, onlyRequired(jsonSchemaOf(tool.name, "input", tool.input)));
+  if (!fieldOf.has(tool)) {
+    // Schemas come from other libraries and servers, so every part of them may have any type.
+    const [field, ...others] = listOf(jsonSchemaOf(tool.name, "input", tool.input), "required");
+    fieldOf.set(tool, typeof field === "string" && others.length === 0 ? field : undefined);
+  }
   return fieldOf.get(tool);
-}
-
-/** Schemas come from other libraries and servers, so every part of them may have any type. */
-function onlyRequired(schema: Readonly<Record<string, unknown>>): string | undefined {
-  const required = Object.hasOwn(schema, "required") ? schema.required : undefined;
-  const [field, ...others]: readonly unknown[] = Array.isArray(required) ? required : [];
-  return typeof field === "string" && others.length === 0 ? field : undefined;
 }

@@ -176,7 +176,6 @@ export class GuestLink implements AsyncDisposable {
   }
 }
 
-/** Whether the guest sent turns rather than ended. */
 export function areTurns(heard: readonly GuestTurn[] | LinkEnd): heard is readonly GuestTurn[] {
   return Array.isArray(heard);
 }

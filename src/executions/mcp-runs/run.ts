@@ -1,6 +1,5 @@
 import type { Timer } from "../../base/index.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../gate/approve/approval.ts";
-import type { LatestValue } from "./latest-value.ts";
 import { decisionOf, elicitationFor, type Question } from "./question.ts";
 import type { LinkedResult } from "./result.ts";
 
@@ -125,5 +124,36 @@ export class Run {
 
   #wake(): void {
     for (const wake of this.waiting) wake();
+  }
+}
+
+/** Hands values from a producer to a slower consumer, which gets only the latest value: values do not accumulate. */
+export class LatestValue<Value> {
+  #value: { readonly value: Value } | undefined;
+  #ended = false;
+  #wake = (): void => {};
+
+  set(value: Value): void {
+    this.#value = { value };
+    this.#wake();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Value, void> {
+    for (;;) {
+      const next = this.#value;
+      this.#value = undefined;
+      if (next) yield next.value;
+      else if (this.#ended) return;
+      else {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        this.#wake = resolve;
+        await promise;
+      }
+    }
   }
 }

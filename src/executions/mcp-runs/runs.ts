@@ -5,9 +5,8 @@ import { decisionOf } from "./question.ts";
 import type { Asking } from "./asking.ts";
 import type { McpRequest } from "./request.ts";
 import { errorResult, type LinkedResult } from "./result.ts";
-import { type Progress, Run, type RunParts } from "./run.ts";
+import { LatestValue, type Progress, Run, type RunParts } from "./run.ts";
 import { Seal } from "./seal.ts";
-import { LatestValue } from "./latest-value.ts";
 
 /** How long a run waits for the next request about it. Then its questions are answered without the client. */
 const HELD_MS = 10 * 60 * 1000;
@@ -148,7 +147,9 @@ export class McpRuns {
         if (run.questions.size > 0) {
           // Calls that were made at once are asked about at once.
           await nextTurn();
-          this.#answerUnclear(run);
+          // A person does not allow at a client what the client cannot show: whoever decides elsewhere sees the whole input.
+          for (const { isClear, answer } of run.questions.values())
+            if (!isClear) answer(this.#options.canWait ? "later" : UNCLEAR);
           if (asking.type === "rounds" && run.questions.size > 0) return this.#inputRequired(run, call);
           this.#ask(run, asking, over);
         }
@@ -161,12 +162,6 @@ export class McpRuns {
       run.waiting.delete(wake);
       cancel(timer);
     }
-  }
-
-  /** A person does not allow at a client what the client cannot show: whoever decides elsewhere sees the whole input. */
-  #answerUnclear({ questions }: Run): void {
-    for (const { isClear, answer } of questions.values())
-      if (!isClear) answer(this.#options.canWait ? "later" : UNCLEAR);
   }
 
   #ask(run: Run, asking: Asking, over: AbortSignal): void {

@@ -1,5 +1,5 @@
 import type { Kept } from "../execution.ts";
-import type { Artifact, ArtifactSpace } from "../../journal/artifact-space.ts";
+import type { ArtifactSpace } from "../../journal/artifact-space.ts";
 import { cleanText, insetText, type SchemaType } from "../../base/index.ts";
 import type { REPORT_ARTIFACT } from "./report-shape.ts";
 
@@ -9,7 +9,6 @@ export interface ReportArtifact extends SchemaType<typeof REPORT_ARTIFACT> {
   readonly read: () => Promise<unknown>;
 }
 
-/** The artifacts of a space, for the host. */
 export function reportArtifacts(space: ArtifactSpace | undefined): readonly ReportArtifact[] {
   if (!space) return [];
   return space.all.map((artifact) => ({
@@ -32,13 +31,12 @@ export function keptText(kept: Kept | undefined): string {
   if (own.length === 0) return "";
   const more = own.length > LISTED ? `\nand ${own.length - LISTED} more.` : "";
   // A name has plain characters only.
-  const lines = own.slice(-LISTED).map((artifact) => insetText(cleanText(lineOf(artifact))));
+  const lines = own
+    .slice(-LISTED)
+    .map(({ name, bytes, shape, first }) => `${name}: ${bytes} bytes, ${shape}, first: ${first}`)
+    .map((line) => insetText(cleanText(line.replaceAll(/\s+/g, " "))));
   const how = place.prefix === "" ? "Kept for the host:" : "Kept, for a later program to load by name:";
   return `${how}\n${lines.join("\n")}${more}`;
-}
-
-function lineOf({ name, bytes, shape, first }: Artifact): string {
-  return `${name}: ${bytes} bytes, ${shape}, first: ${first}`.replaceAll(/\s+/g, " ");
 }
 
 /** Whether the program itself made a call: `call_2/3` is of the program of `call_2`. */

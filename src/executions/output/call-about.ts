@@ -1,8 +1,7 @@
 import { cleanText, now } from "../../base/index.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect } from "../../tools/tool.ts";
-import { CHANGES } from "./grant-text.ts";
-import { type GrantWords, grantText } from "./grant-text.ts";
+import { CHANGES, type GrantWords, grantText } from "./grant-text.ts";
 
 /** Characters of a description that are shown to a person who decides about a call. */
 const DESCRIPTION_LENGTH = 300;

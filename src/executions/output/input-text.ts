@@ -36,7 +36,7 @@ function jsonShown(value: unknown, most: number): InputShown {
   for (const bytes of TEXT_BYTES) {
     const short = shortJson(value, bytes);
     const text = short === undefined ? undefined : shownJson(short);
-    if (text !== undefined && fits(text)) return { text, isWhole: false };
+    if (text !== undefined && Buffer.byteLength(text) <= SHOWN_BYTES) return { text, isWhole: false };
   }
   const [first, last] = [json.slice(0, SHOWN_BYTES), json.slice(-SHOWN_BYTES)];
   const ends = endsOf({ first: shownJson(first), last: shownJson(last), length: json.length }, SHOWN_BYTES);
@@ -79,5 +79,3 @@ function shortText(text: string, most: number): string {
   const { first, between, last } = endsOf({ first: text, last: text, length: text.length }, most);
   return `${first}${betweenText(between)}${last}`;
 }
-
-const fits = (text: string) => Buffer.byteLength(text) <= SHOWN_BYTES;

@@ -70,7 +70,9 @@ export function reportOf<Value = unknown>(
     ending.type === "completed"
       ? [value?.text ?? "The program returned nothing."]
       : [endedText(ending, execution, tools, shown), ...effectsText(calls, tools)];
-  if (isGivenAgain && ending.type !== "completed" && calls.some(canBeGivenAgain)) parts.push(GIVEN_AGAIN);
+  const isAnswer = ({ tool, outcome }: CallLine) =>
+    outcome.type === "value" && !KEEPING.has(tool) && tool !== SEARCH_TOOLS;
+  if (isGivenAgain && ending.type !== "completed" && calls.some(isAnswer)) parts.push(GIVEN_AGAIN);
   const reused = calls.filter(({ from }) => from).length;
   if (reused > 0) parts.push(reusedText(reused, calls.length));
   if (notes.length > 0) parts.push(notes.map((note) => `Note: ${insetLines(note)}`).join("\n"));
@@ -196,10 +198,6 @@ const GIVEN_AGAIN = "The next program may make the same calls: they are answered
 /** The text of a report for a conversation that copies it: its programs correct none of those that it copies. */
 export function copiedReport(text: string): string {
   return text.replace(GIVEN_AGAIN, "A program that makes the same calls makes them again.");
-}
-
-function canBeGivenAgain({ tool, outcome }: CallLine): boolean {
-  return outcome.type === "value" && !KEEPING.has(tool) && tool !== SEARCH_TOOLS;
 }
 
 function reusedText(reused: number, calls: number): string {

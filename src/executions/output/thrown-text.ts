@@ -12,17 +12,14 @@ const MOST_FIELDS = 5000;
  */
 export function thrownText(thrown: unknown): string {
   try {
-    if (PortcullisError.is(thrown))
-      return [`${thrown.code}: ${thrown.message}`, ...causeLines(thrown.cause)].join("\n");
-    return inspected(thrown);
+    if (!PortcullisError.is(thrown)) return inspected(thrown);
+    const { code, message, cause } = thrown;
+    if (cause === undefined) return `${code}: ${message}`;
+    const caused = cause instanceof Error ? `${cause.name}: ${cause.message}` : inspected(cause);
+    return `${code}: ${message}\ncaused by ${caused}`;
   } catch {
     return "A value was thrown that cannot be shown.";
   }
-}
-
-function causeLines(cause: unknown): readonly string[] {
-  if (cause === undefined) return [];
-  return [`caused by ${cause instanceof Error ? `${cause.name}: ${cause.message}` : inspected(cause)}`];
 }
 
 function inspected(thrown: unknown): string {

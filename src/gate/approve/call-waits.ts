@@ -123,7 +123,6 @@ export class CallWaits {
     arriving.resolve(record);
   }
 
-  /** The record from outside that has come for a call, if one has. */
   arrived(callId: string): OutsideRecord | undefined {
     return this.#arrived.get(callId);
   }

@@ -4,6 +4,8 @@ import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
 import { valueAt } from "../../tools/json-schema/json-schema.ts";
 import { type Grant, type Granted, type GrantLeft, keysOf, MAX_GRANTS, tooManyGrants } from "./grant-terms.ts";
+import type { CallLedger } from "../call-ledger.ts";
+import type { OpenCall } from "../open-call.ts";
 
 /** A decision that also holds for later calls of its execution with the same tool: with the same input, or with inputs that a grant allows. */
 export interface RememberedDecision {
@@ -215,4 +217,37 @@ function decimalOf(amount: number): { readonly digits: bigint; readonly power: n
 
 function scale(power: number): bigint {
   return 10n ** BigInt(power);
+}
+
+/** Lets calls take their part of a grant, and writes that to the journal. */
+export class GrantedCalls {
+  readonly #grants: Grants;
+  readonly #ledger: CallLedger;
+  /** By the call's id, until the journal holds the decision. */
+  readonly #granting = new Map<string, Promise<DecisionRecord>>();
+
+  constructor(grants: Grants, ledger: CallLedger) {
+    this.#grants = grants;
+    this.#ledger = ledger;
+  }
+
+  /**
+   * Takes a call's part of a grant; undefined if it fits none. The same call takes and writes once. Resolves with the decision
+   * once the journal holds it, and rejects if the journal does.
+   */
+  take({ identity, tool, shownText }: OpenCall): Promise<DecisionRecord> | undefined {
+    const { callId } = identity;
+    const before = this.#granting.get(callId);
+    if (before) return before;
+    const taken = this.#grants.take(tool, callId, shownText);
+    if (!taken) return undefined;
+    const { by, granted } = taken;
+    const approval = { type: "approved", ...(by === undefined ? {} : { by }) } as const;
+    const { record, done } = this.#ledger.approved(identity, approval, { granted });
+    this.#grants.keep(tool, record);
+    const granting = done.then(() => record);
+    this.#granting.set(callId, granting);
+    void granting.catch(() => {}).then(() => this.#granting.delete(callId));
+    return granting;
+  }
 }

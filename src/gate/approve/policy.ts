@@ -54,7 +54,7 @@ export type Ruled =
   /** There was no answer, and `error`, for the operator, says why. */
   | { readonly type: "none"; readonly reason?: undefined; readonly error: unknown };
 
-const ALLOWED: Ruled = { type: "allow" };
+export const ALLOWED: Ruled = { type: "allow" };
 
 /** Asks a policy about a call. Never rejects. */
 export async function askPolicy(

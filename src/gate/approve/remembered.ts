@@ -30,7 +30,6 @@ export function rememberedIn(
   });
 }
 
-/** Number of grants among these decisions. */
 export function grantsIn(remembered: readonly RememberedDecision[]): number {
   return remembered.filter(({ decision }) => decision.grant !== undefined).length;
 }

@@ -3,7 +3,7 @@ import { graverEffect } from "../../tools/effect.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { WorkScope } from "../work-scope.ts";
-import { askPolicy, type Ruled } from "./policy.ts";
+import { ALLOWED, askPolicy, type Ruled } from "./policy.ts";
 
 export interface Rules {
   readonly execution: string;
@@ -34,8 +34,6 @@ export async function ruleOn(call: OpenCall, input: unknown, rules: Rules): Prom
   }
   return ruled;
 }
-
-export const ALLOWED = { type: "allow", reason: undefined } as const;
 
 function requestOf({ identity, tool, decided, signal }: OpenCall, { execution, scope }: Rules) {
   const effect = graverEffect(decided.effect, decided.effectBefore);

@@ -1,7 +1,8 @@
 import type { Effect } from "../../tools/tool.ts";
 import { graverEffect } from "../../tools/effect.ts";
 import type { Admission } from "../admit/admission.ts";
-import { ALLOWED, type RuledCall } from "../approve/rule-on.ts";
+import { ALLOWED } from "../approve/policy.ts";
+import type { RuledCall } from "../approve/rule-on.ts";
 import type { Answer } from "../answer.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls } from "../open-calls.ts";

@@ -33,7 +33,8 @@ export async function runAttempts(
     const handled = await runHandler(call, own, context, leftMs);
     leftMs -= monotonic() - call.approvalMs - begunAt;
     if (handled instanceof Returned || !isRepeated(call, handled, retry)) return handled;
-    const delayMs = delayOf(retry, call.handling.attempt);
+    // A random part spreads the attempts of calls that failed together.
+    const delayMs = retry.delayMs * 2 ** (call.handling.attempt - 1) * (1 - Math.random() / 4);
     if (delayMs >= leftMs) return handled;
     leftMs -= delayMs;
     const waited = wait(call, delayMs);
@@ -64,11 +65,6 @@ function isRepeated(call: OpenCall, { answer, error }: Failed, { attempts, on = 
 /** A deliberate failure (`tool_failed`) and a result that is too large would be the same again. */
 function isWorthAnother(error: unknown): boolean {
   return !PortcullisError.is(error) || (error.code !== "tool_failed" && error.code !== "result_too_large");
-}
-
-/** A random part spreads the attempts of calls that failed together. */
-function delayOf({ delayMs }: Retry, attempt: number): number {
-  return delayMs * 2 ** (attempt - 1) * (1 - Math.random() / 4);
 }
 
 async function wait(call: OpenCall, ms: number): Promise<void> {

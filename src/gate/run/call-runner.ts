@@ -138,7 +138,7 @@ export class CallRunner {
   }
 
   #handle(call: OpenCall, input: unknown): Ran | Promise<Ran> {
-    const { admission, calls, ledger, inContext, contextOf } = this.#parts;
+    const { admission, calls, ledger, inContext, contextOf, tenant, toolQueues } = this.#parts;
     if (calls.isGone(call)) return undefined;
     ledger.started(call.identity, call.tool);
     const { span, tool } = call;
@@ -150,7 +150,7 @@ export class CallRunner {
             retry,
             ledger,
             readInput: () => admission.readInput(call),
-            whenRate: () => this.#whenRate(call),
+            whenRate: () => toolQueues.whenRate(tool, tenant, call.signal),
           })
         : runHandler(call, input, contextOf(call));
     return inContext(span ? () => span.run(handle) : handle);
@@ -202,10 +202,6 @@ export class CallRunner {
   #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {
     if (ran instanceof Returned) return this.#answerWith(call, ran.value);
     return ran && "answer" in ran ? this.#parts.calls.finish(call, ran) : ran;
-  }
-
-  async #whenRate({ tool, signal }: OpenCall): Promise<void> {
-    if (tool.rate) await this.#parts.toolQueues.whenRate(tool, this.#parts.tenant, signal);
   }
 
   /** Makes the answer of a result. A large one waits until the program has read the answers before it. */

@@ -3,6 +3,7 @@ import {
   cancel,
   isLarge,
   measure,
+  parsedJson,
   PortcullisError,
   readerOf,
   readPlainJson,
@@ -205,12 +206,10 @@ function failed(answer: Failure, error?: unknown): Failed {
 
 /** A value from outside was JSON when it was journalled, but a journal may come from elsewhere. */
 function parseOutside(text: string, { identity }: OpenCall): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new PortcullisError(
-      "journal_invalid",
-      `The journal holds a result of call ${identity.callId} of ${identity.tool} that is not JSON.`,
-    );
-  }
+  const value = parsedJson(text);
+  if (value !== undefined) return value;
+  throw new PortcullisError(
+    "journal_invalid",
+    `The journal holds a result of call ${identity.callId} of ${identity.tool} that is not JSON.`,
+  );
 }

@@ -1,3 +1,5 @@
+import { Counts } from "../../base/index.ts";
+
 /** Memory of answers and of what running handlers were given, in bytes, above which no further result becomes text and no further handler starts. */
 const UNREAD_BYTES = 16 * 1024 * 1024;
 
@@ -8,11 +10,10 @@ const UNREAD_BYTES = 16 * 1024 * 1024;
  */
 export class UnreadAnswers {
   readonly #allowed: number;
-  readonly #sizes = new Map<string, number>();
-  #bytes = 0;
-  /** Of the calls whose handlers run. */
-  readonly #inputs = new Map<string, number>();
-  #inputBytes = 0;
+  /** Bytes of answers, by call. */
+  readonly #unread = new Counts();
+  /** Bytes of the inputs of calls whose handlers run. */
+  readonly #inputs = new Counts();
   #isMaking = false;
   #closed = false;
   /** Wakes all waiters. Each of them checks again whether it may go on. */
@@ -23,7 +24,7 @@ export class UnreadAnswers {
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#unread.all;
   }
 
   /**
@@ -32,23 +33,21 @@ export class UnreadAnswers {
    */
   begin(callId: string, bytes: number): Promise<void> | undefined {
     if (this.#isFull) return this.whenRoom()?.then(() => this.begin(callId, bytes));
-    this.#inputs.set(callId, bytes);
-    this.#inputBytes += bytes;
+    this.#inputs.add(callId, bytes);
     return undefined;
   }
 
   /** The call has ended, if its handler has started at all. */
   end(callId: string): void {
-    const bytes = this.#inputs.get(callId);
-    if (bytes === undefined) return;
-    this.#inputs.delete(callId);
-    this.#inputBytes -= bytes;
+    const bytes = this.#inputs.of(callId);
+    if (bytes === 0) return;
+    this.#inputs.add(callId, -bytes);
     this.#wake();
   }
 
   /** Resolves when a batch may be given; undefined if it may now. */
   whenRoom(): Promise<void> | undefined {
-    return this.#isFull ? this.#untilRoom() : undefined;
+    return this.#isFull ? this.#changed().then(() => this.whenRoom()) : undefined;
   }
 
   /**
@@ -68,17 +67,13 @@ export class UnreadAnswers {
 
   /** Adds an answer of a call. A stream has several that are unread, and each counts. */
   add(callId: string, bytes: number): void {
-    this.#sizes.set(callId, (this.#sizes.get(callId) ?? 0) + bytes);
-    this.#bytes += bytes;
+    this.#unread.add(callId, bytes);
   }
 
   /** The program has read a call's answer, or so many bytes of it. Returns its bytes. */
   remove(callId: string, read = Number.POSITIVE_INFINITY): number {
-    const unread = this.#sizes.get(callId) ?? 0;
-    const bytes = Math.min(read, unread);
-    if (bytes === unread) this.#sizes.delete(callId);
-    else this.#sizes.set(callId, unread - bytes);
-    this.#bytes -= bytes;
+    const bytes = Math.min(read, this.#unread.of(callId));
+    this.#unread.add(callId, -bytes);
     if (bytes > 0) this.#wake();
     return bytes;
   }
@@ -90,11 +85,7 @@ export class UnreadAnswers {
   }
 
   get #isFull(): boolean {
-    return this.#bytes + this.#inputBytes >= this.#allowed && !this.#closed;
-  }
-
-  async #untilRoom(): Promise<void> {
-    while (this.#isFull) await this.#changed();
+    return this.#unread.all + this.#inputs.all >= this.#allowed && !this.#closed;
   }
 
   #changed(): Promise<void> {

@@ -17,8 +17,7 @@ import { BATCH_ITEMS, type ItemText, NextBatch } from "./next-batch.ts";
 import { type OpenStream, streamEnded, type StreamReader } from "./stream-reader.ts";
 import { PastItems, type StreamPast } from "./past-items.ts";
 import { Silence } from "./silence.ts";
-import type { Streamed } from "./stream-news.ts";
-import { StreamTeller } from "./stream-teller.ts";
+import { type Streamed, StreamTeller } from "./stream-news.ts";
 
 /** Batches that wait for the reader once it has begun to read: while it reads one the next is made. */
 const BATCHES_AHEAD = 2;
@@ -128,11 +127,12 @@ export class StreamRun implements OpenStream {
   }
 
   #begin(): void {
-    const { items } = this.#parts;
+    const { call, items } = this.#parts;
     try {
       this.#iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
     } catch (error) {
-      this.#end({ answer: this.#handlerFailed(), error: reasonOf(error) });
+      const answer = sentences.handlerFailed(call.tool.name, call.identity.callId, undefined);
+      this.#end({ answer, error: reasonOf(error) });
     }
     // What the handler does there may end the call.
     if (this.#state === "over") this.#return();
@@ -236,7 +236,7 @@ export class StreamRun implements OpenStream {
 
   /** Takes an item that was read, if nothing has ended the stream meanwhile. */
   #take(read: ItemText | Failed): void {
-    const { call, limits, share } = this.#parts;
+    const { areRecorded, call, limits, observe, share } = this.#parts;
     if (this.#state !== "making") return;
     this.#state = "idle";
     if ("answer" in read) return this.#end(read);
@@ -247,12 +247,7 @@ export class StreamRun implements OpenStream {
     const overdraft = isOver
       ? ({ limit: "streamBytes", allowed: streamBytes, seen } as const)
       : share.hold(read.heldBytes);
-    if (overdraft) this.#end({ answer: sentences.resultOverBudget(call.tool.name, overdraft), overdraft });
-    else this.#add(read);
-  }
-
-  #add(read: ItemText): void {
-    const { areRecorded, call, observe } = this.#parts;
+    if (overdraft) return this.#end({ answer: sentences.resultOverBudget(call.tool.name, overdraft), overdraft });
     if (!areRecorded && isLookedAt(this.#index)) observe?.(call, read.text);
     this.#batch.add(read);
   }
@@ -292,11 +287,6 @@ export class StreamRun implements OpenStream {
   #changed(): Failed {
     const { name } = this.#parts.call.tool;
     return { answer: sentences.streamChanged(name), error: sentences.givenAgain(name) };
-  }
-
-  #handlerFailed(): Failure {
-    const { tool, identity } = this.#parts.call;
-    return sentences.handlerFailed(tool.name, identity.callId, undefined);
   }
 
   /** Ends the handler. The items that were made before leave first. */

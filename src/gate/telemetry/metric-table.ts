@@ -95,7 +95,6 @@ export const LOADS: readonly Gauge[] = [
   ),
 ];
 
-/** The open streams of a server. */
 export function eventStreams(count: () => number): Gauge {
   return gauge("portcullis.event_streams", "{stream}", "Open streams of events.", () => [[count()]]);
 }

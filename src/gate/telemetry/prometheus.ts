@@ -83,7 +83,6 @@ function gaugeLines(gauge: Gauge): readonly string[] {
 
 const UNITS: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes" };
 
-/** The name of a metric. */
 export function prometheusName({ name, unit }: Pick<Metric, "name" | "unit">): string {
   return `${name.replaceAll(".", "_")}${UNITS[unit] ?? ""}`;
 }
@@ -96,7 +95,6 @@ function sample(name: string, attributes: Attributes, value: number): string {
   return `${name}${keyOf(attributes)} ${value}`;
 }
 
-/** Attributes as labels. */
 function keyOf(attributes: Attributes): string {
   const labels = Object.entries(attributes).map(([name, value]) => `${name.replaceAll(".", "_")}=${quote(value)}`);
   return labels.length === 0 ? "" : `{${labels.join(",")}}`;

@@ -116,11 +116,8 @@ export async function flushTelemetry(withinMs: number): Promise<void> {
   if (!otel) return;
   const { safely } = await import("./otel.ts");
   const providers = [otel.trace.getTracerProvider(), otel.metrics.getMeterProvider()] as readonly Provider[];
-  const flushing = providers.map((provider) => safely(otel, () => flush(provider), Promise.resolve()));
+  const flushing = providers.map((provider) =>
+    safely(otel, async () => (provider.getDelegate?.() ?? provider).forceFlush?.(), Promise.resolve()),
+  );
   await Promise.race([Promise.allSettled(flushing), pause(withinMs)]);
-}
-
-async function flush(provider: Provider): Promise<void> {
-  const own = provider.getDelegate?.() ?? provider;
-  await own.forceFlush?.();
 }

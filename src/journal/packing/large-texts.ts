@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { isTexts, nextTurn } from "../../base/index.ts";
 import { journalDamaged } from "../journal-error.ts";
+import type { JournalRecord } from "../record.ts";
 import { addTo, inSteps, parseInSteps } from "./parse-in-steps.ts";
 
 /** A text longer than this is stored once, under the hash of its content, in UTF-16 code units. */
@@ -44,6 +45,18 @@ export interface StoredText {
 export interface PackedRecord {
   readonly text: string;
   readonly longTexts: readonly StoredText[];
+}
+
+/** The records as they are stored. Packed before a transaction begins: others wait while it lasts. */
+export async function packRecords(records: readonly JournalRecord[]): Promise<PackedRecord[]> {
+  const packed: PackedRecord[] = [];
+  for (const record of records) {
+    // A record that is not an object would be stored as text that no reader accepts.
+    if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
+    const one = packRecord(record);
+    packed.push(one instanceof Promise ? await one : one);
+  }
+  return packed;
 }
 
 /** Returns a promise only for a record with long texts or lists. The texts are compressed off the host's thread. */

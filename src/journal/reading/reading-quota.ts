@@ -48,8 +48,6 @@ interface Waiter extends InLine {
   readonly begin: () => void;
 }
 
-const NONE: ReadonlyMap<string, number> = new Map();
-
 /**
  * Bounds the memory that readings of a journal hold together, and how many run at once. A reading that finds no room
  * waits, tenants in turn, and holds no bytes meanwhile, so no two readings wait for each other. A record larger than
@@ -126,7 +124,7 @@ export class ReadingQuota {
    * ever: if its tenant holds nothing, the readings behind it wait.
    */
   #serveNext(): boolean {
-    for (const tenant of this.#line.wanting(this.#bytes.byKey, NONE)) {
+    for (const tenant of this.#line.wanting(this.#bytes.byKey)) {
       const next = this.#line.first(tenant);
       if (next && this.#fits(tenant, next.bytes)) {
         this.#line.take(tenant);

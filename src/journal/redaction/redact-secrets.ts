@@ -1,7 +1,5 @@
 import { Pace, PortcullisError } from "../../base/index.ts";
-import { findNamed } from "./named-secrets.ts";
 import type { Redact, RedactFinding } from "./redact-option.ts";
-import { isSecretPath } from "./secret-names.ts";
 
 /** A rule of secretlint: calls `report` for each secret in a text. */
 type Scan = (content: string, report: (start: number, end: number) => void) => void | Promise<void>;
@@ -164,4 +162,80 @@ export function findKeys(text: string): readonly RedactFinding[] {
 function endOfCutKey(text: string, from: number): number {
   CUT_KEY.lastIndex = from;
   return from + (CUT_KEY.exec(text)?.[0].length ?? 0);
+}
+
+/** Characters of a name that are read. */
+const NAME_LENGTH = 64;
+/** Characters of the shortest names, like `pwd`. */
+const SHORTEST_NAME = 3;
+const SPACES = 4;
+
+/** The value behind a separator. A scheme may stand before it, and an unclosed quotation mark is a part of it. */
+const VALUE =
+  /[ \t]{0,4}((?:bearer|basic|token)[ \t]{1,4})?("[^"\n]{1,16384}"|'[^'\n]{1,16384}'|\[redacted [0-9]{1,9} characters?: [\w .-]{1,40}\]|["']?[^\s"',;&]{1,16384})/iy;
+
+/** What was found: a value, its name, and how they are written. */
+interface NamedValue extends Pick<RedactFinding, "start" | "end"> {
+  /** Whether it is written as in code or in an address: `"name": …`, `name=…`, or behind a scheme. */
+  readonly isTight: boolean;
+}
+
+/**
+ * Values behind `=` or `:` and a name that says that they are secret. The name is read from the separator back to its
+ * beginning, and no separator is in a name, so each character is read once. Only the end of a long name is read.
+ */
+export function* findNamed(text: string): Generator<NamedValue> {
+  for (let at = 0; at < text.length; at += 1) {
+    if (!isSeparator(text.charCodeAt(at))) continue;
+    const name = nameBefore(text, at);
+    if (name.end - name.start < SHORTEST_NAME || !isSecretName(text.slice(name.start, name.end))) continue;
+    VALUE.lastIndex = at + 1;
+    const [whole = "", scheme, value = ""] = VALUE.exec(text) ?? [];
+    if (value === "") continue;
+    const end = at + 1 + whole.length;
+    const isTight = name.isQuoted || (text[at] === "=" && name.end === at) || scheme !== undefined;
+    yield { start: end - value.length, end, isTight };
+    at = end - 1;
+  }
+}
+
+function nameBefore(text: string, separator: number) {
+  let end = separator;
+  while (end > 0 && separator - end < SPACES && isSpace(text.charCodeAt(end - 1))) end -= 1;
+  const isQuoted = end > 0 && isQuote(text.charCodeAt(end - 1));
+  if (isQuoted) end -= 1;
+  let start = end;
+  while (start > 0 && end - start < NAME_LENGTH && isOfName(text.charCodeAt(start - 1))) start -= 1;
+  return { start, end, isQuoted };
+}
+
+const isSeparator = (code: number): boolean => code === 0x3a || code === 0x3d;
+const isSpace = (code: number): boolean => code === 0x20 || code === 0x09;
+const isQuote = (code: number): boolean => code === 0x22 || code === 0x27;
+
+/** Letters, digits, `_`, `.` and `-`. */
+function isOfName(code: number): boolean {
+  return (
+    (code >= 0x61 && code <= 0x7a) ||
+    (code >= 0x41 && code <= 0x5a) ||
+    (code >= 0x2d && code <= 0x39 && code !== 0x2f) ||
+    code === 0x5f
+  );
+}
+
+/** Names of fields whose values are secret, without what stands between their words. */
+const SECRET_NAME =
+  /(?:password|passwd|passphrase|pwd|secret|secretkey|apikey|accesskey|accesskeyid|privatekey|signingkey|encryptionkey|authtoken|accesstoken|refreshtoken|idtoken|bearertoken|sessiontoken|authorization|credential|credentials|clientsecret|cookie|setcookie|sessionid|connectionstring)$/;
+/** Names that end in `token` are secret, except for tokens of pages and counts of tokens. */
+const TOKEN_NAME = /(?<!page|next|cursor|continuation|sync|max|input|output)token$/;
+const BETWEEN_WORDS = /[^a-z0-9]/g;
+
+/** Whether a name along a path says that its value is secret, as in `user.password` and `secret.value`, not in `secrets`. */
+function isSecretPath(path: string): boolean {
+  return path.split(".").some((name) => isSecretName(name));
+}
+
+function isSecretName(name: string): boolean {
+  const plain = name.toLowerCase().replaceAll(BETWEEN_WORDS, "");
+  return SECRET_NAME.test(plain) || TOKEN_NAME.test(plain);
 }

@@ -48,7 +48,7 @@ export class Redactor {
   async text(text: string, about: About): Promise<Redacted> {
     if (text === "") return { text, taken: 0 };
     const findings = await this.#find({ text, ...about });
-    if (!findings) return { text: leftOut(text.length), taken: text.length };
+    if (!findings) return { text: markOf(text.length, FAILED), taken: text.length };
     return { text: replaced(text, 0, findings), taken: sizeOf(findings) };
   }
 
@@ -59,7 +59,7 @@ export class Redactor {
     for await (const { text, segments, fields } of viewsOf(json)) {
       if (segments.length === 0) continue;
       const findings = await this.#find({ text, fields, ...about });
-      if (!findings) return { text: JSON.stringify(leftOut(json.length)), taken: json.length };
+      if (!findings) return { text: JSON.stringify(markOf(json.length, FAILED)), taken: json.length };
       taken += sizeOf(findings);
       rest.replace(text, segments, findings);
     }
@@ -98,7 +98,7 @@ export class Redactor {
     const { length } = request.text;
     await this.pace.rest();
     const late = Promise.withResolvers<never>();
-    using _ = after(REDACT_MS, () => late.reject(tookTooLong()));
+    using _ = after(REDACT_MS, () => late.reject(failed(`it took longer than ${REDACT_MS} ms`)));
     try {
       const given: unknown = await Promise.race([late.promise, (async () => this.#redact(request))()]);
       return readFindings(given, length);
@@ -107,17 +107,6 @@ export class Redactor {
       return undefined;
     }
   }
-}
-
-function tookTooLong(): PortcullisError {
-  return new PortcullisError(
-    "callback_failed",
-    `The \`redact\` function failed, so the text was left out: it took longer than ${REDACT_MS} ms.`,
-  );
-}
-
-function leftOut(characters: number): string {
-  return markOf(characters, "redact failed");
 }
 
 function sizeOf(findings: readonly RedactFinding[]): number {
@@ -178,11 +167,13 @@ function distinct(name: string, names: Map<string, number>): string {
 /** Maximum findings of one text. */
 const MAX_FINDINGS = 100_000;
 const WHAT_LENGTH = 40;
+/** What a text is for the reader that `redact` gave no finding of. */
+const FAILED = "redact failed";
 
 /** The findings, in order and without overlaps. Throws for anything but a list of findings within a text of this length. */
 function readFindings(given: unknown, length: number): readonly RedactFinding[] {
-  if (!Array.isArray(given)) throw invalid("it gave no list");
-  if (given.length > MAX_FINDINGS) throw invalid(`it found more than ${MAX_FINDINGS} parts of one text`);
+  if (!Array.isArray(given)) throw failed("it gave no list");
+  if (given.length > MAX_FINDINGS) throw failed(`it found more than ${MAX_FINDINGS} parts of one text`);
   const findings = given.map((one: unknown) => readFinding(one, length));
   const merged: RedactFinding[] = [];
   for (const one of findings.toSorted((left, right) => left.start - right.start)) {
@@ -196,10 +187,10 @@ function readFindings(given: unknown, length: number): readonly RedactFinding[] 
 function readFinding(given: unknown, length: number): RedactFinding {
   const { start, end, what } = typeof given === "object" && given !== null ? (given as Partial<RedactFinding>) : {};
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || typeof what !== "string")
-    throw invalid("it gave something that is not { start, end, what }");
+    throw failed("it gave something that is not { start, end, what }");
   const finding = { start: start as number, end: end as number, what };
   if (finding.start < 0 || finding.start >= finding.end || finding.end > length)
-    throw invalid("it gave a part that is not in the text");
+    throw failed("it gave a part that is not in the text");
   return finding;
 }
 
@@ -209,6 +200,6 @@ function markOf(characters: number, what: string): string {
   return `[redacted ${characters} ${characters === 1 ? "character" : "characters"}${plain === "" ? "" : `: ${plain}`}]`;
 }
 
-function invalid(why: string): PortcullisError {
+function failed(why: string): PortcullisError {
   return new PortcullisError("callback_failed", `The \`redact\` function failed, so the text was left out: ${why}.`);
 }

@@ -22,8 +22,14 @@ import type { AppendOptions, ExecutionSummary, Head, Lease, ListOptions, ReadOpt
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { type ExecutionRow, executionRow, listedOf, summaryOf } from "../packing/execution-row.ts";
-import { itemsUpTo, type PackedRecord, type StoredText, type TextStore, unpackRecord } from "../packing/large-texts.ts";
-import { packRecords } from "../packing/pack-records.ts";
+import {
+  itemsUpTo,
+  type PackedRecord,
+  packRecords,
+  type StoredText,
+  type TextStore,
+  unpackRecord,
+} from "../packing/large-texts.ts";
 import {
   executionProblems,
   type JournalProblem,

@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { realpathSync, statSync } from "node:fs";
 import { monotonic, pause, PortcullisError } from "../../base/index.ts";
 import { isBusy, storeError } from "./store-error.ts";
@@ -17,9 +17,6 @@ export class Transactions {
   readonly #lockTimeoutMs: number;
   /** The files that were opened, the journal's first; undefined for a database in memory. */
   readonly #opened: readonly OpenFile[] | undefined;
-  readonly #begin: StatementSync;
-  readonly #commit: StatementSync;
-  readonly #rollback: StatementSync;
 
   constructor(database: DatabaseSync, path: string, isRelaxed: boolean, lockTimeoutMs: number) {
     this.#database = database;
@@ -27,12 +24,8 @@ export class Transactions {
     this.#isRelaxed = isRelaxed;
     this.#lockTimeoutMs = lockTimeoutMs;
     this.#opened = database.location() === null ? undefined : openFiles(path);
-    this.#begin = database.prepare("BEGIN IMMEDIATE");
-    this.#commit = database.prepare("COMMIT");
-    this.#rollback = database.prepare("ROLLBACK");
   }
 
-  /** Runs a transaction. */
   write<Value>(survives: Survives, run: () => Value): Promise<Value> {
     const usual = this.#isRelaxed ? "NORMAL" : "FULL";
     const needed = survives === "as_opened" ? usual : survives === "power" ? "FULL" : "NORMAL";
@@ -80,13 +73,13 @@ export class Transactions {
   }
 
   #transaction<Value>(run: () => Value): Value {
-    this.#begin.run();
+    this.#database.exec("BEGIN IMMEDIATE");
     try {
       const value = run();
-      this.#commit.run();
+      this.#database.exec("COMMIT");
       return value;
     } catch (error) {
-      if (this.#database.isTransaction) this.#rollback.run();
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
   }

@@ -237,7 +237,6 @@ const READ: ReadonlySet<unknown> = new Set(
   "text thinking redacted_thinking tool_use server_tool_use mcp_tool_use compaction container_upload".split(" "),
 );
 
-/** Whether blocks of this kind are read. */
 function isRead(block: Fields): boolean {
   const type = textOf(block, "type") ?? "";
   return READ.has(type) || type.endsWith("_tool_result");

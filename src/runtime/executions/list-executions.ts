@@ -45,7 +45,6 @@ export async function listExecution(
   return { ...baseOf(summary, driven), state: "ended", ...(await readEnd(journal, summary, budget)) };
 }
 
-/** What was read of a conversation. */
 export interface ReadConversation {
   readonly past: PastConversation;
   readonly standing: ConversationStanding;
@@ -61,7 +60,6 @@ export async function listConversation(
   return listRead(journal, summary, past, lane, () => openConversation({ past, standing }, lane.tenant));
 }
 
-/** What was read of a program. */
 export interface ReadProgram {
   readonly state: ExecutionState;
   readonly outcome: OutcomeRecord | undefined;

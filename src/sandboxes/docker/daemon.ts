@@ -1,6 +1,6 @@
 import { hostname, release } from "node:os";
 import type Docker from "dockerode";
-import { after, fieldOf, type Fields, isFields, PortcullisError, textOf } from "../../base/index.ts";
+import { after, fieldOf, type Fields, isFields, loadPackage, PortcullisError, textOf } from "../../base/index.ts";
 
 /** How long the daemon may take for an ordinary request, in milliseconds; as in the client for Python. A busy disk makes it slow. */
 const CALL_MS = 60_000;
@@ -177,10 +177,8 @@ function namedAddress(): string | undefined {
 }
 
 async function loadClient(): Promise<Docker> {
-  const { default: Client } = await import("dockerode").catch((cause: unknown) => {
-    const sentence = "The docker sandbox needs the package dockerode: npm install dockerode.";
-    throw new PortcullisError("sandbox_unavailable", sentence, { cause });
-  });
+  const sentence = "The docker sandbox needs the package dockerode: npm install dockerode.";
+  const { default: Client } = await loadPackage("sandbox_unavailable", sentence, () => import("dockerode"));
   try {
     const docker = new Client();
     const { host, socketPath } = docker.modem as { readonly host?: string; readonly socketPath?: unknown };

@@ -99,22 +99,14 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
         throw daemon.unavailable(error);
       }
     },
-    diagnose() {
-      return diagnoseContainers(daemon, image);
-    },
-    async [Symbol.asyncDispose]() {
-      await pool.close();
-    },
+    /** None of what is checked is needed if no program runs in a container. */
+    diagnose: async () => [
+      await daemonFinding(daemon),
+      ...(await imageFinding(daemon, image)),
+      ...(await mountsFinding(daemon).catch(() => [])),
+    ],
+    [Symbol.asyncDispose]: () => pool.close(),
   };
-}
-
-/** Checks the daemon, the image and the mounted folders. None of them is needed if no program runs in a container. */
-async function diagnoseContainers(daemon: Daemon, image: string): Promise<readonly Finding[]> {
-  return [
-    await daemonFinding(daemon),
-    ...(await imageFinding(daemon, image)),
-    ...(await mountsFinding(daemon).catch(() => [])),
-  ];
 }
 
 async function daemonFinding(daemon: Daemon): Promise<Finding> {

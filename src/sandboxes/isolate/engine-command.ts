@@ -85,7 +85,8 @@ export function engineFiles(): readonly string[] {
 function* kernelCommands(): Generator<EngineCommand, undefined> {
   const setpriv = process.platform === "linux" ? found("setpriv") : undefined;
   if (setpriv === undefined) return undefined;
-  const unshare = hasChildren() ? found("unshare") : undefined;
+  // The host finds the engine of a launcher among its children, which not every kernel lists.
+  const unshare = existsSync(`/proc/self/task/${process.pid}/children`) ? found("unshare") : undefined;
   const options = optionsOf(setpriv);
   const isPossible = (parts: readonly WallPart[]) =>
     parts.every((part) => {
@@ -135,11 +136,6 @@ const NAMESPACES = ["--user", "--net", "--pid", "--ipc", "--uts", "--fork", "--k
 function found(name: string): string | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter).filter(isAbsolute);
   return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
-}
-
-/** Whether the kernel lists the children of a process, by which the host finds the engine of a launcher. */
-function hasChildren(): boolean {
-  return existsSync(`/proc/self/task/${process.pid}/children`);
 }
 
 /** The file of `setpriv`, which has the names of its options: those of Landlock since 2.40. To ask it would take the host's thread longer. */

@@ -21,7 +21,7 @@ import {
 import { CHANGE_MS, type EnginePool, type Occupied } from "./engine-pool.ts";
 import { startCommand } from "./engine-command.ts";
 import type { EngineProcess } from "./engine-process.ts";
-import { wallFinding } from "./engine-wall.ts";
+import { wallFinding } from "./diagnose.ts";
 import { endOrphans } from "./janitor.ts";
 import { ISOLATE_RULES, type IsolateSandboxOptions, type PoolOptions } from "./pool-options.ts";
 import { whyNoAddon } from "./platform.ts";

@@ -36,7 +36,8 @@ function ownWords(parts: readonly JsonSchema[], tellsIntegers: boolean): readonl
 }
 
 function defaultWords(part: JsonSchema): readonly string[] {
-  return "default" in part ? [`default ${shortJson(part.default)}`] : [];
+  if (!("default" in part)) return [];
+  return [`default ${oneLine(jsonHead(part.default, DEFAULT_LENGTH) ?? "unknown", DEFAULT_LENGTH)}`];
 }
 
 function joined(words: readonly string[]): string {
@@ -55,14 +56,10 @@ function partsOf(root: JsonSchema, schema: unknown): readonly JsonSchema[] {
     if (Array.isArray(one.allOf)) open.push(...(one.allOf as readonly unknown[]).slice(0, PARTS_READ));
     const alternatives = one.anyOf ?? one.oneOf;
     if (!Array.isArray(alternatives) || alternatives.length > 2) continue;
-    const others = (alternatives as readonly unknown[]).filter((other) => !isNull(other));
+    const others = (alternatives as readonly unknown[]).filter((other) => !isFields(other) || other.type !== "null");
     if (others.length === 1) open.push(others[0]);
   }
   return parts;
-}
-
-function isNull(schema: unknown): boolean {
-  return typeof schema === "object" && schema !== null && "type" in schema && schema.type === "null";
 }
 
 function numberWords(part: JsonSchema): readonly string[] {
@@ -127,8 +124,4 @@ function range(min: unknown, max: unknown, unit: string): readonly string[] {
   if (hasMin && hasMax) return [min === max ? `${min}${unit}` : `${min} to ${max}${unit}`];
   if (hasMin) return [`>= ${min}${unit}`];
   return hasMax ? [`<= ${max}${unit}`] : [];
-}
-
-function shortJson(value: unknown): string {
-  return oneLine(jsonHead(value, DEFAULT_LENGTH) ?? "unknown", DEFAULT_LENGTH);
 }

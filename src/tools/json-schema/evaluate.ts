@@ -1,8 +1,7 @@
 import type { JsonSchema } from "./json-schema.ts";
 import { withDigitsAs } from "./map-value.ts";
 import { type CompiledSchema, type SchemaNode, TYPES } from "./compile-schema.ts";
-import { checkArray } from "./check-array.ts";
-import { checkObject } from "./check-object.ts";
+import { checkArray, checkObject } from "./check-parts.ts";
 import { checkNumber, checkString } from "./check-scalar.ts";
 import { alone, type Checker, type Failure, Findings, FITS, type Outcome, shown } from "./findings.ts";
 import { Identities, isContainer, keyOf } from "./identities.ts";

@@ -66,7 +66,7 @@ export function takesText(part: Fields): boolean {
 export function resolveReference(root: JsonSchema, reference: string): unknown {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;
-  return valueAt(root, pointerKeys(reference));
+  return valueAt(root, reference.split("/").slice(1).map(pointerKey));
 }
 
 export function valueAt(root: unknown, keys: readonly PropertyKey[]): unknown {
@@ -78,12 +78,7 @@ export function valueAt(root: unknown, keys: readonly PropertyKey[]): unknown {
   return value;
 }
 
-/** Keys of a JSON pointer in a URI fragment, like `#/a/0`. */
-function pointerKeys(pointer: string): string[] {
-  return pointer.split("/").slice(1).map(pointerKey);
-}
-
-/** The key that a part of such a pointer stands for. */
+/** The key that a part of a JSON pointer in a URI fragment, like `#/a/0`, stands for. */
 export function pointerKey(part: string): string {
   return decoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
 }

@@ -182,7 +182,6 @@ export function fieldsIn({ items, fields, others }: Shape): number {
   return count;
 }
 
-/** The shape without the fields below a level. */
 function upTo(shape: Shape, levels: number): Shape {
   const { items, fields, others } = shape;
   const isCut = levels === 0 && ((fields?.size ?? 0) > 0 || others !== undefined);
@@ -197,7 +196,6 @@ function upTo(shape: Shape, levels: number): Shape {
   };
 }
 
-/** The names of all fields of a shape. */
 export function namesIn(shape: Shape): readonly string[] {
   const names = new Set<string>();
   const open: (Shape | undefined)[] = [shape];

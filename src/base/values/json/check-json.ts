@@ -11,6 +11,7 @@ import {
   OPEN_RECORD,
   QUOTE,
 } from "./json-scanner.ts";
+import { parsedJson } from "./json-text.ts";
 import { PLAIN_DEPTH } from "./plain-data.ts";
 
 /** Characters of a string that are checked at once. */
@@ -142,11 +143,9 @@ function isProto(name: string): boolean {
 }
 
 function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    throw new Fault(NOT_JSON);
-  }
+  const value = parsedJson(json);
+  if (value === undefined) throw new Fault(NOT_JSON);
+  return value;
 }
 
 /**
@@ -158,11 +157,11 @@ export function jsonDigest(json: string): string {
   let length = 0;
   let isWithin = false;
   for (let at = 0; at < json.length;) {
-    const before = at;
-    while (!isWithin && isBlank(json.charCodeAt(at))) at += 1;
-    if (at > before) {
+    if (!isWithin && isBlank(json.charCodeAt(at))) {
+      const before = at - 1;
+      while (isBlank(json.charCodeAt(at))) at += 1;
       // Blanks in the midst of a number or a word are not between values.
-      if (isWord(json.charCodeAt(before - 1)) && isWord(json.charCodeAt(at))) units[length++] = BLANK;
+      if (isWord(json.charCodeAt(before)) && isWord(json.charCodeAt(at))) units[length++] = BLANK;
       continue;
     }
     const isEscape = json.charCodeAt(at) === BACKSLASH;

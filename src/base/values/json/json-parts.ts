@@ -41,7 +41,6 @@ function* write(value: unknown, depth: number, parts: string[]): SlicedWork<void
   yield;
 }
 
-/** The JSON of a string, in parts. */
 export function* stringInParts(text: string): Generator<string, void> {
   yield '"';
   for (let at = 0; at < text.length;) {

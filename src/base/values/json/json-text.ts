@@ -42,11 +42,8 @@ export function jsonTextOf(value: unknown): string | undefined {
 
 /** The value of a JSON text; the text itself if it is no JSON, as a model or a journal from elsewhere may write it. */
 export function jsonOrText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = parsedJson(text);
+  return value === undefined ? text : value;
 }
 
 /** The value of a JSON text; undefined if it is no JSON. */

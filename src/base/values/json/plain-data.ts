@@ -1,3 +1,4 @@
+import { parsedJson } from "./json-text.ts";
 import { type Count, JsonScanner, newCount } from "./json-scanner.ts";
 
 /** Maximum nesting depth of a value from a guest. */
@@ -18,12 +19,8 @@ export function readPlainData(text: string, maxValues = Number.POSITIVE_INFINITY
   const { depth, values } = measured;
   if (depth > PLAIN_DEPTH) return { ok: false, reason: `it is nested more than ${PLAIN_DEPTH} levels deep` };
   if (values > maxValues) return { ok: false, reason: `it holds more than ${maxValues} values` };
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { ok: false, reason: "it is not JSON" };
-  }
+  const value = parsedJson(text);
+  if (value === undefined) return { ok: false, reason: "it is not JSON" };
   const reason = faultIn(value);
   return reason === undefined ? { ok: true, value } : { ok: false, reason };
 }

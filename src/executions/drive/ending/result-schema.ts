@@ -11,6 +11,7 @@ import {
 import type { ProgramHeader } from "../../../journal/record.ts";
 import type { JsonSchema } from "../../../tools/json-schema/json-schema.ts";
 import {
+  isObject,
   isPlain,
   isSchema,
   issuesText,
@@ -29,11 +30,7 @@ import type { Fault } from "../../outcome.ts";
 const MAX_VALUES = 40_000;
 const REASON_BYTES = 2048;
 
-export const RESULT = option<Schema>("a schema, like z.object({ … }) or jsonSchema({ … })", isSchemaLike);
-
-function isSchemaLike(value: unknown): boolean {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
-}
+export const RESULT = option<Schema>("a schema, like z.object({ … }) or jsonSchema({ … })", isObject);
 
 export interface ResultSchema {
   readonly schema: Schema;

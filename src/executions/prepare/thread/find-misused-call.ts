@@ -4,7 +4,6 @@ import { pathOfTool } from "../../../tools/tool-name.ts";
 import { ProgramNames } from "./program-names.ts";
 import { findNode, nameOf, nodesIn } from "./syntax-nodes.ts";
 
-/** What the calls of tools and functions give, by their names. */
 export type GivenByTools = ReadonlyMap<string, Call["gives"]>;
 
 export interface MisusedCall {
@@ -41,7 +40,8 @@ export function findMisusedCall({ text, body }: ParsedProgram, tools: GivenByToo
   for (const node of nodesIn(body)) {
     for (const condition of conditionsOf(node)) report(condition, "which always counts as true");
     for (const [part, use] of usesOf(node, names))
-      if (!addsToPromises || node.type !== "MemberExpression") report(part, use, isForAwait(node));
+      if (!addsToPromises || node.type !== "MemberExpression")
+        report(part, use, node.type === "ForOfStatement" && node.await);
     const callback = callbackOf(node, names, tools);
     if (callback) found.push(callback);
     if (isNamedAwait(node)) found.push({ code: "await_not_async", message: NOT_ASYNC, offset: node.start });
@@ -162,7 +162,6 @@ function inLiterals(node: AnyNode | null | undefined, visit: (node: AnyNode) => 
   }
 }
 
-/** The value of an arrow function without a block. */
 function arrowValue(node: AnyNode): AnyNode | undefined {
   return node.type === "ArrowFunctionExpression" && node.expression ? node.body : undefined;
 }
@@ -195,8 +194,4 @@ function misuse({ path, gives }: Call, use: string): Omit<MisusedCall, "offset">
         code: "stream_misused",
         message: `${path} gives a stream of items, ${use}: read it with \`for await (const item of …)\`, or collect a small one with \`await Array.fromAsync(…)\`.`,
       };
-}
-
-function isForAwait(node: AnyNode): boolean {
-  return node.type === "ForOfStatement" && node.await;
 }

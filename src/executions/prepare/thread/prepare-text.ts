@@ -1,15 +1,14 @@
+import type { Expression, ExpressionStatement, FunctionDeclaration, Statement, VariableDeclarator } from "acorn";
 import type { Language } from "../../../../bridge/frames.ts";
 import { type Answer, parsedJson, textOf } from "../../../base/index.ts";
-import { faultAt } from "../../guest/source-map.ts";
+import { faultAt, type Insertion } from "../../guest/source-map.ts";
 import { findMisusedCall, type GivenByTools } from "./find-misused-call.ts";
-import { placeOf } from "./function-body.ts";
+import { bodyOf, placeOf } from "./function-body.ts";
 import { parseProgram } from "./parse-program.ts";
-import { withLineBreaks } from "./line-breaks.ts";
-import { preparePython } from "./prepare-python.ts";
 import type { ParsedProgram, Read, UnparsedProgram } from "./parsed-program.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "../refuse-text.ts";
-import { returnLastExpression } from "./return-last.ts";
-import { beginsWithFence, stripFence } from "./strip-fence.ts";
+import { beginsWithFence, readOpening, stripFence } from "./strip-fence.ts";
+import { nameOf } from "./syntax-nodes.ts";
 import { isStripperSpent } from "./types/stripper.ts";
 
 /** A program to prepare, whose size has been checked. */
@@ -78,4 +77,193 @@ function wrappedProgram(source: string): string | undefined {
   if (!/^\s*\{/.test(source)) return undefined;
   const code = textOf(parsedJson(source), "code");
   return code !== undefined && /\btools\s*[.[]/.test(code) ? code : undefined;
+}
+
+// ---- what is missing at the end of a program in JavaScript ------------------------------------------------------
+
+interface Edited {
+  readonly program: string;
+  readonly insertions: readonly Insertion[];
+}
+
+/**
+ * Adds what is missing at a program's end. That is the `return` of its last expression's value, or the call of a
+ * function: of a function that is all it returns, of its only function, or of a `main` that it does not call.
+ */
+function returnLastExpression({ text, body: statements }: ParsedProgram): Edited {
+  const body = statements.filter((statement) => statement.type !== "EmptyStatement" && !isBareVariable(statement));
+  const last = body.at(-1);
+  const ending = body.findLast(({ type }) => type !== "FunctionDeclaration");
+  if (ending?.type === "ReturnStatement" && ending.argument) {
+    const returned = ownFunction(ending.argument, body);
+    if (returned) return surround(text, ending.argument, "await (", `)${argumentsOf(returned)}`);
+  }
+  if (last?.type === "ExpressionStatement" && last.directive !== "use strict" && isWorthReturning(last.expression)) {
+    const isCalled = isFunction(last.expression) && body.length === 1;
+    return surround(text, last, "return await (", isCalled ? `)${argumentsOf(last.expression)}` : ")");
+  }
+  const called = uncalledFunction(text, body);
+  return {
+    program: `${bodyOf(text)}${called === undefined ? "" : `\nreturn await ${called.name}${argumentsOf(called.function)};`}`,
+    insertions: [],
+  };
+}
+
+/** A namespace of TypeScript leaves a variable without a value behind the program. */
+function isBareVariable(statement: Statement): boolean {
+  return (
+    statement.type === "VariableDeclaration" &&
+    statement.kind === "var" &&
+    statement.declarations.every(({ init }) => !init)
+  );
+}
+
+type AnyFunction = FunctionDeclaration | Expression;
+
+/** A function, or the one of this name that these statements declare. No program returns a function. */
+function ownFunction(expression: Expression, body: readonly Statement[]): AnyFunction | undefined {
+  if (expression.type !== "Identifier") return isFunction(expression) ? expression : undefined;
+  const named = body.map(namedFunction).filter((one) => one?.name === expression.name);
+  return named.length === 1 ? named[0]?.function : undefined;
+}
+
+/** A function that takes `{ tools }` apart gets them so. */
+function argumentsOf(called: AnyFunction): string {
+  const [first] = "params" in called ? called.params : [];
+  const pattern = first?.type === "AssignmentPattern" ? first.left : first;
+  const takesApart =
+    pattern?.type === "ObjectPattern" &&
+    pattern.properties.some((one) => one.type === "Property" && nameOf(one.key) === "tools");
+  return takesApart ? "({ tools })" : "(tools)";
+}
+
+/** The function to call in a program of declarations only: its only function, or a `main` that is not referenced. */
+function uncalledFunction(text: string, body: readonly Statement[]): NamedFunction | undefined {
+  if (!body.every(({ type }) => DECLARING.has(type))) return undefined;
+  const named = body.map(namedFunction);
+  if (named.length === 1) return named[0];
+  const main = named.find((one) => one?.name === "main");
+  return named.every((one) => one !== undefined) || isMentionedOnce(text, "main") ? main : undefined;
+}
+
+const DECLARING = new Set(["FunctionDeclaration", "VariableDeclaration", "ClassDeclaration"]);
+
+interface NamedFunction {
+  readonly name: string;
+  readonly function: AnyFunction;
+}
+
+/** The function that a statement declares; undefined if it declares anything else. */
+function namedFunction(statement: Statement): NamedFunction | undefined {
+  if (statement.type === "FunctionDeclaration") return { name: statement.id.name, function: statement };
+  if (statement.type !== "VariableDeclaration" || statement.declarations.length !== 1) return undefined;
+  const [{ id, init }] = statement.declarations as [VariableDeclarator];
+  return id.type === "Identifier" && init && isFunction(init) ? { name: id.name, function: init } : undefined;
+}
+
+function isMentionedOnce(text: string, name: string): boolean {
+  return text.split(new RegExp(`\\b${name}\\b`)).length === 2;
+}
+
+function isFunction(expression: Expression): boolean {
+  return (
+    expression.type === "ArrowFunctionExpression" || (expression.type === "FunctionExpression" && !expression.generator)
+  );
+}
+
+/** A last assignment is there for its effect, so its value is not returned. */
+function isWorthReturning(expression: Expression): boolean {
+  return expression.type !== "AssignmentExpression" && expression.type !== "UpdateExpression";
+}
+
+function surround(text: string, statement: ExpressionStatement | Expression, before: string, after: string): Edited {
+  const bare = text.slice(statement.start, statement.end).replace(/;$/, "");
+  return {
+    // Without the line break a comment at the end of the expression would hide the inserted text.
+    program: bodyOf(
+      `${text.slice(0, statement.start)}${before}${bare}\n${after}${statement.type === "ExpressionStatement" ? ";" : ""}${text.slice(statement.end)}`,
+    ),
+    insertions: [{ ...placeOf(text, statement.start), length: before.length }],
+  };
+}
+
+// ---- Python -----------------------------------------------------------------------------------------------------
+
+/** The start of a Python string or comment. */
+const STRING_OR_COMMENT = /"""|'''|["'#]/g;
+const LINE_END = /[\n\r\u2028\u2029]/g;
+
+/** Line terminators in JavaScript that do not end a line in Python. They are replaced in the text that fault positions refer to. */
+const OTHER_LINE_BREAKS = /[\u2028\u2029]/g;
+
+/** Removes the Markdown around a Python program; lines stay. The guest does the rest, with Python's own parser. */
+export function preparePython(written: string): Read {
+  const source = withLineBreaks(written, "python") ?? written;
+  const stripped = hasFence(source) ? stripFence(source, "python") : undefined;
+  if (stripped?.type === "several") return { ok: false, fault: severalPrograms(stripped.count) };
+  const program = (stripped?.type === "code" ? stripped.code : source).replace(/^\ufeff/, "");
+  if (program.trim() === "") return { ok: false, fault: PROGRAM_EMPTY };
+  const lines = source.replaceAll(OTHER_LINE_BREAKS, " ");
+  return { ok: true, text: { source: lines, program, insertions: [], rewritten: undefined } };
+}
+
+/** Whether the text has a fence outside of strings. Valid Python has none there; a string may contain Markdown. */
+function hasFence(source: string): boolean {
+  return withoutStrings(source)
+    .split("\n")
+    .some((line) => readOpening(line) !== undefined);
+}
+
+/**
+ * The text with each character of its strings and comments replaced by x. An apostrophe in a line of prose starts a
+ * string too, but that string ends with its line: only triple-quoted strings span lines.
+ */
+function withoutStrings(source: string): string {
+  const parts: string[] = [];
+  let at = 0;
+  STRING_OR_COMMENT.lastIndex = 0;
+  for (let found = STRING_OR_COMMENT.exec(source); found; found = STRING_OR_COMMENT.exec(source)) {
+    const [marks] = found;
+    const end = marks === "#" ? endOfLine(source, found.index) : endOfString(source, found.index + marks.length, marks);
+    parts.push(source.slice(at, found.index), source.slice(found.index, end).replaceAll(/[^\n]/g, "x"));
+    at = end;
+    STRING_OR_COMMENT.lastIndex = end;
+  }
+  return parts.join("") + source.slice(at);
+}
+
+function endOfLine(source: string, start: number): number {
+  LINE_END.lastIndex = start;
+  return LINE_END.exec(source)?.index ?? source.length;
+}
+
+/** The index after a string's closing quotes; for a single-quoted string at the latest the index after its line. */
+function endOfString(source: string, start: number, marks: string): number {
+  for (let at = start; at < source.length; at += 1) {
+    if (source[at] === "\\") at += 1;
+    else if (source.startsWith(marks, at)) return at + marks.length;
+    else if (source[at] === "\n" && marks.length === 1) return at + 1;
+  }
+  return source.length;
+}
+
+/** What is kept as it is: strings, templates and comments. A comment of a text in one line ends where its line was to end. */
+const KEPT: Readonly<Record<Language, RegExp>> = {
+  javascript:
+    /"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|`(?:[^`\\]|\\.?)*(?:`|$)|\/\*[^]*?\*\/|\/\/(?:(?!\\n).)*|(?:\\r)?\\n|\\t/g,
+  python: /"""[^]*?"""|'''[^]*?'''|"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|#(?:(?!\\n).)*|(?:\\r)?\\n|\\t/g,
+};
+
+/**
+ * A program in one line with line breaks where its model wrote `\n` between the lines: no program has a backslash there.
+ * Undefined for a text without any, and for one in several lines, whose `\n` may be anything.
+ */
+function withLineBreaks(source: string, language: Language): string | undefined {
+  const text = source.trim();
+  if (/[\r\n]/.test(text) || !text.includes("\\n")) return undefined;
+  const broken = text.replaceAll(KEPT[language], (found) => {
+    if (found === "\\t") return "\t";
+    return found === "\\n" || found === "\\r\\n" ? "\n" : found;
+  });
+  return broken === text ? undefined : broken;
 }

@@ -60,7 +60,7 @@ export function stripFence(source: string, language: Language): Stripped {
   if (written.length > 1) return { type: "several", count: written.length };
   const block = written[0] ?? programs[0] ?? blocks[0];
   if (!block) return { type: "none" };
-  const code = inside(lines, block);
+  const code = lines.map((line, index) => (index > block.open && index < block.close ? line : ""));
   if (code.some((line) => line.trim() !== "")) return { type: "code", code: code.join("\n") };
   // The block is empty: the program may be outside of it.
   return {
@@ -129,10 +129,6 @@ function stringBehind(line: string, before: string | undefined): string | undefi
   }
   // A single-quoted string continues only after a backslash at the line's end.
   return string?.length === 1 && at === line.length ? undefined : string;
-}
-
-function inside(lines: readonly string[], { open, close }: Block): string[] {
-  return lines.map((line, index) => (index > open && index < close ? line : ""));
 }
 
 /** Whether a line closes a block: it has at least as many of the fence's characters and nothing else. */

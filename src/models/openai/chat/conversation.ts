@@ -138,7 +138,7 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
     const id = this.openCall(toolCallId, (result) => {
       const { carried, told } = this.partsOf(result);
       if (carried.length > 0) this.#attached.push(attachedMessage(result, carried));
-      return toolMessage(toolCallId, result, told);
+      return { role: "tool", tool_call_id: toolCallId, content: labelledText(result, { marksFailure: false, told }) };
     });
     const custom = fieldOf(call, "custom");
     if (isFields(custom)) {
@@ -158,10 +158,6 @@ function sentBack(call: Fields): Fields {
   const { function: called } = call;
   if (!isFields(called)) return call;
   return { ...call, function: { ...called, arguments: inputSentBack(textOf(called, "arguments") ?? "") } };
-}
-
-function toolMessage(toolCallId: string, result: CallResult, told: readonly string[]): Fields {
-  return { role: "tool", tool_call_id: toolCallId, content: labelledText(result, { marksFailure: false, told }) };
 }
 
 const CONTENT: ContentForms = {

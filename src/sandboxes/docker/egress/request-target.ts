@@ -1,4 +1,4 @@
-import { canonicalHostName, readPort } from "./names/host-name.ts";
+import { canonicalHostName, readPort } from "./names/allow-list.ts";
 
 export interface Target {
   /** In the form of `canonicalHostName`. */

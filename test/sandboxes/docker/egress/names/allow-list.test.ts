@@ -1,7 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isAllowed, parseAllowList } from "../../../../../src/sandboxes/docker/egress/names/allow-list.ts";
-import { canonicalHostName } from "../../../../../src/sandboxes/docker/egress/names/host-name.ts";
+import {
+  canonicalHostName,
+  isAllowed,
+  parseAllowList,
+} from "../../../../../src/sandboxes/docker/egress/names/allow-list.ts";
 import {
   parseAbsoluteTarget,
   parseAuthority,
