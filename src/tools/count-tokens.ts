@@ -125,9 +125,12 @@ export function countTokens(text: string): number {
   return countUpTo(Number.POSITIVE_INFINITY, text);
 }
 
+/** Bytes of the longest token. */
+const TOKEN_BYTES = 128;
+
 /** Whether a text has at most `tokens` tokens. Reads only as much of the text as that takes. */
 export function hasAtMostTokens(text: string, tokens: number): boolean {
-  return countUpTo(tokens, text) <= tokens;
+  return text.length <= tokens * TOKEN_BYTES && countUpTo(tokens, text) <= tokens;
 }
 
 /** As `countTokens`, for texts of any length: the thread is released after each piece. */

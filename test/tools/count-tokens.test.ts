@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import { readData } from "../../examples/read-data.ts";
-import { countTokens, loadEncoding } from "../../src/tools/count-tokens.ts";
+import { countTokens, hasAtMostTokens, loadEncoding } from "../../src/tools/count-tokens.ts";
 import { runs } from "../support/all-tests.ts";
 import { Recording } from "../support/recording.ts";
 
@@ -138,4 +138,10 @@ test("however many texts are counted before the encoding is there, it is loaded 
 test("text that looks like a special token counts as the text it is", () => {
   for (const text of ["<|endoftext|>", "<|endofprompt|>", "a<|endoftext|>b"])
     expect(countTokens(text)).toBeGreaterThan(4);
+});
+
+test("a text that is too long for so many tokens, whatever they are, is not read", () => {
+  const text = { length: 129, slice: () => expect.fail() } as unknown as string;
+  expect(hasAtMostTokens(text, 1)).toBe(false);
+  expect([hasAtMostTokens(" ".repeat(128), 1), hasAtMostTokens("a b", 1)]).toEqual([true, false]);
 });
