@@ -3,10 +3,12 @@ import { namespacesOf, toolNameFault } from "../tools/tool-name.ts";
 
 /** Characters of a problem, which may quote a document or a server. */
 const PROBLEM_LENGTH = 500;
+/** Characters of it that say what is left out. */
+const TOOL_LENGTH = 250;
 
 /** The problem of a described tool that is left out. */
 export function leftOut(tool: string, why: string): string {
-  return `${oneLine(`${tool} is left out: ${why.replace(/\.$/, "")}`, PROBLEM_LENGTH)}.`;
+  return `${oneLine(`${oneLine(tool, TOOL_LENGTH)} is left out: ${why.replace(/\.$/, "")}`, PROBLEM_LENGTH)}.`;
 }
 
 /** The problem of a described tool that is taken over although something of it is not checked. */

@@ -114,9 +114,12 @@ export function countTokens(text: string): number {
   return wholly(tokensInParts(text));
 }
 
+/** Bytes of the longest token. */
+const TOKEN_BYTES = 128;
+
 /** Whether a text has at most `tokens` tokens. Reads only as much of the text as that takes. */
 export function hasAtMostTokens(text: string, tokens: number): boolean {
-  return wholly(tokensInParts(text, tokens)) <= tokens;
+  return text.length <= tokens * TOKEN_BYTES && wholly(tokensInParts(text, tokens)) <= tokens;
 }
 
 /** As `countTokens`, for texts of any length: the thread is released after each piece. Counts to some number above `most`. */

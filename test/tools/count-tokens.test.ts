@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import { readData } from "../../examples/read-data.ts";
 import { wholly } from "../../src/base/index.ts";
-import { countTokens, encodingInParts } from "../../src/tools/count-tokens.ts";
+import { countTokens, encodingInParts, hasAtMostTokens } from "../../src/tools/count-tokens.ts";
 import { runs } from "../support/all-tests.ts";
 import { Recording } from "../support/recording.ts";
 
@@ -139,4 +139,10 @@ test("however many texts are counted before the encoding is there, it is loaded 
 test("text that looks like a special token counts as the text it is", () => {
   for (const text of ["<|endoftext|>", "<|endofprompt|>", "a<|endoftext|>b"])
     expect(countTokens(text)).toBeGreaterThan(4);
+});
+
+test("a text that is too long for so many tokens, whatever they are, is not read", () => {
+  const text = { length: 129, slice: () => expect.fail() } as unknown as string;
+  expect(hasAtMostTokens(text, 1)).toBe(false);
+  expect([hasAtMostTokens(" ".repeat(128), 1), hasAtMostTokens("a b", 1)]).toEqual([true, false]);
 });

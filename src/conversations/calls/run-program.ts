@@ -2,7 +2,7 @@ import type { ProgramDeclaration, ToolDeclaration } from "../../models/model.ts"
 import { PROGRAM_SCHEMA } from "../../models/turn/program-input.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { Limits } from "../../executions/limits.ts";
-import { countTokens } from "../../tools/count-tokens.ts";
+import { countTokens, hasAtMostTokens } from "../../tools/count-tokens.ts";
 import { declareTools, declareWholeTypes, type ProgramLanguage } from "../../tools/declarations/declarations.ts";
 import { SEARCH_INPUT } from "../../tools/search/search-tool.ts";
 import type { ToolSearch } from "../../tools/search/tool-search.ts";
@@ -108,7 +108,7 @@ export function declarePrograms(
     .replace(AFRESH, streams + (shares ? SHARES : AFRESH))
     .replace(BOUNDARIES, `${programBoundaries(limits, { shares, tools: callable })}${approvals}`);
   const withStubs = (stubs: string) => declaration(rules, stubs === "" ? "(there are none)" : stubs);
-  const fits = (text: string) => tokensOf(withStubs(text)) <= search.stubTokens;
+  const fits = (text: string) => fitsIn(search.stubTokens, withStubs(text));
   const seen = tools.map(shown);
   const hasNews = seen.some(({ observed }) => observed !== undefined);
   // A tool that is listed without the type of its result is better than one that has to be searched for.
@@ -117,7 +117,7 @@ export function declarePrograms(
   if (stubs !== undefined) return { runProgram: withStubs(stubs), search: undefined };
   const found = search.visibleTo({ caller: "programmatic", tenant });
   const pinned = found.filter((tool) => tool.pinned);
-  const least = tokensOf(declaration(rules, SEARCHED[language]), SEARCH);
+  const least = countTokens(declaredText(declaration(rules, SEARCHED[language]), SEARCH)) + FORM_TOKENS;
   const allowed = Math.max(search.stubTokens, least + LEAST_TOKENS);
   const pinnedStubs =
     pinned.length === 0
@@ -125,7 +125,7 @@ export function declarePrograms(
       : [declareTools(pinned.map(shown), { language, budgetTokens: Math.floor((allowed - least) * PINNED_SHARE) })];
   const declare = (...namespaces: readonly string[]) =>
     declaration(rules, SEARCHED[language], ...pinnedStubs, ...namespaces);
-  const namespaces = describeNamespaces(found, (text) => tokensOf(declare(text), SEARCH) <= allowed);
+  const namespaces = describeNamespaces(found, (text) => fitsIn(allowed, declare(text), SEARCH));
   return { runProgram: namespaces === "" ? declare() : declare(namespaces), search: SEARCH };
 }
 
@@ -133,9 +133,12 @@ function declaration(...parts: readonly string[]): ProgramDeclaration {
   return { name: RUN_PROGRAM, description: parts.join("\n\n") };
 }
 
-function tokensOf(runProgram: ProgramDeclaration, search?: ToolDeclaration): number {
-  const declared = [{ ...runProgram, input: PROGRAM_SCHEMA }, ...(search ? [search] : [])];
-  return countTokens(JSON.stringify(declared)) + FORM_TOKENS;
+function fitsIn(tokens: number, ...declared: readonly [ProgramDeclaration, ToolDeclaration?]): boolean {
+  return hasAtMostTokens(declaredText(...declared), tokens - FORM_TOKENS);
+}
+
+function declaredText(runProgram: ProgramDeclaration, search?: ToolDeclaration): string {
+  return JSON.stringify([{ ...runProgram, input: PROGRAM_SCHEMA }, ...(search ? [search] : [])]);
 }
 
 /** Maximum of namespaces, and of names in a namespace, that are tried. */

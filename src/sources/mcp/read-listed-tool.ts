@@ -31,7 +31,7 @@ export interface ListedTool {
 /** Characters of a tool's name, and of its description. The description is shown to models as a whole. */
 const NAME_LENGTH = 256;
 const DESCRIPTION_LENGTH = 16 * 1024;
-const SCHEMA_BOUNDS = { depth: 200, values: 20_000 };
+const SCHEMA_BOUNDS = { depth: 200, values: 20_000, characters: 1024 * 1024 };
 
 /** The tool, or why an entry of a list is no tool. */
 export function readListed(entry: unknown): ListedTool | string {

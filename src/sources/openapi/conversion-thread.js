@@ -5,7 +5,7 @@
  * because it is run without a build.
  *
  *   host:   { yaml: TEXT } or { swagger: DOCUMENT }
- *   thread: "ready" once the library is loaded, then { read: { value } or { error: the reason in words } } and its end
+ *   thread: "ready" once the library is loaded, then { read: { json } or { error: the reason in words } } and its end
  */
 import { parentPort } from "node:worker_threads";
 import { normalize, upgrade } from "@scalar/openapi-parser";
@@ -14,9 +14,10 @@ parentPort?.on("message", (/** @type {{ readonly yaml?: string, readonly swagger
   /** @param {object} read */
   const answer = (read) => parentPort?.postMessage({ read, isSpent: true }, []);
   try {
-    answer({ value: yaml === undefined ? upgrade(/** @type {never} */ (swagger)).specification : normalize(yaml) });
+    const value = yaml === undefined ? upgrade(/** @type {never} */ (swagger)).specification : normalize(yaml);
+    answer({ json: JSON.stringify(value ?? null) });
   } catch (error) {
-    // Also of a value that contains itself, or is nested too deeply to be sent.
+    // Also of a value that contains itself, or is nested too deeply to be written.
     answer({ error: error instanceof Error ? error.message : "" });
   }
 });

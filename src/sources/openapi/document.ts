@@ -3,11 +3,14 @@ import {
   fieldOf,
   type Fields,
   isFields,
+  jsonFault,
   JobThread,
   loadPackage,
   PortcullisError,
+  readerFor,
   sizeFault,
   textOf,
+  untrusted,
   weigh,
 } from "../../base/index.ts";
 import { resolveReference } from "../../tools/json-schema/index.ts";
@@ -18,6 +21,8 @@ const MAX_LENGTH = 64 * 1024 * 1024;
 const MAX_VALUES = 5_000_000;
 /** Maximum depth. Schemas are read by recursion, and become at most a few levels deeper. */
 const MAX_DEPTH = 200;
+/** Maximum length of a name, a path and a reference, in characters. Maps and objects compare very long ones with each other. */
+export const NAME_LENGTH = 1000;
 /** Maximum length of a chain of references. */
 const MAX_CHAIN = 32;
 /** Maximum parameters of one operation, and maximum parameters and fields of bodies of all operations together. */
@@ -26,6 +31,13 @@ const MAX_PARTS = 1_000_000;
 
 /** Why a part of a document cannot be used. The message continues a sentence about the operation that it belongs to. */
 export class PartFault extends Error {}
+
+/** A name, a path or a reference. Throws a `PartFault` for a very long one. */
+export function shortName(name: string): string {
+  if (name.length <= NAME_LENGTH) return name;
+  const shown = JSON.stringify(name.slice(0, 100));
+  throw new PartFault(`${shown}… is a name of ${name.length} characters; at most ${NAME_LENGTH} are read`);
+}
 
 /** The value that `make` returns, or the fault that it throws. */
 export function orFault<Value>(make: () => Value): Value | PartFault {
@@ -52,8 +64,9 @@ export class OpenApiDocument {
 
   /** What a part says, read once: a small document may refer to a large part from every operation. Its fault is thrown each time. */
   once<Part, Value>(part: Part, read: (document: OpenApiDocument, part: Part) => Value): Value {
-    // Of numbers, and of texts that are numbers, anybody can choose many that stand in one place of a map.
-    if (typeof part !== "object" && !String(part).startsWith("#")) return read(this, part);
+    // Of numbers, of texts that are numbers, and of very long texts anybody can choose many that stand in one place of a map.
+    const isReference = typeof part === "string" && part.startsWith("#") && part.length <= NAME_LENGTH;
+    if (typeof part !== "object" && !isReference) return read(this, part);
     const known = this.#read.get(read) ?? new Map<unknown, unknown>();
     this.#read.set(read, known);
     const value = (known.has(part) ? known.get(part) : orFault(() => read(this, part))) as Value | PartFault;
@@ -115,17 +128,23 @@ async function parse(text: string, invalid: Invalid): Promise<unknown> {
   const isJson = /^\s*[{[]/.test(bare);
   const unreadable = (reason: string, cause?: unknown) =>
     invalid(`the text is no ${isJson ? "JSON" : "YAML"}: ${firstLine(reason)}`, cause);
-  if (!isJson) {
-    const read = await convertDocument({ yaml: bare });
-    if ("error" in read) throw unreadable(read.error);
-    return read.value;
-  }
+  const read = isJson ? { json: bare } : await convertDocument({ yaml: bare });
+  if ("error" in read) throw unreadable(read.error);
+  const fault = await jsonFault(untrusted(read.json), { depth: MAX_DEPTH, values: MAX_VALUES }, readerFor(""));
+  if (fault !== undefined) throw invalid(`the document ${FAULTS[fault]}.`);
   try {
-    return JSON.parse(bare);
+    return JSON.parse(read.json);
   } catch (cause) {
     throw unreadable(cause instanceof Error ? cause.message : "", cause);
   }
 }
+
+const FAULTS = {
+  depth: `is nested more than ${MAX_DEPTH} levels deep`,
+  values: `holds more than ${MAX_VALUES} values, or hundreds of very long names`,
+  syntax: "is no JSON",
+  time: "takes too long to measure",
+};
 
 function firstLine(reason: string): string {
   return reason.split("\n", 1)[0]!.slice(0, 200).replace(/\.$/, "");
@@ -151,7 +170,8 @@ async function upgraded(root: Fields, invalid: Invalid): Promise<Fields> {
       "the parameters of bodies and forms that operations refer to are too large in all of them together: let their schemas refer to definitions.",
     );
   const read = await convertDocument({ swagger: { ...own, swagger: "2.0" }, bytes });
-  if ("value" in read && isFields(read.value)) return read.value;
+  const value: unknown = "json" in read ? JSON.parse(read.json) : undefined;
+  if (isFields(value)) return value;
   throw invalid(
     `the document does not follow Swagger 2.0, so it cannot be read as OpenAPI 3.1${"error" in read ? `: ${firstLine(read.error)}` : ""}.`,
     "error" in read ? new Error(read.error) : undefined,
@@ -173,7 +193,8 @@ function withOwnBodies(root: Fields): Fields {
 /** A parameter of a body or a form in place of a reference to it. A list in a form is written with commas if nothing is said. */
 function ownIfOfBody(root: Fields, parameter: unknown): unknown {
   const reference = textOf(parameter, "$ref");
-  const own = reference === undefined ? parameter : resolveReference(root, reference);
+  const isShort = reference !== undefined && reference.length <= NAME_LENGTH;
+  const own = isShort ? resolveReference(root, reference) : parameter;
   const place = textOf(own, "in");
   if (place !== "body" && place !== "formData") return parameter;
   const isList = place === "formData" && textOf(own, "type") === "array";
@@ -205,7 +226,7 @@ export function target({ root }: OpenApiDocument, reference: string): unknown {
   const shown = JSON.stringify(reference.slice(0, 200));
   if (!reference.startsWith("#"))
     throw new PartFault(`it refers to ${shown}, which is another document; put the files into one, as bundlers do`);
-  const part = resolveReference(root, reference);
+  const part = resolveReference(root, shortName(reference));
   if (part === undefined) throw new PartFault(`it refers to ${shown}, which the document does not have`);
   return part;
 }
@@ -220,7 +241,7 @@ const BYTES_OF_BYTE = 128;
 type Conversion = { readonly yaml: string } | { readonly swagger: object; readonly bytes: number };
 
 /** A converted document, or why it could not be converted, in words. */
-type Converted = { readonly value: unknown } | { readonly error: string };
+type Converted = { readonly json: string } | { readonly error: string };
 
 const THREAD = new URL("./conversion-thread.js", import.meta.url);
 

@@ -1,4 +1,4 @@
-import { follow, type OpenApiDocument, orFault, PartFault } from "./document.ts";
+import { follow, NAME_LENGTH, type OpenApiDocument, orFault, PartFault, shortName } from "./document.ts";
 import { fieldOf, type Fields, isFields, listOf, Pace, textOf } from "../../base/index.ts";
 import { operationNames } from "./operation-name.ts";
 
@@ -127,7 +127,7 @@ function readSaid(document: OpenApiDocument, reference: unknown) {
 
 /** Addresses of the servers that a part of a document names. */
 export function serversOf(part: unknown): readonly string[] {
-  return listOf(part, "servers").flatMap((server) => textOf(server, "url") ?? []);
+  return listOf(part, "servers").flatMap((server) => textOf(server, "url")?.slice(0, NAME_LENGTH) ?? []);
 }
 
 /** Reads the parts of an operation. Throws a `PartFault` for an operation that cannot be called. */
@@ -164,7 +164,9 @@ const UNDESCRIBED: Fields = { schema: { type: "string" } };
  * one; where it only names a parameter (`q={q}`, `{?q}`), the parameter is sent by itself. Throws a `PartFault` for an invalid path.
  */
 function addressOf(written: string, given: readonly Parameter[]) {
-  const [plain = ""] = written.replaceAll(/\{[?&#][^{}]*\}/g, "").split("#", 1);
+  const [plain = ""] = shortName(written)
+    .replaceAll(/\{[?&#][^{}]*\}/g, "")
+    .split("#", 1);
   const [path = "", ...query] = plain.split("?");
   if (!path.startsWith("/") || path.includes("\\"))
     throw new PartFault(
@@ -195,7 +197,7 @@ function readParameter(_: OpenApiDocument, part: unknown): Parameter {
   if (!isFields(part) || name === undefined || name === "") throw new PartFault("it has a parameter without a name");
   if (typeof place !== "string" || !Object.hasOwn(STYLES, place))
     throw new PartFault(`its parameter ${JSON.stringify(name.slice(0, 100))} is in no place that a request has`);
-  return parameterOf(part, name, place as Place);
+  return parameterOf(part, shortName(name), place as Place);
 }
 
 function parameterOf(part: Fields, name: string, place: Place): Parameter {

@@ -10,7 +10,7 @@ import {
   PatternStates,
 } from "../../tools/json-schema/index.ts";
 import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
-import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
+import { follow, NAME_LENGTH, type OpenApiDocument, orFault, PartFault, shortName, target } from "./document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
 
 /** Whether a schema describes what is sent or what comes back. */
@@ -132,7 +132,7 @@ export class Schemas {
     const digestOf = ({ values, states, references }: Converted) =>
       hash("sha256", JSON.stringify([values, states, references]));
     const digests = parts.map((part) => remembered(this.#partDigests, part, () => digestOf(part)));
-    remembered(this.#read, digests.join(), () => this.#reach(parts).length);
+    remembered(this.#read, hash("sha256", digests.join()), () => this.#reach(parts).length);
   }
 
   #definitionsOf(parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {
@@ -203,12 +203,13 @@ export class Schemas {
 
   /** States of a pattern; undefined if it cannot be matched in linear time, and is not checked. */
   statesOf(source: string): number | undefined {
-    if (this.#patterns.has(source)) return this.#patterns.get(source);
+    const key = hash("sha256", source);
+    if (this.#patterns.has(key)) return this.#patterns.get(key);
     const read = readStates(source);
     const unfit = typeof read === "string" ? read : this.#states.take(read);
     if (unfit !== undefined) this.unchecked.add(`the pattern ${JSON.stringify(source.slice(0, 100))} ${unfit}`);
     const states = typeof read === "string" || unfit !== undefined ? undefined : read;
-    this.#patterns.set(source, states);
+    this.#patterns.set(key, states);
     return states;
   }
 }
@@ -286,7 +287,7 @@ class Conversion {
   }
 
   #reference(reference: string, inPlace: boolean): string {
-    this.#references.add(reference);
+    this.#references.add(shortName(reference));
     if (inPlace) this.#inPlace.add(reference);
     return `#/$defs/${this.#schemas.nameOf(reference)}`;
   }
@@ -360,7 +361,7 @@ class Conversion {
     if (!isFields(value)) throw new PartFault(`its schema has ${JSON.stringify(word)} that is no object`);
     // Unlike an assignment, this makes a field of any name, `__proto__` too.
     return Object.freeze(
-      Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.#schema(one, inPlace)])),
+      Object.fromEntries(Object.entries(value).map(([name, one]) => [shortName(name), this.#schema(one, inPlace)])),
     );
   }
 
@@ -391,7 +392,7 @@ class Conversion {
     // In 3.0 and before, some documents say `required: true` of a property.
     const names = Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
     this.#count(names.length);
-    return names;
+    return names.map(shortName);
   }
 
   #count(values: number): void {
@@ -410,10 +411,10 @@ function isType(value: unknown): boolean {
 function valuesOf(discriminator: unknown) {
   const name = textOf(discriminator, "propertyName");
   const mapping = fieldOf(discriminator, "mapping");
-  if (name === undefined || !isFields(mapping)) return undefined;
+  if (name === undefined || name.length > NAME_LENGTH || !isFields(mapping)) return undefined;
   const by = new Map<unknown, string[]>();
   for (const [value, target] of Object.entries(mapping)) {
-    if (typeof target !== "string") continue;
+    if (typeof target !== "string" || target.length > NAME_LENGTH) continue;
     const reference = /^[\w.-]+$/.test(target) ? `#/components/schemas/${target}` : target;
     const values = by.get(reference);
     if (values) values.push(value);

@@ -26,13 +26,17 @@ export function constraintText(root: JsonSchema, schema: unknown, tellsIntegers:
 /** What the parts demand of the value itself, without its elements. */
 function ownWords(parts: readonly JsonSchema[], tellsIntegers: boolean): readonly string[] {
   return [
-    ...parts.flatMap(({ type }) => (tellsIntegers && [type].flat().includes("integer") ? ["integer"] : [])),
+    ...parts.flatMap(({ type }) => (tellsIntegers && isInteger(type) ? ["integer"] : [])),
     ...parts.flatMap(numberWords),
     ...parts.flatMap(stringWords),
     ...parts.flatMap(({ minItems, maxItems }) => range(minItems, maxItems, " items")),
     ...parts.flatMap(({ uniqueItems }) => (uniqueItems === true ? ["no two equal"] : [])),
     ...parts.flatMap(keyWords),
   ];
+}
+
+function isInteger(type: unknown): boolean {
+  return Array.isArray(type) ? type.includes("integer") : type === "integer";
 }
 
 function defaultWords(part: JsonSchema): readonly string[] {
@@ -77,8 +81,17 @@ function bound(value: unknown): unknown {
   return typeof value === "number" && Math.abs(value) >= Number.MAX_SAFE_INTEGER ? undefined : value;
 }
 
+/** The first names of an object, which may have thousands, and be referred to from hundreds of fields. */
+function firstNames(fields: object): readonly string[] {
+  const names = known.get(fields) ?? Object.keys(fields).slice(0, PARTS_READ);
+  known.set(fields, names);
+  return names;
+}
+
+const known = new WeakMap<object, readonly string[]>();
+
 function keyWords({ propertyNames, patternProperties }: JsonSchema): readonly string[] {
-  const patterns = Object.keys(isFields(patternProperties) ? patternProperties : {}).slice(0, PARTS_READ);
+  const patterns = isFields(patternProperties) ? firstNames(patternProperties) : [];
   const schemas = [...patterns.map((pattern) => ({ pattern })), ...(isFields(propertyNames) ? [propertyNames] : [])];
   const words = schemas.flatMap(stringWords);
   return words.length === 0 ? [] : [`keys ${words.join(" or ")}`];

@@ -1,10 +1,13 @@
 import { nearest } from "../../base/index.ts";
 import { observedText, shownOutput } from "../observed/shown-output.ts";
 import type { Tool } from "../tool.ts";
+import { oneLine } from "./one-line.ts";
 
 /** Parts of an output's schema that are read for its fields, and fields that are told. */
 const PARTS_READ = 2000;
 const FIELDS_TOLD = 8;
+/** Characters of a name that is told. */
+const NAME_LENGTH = 64;
 
 /**
  * Advice about a field that no result of these tools has, or had by now. Undefined if a result may have the field, or if
@@ -21,18 +24,22 @@ export function missingFieldAdvice(field: string, tools: readonly Tool[]): strin
   );
   const [first] = near;
   if (first)
-    return `${subjectOf(first.tool)} has no field ${JSON.stringify(field)}${byNow(first.tool)}. Did you mean ${JSON.stringify(first.meant)}?`;
+    return `${subjectOf(first.tool)} has no field ${shown(field)}${byNow(first.tool)}. Did you mean ${shown(first.meant)}?`;
   if (only === undefined || known.length > 1 || only.fields.top.length === 0) return undefined;
   const { top } = only.fields;
-  const told = top.slice(0, FIELDS_TOLD).map((name) => JSON.stringify(name));
+  const told = top.slice(0, FIELDS_TOLD).map(shown);
   const more = top.length > told.length ? ` and ${top.length - told.length} more` : "";
-  return `${subjectOf(only.tool)} has no field ${JSON.stringify(field)}${byNow(only.tool)}. It has ${told.join(", ")}${more}.`;
+  return `${subjectOf(only.tool)} has no field ${shown(field)}${byNow(only.tool)}. It has ${told.join(", ")}${more}.`;
 }
 
 /** Whether a result of the tool may have fields that nothing is known of. */
 export function mayHaveOtherFields(tool: Tool): boolean {
   const { all, isOpen } = outputFieldsOf(tool);
   return all.size === 0 || isOpen;
+}
+
+function shown(name: string): string {
+  return JSON.stringify(oneLine(name, NAME_LENGTH));
 }
 
 function subjectOf({ name, stream }: Tool): string {

@@ -1,4 +1,5 @@
 import { isFields } from "../../base/index.ts";
+import { jsonHead } from "../json-schema/json-head.ts";
 import { constraintText } from "./constraint-text.ts";
 import { oneLine } from "./one-line.ts";
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
@@ -15,12 +16,19 @@ export interface TypeTextOptions {
   readonly notation?: TypeNotation;
 }
 
-/** Maximum length of a field's name that is not an identifier, in characters. */
+/** Maximum length of a field's name that is no identifier, or one of more than 256 characters. */
 const ODD_NAME_LENGTH = 64;
 /** Literals of one enumeration written out. */
 const LITERALS_SHOWN = 16;
-/** Maximum parts of a schema read for one type: references can expand a small schema to an enormous type. */
-const PARTS_READ = 2000;
+/** Types that a schema can name. */
+const TYPES = 7;
+/**
+ * Maximum characters written for one type, those of a part again for each part around it: references can expand a small schema to
+ * an enormous type. Further parts are unknown.
+ */
+const CHARACTERS = 512 * 1024;
+/** Characters that a part counts for beside its text, and each name that is required. */
+const PART = 128;
 
 /** A JSON Schema as a type on one line, for a model. What types cannot express is in comments, or left to the gate. */
 export function typeText(schema: JsonSchema, options: TypeTextOptions): string {
@@ -59,7 +67,7 @@ class TypePrinter {
   readonly #options: TypeTextOptions;
   readonly #notation: TypeNotation;
   readonly #following: string[] = [];
-  #partsRead = 0;
+  #charactersLeft = CHARACTERS;
 
   constructor(root: JsonSchema, options: TypeTextOptions) {
     this.#root = root;
@@ -68,9 +76,15 @@ class TypePrinter {
   }
 
   print(schema: unknown, depth: number): Type {
-    this.#partsRead += 1;
+    this.#charactersLeft -= PART;
     if (schema === false) return { text: this.#notation.never };
-    if (!isFields(schema) || this.#partsRead > PARTS_READ) return { text: this.#notation.unknown };
+    if (!isFields(schema) || this.#charactersLeft < 0) return { text: this.#notation.unknown };
+    const type = this.#printFields(schema, depth);
+    this.#charactersLeft -= type.text.length;
+    return type;
+  }
+
+  #printFields(schema: JsonSchema, depth: number): Type {
     if (typeof schema.$ref === "string") return this.#follow(schema.$ref, depth);
     if ("const" in schema) return this.#enumeration([schema.const]);
     if (Array.isArray(schema.enum)) return this.#enumeration(schema.enum);
@@ -90,7 +104,7 @@ class TypePrinter {
   /** The type given by `type` and its keywords; undefined if they add nothing to `anyOf`, `oneOf` or `allOf`. */
   #printTyped(schema: JsonSchema, depth: number): Type | undefined {
     if (Array.isArray(schema.type)) {
-      const types = schema.type.map((type) => this.#printType(type, schema, depth));
+      const types = schema.type.slice(0, TYPES).map((type) => this.#printType(type, schema, depth));
       return this.#join("|", types);
     }
     const isJoined = schema.anyOf ?? schema.oneOf ?? schema.allOf;
@@ -152,7 +166,7 @@ class TypePrinter {
 
   #record(values: readonly unknown[], keys: readonly unknown[] | undefined, required: unknown, depth: number): Type {
     const types = values.map((one) => this.print(one, depth + 1));
-    const names = new Set<unknown>(Array.isArray(required) ? required : []);
+    const names = this.#namesIn(required);
     const isWhole = keys?.every((key) => names.has(key));
     return {
       text: this.#notation.recordOf(this.#join("|", types).text, keys && this.#enumeration(keys).text, isWhole),
@@ -167,13 +181,20 @@ class TypePrinter {
 
   fields(schema: JsonSchema, depth: number): readonly Field[] {
     const properties = isFields(schema.properties) ? Object.entries(schema.properties) : [];
-    const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-    return properties.map(([name, property]) => ({
-      name: /^[A-Za-z_$][\w$]*$/.test(name) ? name : oneLine(name, ODD_NAME_LENGTH),
-      type: this.print(property, depth + 1).text,
-      required: required.has(name),
-      comment: this.#comment(property),
-    }));
+    const required = this.#namesIn(schema.required);
+    return properties.map(([name, property]) => {
+      const shown = /^[A-Za-z_$][\w$]{0,255}$/.test(name) ? name : oneLine(name, ODD_NAME_LENGTH);
+      const type = this.print(property, depth + 1).text;
+      const comment = this.#charactersLeft < 0 ? "" : this.#comment(property);
+      this.#charactersLeft -= shown.length + comment.length;
+      return { name: shown, type, required: required.has(name), comment };
+    });
+  }
+
+  #namesIn(required: unknown): ReadonlySet<unknown> {
+    const names: readonly unknown[] = Array.isArray(required) ? required : [];
+    this.#charactersLeft -= PART * names.length;
+    return new Set(names);
   }
 
   #comment(property: unknown): string {
@@ -244,7 +265,7 @@ function bracketed({ text, joinedBy }: Type): string {
 const LITERAL_LENGTH = 200;
 
 function isShort(value: unknown): boolean {
-  return typeof value !== "object" || value === null || (JSON.stringify(value) ?? "").length <= LITERAL_LENGTH;
+  return typeof value !== "object" || (jsonHead(value, LITERAL_LENGTH) ?? "").length <= LITERAL_LENGTH;
 }
 
 function literal(value: unknown): string {

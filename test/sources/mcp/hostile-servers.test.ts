@@ -126,6 +126,13 @@ testOfAll("of ten thousand names that are one, all are refused by name", async (
   expect([source.tools.length, source.problems.length]).toEqual([0, 10_000]);
 });
 
+test("a schema of a megabyte of texts and names is left out before anything is made of it", async () => {
+  await using source = await fromMcp(await servedRaw("large-schemas"), READ);
+  expect(source.tools.map(({ name }) => name)).toEqual(["raw.odd"]);
+  const why = "has texts of more than 1048576 characters together";
+  expect(source.problems).toEqual([`"big" is left out: its inputSchema ${why}.`, expect.stringContaining(why)]);
+});
+
 test("a description of a megabyte is left out, and is in no problem", async () => {
   await using source = await fromMcp(await servedRaw("large-description"), READ);
   expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo"]);

@@ -26,6 +26,8 @@ describe("a hostile document ends with one typed sentence", () => {
     ...Array.from({ length: 30 }, (_, n) => `a${n + 1}: &a${n + 1} [${Array(9).fill(`*a${n}`).join(", ")}]`),
     "paths: { /x: { get: { x: *a30 } } }",
   ].join("\n");
+  const longNames = (before: string, after: string) =>
+    Array.from({ length: 500 }, (_, n) => `${before}${n}${"x".repeat(16_384)}${after}`).join("");
   let shared: object = { type: "string" };
   for (let level = 0; level < 40; level += 1) shared = { a: shared, b: shared };
 
@@ -44,6 +46,13 @@ describe("a hostile document ends with one typed sentence", () => {
       () => `openapi: 3.1.0\npaths: ${"[".repeat(20_000)}${"]".repeat(20_000)}`,
       "the text is no YAML",
     ],
+    ["with 500 names of 16,384 characters", () => text(`{${longNames('"', '":1,')}"x":1}`), "very long names"],
+    [
+      "with 500 such names in YAML",
+      () => `openapi: 3.1.0\npaths:\n${longNames('  ? "', '"\n  : 1\n')}`,
+      "very long names",
+    ],
+    ["with 2.6 million empty objects", () => text(`[${"{},".repeat(2_600_000)}{}]`), "more than 5000000 values"],
     ["of 70 million characters", () => " ".repeat(70_000_000), "at most 67108864 are read"],
     [
       "with 100,000 operations",
@@ -89,6 +98,29 @@ describe("what a hostile document says stays within its own tool", () => {
     expect(await callTool(tools, "api.call", { constructor: "c", toString: "t" })).toMatchObject({ ok: true });
     expect(await callTool(tools, "api.call", { constructor: 1 })).toMatchObject({ code: "input_invalid" });
     expect(JSON.parse(server.arrived[0]?.body.toString() ?? "")).toEqual({ constructor: "c", toString: "t" });
+  });
+
+  const long = "x".repeat(1001);
+  test.each<[string, object, string?]>([
+    ["reference", body({ anyOf: [{ $ref: `#/${long}` }] })],
+    ["reference of a parameter", { parameters: [{ $ref: `#/${long}` }] }],
+    ["name of a parameter", { parameters: [{ name: long, in: "query" }] }],
+    ["name of a field", body({ properties: { [long]: {} } })],
+    ["name of a required field", body({ required: [long] })],
+    ["name in a path", {}, `/{${long}}`],
+  ])("a very long %s, which costs its operation", async (_, operation, path = "/long") => {
+    const paths = { [path]: { post: operation }, "/short": { get: {} } };
+    const { tools, problems } = await sourceOf(specOf(paths));
+    expect(tools.map(({ name }) => name)).toEqual(["api.getShort"]);
+    expect(problems).toEqual([expect.stringMatching(/x{90,}"… is a name of \d+ characters; at most 1000 are read\.$/)]);
+  });
+
+  test("a very long name in a result, which makes that part unknown", async () => {
+    const schema = { properties: { a: { type: "string" }, b: { properties: { [long]: {} } } } };
+    const responses = { 200: { content: { "application/json": { schema } } } };
+    const { tools, problems } = await sourceOf(operationOf({ responses }));
+    expect(declareTools(tools)).toContain("Promise<{ a?: string, b?: unknown }>");
+    expect(problems).toEqual([expect.stringContaining("is a name of 1001 characters")]);
   });
 
   test("references along what objects inherit", async () => {

@@ -329,3 +329,33 @@ test.each<["never" | "always" | (() => boolean), string]>([
     );
   },
 );
+
+/** A tool whose input has 900 fields of one definition. */
+function toolOfMany(definition: JsonSchema): Tool {
+  const properties = Object.fromEntries(Array.from({ length: 900 }, (_, n) => [`p${n}`, { $ref: "#/$defs/one" }]));
+  const input = jsonSchema({ type: "object", properties, $defs: { one: definition } });
+  return { ...listTool("wide"), input };
+}
+
+test.each<[string, JsonSchema]>([
+  ["the long name of a field", { type: "object", properties: { ["a".repeat(20_000)]: { type: "string" } } }],
+  ["the texts of an enumeration", { enum: Array.from({ length: 16 }, (_, n) => `${n} ${"x".repeat(60)}`) }],
+  [
+    "a tuple of tuples",
+    { type: "array", prefixItems: Array(20).fill({ enum: Array.from({ length: 9 }, (_, n) => "x".repeat(50 + n)) }) },
+  ],
+])("%s, in 900 places, makes no declaration of more than some hundred thousand characters", (_, definition) => {
+  for (const language of ["javascript", "python"] as const) {
+    const declared = declareTools([toolOfMany(definition)], { language, budgetTokens: 10_000_000 });
+    expect(declared.length).toBeLessThan(700_000);
+    expect(declared).toContain("p899");
+  }
+});
+
+test("the names that each of 900 fields requires are read for some of them, and the rest of the parts is unknown", () => {
+  const required = Array.from({ length: 2000 }, (_, n) => `n${n}`);
+  const definition = { type: "object", properties: { n1: { type: "string" }, n2: { type: "string" } }, required };
+  const declared = declareTools([toolOfMany(definition)], { budgetTokens: 10_000_000 });
+  expect(declared.split("{ n1: string, n2: string }").length).toBeLessThan(5);
+  expect(declared).toContain("p899?: unknown");
+});

@@ -26,3 +26,11 @@ test("nothing is said of the fields of a schema that is too large to be read to 
   const fields = Array.from({ length: 3000 }, (_, index) => `field${index}`);
   expect(missingFieldAdvice("items", [toolOf("wide", fields)])).toBeUndefined();
 });
+
+test("of long names only the beginning is told", () => {
+  const long = Array.from({ length: 8 }, (_, n) => `${n}${"x".repeat(100_000)}`);
+  expect(missingFieldAdvice("items", [toolOf("long", long)])?.length).toBeLessThan(800);
+  expect(missingFieldAdvice("i".repeat(100_000), [toolOf("short", ["id"])])?.length).toBeLessThan(200);
+  const near = `${"x".repeat(200)}y`;
+  expect(missingFieldAdvice("x".repeat(200), [toolOf("near", [near])])).toMatch(/Did you mean "x{60,64}…"/);
+});

@@ -26,7 +26,7 @@ const CONTENT = /(?:[^"\\]|\\[^]){1,16384}/y;
 
 /** V8 hashes longer strings by their length alone: objects, maps and sets compare each with all others of its length. */
 export const HASHED_LENGTH = 16_383;
-/** Values for which the first name counts that is longer; the second counts for twice as many, and so on. */
+/** Values for which the first name counts that is longer; the second counts for twice as many, and so on. One of several times that length counts for several. */
 const LONG_NAME_VALUES = 64;
 const NAME_END = /[ \t\r\n]*:/y;
 
@@ -160,7 +160,7 @@ export class JsonScanner {
     NAME_END.lastIndex = this.end;
     if (!NAME_END.test(this.#text)) return 0;
     this.#longNames += 1;
-    return this.#longNames * LONG_NAME_VALUES;
+    return this.#longNames * LONG_NAME_VALUES * Math.floor((this.end - this.start) / HASHED_LENGTH);
   }
 
   #mark(start: number, end: number, mark: number): number {

@@ -110,3 +110,15 @@ test("text over several lines is the same JSON, and a text that is none loses no
     }),
   );
 });
+
+test("a very long name counts for many values, and for as many more as it is longer", () => {
+  const valuesOf = (length: number, names: number) => {
+    const count = newCount();
+    new JsonScanner(`{${`"${"a".repeat(length)}":1,`.repeat(names)}"b":1}`).pass(count);
+    return count.values - names;
+  };
+  const [short, long, longer] = [valuesOf(16_000, 10), valuesOf(17_000, 10), valuesOf(170_000, 10)];
+  expect(short).toBe(2);
+  expect(long).toBeGreaterThan(1000);
+  expect(longer).toBeGreaterThan(9 * long);
+});
