@@ -115,7 +115,7 @@ export {
   type ResultText,
   resultType,
   serialiseResult,
-  TOO_MANY_VALUES,
+  TooManyValues,
   tooManyValues,
 } from "./values/json/serialise-result.ts";
 export { type CutTexts, readHead, readUpTo, type TextRest } from "./values/json/value-head.ts";
