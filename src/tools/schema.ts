@@ -331,39 +331,27 @@ function isObject(value: unknown): value is object {
 
 /** Values up to which the faults of all are described, in up to 50 microseconds and 50 KB each, if none of many alternatives fits. */
 export const DESCRIBED_VALUES = 1000;
-/**
- * Values about which a schema of a library is asked at once. A schema of zod that is to stop describes faults of all that
- * break a rule like `min`, in a kilobyte each; one of another library describes all faults, in 30 KB each for 20 alternatives.
- */
-const ZOD_VALUES = 250_000;
-const LIBRARY_VALUES = 20_000;
 
 /**
  * Validates a value. Returns a promise only if the schema does. Of a large value, a schema of zod describes the first part
  * with faults; one of `jsonSchema()` always does.
  */
 export function validate(schema: Schema, value: unknown): Validated | Promise<Validated> {
-  const isMany = !compiledForms.has(schema) && boundExceeded(value, DESCRIBED_VALUES) !== undefined;
-  const stops = isMany && isZod(schema);
-  const allowed = stops ? ZOD_VALUES : LIBRARY_VALUES;
-  if (isMany && boundExceeded(value, allowed) === "values")
-    return { ok: false, issues: [{ path: "", message: tooMany(allowed) }] };
+  const stops = isZod(schema) && isMany(value);
   const result = stops ? stopAtFault(schema, value) : schema["~standard"].validate(value);
   const read = (late: StandardSchemaV1.Result<unknown>) => toValidated(late, value, stops);
   return result instanceof Promise ? result.then(read) : read(result);
 }
 
-function boundExceeded(value: unknown, values: number): ReturnType<typeof exceededBy> {
+function isMany(value: unknown): boolean {
   try {
-    return exceededBy(value, { depth: MAX_DEPTH, values });
+    return exceededBy(value, { depth: MAX_DEPTH, values: DESCRIBED_VALUES }) !== undefined;
   } catch {
     // Its own code throws.
-    return undefined;
+    return true;
   }
 }
 
-const tooMany = (allowed: number) =>
-  `it has more than ${allowed} values, which a schema of this library is not asked about at once: give less, or declare it with jsonSchema()`;
 const STOPPED: Issue = {
   path: "",
   message: "there may be more, because the check of a large value stops at the first",

@@ -119,23 +119,6 @@ test("of a large value, zod describes the first fault alone: in results, items a
   expect(seen.faults).toBe(5);
 });
 
-test.each([
-  ["zod", 250_000, z.array(z.number())],
-  ["another library", 20_000, callable((value) => ({ value }))],
-])("a schema of %s is not asked about more than %i values at once", async (_, most, schema) => {
-  const ask = vi.spyOn(schema["~standard"], "validate");
-  const list = Array.from({ length: most - 1 }, () => 0);
-  expect(await read(schema, list)).toEqual({ value: list });
-  ask.mockClear();
-  expect(await read(schema, [...list, 0])).toBe(
-    `it has more than ${most} values, which a schema of this library is not asked about at once: give less, or declare it with jsonSchema()`,
-  );
-  expect(ask).not.toHaveBeenCalled();
-  expect(await read(jsonSchema({ items: { type: "number" } }), [...list, 0])).toMatchObject({
-    value: { length: most },
-  });
-});
-
 /** Written as JSON, because an object with a `then` would be a promise's. */
 const conditional = JSON.parse(
   '{ "if": { "type": "string" }, "then": { "minLength": 3 }, "else": { "minimum": 3 } }',
