@@ -50,7 +50,7 @@
   // ---- built-ins, as they are before the program starts ------------------------------------------------------
 
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
-  const { parse, stringify } = JSON;
+  const { isRawJSON, parse, stringify } = JSON;
   const {
     defineProperty,
     freeze,
@@ -855,6 +855,11 @@
       if (size > limits.frameBytes) refuseSize();
       if (key === "__proto__") refuse("a field called __proto__", "give it another name.");
       if (type === "object" && value !== null) {
+        // The host reads its digits as a number, which may keep fewer. Where nothing is noted, it refuses them.
+        if (notes !== undefined && isRawJSON(value)) {
+          note("Raw JSON", key, "what JSON.parse makes of it.");
+          return apply(replace, this, [key, exactJson(value.rawJSON)]);
+        }
         // JSON would make null of one that is no finite number.
         if (getPrototypeOf(value) === numberPrototype) return apply(replace, this, [key, numberValue(value)]);
         // Each element takes two characters. V8 gives up on the longest arrays before it asks for their first.

@@ -384,6 +384,17 @@ export function resultTooMany(tool: string, values: number, allowed: number) {
   );
 }
 
+/** Its number is not known. Beside its structured content, the message of a server may have fewer: `seen`. */
+export function moreThanRead(tool: string, seen: number | undefined, allowed: number) {
+  const held =
+    seen === undefined ? `${allowed} values` : `${seen} values, or its structured content more than ${allowed}`;
+  return failure(
+    "result_too_large",
+    tool,
+    `The result of ${tool} holds more than ${held} (limit resultValues). Ask for less: fewer fields, a filter, or page by page.`,
+  );
+}
+
 export function partsTooLarge(tool: string, bytes: number, allowed: number) {
   return failure(
     "result_too_large",

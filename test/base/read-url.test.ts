@@ -5,9 +5,9 @@ import { readUrl } from "../../src/base/index.ts";
 const HOST = String.fromCodePoint(...Array.from({ length: 4000 }, (_, index) => 0x4e00 + index));
 
 test.each(["http://", "http:", "https:/\t/\n", " http:////", "http:\\\\", "ht\ttp://ann:pw@", "wss://"])(
-  "a host beyond ASCII that no domain name is as long as is given to no parser, behind %j",
+  "a host beyond ASCII that no domain name is as long as is given to no parser, behind %j, nor one in percent escapes",
   (before) => {
-    expect(readUrl(`${before}${HOST}/`)).toBeUndefined();
+    for (const host of [HOST, encodeURIComponent(HOST)]) expect(readUrl(`${before}${host}/`)).toBeUndefined();
   },
 );
 

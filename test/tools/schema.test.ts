@@ -2,6 +2,8 @@ import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import type { JsonSchema } from "../../src/tools/json-schema/json-schema.ts";
 import { withWholeNumbers } from "../../src/tools/whole-numbers.ts";
 import { isSchema, issuesText, jsonSchema, type Schema, storedSchema, validate } from "../../src/tools/schema.ts";
@@ -58,6 +60,63 @@ test("five issues are told and the others are counted", async () => {
   expect(await read(z.array(z.string()), [1, 2, 3, 4, 5, 6, 7])).toBe(
     `${[0, 1, 2, 3, 4].map(issue).join("; ")}; and 2 more`,
   );
+});
+
+/** A schema of zod that counts the faults that it describes. */
+function counted() {
+  const seen = { faults: 0 };
+  const error = () => {
+    seen.faults += 1;
+    return "no text";
+  };
+  return { seen, text: z.string({ error }) };
+}
+
+test("of a large value, zod describes the first fault alone: in results, items and inputs, also if it validates later", async () => {
+  const { seen, text } = counted();
+  const texts = z.array(text);
+  const tool = { description: "Gives", allowedCallers: ["programmatic"], effect: "read" } as const;
+  const numbers = Array.from({ length: 5000 }, () => 1);
+  const late = texts.refine(async () => true);
+  const none = z.object({});
+  await using runtime = await createRuntime({
+    tools: [
+      defineTool({
+        ...tool,
+        name: "result",
+        input: none,
+        output: texts,
+        handler: () => numbers as unknown as string[],
+      }),
+      defineTool({ ...tool, name: "late", input: none, output: late, handler: () => numbers as unknown as string[] }),
+      defineTool({
+        ...tool,
+        name: "items",
+        input: none,
+        output: texts,
+        stream: true,
+        async *handler() {
+          yield numbers as unknown as string[];
+        },
+      }),
+      defineTool({ ...tool, name: "input", input: z.object({ texts }), handler: () => 1 }),
+    ],
+    sandbox: createMemorySandbox(),
+  });
+  const codes = await runtime.execute(`
+    const numbers = Array.from({ length: 5000 }, () => 1);
+    const calls = [tools.result({}), tools.late({}), Array.fromAsync(tools.items({})), tools.input({ texts: numbers })];
+    return (await Promise.allSettled(calls)).map(({ reason }) => reason.code);
+  `);
+  expect(codes.outcome).toMatchObject({
+    value: ["output_invalid", "output_invalid", "output_invalid", "input_invalid"],
+  });
+  expect(seen.faults).toBe(4);
+  const returned = await runtime.execute("return Array.from({ length: 5000 }, () => 1)", { result: texts });
+  expect(returned.outcome).toMatchObject({
+    fault: { message: expect.stringContaining("no text, got 1; there may be more") },
+  });
+  expect(seen.faults).toBe(5);
 });
 
 /** Written as JSON, because an object with a `then` would be a promise's. */

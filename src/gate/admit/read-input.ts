@@ -17,7 +17,7 @@ import {
 } from "../../base/index.ts";
 import type { FieldsRead } from "../../tools/json-schema/input-fields.ts";
 import { StepsSpent } from "../../tools/json-schema/steps.ts";
-import { isPlain, type Issue, issuesText, validate, type Validated, validateLarge } from "../../tools/schema.ts";
+import { DESCRIBED_VALUES, isPlain, type Issue, issuesText, validate, type Validated } from "../../tools/schema.ts";
 import { inputFieldsOf, type ToolInput } from "../../tools/tool-schemas.ts";
 import type { Overdraft } from "./budget.ts";
 import { hash } from "node:crypto";
@@ -27,9 +27,6 @@ import { isDeepStrictEqual } from "node:util";
 const VALUE_BYTES = 72;
 /** Memory per value of one more copy, with which a schema's copy is compared. */
 const COPY_BYTES = 40;
-
-/** Values in an input up to which the faults of all are looked for: a schema takes about a microsecond for each. */
-const DESCRIBED_VALUES = 4000;
 
 export type ReadInput =
   | {
@@ -79,16 +76,15 @@ export function readInput(
   if (lost) return { ok: false, reason: lossText(lost) };
   if (!read.ok) return read;
   const sent = { text, value: read.value, shown };
-  if (values <= DESCRIBED_VALUES) return fitted(tool, sent, validate);
+  if (values <= DESCRIBED_VALUES) return fitted(tool, sent);
   // A schema takes as long as parsing, and is work for a turn of its own.
-  return nextTurn().then(() => fitted(tool, sent, validateLarge));
+  return nextTurn().then(() => fitted(tool, sent));
 }
 
 /** A parsed input, once the tool's schema takes it. */
 function fitted(
   tool: ToolInput,
   { text, value, shown }: Omit<Sent, "isAsSent"> & { readonly value: unknown },
-  check: typeof validate,
 ): ReadInput | Promise<ReadInput> {
   try {
     const fields = inputFieldsOf(tool, value);
@@ -96,7 +92,7 @@ function fitted(
     const isAsSent = isPlain(tool.input) && fields?.dropped !== true;
     const finish = (validated: Validated) => toRead(validated, issues, { text, isAsSent, shown });
     // Validated even if fields are refused: the caller is told of all faults at once.
-    const validated = check(tool.input, value);
+    const validated = validate(tool.input, value);
     return validated instanceof Promise ? validated.then(finish).catch(unreadable) : finish(validated);
   } catch (error) {
     return error instanceof StepsSpent

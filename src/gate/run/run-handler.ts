@@ -12,7 +12,7 @@ import {
   resultType,
   serialiseResult,
   type Share,
-  TOO_MANY_VALUES,
+  TooManyValues,
   untrusted,
 } from "../../base/index.ts";
 import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
@@ -108,8 +108,8 @@ export function thrownFailure(
   if (PortcullisError.is(error)) {
     if (error.code === "tool_failed") return sentences.handlerFailed(tool.name, identity.callId, error.message);
     if (error.code === "source_unavailable") return sentences.sourceUnavailable(tool.name, error.message);
-    if (error.code === "result_too_large" && error.cause === TOO_MANY_VALUES)
-      return sentences.resultTooMany(tool.name, resultValues + 1, resultValues);
+    if (error.code === "result_too_large" && error.cause instanceof TooManyValues)
+      return sentences.moreThanRead(tool.name, error.cause.seen, resultValues);
     if (error.code === "result_too_large") return sentences.resultTooLarge(tool.name, resultBytes + 1, resultBytes);
   }
   return sentences.handlerFailed(tool.name, identity.callId, undefined);

@@ -275,7 +275,7 @@ export class McpSource implements AsyncDisposable {
           await this.#accessGiven(name, signal);
           continue;
         }
-        if (error instanceof MessageTooLarge && error.of === "values") throw tooManyValues();
+        if (error instanceof MessageTooLarge && error.of === "values") throw tooManyValues(error.allowed);
         if (error instanceof MessageTooLarge)
           throw new PortcullisError("result_too_large", `The result of ${name} has more than ${resultBytes} bytes.`, {
             cause: error,

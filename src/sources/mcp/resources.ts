@@ -1,7 +1,7 @@
 import { isFields, PortcullisError } from "../../base/index.ts";
-import { content as withParts, MAX_PARTS, naming } from "../../tools/content.ts";
+import { content as withParts, naming } from "../../tools/content.ts";
 import type { ProtocolMethod } from "./protocol-method.ts";
-import { BLOCK_LEVELS, shownToModel, withoutNotes } from "./result-value.ts";
+import { BLOCK_LEVELS, shownBlocks, withoutNotes } from "./result-value.ts";
 import { MalformedMessage, type Message, withoutNulls } from "./wire/wire.ts";
 
 /** The tool that reads what results of a server have named, as if the server listed it. */
@@ -62,14 +62,11 @@ export const readingResource: ProtocolMethod = {
     const contents = withoutNulls(result.contents, BLOCK_LEVELS);
     if (!Array.isArray(contents) || !contents.every(isResource))
       throw new MalformedMessage("The result has contents that are no list of resources.");
-    const shown = contents.map((resource) => {
-      const block = { type: "resource", resource: withoutNotes(resource) };
-      return caller === "direct" ? shownToModel(block) : { block, part: undefined };
-    });
+    const blocks = contents.map((resource) => ({ type: "resource", resource: withoutNotes(resource) }));
+    const { shown, parts } = shownBlocks(blocks, caller === "direct");
     const resources = shown.map(({ block }) => block.resource);
     const [only] = contents;
     const isText = contents.length === 1 && only?.text !== undefined;
-    const parts = shown.flatMap(({ part }) => part ?? []).slice(0, MAX_PARTS);
     const made = withParts({ value: isText ? only.text : { contents: resources }, parts, source: uri });
     return naming(made, urisOf(contents));
   },

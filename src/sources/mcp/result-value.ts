@@ -15,7 +15,7 @@ import {
 } from "../../base/index.ts";
 import type { ServerText } from "./clean-credentials.ts";
 import { type Message, withoutNulls } from "./wire/wire.ts";
-import { content as withParts, failedContent, MAX_PARTS, type PartInput } from "../../tools/content.ts";
+import { content as withParts, failedContent, keptParts, MAX_PARTS, type PartInput } from "../../tools/content.ts";
 import type { Caller } from "../../tools/tool.ts";
 
 /** Levels of a list of blocks, or of resources. */
@@ -45,8 +45,7 @@ export async function resultValue(result: Message, text: ServerText, reader: Res
     throw new PortcullisError("tool_failed", text.quote(textOf(content)));
   // A program may need the bytes. A model needs them as an image or a file, and not as base64 in a text.
   const hidesBytes = caller === "direct" || isError === true;
-  const shown = hidesBytes ? content.map(shownToModel) : content.map((block) => ({ block, part: undefined }));
-  const parts = shown.flatMap(({ part }) => part ?? []).slice(0, MAX_PARTS);
+  const { shown, parts } = shownBlocks(content, hidesBytes);
   const isStructured = structuredContent !== undefined;
   const isAlone = isStructured && (isError === true || declared || (await repeats(shown, structuredContent, reader)));
   const value = isAlone ? structuredContent : await valueOf(shown, structuredContent, reader);
@@ -88,7 +87,7 @@ function sentenceOf(
 /** Whether blocks say no more than structured content: they are its JSON, or that of fields and elements. Parts are read beside it. */
 async function repeats(shown: readonly Shown[], structured: unknown, { source }: ResultReader): Promise<boolean> {
   const beside = shown.filter(
-    ({ block, part }) => !part && !(block.type === "text" && String(block.text).trim() === ""),
+    ({ block, isPart }) => !isPart && !(block.type === "text" && String(block.text).trim() === ""),
   );
   if (beside.length === 0) return true;
   if (beside.some(({ block }) => block.type !== "text")) return false;
@@ -134,36 +133,57 @@ async function structureIn(text: string, { source, resultValues: values }: Resul
 
 const readerOf = (source = "") => readerFor(`source ${source}`);
 
-export interface Shown {
+interface Shown {
   readonly block: Block;
-  readonly part: PartInput | undefined;
+  /** Whether its bytes are a part, or would be one if a result could have more. */
+  readonly isPart: boolean;
 }
 
-/** A block with the size of its bytes in place of them, and the bytes as a part. What is malformed stays as it is. */
-export function shownToModel(block: Block): Shown {
+/**
+ * Blocks as they are; or with the size of their bytes in place of them, and the bytes as parts. What is malformed stays as
+ * it is. Only as many are looked at as a result has parts: the others are taken for what they say they are.
+ */
+export function shownBlocks(blocks: readonly Block[], hidesBytes: boolean) {
+  const parts: PartInput[] = [];
+  let seen = 0;
+  const isPart = (part: PartInput) => {
+    seen += 1;
+    if (seen > MAX_PARTS) return true;
+    const kept = isKept(part);
+    if (kept) parts.push(part);
+    return kept;
+  };
+  const shown = blocks.map((block) => (hidesBytes ? withoutBytes(block, isPart) : { block, isPart: false }));
+  return { shown, parts };
+}
+
+function withoutBytes(block: Block, isPart: (part: PartInput) => boolean): Shown {
   if (block.type === "image" || block.type === "audio") {
     const part = partOf(block.type === "image" ? "image" : "file", block.data, block.mimeType);
+    if (!part || !isPart(part)) return { block, isPart: false };
     const { data: _data, ...others } = block;
-    return part ? { block: { ...others, bytes: sizeOf(part) } as Block, part } : { block, part };
+    return { block: { ...others, bytes: sizeOf(part) } as Block, isPart: true };
   }
-  if (block.type !== "resource" || !isFields(block.resource)) return { block, part: undefined };
+  if (block.type !== "resource" || !isFields(block.resource)) return { block, isPart: false };
   const { blob, ...resource } = block.resource;
   const { mimeType = "application/octet-stream" } = resource;
   const isImage = typeof mimeType === "string" && mimeType.startsWith("image/");
   const part = partOf(isImage ? "image" : "file", blob, mimeType);
-  return part ? { block: { ...block, resource: { ...resource, bytes: sizeOf(part) } }, part } : { block, part };
+  if (!part || !isPart(part)) return { block, isPart: false };
+  return { block: { ...block, resource: { ...resource, bytes: sizeOf(part) } }, isPart: true };
 }
 
-/** A part of base64 that a server sent; undefined for anything else. */
+/** A part that a server sent, by its shape; undefined for anything else. */
 function partOf(type: "image" | "file", data: unknown, mediaType: unknown): PartInput | undefined {
-  if (typeof data !== "string" || typeof mediaType !== "string") return undefined;
-  const part = { type, mediaType, data } as const;
+  return typeof data === "string" && typeof mediaType === "string" ? { type, mediaType, data } : undefined;
+}
+
+function isKept(part: PartInput): boolean {
   try {
-    withParts({ value: null, parts: [part] });
-    return part;
+    return keptParts([part]).length > 0;
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
-    return undefined;
+    return false;
   }
 }
 

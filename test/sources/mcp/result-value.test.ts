@@ -92,3 +92,18 @@ test("a model that calls directly gets an image beside the structure, and not in
   });
   expect(Content.is(value) && [value.value, value.parts.length]).toEqual([file, 1]);
 });
+
+test.each([false, true])(
+  "only as many images are made parts as a result has, and more are shown by their size alone: %j",
+  async (isError) => {
+    const malformed = { ...image, data: "%%%%" };
+    const content = [malformed, ...Array.from({ length: 19 }, () => image), malformed, image];
+    const made = await resultValue({ content, isError }, new ServerText([]), { caller: "direct" });
+    const shown = { type: "image", mimeType: "image/png", bytes: 6 };
+    expect(made).toMatchObject({
+      isError,
+      value: { content: [malformed, ...Array.from({ length: 19 }, () => shown), { ...shown, bytes: 3 }, shown] },
+      parts: Array.from({ length: 19 }, () => ({ type: "image", mediaType: "image/png", data: image.data })),
+    });
+  },
+);

@@ -342,7 +342,12 @@ test.each<[string, JsonSchema]>([
   ["the texts of an enumeration", { enum: Array.from({ length: 16 }, (_, n) => `${n} ${"x".repeat(60)}`) }],
   [
     "a tuple of tuples",
-    { type: "array", prefixItems: Array(20).fill({ enum: Array.from({ length: 9 }, (_, n) => "x".repeat(50 + n)) }) },
+    {
+      type: "array",
+      prefixItems: Array.from({ length: 20 }, () => ({
+        enum: Array.from({ length: 9 }, (_, n) => "x".repeat(50 + n)),
+      })),
+    },
   ],
 ])("%s, in 900 places, makes no declaration of more than some hundred thousand characters", (_, definition) => {
   for (const language of ["javascript", "python"] as const) {

@@ -31,10 +31,19 @@ export interface ResultLimits {
 }
 
 /** Cause of a `result_too_large` that a handler throws: the result holds too many values, not too many bytes. */
-export const TOO_MANY_VALUES = new Error("The result holds more than `resultValues` values.");
+export class TooManyValues extends Error {
+  /** More than these were seen; by default `resultValues`. */
+  readonly seen: number | undefined;
 
-export function tooManyValues(): PortcullisError {
-  return new PortcullisError("result_too_large", TOO_MANY_VALUES.message, { cause: TOO_MANY_VALUES });
+  constructor(seen?: number) {
+    super(`The result holds more than ${seen ?? "`resultValues`"} values.`);
+    this.seen = seen;
+  }
+}
+
+export function tooManyValues(seen?: number): PortcullisError {
+  const cause = new TooManyValues(seen);
+  return new PortcullisError("result_too_large", cause.message, { cause });
 }
 
 /** The last large result of each tenant. A tenant's large results are serialised one at a time, because each may take the maximum memory. */

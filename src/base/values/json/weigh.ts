@@ -162,7 +162,7 @@ export function exceededBy(
     values += 1;
     if (typeof part === "string") characters += part.length;
     if (maxCharacters !== undefined && characters > maxCharacters) return "characters";
-    if (typeof part !== "object" || part === null) continue;
+    if (typeof part !== "object" || part === null || ArrayBuffer.isView(part)) continue;
     if (depth > maxDepth) return "depth";
     const children: readonly unknown[] = Array.isArray(part) ? part : Object.values(part);
     if (values + open.length + children.length > maxValues) return "values";

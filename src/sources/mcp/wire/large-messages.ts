@@ -71,7 +71,7 @@ export class LargeMessages {
       if (part) this.#keep(number, { part, units: text.length });
       return rest;
     }
-    if (read === "values") throw new MessageTooLarge(values + largeValues, "values");
+    if (read === "values") throw new MessageTooLarge(values, "values");
     throw new MalformedMessage(`A message of the server cannot be read: ${WHY[read]}.`);
   }
 

@@ -56,10 +56,12 @@ export interface Wire {
 /** A message has more bytes, or values, than it may have. */
 export class MessageTooLarge extends Error {
   override readonly name = "MessageTooLarge";
+  readonly allowed: number;
   readonly of: "bytes" | "values";
 
   constructor(allowed: number, of: "bytes" | "values") {
     super(`A message of the server has more than ${allowed} ${of}.`);
+    this.allowed = allowed;
     this.of = of;
   }
 }
