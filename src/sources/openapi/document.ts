@@ -201,6 +201,12 @@ export function follow(document: OpenApiDocument, value: unknown): unknown {
   throw new PartFault("its references lead in a circle");
 }
 
+/** The same, undefined for a reference that leads nowhere. */
+export function followQuietly(document: OpenApiDocument, value: unknown): unknown {
+  const followed = orFault(() => follow(document, value));
+  return followed instanceof PartFault ? undefined : followed;
+}
+
 export function target({ root }: OpenApiDocument, reference: string): unknown {
   const shown = JSON.stringify(reference.slice(0, 200));
   if (!reference.startsWith("#"))

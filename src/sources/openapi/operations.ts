@@ -1,4 +1,4 @@
-import { follow, type OpenApiDocument, orFault, PartFault } from "./document.ts";
+import { follow, followQuietly, type OpenApiDocument, orFault, PartFault } from "./document.ts";
 import { fieldOf, type Fields, isFields, listOf, Pace, textOf } from "../../base/index.ts";
 import { operationNames } from "./operation-name.ts";
 
@@ -236,16 +236,22 @@ function bodyOf(document: OpenApiDocument, reference: unknown, method: string): 
   return document.once(part, readBody);
 }
 
-function readBody(_: OpenApiDocument, part: Fields): Body | undefined {
+function readBody(document: OpenApiDocument, part: Fields): Body | undefined {
   const content = (part["content"] ?? {}) as Fields;
-  const choices = Object.keys(content).map((mediaType) => ({ mediaType, form: formOf(mediaType) }));
-  const [chosen] = choices.toSorted((one, other) => FORMS.indexOf(one.form) - FORMS.indexOf(other.form));
+  const choices = Object.keys(content).map((mediaType) => {
+    const form = formOf(mediaType);
+    const isList = [fieldOf(followQuietly(document, fieldOf(content[mediaType], "schema")), "type")]
+      .flat()
+      .includes("array");
+    return { mediaType, form, rank: 3 * FORMS.indexOf(form) + jsonRank(mediaType, isList) };
+  });
+  const [chosen] = choices.toSorted((one, other) => one.rank - other.rank);
   if (!chosen) return undefined;
   if (!/^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:;[\x20-\x7e]*)?$/.test(chosen.mediaType))
     throw new PartFault(`its body has the media type ${JSON.stringify(chosen.mediaType.slice(0, 100))}, which is none`);
   const media = content[chosen.mediaType];
   return {
-    ...chosen,
+    form: chosen.form,
     mediaType: chosen.mediaType.includes("*") ? STAND_INS[chosen.form] : chosen.mediaType,
     required: part["required"] === true,
     description: textOf(part, "description"),
@@ -265,10 +271,22 @@ const STAND_INS: Readonly<Record<BodyForm, string>> = {
   bytes: "application/octet-stream",
 };
 
+/** The rank of a media type among those of JSON, 0 being best. JSON Patch is the last unless it is a list, as RFC 6902 has it. */
+export function jsonRank(mediaType: string, isList = false): number {
+  const type = essenceOf(mediaType);
+  if (type === "application/json") return 0;
+  return type === "application/json-patch+json" && !isList ? 2 : 1;
+}
+
+/** A media type without its parameters. */
+function essenceOf(mediaType: string): string {
+  const [essence = ""] = mediaType.toLowerCase().split(";", 1);
+  return essence.trim();
+}
+
 /** How a body of a media type is written, or read. */
 export function formOf(mediaType: string): BodyForm {
-  const [essence = ""] = mediaType.toLowerCase().split(";", 1);
-  const type = essence.trim();
+  const type = essenceOf(mediaType);
   if (type === "application/json" || type.endsWith("+json") || type === "text/json" || type === "*/*") return "json";
   if (type === "application/x-www-form-urlencoded") return "urlencoded";
   if (type === "multipart/form-data") return "multipart";

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import type { Schema } from "../../tools/schema.ts";
-import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
+import { follow, followQuietly, type OpenApiDocument, PartFault, target } from "./document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
 import type { Body, OperationParts, Parameter } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
@@ -78,11 +78,6 @@ function plainProperties(document: OpenApiDocument, { form, schema }: Body): Fie
 }
 
 const OTHER_WORDS = ["anyOf", "oneOf", "allOf", "not", "if", "patternProperties", "nullable", "x-nullable", "enum"];
-
-function followQuietly(document: OpenApiDocument, schema: unknown): unknown {
-  const followed = orFault(() => follow(document, schema));
-  return followed instanceof PartFault ? undefined : followed;
-}
 
 /** The input of an operation's tool. Throws a `PartFault` if its schemas cannot be used. */
 export function toolInput(

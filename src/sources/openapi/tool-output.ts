@@ -2,7 +2,7 @@ import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { lazySchema } from "../../tools/schema.ts";
 import { fieldOf, type Fields, isFields } from "../../base/index.ts";
 import type { OpenApiDocument } from "./document.ts";
-import { formOf } from "./operations.ts";
+import { formOf, jsonRank } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 
 /** Bytes that are no text, as a program gets them. */
@@ -75,6 +75,5 @@ function successesOf(
 function bestOf(_: OpenApiDocument, content: unknown): readonly string[] {
   const mediaTypes = isFields(content) ? Object.keys(content) : [];
   const json = mediaTypes.filter((type) => formOf(type) === "json");
-  const plain = json.filter((type) => type.toLowerCase().startsWith("application/json"));
-  return [...plain, ...json, ...mediaTypes].slice(0, 1);
+  return [...json.toSorted((one, other) => jsonRank(one) - jsonRank(other)), ...mediaTypes].slice(0, 1);
 }

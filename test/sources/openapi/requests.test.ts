@@ -240,6 +240,36 @@ describe("a request", () => {
     expect(server.arrived).toEqual([]);
   });
 
+  test.each([
+    [
+      "plain JSON before other JSON",
+      "object",
+      ["application/json-patch+json", "text/json", "application/json; charset=utf-8"],
+      2,
+    ],
+    [
+      "a merge patch before a list of changes that is no list",
+      "object",
+      ["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"],
+      1,
+    ],
+    [
+      "the first patch if lists are described",
+      "array",
+      ["application/json-patch+json", "application/merge-patch+json"],
+      0,
+    ],
+    ["the only JSON", "object", ["text/plain", "application/json-patch+json"], 1],
+  ])("is sent as %s", async (_, type, mediaTypes, chosen) => {
+    await using server = await startServer();
+    const content = Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: { type } }]));
+    const { tools } = await sourceOf(operationOf({ requestBody: { content } }, "/x", "patch"), {
+      baseUrl: server.baseUrl,
+    });
+    await callTool(tools, "api.call", { body: type === "array" ? [] : {} });
+    expect(server.arrived).toMatchObject([{ headers: { "content-type": mediaTypes[chosen] } }]);
+  });
+
   test("writes forms, files, text and bytes", async () => {
     await using server = await startServer();
     const body = (mediaType: string, schema: object, encoding?: object) => ({
