@@ -207,6 +207,11 @@ export function followQuietly(document: OpenApiDocument, value: unknown): unknow
   return followed instanceof PartFault ? undefined : followed;
 }
 
+/** Whether a schema, or what it refers to, has a word like `readOnly`. */
+export function isMarked(document: OpenApiDocument, schema: unknown, word: string): boolean {
+  return fieldOf(schema, word) === true || fieldOf(followQuietly(document, schema), word) === true;
+}
+
 export function target({ root }: OpenApiDocument, reference: string): unknown {
   const shown = JSON.stringify(reference.slice(0, 200));
   if (!reference.startsWith("#"))

@@ -1,4 +1,4 @@
-import { follow, followQuietly, type OpenApiDocument, orFault, PartFault } from "./document.ts";
+import { follow, followQuietly, isMarked, type OpenApiDocument, orFault, PartFault } from "./document.ts";
 import { fieldOf, type Fields, isFields, listOf, Pace, textOf } from "../../base/index.ts";
 import { operationNames } from "./operation-name.ts";
 
@@ -40,6 +40,7 @@ export type BodyForm = "json" | "urlencoded" | "multipart" | "text" | "bytes";
 export interface Body {
   readonly mediaType: string;
   readonly form: BodyForm;
+  /** As the document says. Where it says nothing, a body whose schema requires fields is required. */
   readonly required: boolean;
   readonly description: string | undefined;
   readonly schema: unknown;
@@ -250,14 +251,28 @@ function readBody(document: OpenApiDocument, part: Fields): Body | undefined {
   if (!/^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:;[\x20-\x7e]*)?$/.test(chosen.mediaType))
     throw new PartFault(`its body has the media type ${JSON.stringify(chosen.mediaType.slice(0, 100))}, which is none`);
   const media = content[chosen.mediaType];
+  const schema = fieldOf(media, "schema") ?? {};
+  const { required } = part;
   return {
     form: chosen.form,
     mediaType: chosen.mediaType.includes("*") ? STAND_INS[chosen.form] : chosen.mediaType,
-    required: part["required"] === true,
+    required: typeof required === "boolean" ? required : requiresFields(document, schema),
     description: textOf(part, "description"),
-    schema: fieldOf(media, "schema") ?? {},
+    schema,
     encoding: fieldOf(media, "encoding"),
   };
+}
+
+/** Whether a schema has fields that must be given. */
+export function requiresFields(document: OpenApiDocument, schema: unknown): boolean {
+  return document.once(followQuietly(document, schema), readRequired);
+}
+
+function readRequired(document: OpenApiDocument, schema: unknown): boolean {
+  const properties = followQuietly(document, fieldOf(schema, "properties"));
+  return listOf(schema, "required").some(
+    (name) => typeof name === "string" && !isMarked(document, fieldOf(properties, name), "readOnly"),
+  );
 }
 
 /** The best first. */

@@ -10,7 +10,7 @@ import {
   PatternStates,
 } from "../../tools/json-schema/index.ts";
 import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
-import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
+import { follow, isMarked, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
 
 /** Whether a schema describes what is sent or what comes back. */
@@ -374,13 +374,7 @@ class Conversion {
 
   #isHidden(property: unknown): boolean {
     const word = this.#schemas.side === "input" ? "readOnly" : "writeOnly";
-    if (fieldOf(property, word) === true) return true;
-    try {
-      return fieldOf(follow(this.#schemas.document, property), word) === true;
-    } catch {
-      // Reading the property refuses the reference.
-      return false;
-    }
+    return isMarked(this.#schemas.document, property, word);
   }
 
   #required(value: unknown, properties: unknown): readonly string[] {

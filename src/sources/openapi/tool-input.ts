@@ -2,7 +2,7 @@ import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import type { Schema } from "../../tools/schema.ts";
 import { follow, followQuietly, type OpenApiDocument, PartFault, target } from "./document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
-import type { Body, OperationParts, Parameter } from "./operations.ts";
+import { type Body, type OperationParts, type Parameter, requiresFields } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 
@@ -58,9 +58,10 @@ export function givenParameters(parameters: readonly Parameter[], isHosts: (para
   });
 }
 
-/** Whether the fields of an operation's body can stand beside its parameters. */
+/** Whether the fields of an operation's body can stand beside its parameters, and be required there as they are in it. */
 export function isFlat(document: OpenApiDocument, { parameters, body }: OperationParts): boolean {
   if (!body) return true;
+  if (!body.required && requiresFields(document, body.schema)) return false;
   const properties = plainProperties(document, body);
   return properties !== undefined && parameters.every(({ name }) => !Object.hasOwn(properties, name));
 }
@@ -166,7 +167,7 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   ];
   if (layout === "flat") {
     const own = { body, isFlat: true, names: new Set(fields.map(([name]) => name)), files };
-    return { fields, required: body.required ? names : [], parts: [whole], place: own };
+    return { fields, required: names, parts: [whole], place: own };
   }
   const nested = described({ ...schema, properties: Object.freeze(Object.fromEntries(fields)) }, body.description);
   return { fields: [[BODY, nested]], required, parts: [whole], place: { ...place, files } };

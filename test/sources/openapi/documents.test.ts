@@ -122,6 +122,30 @@ describe("inputs", () => {
     expect(declareTools(tools)).toContain("b(input: { body: { note?: string } })");
   });
 
+  const content = (schema: object) => ({ content: { "application/json": { schema } } });
+  const noted = named({ note: { type: "string" }, more: {} }, { required: ["note"] });
+  const stamped = named({ at: { type: "string", readOnly: true }, more: {} }, { required: ["at"] });
+  test.each([
+    ["required where nothing else is said", [content(noted)], ["note: string, more?: unknown"]],
+    ["required in a body that is", [{ ...content(noted), required: true }], ["note: string, more?: unknown"]],
+    ["not required if they are only read", [content(stamped)], ["more?: unknown"]],
+    [
+      "apart, in all operations, where one may leave out the whole body alone",
+      [{ ...content(noted), required: false }, content(noted), content(stamped)],
+      [
+        "body?: { note: string, more?: unknown }",
+        "body: { note: string, more?: unknown }",
+        "body?: { more?: unknown }",
+      ],
+    ],
+  ])("of a body that are required are %s", async (_, bodies, declared) => {
+    const paths = bodies.map((requestBody, index) => [`/p${index}`, { post: { requestBody } }]);
+    const { tools } = await sourceOf(specOf(Object.fromEntries(paths)));
+    const text = declareTools(tools);
+    expect(tools).toHaveLength(declared.length);
+    for (const fields of declared) expect(text).toContain(`(input: { ${fields} })`);
+  });
+
   test("tell parameters of one name apart by their places", async () => {
     await using server = await startServer();
     const parameters = ["path", "query", "header"].map((place) => ({
@@ -499,10 +523,17 @@ paths:
     const parameters = {
       Pet: { name: "pet", in: "body", required: true, schema: { $ref: "#/definitions/Pet" } },
       Mail: { name: "mail", in: "formData", type: "string" },
+      Kind: { name: "kind", in: "formData", type: "string", required: true },
       Tags: { name: "tags", in: "formData", type: "array", items: { type: "string" } },
     };
-    const paths = { "/pets": post("application/json", "Pet"), "/mails": post(form, "Mail", "Tags") };
+    const paths = {
+      "/pets": post("application/json", "Pet"),
+      "/mails": post(form, "Mail", "Tags"),
+      "/files": post("multipart/form-data", "Mail", "Kind"),
+    };
     const { tools } = await sourceOf({ ...swagger, parameters, paths }, { baseUrl: server.baseUrl });
+    expect(declareTools(tools)).toContain("postFiles(input: { mail?: string, kind: string })");
+    expect(await callTool(tools, "api.postFiles", { mail: "a@b" })).toMatchObject({ code: "input_invalid" });
     await callTool(tools, "api.postPets", { name: "Rex" });
     await callTool(tools, "api.postMails", { mail: "a@b", tags: ["x", "y"] });
     expect(server.arrived.map(({ body }) => body.toString())).toEqual(['{"name":"Rex"}', "mail=a%40b&tags=x,y"]);
