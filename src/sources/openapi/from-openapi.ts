@@ -223,7 +223,7 @@ class SourceMaker {
           server,
         ),
       );
-    for (const why of [...this.#schemas.input.unchecked, ...this.#schemas.output.unchecked])
+    for (const why of new Set([...this.#schemas.input.unchecked, ...this.#schemas.output.unchecked]))
       problems.push(uncheckedPart(source, [why]));
     return Object.freeze({
       name: source,

@@ -67,10 +67,12 @@ export class Schemas {
   readonly #patterns = new Map<string, number | undefined>();
   readonly #states = new PatternStates(SOURCE_STATES);
   /** What is not checked of the document's schemas, and why. */
-  readonly unchecked = new Set<string>();
+  readonly #unchecked = new Set<string>();
   /** The same of the operation that is being read. */
   #odd: string[] = [];
-  readonly #read = new Map<string, number | PartFault>();
+  /** Number of the tools whose definitions are left out beyond `MAX_VALUES`. */
+  #cut = 0;
+  readonly #read = new Map<string, boolean | PartFault>();
   /** Definitions that were searched for circles, and whether each leads to a circle. */
   readonly #searched = new Map<string, boolean>();
 
@@ -106,6 +108,12 @@ export class Schemas {
     return odd;
   }
 
+  /** What is not checked of all operations that were read, and why. */
+  get unchecked(): readonly string[] {
+    const what = `what a tool's ${this.side === "input" ? "input" : "result"} has beyond ${MAX_VALUES} values of its schema may be anything`;
+    return [...this.#unchecked, ...(this.#cut === 0 ? [] : [`${what} (tools: ${this.#cut})`])];
+  }
+
   #anything(fault: PartFault): Converted {
     this.addOdd(fault);
     return ANYTHING;
@@ -121,7 +129,7 @@ export class Schemas {
     return lazySchema(() => ({ ...root, $defs: this.#definitionsOf(parts) }), {
       checks,
       identify: () => {
-        const reached = this.#reach(parts).map((pointer) => [pointer, this.#digestOf(pointer)]);
+        const reached = this.#reach(parts).included.map((pointer) => [pointer, this.#digestOf(pointer)]);
         return JSON.stringify([root, reached]);
       },
     });
@@ -132,11 +140,11 @@ export class Schemas {
     const digestOf = ({ values, states, references }: Converted) =>
       hash("sha256", JSON.stringify([values, states, references]));
     const digests = parts.map((part) => remembered(this.#partDigests, part, () => digestOf(part)));
-    remembered(this.#read, digests.join(), () => this.#reach(parts).length);
+    if (remembered(this.#read, digests.join(), () => this.#reach(parts).isCut)) this.#cut += 1;
   }
 
   #definitionsOf(parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {
-    const included = this.#reach(parts);
+    const { included } = this.#reach(parts);
     const definitions = included.map((pointer) => this.#definition(pointer));
     const beyond = new Set([...parts, ...definitions].flatMap(({ references }) => references));
     for (const pointer of included) beyond.delete(pointer);
@@ -147,19 +155,19 @@ export class Schemas {
   }
 
   /** The nearest definitions that can be checked, as many as fit. */
-  #reach(parts: readonly Converted[]): readonly string[] {
+  #reach(parts: readonly Converted[]): { readonly included: readonly string[]; readonly isCut: boolean } {
     const included: string[] = [];
     const met = new Set(parts.flatMap(({ references }) => references));
     let values = parts.reduce((sum, part) => sum + part.values, 0);
     let states = parts.reduce((sum, part) => sum + part.states, 0);
     if (states > MAX_STATES)
-      this.unchecked.add("an operation's own patterns are too large together, and the last are left out");
+      this.#unchecked.add("an operation's own patterns are too large together, and the last are left out");
     for (const pointer of met) {
-      if (values >= MAX_VALUES) break;
+      if (values >= MAX_VALUES) return { included, isCut: true };
       const definition = this.#definition(pointer);
       const unfit = this.#unfit(pointer, states + definition.states);
       if (unfit !== undefined) {
-        this.unchecked.add(`${this.nameOf(pointer)} ${unfit}`);
+        this.#unchecked.add(`${this.nameOf(pointer)} ${unfit}`);
         continue;
       }
       values += definition.values;
@@ -168,7 +176,7 @@ export class Schemas {
       // A loop over a set also reaches what is added meanwhile.
       for (const next of definition.references) met.add(next);
     }
-    return included;
+    return { included, isCut: false };
   }
 
   /** Why a definition cannot be checked, so that it may be anything. */
@@ -206,7 +214,7 @@ export class Schemas {
     if (this.#patterns.has(source)) return this.#patterns.get(source);
     const read = readStates(source);
     const unfit = typeof read === "string" ? read : this.#states.take(read);
-    if (unfit !== undefined) this.unchecked.add(`the pattern ${JSON.stringify(source.slice(0, 100))} ${unfit}`);
+    if (unfit !== undefined) this.#unchecked.add(`the pattern ${JSON.stringify(source.slice(0, 100))} ${unfit}`);
     const states = typeof read === "string" || unfit !== undefined ? undefined : read;
     this.#patterns.set(source, states);
     return states;

@@ -275,15 +275,42 @@ describe("schemas that refer to themselves", () => {
       "itself by a choice",
       { a: { anyOf: [{ $ref: "#/components/schemas/b" }] }, b: { allOf: [{ $ref: "#/components/schemas/a" }] } },
     ],
-  ])("without going deeper, by %s, may be anything, and the source says so", async (_, schemas) => {
-    const spec = operationOf(body({ $ref: "#/components/schemas/a" }), "/x", "post", { components: { schemas } });
-    const { tools, problems } = await sourceOf(spec);
-    expect([tools.length, problems]).toEqual([
-      1,
-      [expect.stringMatching(/^api is not checked as a whole: [ab] refers to itself without going deeper/)],
-    ]);
-    expect(await validate(tools[0]!.input, { body: 1 })).toMatchObject({ ok: true });
-  });
+  ])(
+    "without going deeper, by %s, may be anything, and the source says so once for input and result",
+    async (_, schemas) => {
+      const { requestBody } = body({ $ref: "#/components/schemas/a" });
+      const operation = { requestBody, responses: { 200: requestBody } };
+      const spec = operationOf(operation, "/x", "post", { components: { schemas } });
+      const { tools, problems } = await sourceOf(spec);
+      expect([tools.length, problems]).toEqual([
+        1,
+        [expect.stringMatching(/^api is not checked as a whole: [ab] refers to itself without going deeper/)],
+      ]);
+      expect(await validate(tools[0]!.input, { body: 1 })).toMatchObject({ ok: true });
+    },
+  );
+});
+
+test("what schemas have beyond 5,000 values may be anything, which is told once with the number of tools", async () => {
+  const wide = (of: string) =>
+    named(Object.fromEntries(Array.from({ length: 4000 }, (_, place) => [`f${place}`, { type: of }])));
+  const near = { allOf: ["a", "b", "c"].map((name) => ({ $ref: `#/components/schemas/${name}` })) };
+  const components = { schemas: { a: wide("string"), b: wide("string"), c: named({ last: { type: "string" } }) } };
+  const responses = { 200: { content: { "application/json": { schema: near } } } };
+  const paths = Object.fromEntries(
+    ["/p", "/q", "/r"].map((path) => [path, path === "/r" ? { get: { responses } } : { post: body(near) }]),
+  );
+  const { tools, problems } = await sourceOf(specOf(paths, { components }));
+  expect(await validate(tools[0]!.input, { body: { f1: 1 } })).toMatchObject({ ok: false });
+  expect(await validate(tools[0]!.input, { body: { last: 1 } })).toMatchObject({ ok: true });
+  expect(problems).toEqual([
+    "api is not checked as a whole: what a tool's input has beyond 5000 values of its schema may be anything (tools: 2).",
+    "api is not checked as a whole: what a tool's result has beyond 5000 values of its schema may be anything (tools: 1).",
+  ]);
+  const { problems: none } = await sourceOf(
+    specOf(paths, { components: { schemas: { ...components.schemas, a: true } } }),
+  );
+  expect(none).toEqual([]);
 });
 
 test("choices and conditions of one schema hold together, in whatever order the document has them", async () => {
