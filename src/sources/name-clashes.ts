@@ -6,7 +6,7 @@ const PROBLEM_LENGTH = 500;
 
 /** The problem of a described tool that is left out. */
 export function leftOut(tool: string, why: string): string {
-  return `${oneLine(`${tool} is left out: ${why.replace(/\.$/, "")}`, PROBLEM_LENGTH)}.`;
+  return `${oneLine(`${oneLine(tool, PROBLEM_LENGTH / 2)} is left out: ${why.replace(/\.$/, "")}`, PROBLEM_LENGTH)}.`;
 }
 
 /** The problem of a described tool that is taken over although something of it is not checked. */

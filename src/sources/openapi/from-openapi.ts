@@ -108,7 +108,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   };
   const styles = await loadStyles();
   const document = await readDocument(name, spec);
-  const { operations, unread } = await findOperations(document);
+  const { operations, unread } = await findOperations(document, name);
   const problems = unread.map(({ path, fault }) => leftOutPart(`the path ${path}`, fault.message));
   if (operations.length === 0 || operations.length > MAX_OPERATIONS)
     throw new PortcullisError(

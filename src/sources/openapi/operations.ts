@@ -89,7 +89,7 @@ interface Address {
 }
 
 /** All operations of a document, at most `MAX_OPERATIONS` and another. */
-export async function findOperations(document: OpenApiDocument): Promise<FoundOperations> {
+export async function findOperations(document: OpenApiDocument, source: string): Promise<FoundOperations> {
   const pace = new Pace();
   const operations: Omit<FoundOperation, "name">[] = [];
   const unread: FoundOperations["unread"][number][] = [];
@@ -110,7 +110,7 @@ export async function findOperations(document: OpenApiDocument): Promise<FoundOp
     }
     if (operations.length > MAX_OPERATIONS) break;
   }
-  const names = await operationNames(operations, pace);
+  const names = await operationNames(operations, source, pace);
   return { operations: operations.map((one, index) => ({ name: names[index] ?? "", ...one })), unread };
 }
 

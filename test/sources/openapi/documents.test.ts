@@ -56,6 +56,30 @@ describe("names", () => {
     expect([tools.map(({ name }) => name), problems]).toEqual([names.map((name) => `api.${name}`), []]);
   });
 
+  const part = "users.mailFolders-messages-extensions-attachments".repeat(2);
+  test.each([
+    ["ids that differ beyond the end of a name", "api", [`a.${part}.b.${part}.get`, `a.${part}.b.${part}.list`], 128],
+    ["a path, for a source with a long name", "a".repeat(100), [undefined], 100 + ".getP0".length],
+    ["ids, for a source with a long name", "a".repeat(112), ["listForRepo", "listForRepository"], 128],
+    ["ids that are cut within a character", "a".repeat(115), ["𐐀".repeat(10)], 127],
+  ])("too long of %s end with a digest, and each operation is a tool", async (_, name, operationIds, length) => {
+    const { tools, problems } = await sourceOf(ids(...operationIds), { name });
+    const names = tools.map((tool) => tool.name);
+    expect(problems).toEqual([]);
+    expect(new Set(names).size).toBe(operationIds.length);
+    expect(Math.max(...names.map((one) => one.length))).toBe(length);
+    const again = await sourceOf(ids(...operationIds), { name });
+    expect(again.tools.map((tool) => tool.name)).toEqual(names);
+  });
+
+  test("that are long leave the reason in the line about what is left out", async () => {
+    const path = `/${"p".repeat(2000)}`;
+    const { problems } = await sourceOf(specOf({ [path]: { trace: {} }, "/fine": { get: {} } }));
+    expect(problems).toEqual([
+      expect.stringMatching(/^api\.\S* \(TRACE .* is left out: its method is TRACE, .*with\.$/),
+    ]);
+  });
+
   test("that clash by their policies are left out, each with a reason, and the rest stands", async () => {
     const { tools, problems } = await sourceOf(ids("a", "b", "c"), {}, (_, { path }) =>
       path === "/p0" ? { ...ALL, name: "b" } : path === "/p1" ? ALL : { ...ALL, name: "first" },
