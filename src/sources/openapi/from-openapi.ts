@@ -256,7 +256,7 @@ class SourceMaker {
     const given = givenParameters(parts.parameters, (parameter) => this.#isHosts(parameter));
     const input = toolInput(this.#schemas.input, given, parts.body, layout);
     const answers = { responses: parts.responses, method };
-    const { schema: output, accept } = toolOutput(this.#schemas.output, answers, this.#checkResults);
+    const { schema: output, accept, asPart } = toolOutput(this.#schemas.output, answers, this.#checkResults);
     const form = parts.body?.form;
     const [sender, styles] = [this.#sender, this.#styles];
     const run = givingText((fields, context) =>
@@ -268,8 +268,7 @@ class SourceMaker {
           contentType: form === "multipart" ? undefined : parts.body?.mediaType,
           effect: context.effect,
           timeoutMs: tool.timeoutMs,
-          // A declared schema of results that is checked requires the base64.
-          asPart: output === undefined || !this.#checkResults,
+          asPart,
         },
         requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
         sourceContext(policy, context),
