@@ -18,7 +18,7 @@ import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
-import { elsewhere, leftOut as leftOutPart, nameClashes, uncheckedPart } from "../name-clashes.ts";
+import { elsewhere, lacking, leftOut as leftOutPart, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { givingText } from "../../tools/text-results.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
@@ -212,6 +212,8 @@ class SourceMaker {
         const isKnown = operation.servers.some((server) => known.has(bareAddress(server)));
         const [server] = operation.servers;
         if (server !== undefined && !isKnown) away.push({ server, name });
+        const body = one.parts instanceof PartFault ? undefined : one.parts?.body;
+        if (body?.lost) problems.push(lacking(name, `is sent as ${body.mediaType}, without ${body.lost}`));
       }
       const odd = Object.values(this.#schemas).flatMap((schemas) => schemas.takeOdd());
       if (odd.length > 0 && !(made instanceof PartFault)) problems.push(uncheckedPart(name, odd));

@@ -45,6 +45,8 @@ export interface Body {
   readonly description: string | undefined;
   readonly schema: unknown;
   readonly encoding: unknown;
+  /** What it cannot have as it is sent, in words; empty if there is nothing. */
+  readonly lost: string;
 }
 
 /** What a policy is chosen by. */
@@ -239,14 +241,10 @@ function bodyOf(document: OpenApiDocument, reference: unknown, method: string): 
 
 function readBody(document: OpenApiDocument, part: Fields): Body | undefined {
   const content = (part["content"] ?? {}) as Fields;
-  const choices = Object.keys(content).map((mediaType) => {
-    const form = formOf(mediaType);
-    const isList = [fieldOf(followQuietly(document, fieldOf(content[mediaType], "schema")), "type")]
-      .flat()
-      .includes("array");
-    return { mediaType, form, rank: 3 * FORMS.indexOf(form) + jsonRank(mediaType, isList) };
-  });
-  const [chosen] = choices.toSorted((one, other) => one.rank - other.rank);
+  const typeOf = (media: unknown) => fieldOf(followQuietly(document, fieldOf(media, "schema")), "type");
+  const [chosen] = Object.entries(content)
+    .map(([mediaType, media]) => ({ mediaType, form: formOf(mediaType), rank: jsonRank(mediaType, typeOf(media)) }))
+    .toSorted((one, other) => FORMS.indexOf(one.form) - FORMS.indexOf(other.form) || one.rank - other.rank);
   if (!chosen) return undefined;
   if (!/^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:;[\x20-\x7e]*)?$/.test(chosen.mediaType))
     throw new PartFault(`its body has the media type ${JSON.stringify(chosen.mediaType.slice(0, 100))}, which is none`);
@@ -256,23 +254,75 @@ function readBody(document: OpenApiDocument, part: Fields): Body | undefined {
   return {
     form: chosen.form,
     mediaType: chosen.mediaType.includes("*") ? STAND_INS[chosen.form] : chosen.mediaType,
-    required: typeof required === "boolean" ? required : requiresFields(document, schema),
+    required: typeof required === "boolean" ? required : document.once(followQuietly(document, schema), requiresFields),
     description: textOf(part, "description"),
     schema,
     encoding: fieldOf(media, "encoding"),
+    lost: lostFields(document, content, chosen),
   };
 }
 
-/** Whether a schema has fields that must be given. */
-export function requiresFields(document: OpenApiDocument, schema: unknown): boolean {
-  return document.once(followQuietly(document, schema), readRequired);
+/** What the body lacks by its media type: fields of the others, and files. */
+function lostFields(document: OpenApiDocument, content: Fields, { mediaType, form }: Pick<Body, "mediaType" | "form">) {
+  const others = Object.keys(content).filter((type) => type !== mediaType);
+  if (others.length === 0 || form === "text" || form === "bytes") return "";
+  const own = fieldsOf(document, content[mediaType]);
+  const lost = others.flatMap((other) => {
+    const isUpload = formOf(other) === "multipart";
+    const names = [...fieldsOf(document, content[other])]
+      .filter(([name, field]) => !own.has(name) || (isUpload && document.once(field, canBeFile)))
+      .map(([name]) => name);
+    return names.length === 0 ? [] : [`fields of ${other}: ${names.join(", ")}`];
+  });
+  return lost.join("; ");
 }
 
-function readRequired(document: OpenApiDocument, schema: unknown): boolean {
+/** The fields that the schema of a media type describes, without what is within them. */
+function fieldsOf(document: OpenApiDocument, media: unknown): ReadonlyMap<string, unknown> {
+  const parts = partsOf(document, fieldOf(media, "schema"));
+  const properties = parts.map((part) => followQuietly(document, fieldOf(part, "properties")));
+  const fields = new Map(properties.flatMap((one) => (isFields(one) ? Object.entries(one) : [])));
+  document.count({ fields: fields.size });
+  return fields;
+}
+
+/** A schema, and what it is put together of or a choice of. */
+function partsOf(document: OpenApiDocument, schema: unknown): readonly unknown[] {
+  const parts = new Set([followQuietly(document, schema)]);
+  // A loop over a set also reaches what is added meanwhile.
+  for (const part of parts) {
+    const inner = ["allOf", "anyOf", "oneOf"].flatMap((word) => listOf(part, word));
+    document.count({ fields: inner.length });
+    for (const one of inner) parts.add(followQuietly(document, one));
+  }
+  return [...parts];
+}
+
+function canBeFile(document: OpenApiDocument, field: unknown): boolean {
+  return partsOf(document, field).some((one) => isFile(document, one));
+}
+
+const BYTES = "application/octet-stream";
+
+/** Whether a field of a form, or each value of its list, is bytes. */
+export function isFile(document: OpenApiDocument, field: unknown): boolean {
+  // A list may be one of its own elements.
+  const lists = new Set<unknown>();
+  for (let part = field; ; part = fieldOf(part, "items")) {
+    part = followQuietly(document, part);
+    if ([fieldOf(part, "format"), fieldOf(part, "contentEncoding")].includes("binary")) return true;
+    if (fieldOf(part, "contentMediaType") === BYTES) return true;
+    if (fieldOf(part, "type") !== "array" || lists.has(part)) return false;
+    lists.add(part);
+  }
+}
+
+/** Whether a schema, in place of references to it, has fields that must be given. */
+export function requiresFields(document: OpenApiDocument, schema: unknown): boolean {
   const properties = followQuietly(document, fieldOf(schema, "properties"));
-  return listOf(schema, "required").some(
-    (name) => typeof name === "string" && !isMarked(document, fieldOf(properties, name), "readOnly"),
-  );
+  const isGiven = (name: unknown) =>
+    typeof name === "string" && !isMarked(document, fieldOf(properties, name), "readOnly");
+  return listOf(schema, "required").some(isGiven);
 }
 
 /** The best first. */
@@ -286,11 +336,11 @@ const STAND_INS: Readonly<Record<BodyForm, string>> = {
   bytes: "application/octet-stream",
 };
 
-/** The rank of a media type among those of JSON, 0 being best. JSON Patch is the last unless it is a list, as RFC 6902 has it. */
-export function jsonRank(mediaType: string, isList = false): number {
+/** The rank of a media type among those of JSON, 0 being best. JSON Patch (RFC 6902) is the last if its schema is of no list. */
+export function jsonRank(mediaType: string, typeOfSchema?: unknown): number {
   const type = essenceOf(mediaType);
   if (type === "application/json") return 0;
-  return type === "application/json-patch+json" && !isList ? 2 : 1;
+  return type === "application/json-patch+json" && typeOfSchema !== "array" ? 2 : 1;
 }
 
 /** A media type without its parameters. */

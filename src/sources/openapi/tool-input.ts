@@ -2,7 +2,7 @@ import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import type { Schema } from "../../tools/schema.ts";
 import { follow, followQuietly, type OpenApiDocument, PartFault, target } from "./document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
-import { type Body, type OperationParts, type Parameter, requiresFields } from "./operations.ts";
+import { type Body, isFile, type OperationParts, type Parameter, requiresFields } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 
@@ -61,7 +61,7 @@ export function givenParameters(parameters: readonly Parameter[], isHosts: (para
 /** Whether the fields of an operation's body can stand beside its parameters, and be required there as they are in it. */
 export function isFlat(document: OpenApiDocument, { parameters, body }: OperationParts): boolean {
   if (!body) return true;
-  if (!body.required && requiresFields(document, body.schema)) return false;
+  if (!body.required && document.once(followQuietly(document, body.schema), requiresFields)) return false;
   const properties = plainProperties(document, body);
   return properties !== undefined && parameters.every(({ name }) => !Object.hasOwn(properties, name));
 }
@@ -177,21 +177,9 @@ function namesIn(_: OpenApiDocument, properties: Fields): ReadonlySet<string> {
   return new Set(Object.keys(properties));
 }
 
-const BYTES = "application/octet-stream";
-
 /** Names of a form's fields whose content is bytes. */
 function filesOf(document: OpenApiDocument, properties: Fields): ReadonlySet<string> {
-  const isFile = (property: unknown): boolean => {
-    // A list may be one of its own elements.
-    const lists = new Set<unknown>();
-    for (let part = property; ; part = fieldOf(part, "items")) {
-      part = followQuietly(document, part);
-      if (fieldOf(part, "format") === "binary" || fieldOf(part, "contentMediaType") === BYTES) return true;
-      if (fieldOf(part, "type") !== "array" || lists.has(part)) return false;
-      lists.add(part);
-    }
-  };
-  return new Set(Object.keys(properties).filter((name) => isFile(properties[name])));
+  return new Set(Object.keys(properties).filter((name) => isFile(document, properties[name])));
 }
 
 function fileSchema(field: JsonSchema | boolean): JsonSchema | boolean {

@@ -355,6 +355,40 @@ test("what schemas have beyond 5,000 values may be anything, which is told once 
   expect(none).toEqual([]);
 });
 
+const file = { type: "string", format: "binary" };
+const shared = { $ref: "#/components/schemas/message" };
+test.each<[string, object, string | undefined, type?: string]>([
+  [
+    "in one of its parts",
+    { "multipart/form-data": { allOf: [shared, named({ a: file, b: file, c: file, d: file, e: {} })] } },
+    "multipart/form-data: a, b, c, d, e",
+  ],
+  [
+    "as a file",
+    { "multipart/form-data": named({ text: { oneOf: [{ type: "array", items: file }] } }) },
+    "multipart/form-data: text",
+  ],
+  ["of a range", { "multipart/form-data": named({ other: {} }) }, "multipart/form-data: other", "*/*"],
+  [
+    "of a form",
+    { "application/x-www-form-urlencoded": named({ other: {} }) },
+    "application/x-www-form-urlencoded: other",
+  ],
+  ["of the same names", { "multipart/form-data": shared, "application/xml": { anyOf: [shared] } }, undefined],
+])(
+  "a field that only another media type of a body has is told: %s",
+  async (_, others, lost, type = "application/json") => {
+    const schemas = { ...others, [type]: shared };
+    const content = Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, { schema }]));
+    const components = { schemas: { message: named({ text: { type: "string" } }) } };
+    const spec = operationOf({ requestBody: { content } }, "/x", "post", { components });
+    const { tools, problems } = await sourceOf(spec);
+    expect(tools).toHaveLength(1);
+    const line = `api.call is sent as application/json, without fields of ${lost}.`;
+    expect(problems).toEqual(lost === undefined ? [] : [line]);
+  },
+);
+
 test("choices and conditions of one schema hold together, in whatever order the document has them", async () => {
   const words = { anyOf: [{ minLength: 2 }], oneOf: [{ pattern: "^a" }], allOf: [{ maxLength: 3 }] };
   await fc.assert(

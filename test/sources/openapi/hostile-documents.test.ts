@@ -207,6 +207,19 @@ describe("a part that all operations refer to", () => {
   });
 });
 
+test("bodies of several media types that all lead to one large part cost the operations beyond", async () => {
+  const large = { properties: Object.fromEntries(Array.from({ length: 15_000 }, (_, n) => [`f${n}`, {}])) };
+  const $ref = "#/components/schemas/large";
+  const content = { "application/json": { schema: {} }, "text/xml": { schema: { allOf: [{ $ref }] } } };
+  const paths = Array.from({ length: 69 }, (_, n) => [
+    `/p${n}`,
+    { post: { requestBody: { content: { ...content } } } },
+  ]);
+  const source = await sourceOf(specOf(Object.fromEntries(paths), { components: { schemas: { large } } }));
+  expect([source.tools.length, source.leftOut]).toEqual([66, 3]);
+  expect(source.problems.at(-1)).toContain("more than 1000000 parameters and fields");
+});
+
 test("a body of Swagger 2.0 that is large in all operations together refuses the document before it is converted", async () => {
   const schema = { type: "object", description: "x".repeat(30_000) };
   const post = { parameters: [{ $ref: "#/parameters/b" }], responses: {} };

@@ -288,7 +288,11 @@ describe("a request", () => {
           operationId: "upload",
           ...body("multipart/form-data", {
             type: "object",
-            properties: { name: { type: "string" }, file: { type: "string", format: "binary" } },
+            properties: {
+              name: { type: "string" },
+              file: { type: "string", format: "binary" },
+              sticker: { type: "string", contentEncoding: "binary" },
+            },
           }),
         },
       },
@@ -298,7 +302,8 @@ describe("a request", () => {
     const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
     await callTool(tools, "api.form", { body: { name: "a&b=c", ids: [1, "x y"], where: { a: 1 } } });
     await callTool(tools, "api.form", { body: { name: null, ids: [null], where: null } });
-    await callTool(tools, "api.upload", { body: { name: "n", file: Buffer.from([0, 255]).toString("base64") } });
+    const file = Buffer.from([0, 255]).toString("base64");
+    await callTool(tools, "api.upload", { body: { name: "n", file, sticker: file } });
     await callTool(tools, "api.text", { body: "é" });
     await callTool(tools, "api.bytes", { body: Buffer.from([1, 0, 255]).toString("base64") });
     const [form, empty, upload, text, bytes] = server.arrived;
@@ -308,7 +313,8 @@ describe("a request", () => {
       headers: { "content-type": upload!.headers["content-type"]! },
     }).formData();
     expect(parsed.get("name")).toBe("n");
-    expect([...new Uint8Array(await (parsed.get("file") as Blob).arrayBuffer())]).toEqual([0, 255]);
+    for (const name of ["file", "sticker"])
+      expect([...new Uint8Array(await (parsed.get(name) as Blob).arrayBuffer())]).toEqual([0, 255]);
     expect([text?.headers["content-type"], text?.body.toString()]).toEqual(["text/plain", "é"]);
     expect([...bytes!.body]).toEqual([1, 0, 255]);
     expect(await callTool(tools, "api.bytes", { body: "not base64!" })).toMatchObject({
