@@ -40,7 +40,7 @@ const BOUNDS: ReadonlySet<string> = new Set(
   [
     ...SHAPE,
     "default format multipleOf maximum minimum exclusiveMaximum exclusiveMinimum maxLength minLength",
-    "maxItems minItems uniqueItems maxProperties minProperties minContains maxContains",
+    "contentEncoding contentMediaType maxItems minItems uniqueItems maxProperties minProperties minContains maxContains",
   ].flatMap((words) => words.split(" ")),
 );
 

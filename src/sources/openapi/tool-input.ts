@@ -53,7 +53,7 @@ export function givenParameters(parameters: readonly Parameter[], isHosts: (para
     if (!isHeaderName(name)) throw new PartFault("it has a header whose name no request can have");
     const isHost = HOST_HEADERS.test(name);
     if (isHost && required && !/^(?:accept|content-type|authorization)$/i.test(name))
-      throw new PartFault(`it needs the header ${name}, which programs may not set`);
+      throw new PartFault(`it needs the header ${name}, which only \`headers\` of the source may set`);
     return !isHost;
   });
 }
@@ -111,7 +111,10 @@ export function toolInput(
     additionalProperties: false,
   };
   return {
-    schema: schemas.close(root, [...converted, ...(bodyPart?.parts ?? [])]),
+    schema: schemas.close(described(root, bodyPart?.place.isFlat ? body?.description : undefined) as JsonSchema, [
+      ...converted,
+      ...(bodyPart?.parts ?? []),
+    ]),
     parameters,
     body: bodyPart?.place,
   };

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fromOpenApi } from "../../../src/index.ts";
 import { validate } from "../../../src/tools/schema.ts";
+import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
 import { toolDigest } from "../../../src/tools/tool-digest.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { ALL, callTool, operationOf, sourceOf, specOf, startServer } from "./api-server.ts";
@@ -168,6 +169,32 @@ describe("inputs", () => {
     const text = declareTools(tools);
     expect(tools).toHaveLength(declared.length);
     for (const fields of declared) expect(text).toContain(`(input: { ${fields} })`);
+  });
+
+  test("say that texts are base64, and nothing of lists about texts", async () => {
+    const Secret = named({
+      data: { type: "string", format: "byte" },
+      names: { type: "string", uniqueItems: true },
+      ids: { type: "array", items: { type: "string" }, uniqueItems: true },
+    });
+    const operation = { parameters: [{ name: "s", in: "body", schema: { $ref: "#/definitions/Secret" } }] };
+    const { tools } = await sourceOf({
+      swagger: "2.0",
+      info: { title: "t", version: "1" },
+      paths: { "/x": { post: { operationId: "call", ...operation, responses: {} } } },
+      definitions: { Secret },
+    });
+    expect(declareTools(tools)).toContain(
+      "(input: { data?: string /* base64 */, names?: string, ids?: string[] /* no two equal */ })",
+    );
+  });
+
+  test("have the description of the body whose fields are theirs", async () => {
+    const { requestBody } = body(named({ a: {} }));
+    const { tools } = await sourceOf(
+      operationOf({ requestBody: { description: "At least one.", ...requestBody } }, "/x", "post"),
+    );
+    expect(jsonSchemaOf("api.call", "input", tools[0]!.input)).toMatchObject({ description: "At least one." });
   });
 
   test("tell parameters of one name apart by their places", async () => {
@@ -529,6 +556,10 @@ describe("operations that cannot be called are left out with a reason", () => {
     ["has parts like . or ..", {}, "get", "/a/../x"],
     ["its schema holds 1 where a schema belongs", body({ type: "array", items: [1] }), "post"],
     ['an unknown "type"', body({ type: "thing" }), "post"],
+    [
+      "it needs the header Referer, which only `headers` of the source may set.",
+      { parameters: [{ name: "Referer", in: "header", required: true }] },
+    ],
     ["parameter named __proto__", { parameters: [{ name: "__proto__", in: "query" }] }],
     ["which is none", { requestBody: { content: { "text/plain\r\nx: y": {} } } }, "post"],
   ])("%s", async (reason, operation, method = "get", path = "/x") => {
