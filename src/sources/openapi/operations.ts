@@ -270,7 +270,7 @@ function lostFields(document: OpenApiDocument, content: Fields, { mediaType, for
   const lost = others.flatMap((other) => {
     const isUpload = formOf(other) === "multipart";
     const names = [...fieldsOf(document, content[other])]
-      .filter(([name, field]) => !own.has(name) || (isUpload && document.once(field, canBeFile)))
+      .filter(([name, field]) => !own.has(name) || (isUpload && document.once(field, isFile)))
       .map(([name]) => name);
     return names.length === 0 ? [] : [`fields of ${other}: ${names.join(", ")}`];
   });
@@ -286,35 +286,25 @@ function fieldsOf(document: OpenApiDocument, media: unknown): ReadonlyMap<string
   return fields;
 }
 
-/** A schema, and what it is put together of or a choice of. */
-function partsOf(document: OpenApiDocument, schema: unknown): readonly unknown[] {
+/** A schema, and what its words, like `anyOf`, lead to. */
+function partsOf(document: OpenApiDocument, schema: unknown, words = ["allOf", "anyOf", "oneOf"]): readonly unknown[] {
   const parts = new Set([followQuietly(document, schema)]);
   // A loop over a set also reaches what is added meanwhile.
   for (const part of parts) {
-    const inner = ["allOf", "anyOf", "oneOf"].flatMap((word) => listOf(part, word));
+    const inner = words.flatMap((word) => fieldOf(part, word) ?? []);
     document.count({ fields: inner.length });
     for (const one of inner) parts.add(followQuietly(document, one));
   }
   return [...parts];
 }
 
-function canBeFile(document: OpenApiDocument, field: unknown): boolean {
-  return partsOf(document, field).some((one) => isFile(document, one));
-}
-
-const BYTES = "application/octet-stream";
-
-/** Whether a field of a form, or each value of its list, is bytes. */
+/** Whether a field of a form, or each value of its list, may be bytes. */
 export function isFile(document: OpenApiDocument, field: unknown): boolean {
-  // A list may be one of its own elements.
-  const lists = new Set<unknown>();
-  for (let part = field; ; part = fieldOf(part, "items")) {
-    part = followQuietly(document, part);
-    if ([fieldOf(part, "format"), fieldOf(part, "contentEncoding")].includes("binary")) return true;
-    if (fieldOf(part, "contentMediaType") === BYTES) return true;
-    if (fieldOf(part, "type") !== "array" || lists.has(part)) return false;
-    lists.add(part);
-  }
+  return partsOf(document, field, ["allOf", "anyOf", "oneOf", "items"]).some(
+    (part) =>
+      [fieldOf(part, "format"), fieldOf(part, "contentEncoding")].includes("binary") ||
+      fieldOf(part, "contentMediaType") === STAND_INS.bytes,
+  );
 }
 
 /** Whether a schema, in place of references to it, has fields that must be given. */

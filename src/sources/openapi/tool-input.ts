@@ -186,11 +186,10 @@ function filesOf(document: OpenApiDocument, properties: Fields): ReadonlySet<str
 }
 
 function fileSchema(field: JsonSchema | boolean): JsonSchema | boolean {
-  const { description, type = "string" } = typeof field === "boolean" ? {} : field;
-  return described(
-    { ...(typeof field === "boolean" ? {} : field), type },
-    [description, "A file, in base64."].filter(Boolean).join(" "),
-  );
+  const own = typeof field === "boolean" ? {} : field;
+  const isTyped = ["type", "$ref", "allOf", "anyOf"].some((word) => word in own);
+  const description = [own.description, "A file, in base64."].filter(Boolean).join(" ");
+  return described(isTyped ? own : { ...own, type: "string" }, description);
 }
 
 function described(schema: JsonSchema | boolean, description: string | undefined): JsonSchema | boolean {
