@@ -222,6 +222,17 @@ export function follow(document: OpenApiDocument, value: unknown): unknown {
   throw new PartFault("its references lead in a circle");
 }
 
+/** The same, undefined for a reference that leads nowhere. */
+export function followQuietly(document: OpenApiDocument, value: unknown): unknown {
+  const followed = orFault(() => follow(document, value));
+  return followed instanceof PartFault ? undefined : followed;
+}
+
+/** Whether a schema, or what it refers to, has a word like `readOnly`. */
+export function isMarked(document: OpenApiDocument, schema: unknown, word: string): boolean {
+  return fieldOf(schema, word) === true || fieldOf(followQuietly(document, schema), word) === true;
+}
+
 export function target({ root }: OpenApiDocument, reference: string): unknown {
   const shown = JSON.stringify(reference.slice(0, 200));
   if (!reference.startsWith("#"))

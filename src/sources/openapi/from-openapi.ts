@@ -18,7 +18,7 @@ import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
-import { elsewhere, leftOut as leftOutPart, nameClashes, uncheckedPart } from "../name-clashes.ts";
+import { elsewhere, lacking, leftOut as leftOutPart, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { givingText } from "../../tools/text-results.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
@@ -108,7 +108,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   };
   const styles = await loadStyles();
   const document = await readDocument(name, spec);
-  const { operations, unread } = await findOperations(document);
+  const { operations, unread } = await findOperations(document, name);
   const problems = unread.map(({ path, fault }) => leftOutPart(`the path ${path}`, fault.message));
   if (operations.length === 0 || operations.length > MAX_OPERATIONS)
     throw new PortcullisError(
@@ -212,6 +212,8 @@ class SourceMaker {
         const isKnown = operation.servers.some((server) => known.has(bareAddress(server)));
         const [server] = operation.servers;
         if (server !== undefined && !isKnown) away.push({ server, name });
+        const body = one.parts instanceof PartFault ? undefined : one.parts?.body;
+        if (body?.lost) problems.push(lacking(name, `is sent as ${body.mediaType}, without ${body.lost}`));
       }
       const odd = Object.values(this.#schemas).flatMap((schemas) => schemas.takeOdd());
       if (odd.length > 0 && !(made instanceof PartFault)) problems.push(uncheckedPart(name, odd));
@@ -223,7 +225,7 @@ class SourceMaker {
           moved.map((one) => one.name),
         ),
       );
-    for (const why of [...this.#schemas.input.unchecked, ...this.#schemas.output.unchecked])
+    for (const why of new Set([...this.#schemas.input.unchecked, ...this.#schemas.output.unchecked]))
       problems.push(uncheckedPart(source, [why]));
     return Object.freeze({
       name: source,
@@ -256,7 +258,7 @@ class SourceMaker {
     const given = givenParameters(parts.parameters, (parameter) => this.#isHosts(parameter));
     const input = toolInput(this.#schemas.input, given, parts.body, layout);
     const answers = { responses: parts.responses, method };
-    const { schema: output, accept } = toolOutput(this.#schemas.output, answers, this.#checkResults);
+    const { schema: output, accept, asPart } = toolOutput(this.#schemas.output, answers, this.#checkResults);
     const form = parts.body?.form;
     const [sender, styles] = [this.#sender, this.#styles];
     const run = givingText((fields, context) =>
@@ -268,8 +270,7 @@ class SourceMaker {
           contentType: form === "multipart" ? undefined : parts.body?.mediaType,
           effect: context.effect,
           timeoutMs: tool.timeoutMs,
-          // A declared schema of results that is checked requires the base64.
-          asPart: output === undefined || !this.#checkResults,
+          asPart,
         },
         requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
         sourceContext(policy, context),

@@ -4,6 +4,8 @@ import { identifierOf, namespacesOf } from "../../tools/tool-name.ts";
 
 /** Maximum length of a name's part. Longer parts are cut; names that are equal then are refused. */
 const PART_LENGTH = 100;
+/** Maximum length of a name with that of its source. */
+const NAME_LENGTH = 128;
 
 /**
  * The name of a tool below its source's: `issues.listForRepo` for the id `issues/list-for-repo`. Slashes, dots, colons and
@@ -24,11 +26,15 @@ interface Named {
 /**
  * The names of all operations of a document. Of those that would share one, only an id that is written like it keeps it, and the
  * others are named by method and path. An operation does not stand in the namespace of another: `levels.append` beside
- * `levels` is `levels_append`.
+ * `levels` is `levels_append`. A name that is too long below its source ends with a digest.
  */
-export async function operationNames(operations: readonly Named[], pace: Pace): Promise<readonly string[]> {
-  const withDigest = (method: string, path: string) =>
-    `${nameOfPath(method, path)}_${hash("sha256", `${method} ${path}`).slice(0, 8)}`;
+export async function operationNames(
+  operations: readonly Named[],
+  source: string,
+  pace: Pace,
+): Promise<readonly string[]> {
+  const withDigest = (method: string, path: string, name = nameOfPath(method, path)) =>
+    `${name}_${hash("sha256", `${method} ${path}`).slice(0, 8)}`;
   const each = async (nameOf: (operation: Named, index: number) => string) => {
     const made: string[] = [];
     for (const [index, operation] of operations.entries()) {
@@ -50,7 +56,14 @@ export async function operationNames(operations: readonly Named[], pace: Pace): 
     names = await each(({ method, path }, index) => (keeping.has(index) ? (before[index] ?? "") : other(method, path)));
   }
   const all = new Set(names);
-  return names.map((name) => (namespacesOf(name).some((outer) => all.has(outer)) ? name.replaceAll(".", "_") : name));
+  const longest = NAME_LENGTH - source.length - 1;
+  return await each(({ method, path }, index) => {
+    const name = names[index] ?? "";
+    const own = namespacesOf(name).some((outer) => all.has(outer)) ? name.replaceAll(".", "_") : name;
+    // Half of a character is none.
+    const start = own.slice(0, Math.max(0, longest - "_12345678".length)).replace(/[\ud800-\udbff]$/, "");
+    return own.length <= longest ? own : withDigest(method, path, start);
+  });
 }
 
 function nameOfId(id: string): string {

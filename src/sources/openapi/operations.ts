@@ -1,4 +1,13 @@
-import { follow, NAME_LENGTH, type OpenApiDocument, orFault, PartFault, shortName } from "./document.ts";
+import {
+  follow,
+  followQuietly,
+  isMarked,
+  NAME_LENGTH,
+  type OpenApiDocument,
+  orFault,
+  PartFault,
+  shortName,
+} from "./document.ts";
 import { fieldOf, type Fields, isFields, listOf, Pace, textOf } from "../../base/index.ts";
 import { operationNames } from "./operation-name.ts";
 
@@ -40,10 +49,13 @@ export type BodyForm = "json" | "urlencoded" | "multipart" | "text" | "bytes";
 export interface Body {
   readonly mediaType: string;
   readonly form: BodyForm;
+  /** As the document says. Where it says nothing, a body whose schema requires fields is required. */
   readonly required: boolean;
   readonly description: string | undefined;
   readonly schema: unknown;
   readonly encoding: unknown;
+  /** What it cannot have as it is sent, in words; empty if there is nothing. */
+  readonly lost: string;
 }
 
 /** What a policy is chosen by. */
@@ -88,7 +100,7 @@ interface Address {
 }
 
 /** All operations of a document, at most `MAX_OPERATIONS` and another. */
-export async function findOperations(document: OpenApiDocument): Promise<FoundOperations> {
+export async function findOperations(document: OpenApiDocument, source: string): Promise<FoundOperations> {
   const pace = new Pace();
   const operations: Omit<FoundOperation, "name">[] = [];
   const unread: FoundOperations["unread"][number][] = [];
@@ -109,7 +121,7 @@ export async function findOperations(document: OpenApiDocument): Promise<FoundOp
     }
     if (operations.length > MAX_OPERATIONS) break;
   }
-  const names = await operationNames(operations, pace);
+  const names = await operationNames(operations, source, pace);
   return { operations: operations.map((one, index) => ({ name: names[index] ?? "", ...one })), unread };
 }
 
@@ -238,22 +250,84 @@ function bodyOf(document: OpenApiDocument, reference: unknown, method: string): 
   return document.once(part, readBody);
 }
 
-function readBody(_: OpenApiDocument, part: Fields): Body | undefined {
+function readBody(document: OpenApiDocument, part: Fields): Body | undefined {
   const content = (part["content"] ?? {}) as Fields;
-  const choices = Object.keys(content).map((mediaType) => ({ mediaType, form: formOf(mediaType) }));
-  const [chosen] = choices.toSorted((one, other) => FORMS.indexOf(one.form) - FORMS.indexOf(other.form));
+  const typeOf = (media: unknown) => fieldOf(followQuietly(document, fieldOf(media, "schema")), "type");
+  const [chosen] = Object.entries(content)
+    .map(([mediaType, media]) => ({ mediaType, form: formOf(mediaType), rank: jsonRank(mediaType, typeOf(media)) }))
+    .toSorted((one, other) => FORMS.indexOf(one.form) - FORMS.indexOf(other.form) || one.rank - other.rank);
   if (!chosen) return undefined;
   if (!/^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:;[\x20-\x7e]*)?$/.test(chosen.mediaType))
     throw new PartFault(`its body has the media type ${JSON.stringify(chosen.mediaType.slice(0, 100))}, which is none`);
   const media = content[chosen.mediaType];
+  const schema = fieldOf(media, "schema") ?? {};
+  const { required } = part;
   return {
-    ...chosen,
+    form: chosen.form,
     mediaType: chosen.mediaType.includes("*") ? STAND_INS[chosen.form] : chosen.mediaType,
-    required: part["required"] === true,
+    required: typeof required === "boolean" ? required : document.once(followQuietly(document, schema), requiresFields),
     description: textOf(part, "description"),
-    schema: fieldOf(media, "schema") ?? {},
+    schema,
     encoding: fieldOf(media, "encoding"),
+    lost: lostFields(document, content, chosen),
   };
+}
+
+/** What the body lacks by its media type: fields of the others, and files. */
+function lostFields(document: OpenApiDocument, content: Fields, { mediaType, form }: Pick<Body, "mediaType" | "form">) {
+  const others = Object.keys(content).filter((type) => type !== mediaType);
+  if (others.length === 0 || form === "text" || form === "bytes") return "";
+  const own = describedFields(document, content[mediaType]);
+  const lost = others.flatMap((other) => {
+    const isUpload = formOf(other) === "multipart";
+    const names = [...describedFields(document, content[other])]
+      .filter(([name, field]) => !own.has(name) || (isUpload && document.once(field, isFile)))
+      .map(([name]) => name);
+    return names.length === 0 ? [] : [`fields of ${other}: ${names.join(", ")}`];
+  });
+  return lost.join("; ");
+}
+
+/** The fields that the schema of a media type describes, without what is within them. */
+export function describedFields(document: OpenApiDocument, media: unknown): ReadonlyMap<string, unknown> {
+  const parts = partsOf(document, fieldOf(media, "schema"));
+  const properties = parts.map((part) => followQuietly(document, fieldOf(part, "properties")));
+  const fields = new Map(properties.flatMap((one) => (isFields(one) ? Object.entries(one) : [])));
+  document.count({ fields: fields.size });
+  return fields;
+}
+
+/** A schema, and what its words, like `anyOf`, lead to. */
+function partsOf(document: OpenApiDocument, schema: unknown, words = ["allOf", "anyOf", "oneOf"]): readonly unknown[] {
+  const parts = new Set([followQuietly(document, schema)]);
+  // A loop over a set also reaches what is added meanwhile.
+  for (const part of parts) {
+    const inner = words.flatMap((word) => fieldOf(part, word) ?? []);
+    document.count({ fields: inner.length });
+    for (const one of inner) parts.add(followQuietly(document, one));
+  }
+  return [...parts];
+}
+
+/** Whether a field of a form, or each value of its list, may be bytes. */
+export function isFile(document: OpenApiDocument, field: unknown): boolean {
+  return partsOf(document, field, ["allOf", "anyOf", "oneOf", "items"]).some((part) => {
+    const encoding = fieldOf(part, "contentEncoding");
+    const isOwn = encoding === undefined && isBytes(textOf(part, "contentMediaType"));
+    return isOwn || encoding === "binary" || fieldOf(part, "format") === "binary";
+  });
+}
+
+export function isBytes(mediaType: string | undefined): boolean {
+  return mediaType !== undefined && formOf(mediaType) === "bytes";
+}
+
+/** Whether a schema, in place of references to it, has fields that must be given. */
+export function requiresFields(document: OpenApiDocument, schema: unknown): boolean {
+  const properties = followQuietly(document, fieldOf(schema, "properties"));
+  const isGiven = (name: unknown) =>
+    typeof name === "string" && !isMarked(document, fieldOf(properties, name), "readOnly");
+  return listOf(schema, "required").some(isGiven);
 }
 
 /** The best first. */
@@ -267,10 +341,22 @@ const STAND_INS: Readonly<Record<BodyForm, string>> = {
   bytes: "application/octet-stream",
 };
 
+/** The rank of a media type among those of JSON, 0 being best. JSON Patch (RFC 6902) is the last if its schema is of no list. */
+export function jsonRank(mediaType: string, typeOfSchema?: unknown): number {
+  const type = essenceOf(mediaType);
+  if (type === "application/json") return 0;
+  return type === "application/json-patch+json" && typeOfSchema !== "array" ? 2 : 1;
+}
+
+/** A media type without its parameters. */
+function essenceOf(mediaType: string): string {
+  const [essence = ""] = mediaType.toLowerCase().split(";", 1);
+  return essence.trim();
+}
+
 /** How a body of a media type is written, or read. */
 export function formOf(mediaType: string): BodyForm {
-  const [essence = ""] = mediaType.toLowerCase().split(";", 1);
-  const type = essence.trim();
+  const type = essenceOf(mediaType);
   if (type === "application/json" || type.endsWith("+json") || type === "text/json" || type === "*/*") return "json";
   if (type === "application/x-www-form-urlencoded") return "urlencoded";
   if (type === "multipart/form-data") return "multipart";

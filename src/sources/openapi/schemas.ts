@@ -10,7 +10,16 @@ import {
   PatternStates,
 } from "../../tools/json-schema/index.ts";
 import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
-import { follow, NAME_LENGTH, type OpenApiDocument, orFault, PartFault, shortName, target } from "./document.ts";
+import {
+  follow,
+  isMarked,
+  NAME_LENGTH,
+  type OpenApiDocument,
+  orFault,
+  PartFault,
+  shortName,
+  target,
+} from "./document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
 
 /** Whether a schema describes what is sent or what comes back. */
@@ -40,7 +49,7 @@ const BOUNDS: ReadonlySet<string> = new Set(
   [
     ...SHAPE,
     "default format multipleOf maximum minimum exclusiveMaximum exclusiveMinimum maxLength minLength",
-    "maxItems minItems uniqueItems maxProperties minProperties minContains maxContains",
+    "contentEncoding contentMediaType maxItems minItems uniqueItems maxProperties minProperties minContains maxContains",
   ].flatMap((words) => words.split(" ")),
 );
 
@@ -67,10 +76,12 @@ export class Schemas {
   readonly #patterns = new Map<string, number | undefined>();
   readonly #states = new PatternStates(SOURCE_STATES);
   /** What is not checked of the document's schemas, and why. */
-  readonly unchecked = new Set<string>();
+  readonly #unchecked = new Set<string>();
   /** The same of the operation that is being read. */
   #odd: string[] = [];
-  readonly #read = new Map<string, number | PartFault>();
+  /** Number of the tools whose definitions are left out beyond `MAX_VALUES`. */
+  #cut = 0;
+  readonly #read = new Map<string, boolean | PartFault>();
   /** Definitions that were searched for circles, and whether each leads to a circle. */
   readonly #searched = new Map<string, boolean>();
 
@@ -106,6 +117,12 @@ export class Schemas {
     return odd;
   }
 
+  /** What is not checked of all operations that were read, and why. */
+  get unchecked(): readonly string[] {
+    const what = `what a tool's ${this.side === "input" ? "input" : "result"} has beyond ${MAX_VALUES} values of its schema may be anything`;
+    return [...this.#unchecked, ...(this.#cut === 0 ? [] : [`${what} (tools: ${this.#cut})`])];
+  }
+
   #anything(fault: PartFault): Converted {
     this.addOdd(fault);
     return ANYTHING;
@@ -121,7 +138,7 @@ export class Schemas {
     return lazySchema(() => ({ ...root, $defs: this.#definitionsOf(parts) }), {
       checks,
       identify: () => {
-        const reached = this.#reach(parts).map((pointer) => [pointer, this.#digestOf(pointer)]);
+        const reached = this.#reach(parts).included.map((pointer) => [pointer, this.#digestOf(pointer)]);
         return JSON.stringify([root, reached]);
       },
     });
@@ -132,11 +149,11 @@ export class Schemas {
     const digestOf = ({ values, states, references }: Converted) =>
       hash("sha256", JSON.stringify([values, states, references]));
     const digests = parts.map((part) => remembered(this.#partDigests, part, () => digestOf(part)));
-    remembered(this.#read, hash("sha256", digests.join()), () => this.#reach(parts).length);
+    if (remembered(this.#read, hash("sha256", digests.join()), () => this.#reach(parts).isCut)) this.#cut += 1;
   }
 
   #definitionsOf(parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {
-    const included = this.#reach(parts);
+    const { included } = this.#reach(parts);
     const definitions = included.map((pointer) => this.#definition(pointer));
     const beyond = new Set([...parts, ...definitions].flatMap(({ references }) => references));
     for (const pointer of included) beyond.delete(pointer);
@@ -147,19 +164,19 @@ export class Schemas {
   }
 
   /** The nearest definitions that can be checked, as many as fit. */
-  #reach(parts: readonly Converted[]): readonly string[] {
+  #reach(parts: readonly Converted[]): { readonly included: readonly string[]; readonly isCut: boolean } {
     const included: string[] = [];
     const met = new Set(parts.flatMap(({ references }) => references));
     let values = parts.reduce((sum, part) => sum + part.values, 0);
     let states = parts.reduce((sum, part) => sum + part.states, 0);
     if (states > MAX_STATES)
-      this.unchecked.add("an operation's own patterns are too large together, and the last are left out");
+      this.#unchecked.add("an operation's own patterns are too large together, and the last are left out");
     for (const pointer of met) {
-      if (values >= MAX_VALUES) break;
+      if (values >= MAX_VALUES) return { included, isCut: true };
       const definition = this.#definition(pointer);
       const unfit = this.#unfit(pointer, states + definition.states);
       if (unfit !== undefined) {
-        this.unchecked.add(`${this.nameOf(pointer)} ${unfit}`);
+        this.#unchecked.add(`${this.nameOf(pointer)} ${unfit}`);
         continue;
       }
       values += definition.values;
@@ -168,7 +185,7 @@ export class Schemas {
       // A loop over a set also reaches what is added meanwhile.
       for (const next of definition.references) met.add(next);
     }
-    return included;
+    return { included, isCut: false };
   }
 
   /** Why a definition cannot be checked, so that it may be anything. */
@@ -207,7 +224,7 @@ export class Schemas {
     if (this.#patterns.has(key)) return this.#patterns.get(key);
     const read = readStates(source);
     const unfit = typeof read === "string" ? read : this.#states.take(read);
-    if (unfit !== undefined) this.unchecked.add(`the pattern ${JSON.stringify(source.slice(0, 100))} ${unfit}`);
+    if (unfit !== undefined) this.#unchecked.add(`the pattern ${JSON.stringify(source.slice(0, 100))} ${unfit}`);
     const states = typeof read === "string" || unfit !== undefined ? undefined : read;
     this.#patterns.set(key, states);
     return states;
@@ -242,6 +259,7 @@ class Conversion {
   readonly #schemas: Schemas;
   readonly #references = new Set<string>();
   readonly #inPlace = new Set<string>();
+  #root: unknown;
   #values = 0;
   #states = 0;
 
@@ -250,6 +268,7 @@ class Conversion {
   }
 
   convert(schema: unknown): Converted {
+    this.#root = schema;
     return {
       schema: this.#schema(schema, true),
       values: this.#values,
@@ -302,6 +321,7 @@ class Conversion {
       else if (word === "anyOf" || word === "oneOf") this.#copyChoice(word, schema, words, inPlace);
       else if (word === "properties") words.set(word, this.#map(word, this.#visible(value), false));
       else if (word === "required") words.set(word, this.#required(value, fieldOf(schema, "properties")));
+      else if (word === "$recursiveRef" || word === "$dynamicRef") this.#copyOuter(word, value, words, inPlace);
       else if (this.#schemas.side === "input") this.#copyOfInput(word, value, words, inPlace);
     }
   }
@@ -318,6 +338,17 @@ class Conversion {
     // A server may send more than its document says.
     if (this.#schemas.side === "output" && value === false) return;
     words.set(word, this.#schema(value, inPlace && IN_PLACE.has(word)));
+  }
+
+  /** A reference by an anchor is known where the definition around it has that anchor. */
+  #copyOuter(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
+    const { document } = this.#schemas;
+    const name = document.once(fieldOf(fieldOf(document.root, "components"), "schemas"), namesOf).get(this.#root);
+    const isRecursive = fieldOf(this.#root, "$recursiveAnchor") === true;
+    const anchor = word === "$dynamicRef" ? textOf(this.#root, "$dynamicAnchor") : isRecursive ? "" : undefined;
+    if (anchor !== undefined && value === `#${anchor}` && name !== undefined)
+      addAll(words, [{ $ref: this.#reference(`#/components/schemas/${name}`, inPlace) }]);
+    else this.#schemas.addOdd(new PartFault(`its ${word} leads elsewhere than to the definition around it`));
   }
 
   /** Alternatives of real documents overlap, and servers take what fits several: each choice is an `anyOf`. */
@@ -375,13 +406,7 @@ class Conversion {
 
   #isHidden(property: unknown): boolean {
     const word = this.#schemas.side === "input" ? "readOnly" : "writeOnly";
-    if (fieldOf(property, word) === true) return true;
-    try {
-      return fieldOf(follow(this.#schemas.document, property), word) === true;
-    } catch {
-      // Reading the property refuses the reference.
-      return false;
-    }
+    return isMarked(this.#schemas.document, property, word);
   }
 
   #required(value: unknown, properties: unknown): readonly string[] {
@@ -421,6 +446,10 @@ function valuesOf(discriminator: unknown) {
     else by.set(reference, [value]);
   }
   return { name, by };
+}
+
+function namesOf(_: OpenApiDocument, schemas: unknown): ReadonlyMap<unknown, string> {
+  return new Map(Object.entries(isFields(schemas) ? schemas : {}).map(([name, schema]) => [schema, name]));
 }
 
 function addAll(words: Map<string, unknown>, schemas: readonly unknown[]): void {

@@ -1,8 +1,16 @@
 import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import type { Schema } from "../../tools/schema.ts";
-import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
-import { fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
-import { type Body, formOf, type OperationParts, type Parameter } from "./operations.ts";
+import { follow, followQuietly, type OpenApiDocument, PartFault, target } from "./document.ts";
+import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
+import {
+  type Body,
+  describedFields,
+  isBytes,
+  isFile,
+  type OperationParts,
+  type Parameter,
+  requiresFields,
+} from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 
@@ -53,14 +61,15 @@ export function givenParameters(parameters: readonly Parameter[], isHosts: (para
     if (!isHeaderName(name)) throw new PartFault("it has a header whose name no request can have");
     const isHost = HOST_HEADERS.test(name);
     if (isHost && required && !/^(?:accept|content-type|authorization)$/i.test(name))
-      throw new PartFault(`it needs the header ${name}, which programs may not set`);
+      throw new PartFault(`it needs the header ${name}, which only \`headers\` of the source may set`);
     return !isHost;
   });
 }
 
-/** Whether the fields of an operation's body can stand beside its parameters. */
+/** Whether the fields of an operation's body can stand beside its parameters, and be required there as they are in it. */
 export function isFlat(document: OpenApiDocument, { parameters, body }: OperationParts): boolean {
   if (!body) return true;
+  if (!body.required && document.once(followQuietly(document, body.schema), requiresFields)) return false;
   const properties = plainProperties(document, body);
   return properties !== undefined && parameters.every(({ name }) => !Object.hasOwn(properties, name));
 }
@@ -78,11 +87,6 @@ function plainProperties(document: OpenApiDocument, { form, schema }: Body): Fie
 }
 
 const OTHER_WORDS = ["anyOf", "oneOf", "allOf", "not", "if", "patternProperties", "nullable", "x-nullable", "enum"];
-
-function followQuietly(document: OpenApiDocument, schema: unknown): unknown {
-  const followed = orFault(() => follow(document, schema));
-  return followed instanceof PartFault ? undefined : followed;
-}
 
 /** The input of an operation's tool. Throws a `PartFault` if its schemas cannot be used. */
 export function toolInput(
@@ -115,7 +119,10 @@ export function toolInput(
     additionalProperties: false,
   };
   return {
-    schema: schemas.close(root, [...converted, ...(bodyPart?.parts ?? [])]),
+    schema: schemas.close(described(root, bodyPart?.place.isFlat ? body?.description : undefined) as JsonSchema, [
+      ...converted,
+      ...(bodyPart?.parts ?? []),
+    ]),
     parameters,
     body: bodyPart?.place,
   };
@@ -172,7 +179,7 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   ];
   if (layout === "flat") {
     const own = { body, isFlat: true, names: new Set(fields.map(([name]) => name)), files };
-    return { fields, required: body.required ? names : [], parts: [whole], place: own };
+    return { fields, required: names, parts: [whole], place: own };
   }
   const nested = described({ ...schema, properties: Object.freeze(Object.fromEntries(fields)) }, body.description);
   return { fields: [[BODY, nested]], required, parts: [whole], place: { ...place, files } };
@@ -183,55 +190,15 @@ function namesIn(_: OpenApiDocument, properties: Fields): ReadonlySet<string> {
 }
 
 /** Names of a form's fields whose content is bytes: by their schemas, or without one by their encoding. */
-function filesOf(document: OpenApiDocument, { schema, encoding }: Body): ReadonlySet<string> {
-  const { files, open } = document.once(followQuietly(document, schema), formFields);
-  const types = Object.entries(isFields(encoding) ? encoding : {});
-  const said = types.filter(([name, one]) => open.has(name) && isBytes(textOf(one, "contentType")));
-  document.count({ fields: files.size });
-  return new Set([...files, ...said.map(([name]) => name)]);
-}
-
-function isBytes(mediaType: string | undefined): boolean {
-  return mediaType !== undefined && formOf(mediaType) === "bytes";
-}
-
-/** Levels of a form's schema in which files are looked for. */
-const FORM_LEVELS = 50;
-
-/** The fields of a form that are files, or lists of them, null aside; and those whose schema says nothing. */
-function formFields(document: OpenApiDocument, form: unknown) {
-  const known = new Map<unknown, boolean>();
-  const isNull = (one: unknown) => fieldOf(followQuietly(document, one), "type") === "null";
-  const isFile = (property: unknown, levels: number): boolean => {
-    const part = followQuietly(document, property);
-    const before = levels === 0 ? false : known.get(part);
-    if (before !== undefined) return before;
-    // A part may be one of its own.
-    known.set(part, false);
-    const isIn = (one: unknown) => isFile(one, levels - 1);
-    const choices = ["anyOf", "oneOf"].flatMap((word) => listOf(part, word)).filter((one) => !isNull(one));
-    const isOwn = isBytes(textOf(part, "contentMediaType")) && fieldOf(part, "contentEncoding") === undefined;
-    const is =
-      isOwn ||
-      fieldOf(part, "format") === "binary" ||
-      [fieldOf(part, "items") ?? [], ...listOf(part, "allOf")].some(isIn) ||
-      (choices.length > 0 && choices.every(isIn));
-    known.set(part, is);
-    return is;
-  };
-  const [files, open, seen] = [new Set<string>(), new Set<string>(), new Set<unknown>()];
-  const read = (given: unknown, levels: number): void => {
-    const part = followQuietly(document, given);
-    if (levels === 0 || seen.has(part)) return;
-    seen.add(part);
-    for (const [name, property] of Object.entries(fieldOf(part, "properties") ?? {})) {
-      if (isFile(property, FORM_LEVELS)) files.add(name);
-      else if (isFields(property) && SHAPES.every((word) => !Object.hasOwn(property, word))) open.add(name);
-    }
-    for (const word of ["allOf", "anyOf", "oneOf"]) for (const one of listOf(part, word)) read(one, levels - 1);
-  };
-  read(form, FORM_LEVELS);
-  return { files, open };
+function filesOf(document: OpenApiDocument, body: Body): ReadonlySet<string> {
+  const isSaid = (name: string, field: unknown) =>
+    isFields(field) &&
+    SHAPES.every((word) => !Object.hasOwn(field, word)) &&
+    isBytes(textOf(fieldOf(body.encoding, name), "contentType"));
+  const files = [...describedFields(document, body)].filter(
+    ([name, field]) => document.once(field, isFile) || isSaid(name, field),
+  );
+  return new Set(files.map(([name]) => name));
 }
 
 /** What says of which values a schema is. */

@@ -1,8 +1,8 @@
 import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { lazySchema } from "../../tools/schema.ts";
 import { fieldOf, type Fields, isFields } from "../../base/index.ts";
-import type { OpenApiDocument } from "./document.ts";
-import { formOf } from "./operations.ts";
+import { type OpenApiDocument, PartFault } from "./document.ts";
+import { formOf, jsonRank } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 
 /** Bytes that are no text, as a program gets them. */
@@ -34,18 +34,17 @@ function isMediaType(text: string): boolean {
 export function toolOutput(schemas: Schemas, { responses, method }: Answers, checks: boolean) {
   const { document } = schemas;
   const successes = document.once(responses, successesOf).map(({ status, response }) => ({
-    status,
+    isEmpty: status === "204" || status === "205",
     content: fieldOf(schemas.followed(response), "content"),
   }));
   const mediaTypes = [...new Set(successes.flatMap(({ content }) => document.once(content, bestOf)))];
   const essences = mediaTypes.map((type) => type.split(";", 1)[0]!.trim()).filter(isMediaType);
   const accept = essences.join(", ") || "*/*";
-  if (method === "HEAD") return { schema: lazySchema(() => NULL, { checks }), accept };
+  if (method === "HEAD") return { schema: lazySchema(() => NULL, { checks }), accept, asPart: true };
   const parts: Converted[] = [];
-  const alternatives = successes.map(({ status, content }): JsonSchema | boolean | undefined => {
-    const isEmpty = status === "204" || status === "205";
+  const described = successes.map(({ isEmpty, content }): JsonSchema | boolean | undefined => {
     const [mediaType] = isEmpty ? [] : document.once(content, bestOf);
-    if (mediaType === undefined) return isEmpty ? NULL : undefined;
+    if (mediaType === undefined) return NULL;
     const form = formOf(mediaType);
     if (form !== "json") return form === "bytes" ? BYTES_SCHEMA : TEXT;
     const schema = fieldOf(schemas.followed(fieldOf(content, mediaType)), "schema");
@@ -54,11 +53,17 @@ export function toolOutput(schemas: Schemas, { responses, method }: Answers, che
     parts.push(converted);
     return converted.schema;
   });
+  const alternatives = new Set(described);
+  const isPartial = alternatives.delete(undefined);
   const [first, ...others] = alternatives;
-  if (first === undefined || alternatives.includes(undefined)) return { schema: undefined, accept };
-  const whole = others.length === 0 ? first : { anyOf: alternatives };
-  if (typeof whole === "boolean") return { schema: undefined, accept };
-  return { schema: schemas.close(whole, parts, checks), accept };
+  const whole = others.length === 0 ? first : { anyOf: [...alternatives] };
+  // Where no answer has a content, a document may just not tell.
+  const isSilent = whole === NULL && successes.some(({ isEmpty }) => !isEmpty);
+  if (isSilent || typeof whole !== "object") return { schema: undefined, accept, asPart: true };
+  if (isPartial) schemas.addOdd(new PartFault("the document does not describe one of its answers"));
+  const isChecked = checks && !isPartial;
+  // A declared schema of results that is checked requires the base64.
+  return { schema: schemas.close(whole, parts, isChecked), accept, asPart: !isChecked };
 }
 
 /** The answers that mean success: of status 2xx, or `default` without any. */
@@ -75,6 +80,5 @@ function successesOf(
 function bestOf(_: OpenApiDocument, content: unknown): readonly string[] {
   const mediaTypes = isFields(content) ? Object.keys(content) : [];
   const json = mediaTypes.filter((type) => formOf(type) === "json");
-  const plain = json.filter((type) => type.toLowerCase().startsWith("application/json"));
-  return [...plain, ...json, ...mediaTypes].slice(0, 1);
+  return [...json.toSorted((one, other) => jsonRank(one) - jsonRank(other)), ...mediaTypes].slice(0, 1);
 }

@@ -30,7 +30,9 @@ function ownWords(parts: readonly JsonSchema[], tellsIntegers: boolean): readonl
     ...parts.flatMap(numberWords),
     ...parts.flatMap(stringWords),
     ...parts.flatMap(({ minItems, maxItems }) => range(minItems, maxItems, " items")),
-    ...parts.flatMap(({ uniqueItems }) => (uniqueItems === true ? ["no two equal"] : [])),
+    ...parts.flatMap(({ uniqueItems, type = "array" }) =>
+      uniqueItems === true && [type].flat().includes("array") ? ["no two equal"] : [],
+    ),
     ...parts.flatMap(keyWords),
   ];
 }
@@ -107,7 +109,8 @@ const NAMES_OF_PATTERNS: ReadonlySet<unknown> = new Set(
   "starts_with ends_with includes lowercase uppercase".split(" "),
 );
 
-function stringWords({ format, pattern, minLength, maxLength }: JsonSchema): readonly string[] {
+function stringWords({ pattern, minLength, maxLength, ...others }: JsonSchema): readonly string[] {
+  const format = others.format ?? others.contentEncoding;
   const form =
     typeof format === "string" && !(typeof pattern === "string" && NAMES_OF_PATTERNS.has(format))
       ? [oneLine(format, PATTERN_LENGTH)]

@@ -86,6 +86,12 @@ describe("an answer of success", () => {
       "Promise<string[] | { job?: string } | null>",
     ],
     ["unknown where nothing is said", { responses: { 200: { description: "fine" } } }, "Promise<unknown>"],
+    ["unknown where one may be null", { responses: { 200: { description: "fine" }, 204: {} } }, "Promise<unknown>"],
+    [
+      "null where one of several has no content",
+      { responses: { ...answering({ "text/plain": {} }).responses, 202: {} } },
+      "Promise<string | null>",
+    ],
   ])("has the type of its document: %s", async (_, operation, type) => {
     const { tools } = await sourceOf(operationOf(operation));
     expect(declareTools(tools)).toContain(type);
@@ -126,6 +132,18 @@ describe("an answer of success", () => {
     const { tools } = await sourceOf(operationOf(answering({ "application/json": { schema } })), options);
     expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: { id: "one" } });
     expect(declareTools(tools)).toContain("Promise<{ id?: number }>");
+  });
+
+  test("that is not described beside others is taken as it is, and the source says so", async () => {
+    await using server = await startServer((_, response) => sendJson(response, { job: 1 }, 202));
+    const { responses } = answering({ "application/json": { schema: { type: "string" } } });
+    const spec = operationOf({ responses: { ...responses, 202: { content: { "application/json": {} } } } });
+    const { tools, problems } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    expect(declareTools(tools)).toContain("Promise<string>");
+    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: { job: 1 } });
+    expect(problems).toEqual([
+      "api.call is not checked as a whole: a part of its result may be anything, because the document does not describe one of its answers.",
+    ]);
   });
 
   test("may be null where 3.0 says nullable, also beside a list of values and a reference", async () => {

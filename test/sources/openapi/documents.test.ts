@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fromOpenApi } from "../../../src/index.ts";
 import { validate } from "../../../src/tools/schema.ts";
+import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
 import { toolDigest } from "../../../src/tools/tool-digest.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { ALL, callTool, operationOf, sourceOf, specOf, startServer } from "./api-server.ts";
@@ -54,6 +55,30 @@ describe("names", () => {
   ])("of %s differ", async (_, operationIds, names) => {
     const { tools, problems } = await sourceOf(ids(...operationIds));
     expect([tools.map(({ name }) => name), problems]).toEqual([names.map((name) => `api.${name}`), []]);
+  });
+
+  const part = "users.mailFolders-messages-extensions-attachments".repeat(2);
+  test.each([
+    ["ids that differ beyond the end of a name", "api", [`a.${part}.b.${part}.get`, `a.${part}.b.${part}.list`], 128],
+    ["a path, for a source with a long name", "a".repeat(100), [undefined], 100 + ".getP0".length],
+    ["ids, for a source with a long name", "a".repeat(112), ["listForRepo", "listForRepository"], 128],
+    ["ids that are cut within a character", "a".repeat(115), ["𐐀".repeat(10)], 127],
+  ])("too long of %s end with a digest, and each operation is a tool", async (_, name, operationIds, length) => {
+    const { tools, problems } = await sourceOf(ids(...operationIds), { name });
+    const names = tools.map((tool) => tool.name);
+    expect(problems).toEqual([]);
+    expect(new Set(names).size).toBe(operationIds.length);
+    expect(Math.max(...names.map((one) => one.length))).toBe(length);
+    const again = await sourceOf(ids(...operationIds), { name });
+    expect(again.tools.map((tool) => tool.name)).toEqual(names);
+  });
+
+  test("that are long leave the reason in the line about what is left out", async () => {
+    const path = `/${"p".repeat(2000)}`;
+    const { problems } = await sourceOf(specOf({ [path]: { trace: {} }, "/fine": { get: {} } }));
+    expect(problems).toEqual([
+      expect.stringMatching(/^api\.\S* \(TRACE .* is left out: its method is TRACE, .*with\.$/),
+    ]);
   });
 
   test("that clash by their policies are left out, each with a reason, and the rest stands", async () => {
@@ -120,6 +145,56 @@ describe("inputs", () => {
     });
     const { tools } = await sourceOf(spec);
     expect(declareTools(tools)).toContain("b(input: { body: { note?: string } })");
+  });
+
+  const content = (schema: object) => ({ content: { "application/json": { schema } } });
+  const noted = named({ note: { type: "string" }, more: {} }, { required: ["note"] });
+  const stamped = named({ at: { type: "string", readOnly: true }, more: {} }, { required: ["at"] });
+  test.each([
+    ["required where nothing else is said", [content(noted)], ["note: string, more?: unknown"]],
+    ["required in a body that is", [{ ...content(noted), required: true }], ["note: string, more?: unknown"]],
+    ["not required if they are only read", [content(stamped)], ["more?: unknown"]],
+    [
+      "apart, in all operations, where one may leave out the whole body alone",
+      [{ ...content(noted), required: false }, content(noted), content(stamped)],
+      [
+        "body?: { note: string, more?: unknown }",
+        "body: { note: string, more?: unknown }",
+        "body?: { more?: unknown }",
+      ],
+    ],
+  ])("of a body that are required are %s", async (_, bodies, declared) => {
+    const paths = bodies.map((requestBody, index) => [`/p${index}`, { post: { requestBody } }]);
+    const { tools } = await sourceOf(specOf(Object.fromEntries(paths)));
+    const text = declareTools(tools);
+    expect(tools).toHaveLength(declared.length);
+    for (const fields of declared) expect(text).toContain(`(input: { ${fields} })`);
+  });
+
+  test("say that texts are base64, and nothing of lists about texts", async () => {
+    const Secret = named({
+      data: { type: "string", format: "byte" },
+      names: { type: "string", uniqueItems: true },
+      ids: { type: "array", items: { type: "string" }, uniqueItems: true },
+    });
+    const operation = { parameters: [{ name: "s", in: "body", schema: { $ref: "#/definitions/Secret" } }] };
+    const { tools } = await sourceOf({
+      swagger: "2.0",
+      info: { title: "t", version: "1" },
+      paths: { "/x": { post: { operationId: "call", ...operation, responses: {} } } },
+      definitions: { Secret },
+    });
+    expect(declareTools(tools)).toContain(
+      "(input: { data?: string /* base64 */, names?: string, ids?: string[] /* no two equal */ })",
+    );
+  });
+
+  test("have the description of the body whose fields are theirs", async () => {
+    const { requestBody } = body(named({ a: {} }));
+    const { tools } = await sourceOf(
+      operationOf({ requestBody: { description: "At least one.", ...requestBody } }, "/x", "post"),
+    );
+    expect(jsonSchemaOf("api.call", "input", tools[0]!.input)).toMatchObject({ description: "At least one." });
   });
 
   test("tell parameters of one name apart by their places", async () => {
@@ -245,22 +320,101 @@ describe("schemas that refer to themselves", () => {
     });
   });
 
+  test.each<[string, object, object, isKnown: boolean]>([
+    ["$recursiveRef", { $recursiveRef: "#" }, { $recursiveAnchor: true }, true],
+    ["$dynamicRef", { $dynamicRef: "#node" }, { $dynamicAnchor: "node" }, true],
+    ["$recursiveRef without an anchor", { $recursiveRef: "#" }, {}, false],
+    ["$dynamicRef to another anchor", { $dynamicRef: "#node" }, { $dynamicAnchor: "tree" }, false],
+  ])("by %s are read, or the source says that they are not", async (_, again, anchor, isKnown) => {
+    const node = named({ name: { type: "string" }, children: { type: "array", items: { anyOf: [again] } } }, anchor);
+    const spec = operationOf(body(named({ tree: reference })), "/x", "post", { components: { schemas: { node } } });
+    const { tools, problems } = await sourceOf(spec);
+    const tree = { name: "a", children: [{ name: "b", children: [{ name: "c" }] }] };
+    expect(await validate(tools[0]!.input, { tree })).toMatchObject({ ok: true });
+    const wrong = { name: "a", children: [{ children: [{ name: 1 }] }] };
+    expect(await validate(tools[0]!.input, { tree: wrong })).toMatchObject({ ok: !isKnown });
+    expect(problems).toEqual(
+      isKnown ? [] : [expect.stringMatching(/may be anything, because its \$\w+ leads elsewhere/)],
+    );
+  });
+
   test.each([
     ["itself", { a: { $ref: "#/components/schemas/a" } }],
     [
       "itself by a choice",
       { a: { anyOf: [{ $ref: "#/components/schemas/b" }] }, b: { allOf: [{ $ref: "#/components/schemas/a" }] } },
     ],
-  ])("without going deeper, by %s, may be anything, and the source says so", async (_, schemas) => {
-    const spec = operationOf(body({ $ref: "#/components/schemas/a" }), "/x", "post", { components: { schemas } });
-    const { tools, problems } = await sourceOf(spec);
-    expect([tools.length, problems]).toEqual([
-      1,
-      [expect.stringMatching(/^api is not checked as a whole: [ab] refers to itself without going deeper/)],
-    ]);
-    expect(await validate(tools[0]!.input, { body: 1 })).toMatchObject({ ok: true });
-  });
+  ])(
+    "without going deeper, by %s, may be anything, and the source says so once for input and result",
+    async (_, schemas) => {
+      const { requestBody } = body({ $ref: "#/components/schemas/a" });
+      const operation = { requestBody, responses: { 200: requestBody } };
+      const spec = operationOf(operation, "/x", "post", { components: { schemas } });
+      const { tools, problems } = await sourceOf(spec);
+      expect([tools.length, problems]).toEqual([
+        1,
+        [expect.stringMatching(/^api is not checked as a whole: [ab] refers to itself without going deeper/)],
+      ]);
+      expect(await validate(tools[0]!.input, { body: 1 })).toMatchObject({ ok: true });
+    },
+  );
 });
+
+test("what schemas have beyond 5,000 values may be anything, which is told once with the number of tools", async () => {
+  const wide = (of: string) =>
+    named(Object.fromEntries(Array.from({ length: 4000 }, (_, place) => [`f${place}`, { type: of }])));
+  const near = { allOf: ["a", "b", "c"].map((name) => ({ $ref: `#/components/schemas/${name}` })) };
+  const components = { schemas: { a: wide("string"), b: wide("string"), c: named({ last: { type: "string" } }) } };
+  const responses = { 200: { content: { "application/json": { schema: near } } } };
+  const paths = Object.fromEntries(
+    ["/p", "/q", "/r"].map((path) => [path, path === "/r" ? { get: { responses } } : { post: body(near) }]),
+  );
+  const { tools, problems } = await sourceOf(specOf(paths, { components }));
+  expect(await validate(tools[0]!.input, { body: { f1: 1 } })).toMatchObject({ ok: false });
+  expect(await validate(tools[0]!.input, { body: { last: 1 } })).toMatchObject({ ok: true });
+  expect(problems).toEqual([
+    "api is not checked as a whole: what a tool's input has beyond 5000 values of its schema may be anything (tools: 2).",
+    "api is not checked as a whole: what a tool's result has beyond 5000 values of its schema may be anything (tools: 1).",
+  ]);
+  const { problems: none } = await sourceOf(
+    specOf(paths, { components: { schemas: { ...components.schemas, a: true } } }),
+  );
+  expect(none).toEqual([]);
+});
+
+const file = { type: "string", format: "binary" };
+const shared = { $ref: "#/components/schemas/message" };
+test.each<[string, object, string | undefined, type?: string]>([
+  [
+    "in one of its parts",
+    { "multipart/form-data": { allOf: [shared, named({ a: file, b: file, c: file, d: file, e: {} })] } },
+    "multipart/form-data: a, b, c, d, e",
+  ],
+  [
+    "as a file",
+    { "multipart/form-data": named({ text: { oneOf: [{ type: "array", items: file }] } }) },
+    "multipart/form-data: text",
+  ],
+  ["of a range", { "multipart/form-data": named({ other: {} }) }, "multipart/form-data: other", "*/*"],
+  [
+    "of a form",
+    { "application/x-www-form-urlencoded": named({ other: {} }) },
+    "application/x-www-form-urlencoded: other",
+  ],
+  ["of the same names", { "multipart/form-data": shared, "application/xml": { anyOf: [shared] } }, undefined],
+])(
+  "a field that only another media type of a body has is told: %s",
+  async (_, others, lost, type = "application/json") => {
+    const schemas = { ...others, [type]: shared };
+    const content = Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, { schema }]));
+    const components = { schemas: { message: named({ text: { type: "string" } }) } };
+    const spec = operationOf({ requestBody: { content } }, "/x", "post", { components });
+    const { tools, problems } = await sourceOf(spec);
+    expect(tools).toHaveLength(1);
+    const line = `api.call is sent as application/json, without fields of ${lost}.`;
+    expect(problems).toEqual(lost === undefined ? [] : [line]);
+  },
+);
 
 test("choices and conditions of one schema hold together, in whatever order the document has them", async () => {
   const words = { anyOf: [{ minLength: 2 }], oneOf: [{ pattern: "^a" }], allOf: [{ maxLength: 3 }] };
@@ -402,6 +556,10 @@ describe("operations that cannot be called are left out with a reason", () => {
     ["has parts like . or ..", {}, "get", "/a/../x"],
     ["its schema holds 1 where a schema belongs", body({ type: "array", items: [1] }), "post"],
     ['an unknown "type"', body({ type: "thing" }), "post"],
+    [
+      "it needs the header Referer, which only `headers` of the source may set.",
+      { parameters: [{ name: "Referer", in: "header", required: true }] },
+    ],
     ["parameter named __proto__", { parameters: [{ name: "__proto__", in: "query" }] }],
     ["which is none", { requestBody: { content: { "text/plain\r\nx: y": {} } } }, "post"],
   ])("%s", async (reason, operation, method = "get", path = "/x") => {
@@ -499,10 +657,17 @@ paths:
     const parameters = {
       Pet: { name: "pet", in: "body", required: true, schema: { $ref: "#/definitions/Pet" } },
       Mail: { name: "mail", in: "formData", type: "string" },
+      Kind: { name: "kind", in: "formData", type: "string", required: true },
       Tags: { name: "tags", in: "formData", type: "array", items: { type: "string" } },
     };
-    const paths = { "/pets": post("application/json", "Pet"), "/mails": post(form, "Mail", "Tags") };
+    const paths = {
+      "/pets": post("application/json", "Pet"),
+      "/mails": post(form, "Mail", "Tags"),
+      "/files": post("multipart/form-data", "Mail", "Kind"),
+    };
     const { tools } = await sourceOf({ ...swagger, parameters, paths }, { baseUrl: server.baseUrl });
+    expect(declareTools(tools)).toContain("postFiles(input: { mail?: string, kind: string })");
+    expect(await callTool(tools, "api.postFiles", { mail: "a@b" })).toMatchObject({ code: "input_invalid" });
     await callTool(tools, "api.postPets", { name: "Rex" });
     await callTool(tools, "api.postMails", { mail: "a@b", tags: ["x", "y"] });
     expect(server.arrived.map(({ body }) => body.toString())).toEqual(['{"name":"Rex"}', "mail=a%40b&tags=x,y"]);

@@ -160,7 +160,7 @@ describe("what a hostile document says stays within its own tool", () => {
       responses: { 200: { content: { "application/json": { schema: { $ref: "#/components/schemas/s0" } } } } },
     };
     const { tools, problems } = await sourceOf(operationOf(response, "/x", "get", { components: { schemas } }));
-    expect(problems).toEqual([]);
+    expect(problems).toEqual([expect.stringContaining("beyond 5000 values")]);
     const { $defs } = jsonSchemaOf("api.call", "output", tools[0]!.output!);
     const definitions = Object.values($defs as object);
     expect(definitions.filter((one) => one !== true).length).toBeLessThan(600);
@@ -237,6 +237,19 @@ describe("a part that all operations refer to", () => {
     expect([source.tools.length, source.leftOut, source.names.length]).toEqual([tools, 70 - tools, 70]);
     expect(source.problems.at(-1)).toContain(reason);
   });
+});
+
+test("bodies of several media types that all lead to one large part cost the operations beyond", async () => {
+  const large = { properties: Object.fromEntries(Array.from({ length: 15_000 }, (_, n) => [`f${n}`, {}])) };
+  const $ref = "#/components/schemas/large";
+  const content = { "application/json": { schema: {} }, "text/xml": { schema: { allOf: [{ $ref }] } } };
+  const paths = Array.from({ length: 69 }, (_, n) => [
+    `/p${n}`,
+    { post: { requestBody: { content: { ...content } } } },
+  ]);
+  const source = await sourceOf(specOf(Object.fromEntries(paths), { components: { schemas: { large } } }));
+  expect([source.tools.length, source.leftOut]).toEqual([66, 3]);
+  expect(source.problems.at(-1)).toContain("more than 1000000 parameters and fields");
 });
 
 test("a body of Swagger 2.0 that is large in all operations together refuses the document before it is converted", async () => {

@@ -52,7 +52,7 @@ test("whatever a program passes, a request goes to its host and its path, and ea
   ];
   const path = "/one/{a}/two/{b}/three";
   const document = new OpenApiDocument(operationOf({ parameters: places }, path) as Record<string, unknown>, false);
-  const [operation = expect.fail()] = (await findOperations(document)).operations;
+  const [operation = expect.fail()] = (await findOperations(document, "api")).operations;
   const { parameters } = readOperation(document, operation);
   const input = toolInput(new Schemas(document, "input"), parameters, undefined, "flat");
   await assert(

@@ -240,35 +240,75 @@ describe("a request", () => {
     expect(server.arrived).toEqual([]);
   });
 
+  test.each([
+    [
+      "plain JSON before other JSON",
+      "object",
+      ["application/json-patch+json", "text/json", "application/json; charset=utf-8"],
+      2,
+    ],
+    [
+      "a merge patch before a list of changes that is no list",
+      "object",
+      ["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"],
+      1,
+    ],
+    [
+      "the first patch if lists are described",
+      "array",
+      ["application/json-patch+json", "application/merge-patch+json"],
+      0,
+    ],
+    ["the only JSON", "object", ["text/plain", "application/json-patch+json"], 1],
+  ])("is sent as %s", async (_, type, mediaTypes, chosen) => {
+    await using server = await startServer();
+    const content = Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: { type } }]));
+    const { tools } = await sourceOf(operationOf({ requestBody: { content } }, "/x", "patch"), {
+      baseUrl: server.baseUrl,
+    });
+    await callTool(tools, "api.call", { body: type === "array" ? [] : {} });
+    expect(server.arrived).toMatchObject([{ headers: { "content-type": mediaTypes[chosen] } }]);
+  });
+
   test("writes forms, files, text and bytes", async () => {
     await using server = await startServer();
     const body = (mediaType: string, schema: object, encoding?: object) => ({
       requestBody: { required: true, content: { [mediaType]: { schema, ...(encoding ? { encoding } : {}) } } },
     });
     const fields = { type: "object", properties: { name: {}, ids: { type: "array" }, where: {} } };
-    const spec = specOf({
-      "/form": {
-        post: {
-          operationId: "form",
-          ...body("application/x-www-form-urlencoded", fields, { where: { style: "deepObject" } }),
+    const spec = specOf(
+      {
+        "/form": {
+          post: {
+            operationId: "form",
+            ...body("application/x-www-form-urlencoded", fields, { where: { style: "deepObject" } }),
+          },
         },
-      },
-      "/upload": {
-        post: {
-          operationId: "upload",
-          ...body("multipart/form-data", {
-            type: "object",
-            properties: { name: { type: "string" }, file: { type: "string", format: "binary" } },
-          }),
+        "/upload": {
+          post: {
+            operationId: "upload",
+            ...body("multipart/form-data", {
+              type: "object",
+              properties: {
+                name: { type: "string" },
+                file: { type: "string", format: "binary" },
+                sticker: { type: "string", contentEncoding: "binary" },
+                maybe: { anyOf: [{ type: "string", format: "binary" }, { type: "null" }] },
+                several: { oneOf: [{ type: "array", items: { $ref: "#/components/schemas/File" } }, { type: "null" }] },
+              },
+            }),
+          },
         },
+        "/text": { post: { operationId: "text", ...body("text/plain", { type: "string" }) } },
+        "/bytes": { post: { operationId: "bytes", ...body("application/octet-stream", { type: "string" }) } },
       },
-      "/text": { post: { operationId: "text", ...body("text/plain", { type: "string" }) } },
-      "/bytes": { post: { operationId: "bytes", ...body("application/octet-stream", { type: "string" }) } },
-    });
+      { components: { schemas: { File: { type: "string", format: "binary" } } } },
+    );
     const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
     await callTool(tools, "api.form", { body: { name: "a&b=c", ids: [1, "x y"], where: { a: 1 } } });
     await callTool(tools, "api.form", { body: { name: null, ids: [null], where: null } });
-    await callTool(tools, "api.upload", { body: { name: "n", file: Buffer.from([0, 255]).toString("base64") } });
+    const file = Buffer.from([0, 255]).toString("base64");
+    await callTool(tools, "api.upload", { body: { name: "n", file, sticker: file, maybe: file, several: [file] } });
     await callTool(tools, "api.text", { body: "é" });
     await callTool(tools, "api.bytes", { body: Buffer.from([1, 0, 255]).toString("base64") });
     const [form, empty, upload, text, bytes] = server.arrived;
@@ -278,7 +318,8 @@ describe("a request", () => {
       headers: { "content-type": upload!.headers["content-type"]! },
     }).formData();
     expect(parsed.get("name")).toBe("n");
-    expect([...new Uint8Array(await (parsed.get("file") as Blob).arrayBuffer())]).toEqual([0, 255]);
+    for (const name of ["file", "sticker", "maybe", "several"])
+      expect([...new Uint8Array(await (parsed.get(name) as Blob).arrayBuffer())]).toEqual([0, 255]);
     expect([text?.headers["content-type"], text?.body.toString()]).toEqual(["text/plain", "é"]);
     expect([...bytes!.body]).toEqual([1, 0, 255]);
     expect(await callTool(tools, "api.bytes", { body: "not base64!" })).toMatchObject({
