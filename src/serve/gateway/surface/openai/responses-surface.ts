@@ -1,5 +1,6 @@
 import type { Surface } from "../surface.ts";
 import { listOf, textOf } from "../../../../base/index.ts";
+import { ID_LENGTH } from "../history-reader.ts";
 import { readRequest } from "./read-request.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { errorOf, errorStatus, itemOf, writeResponse } from "./write-response.ts";
@@ -19,7 +20,8 @@ export const responsesSurface: Surface = {
   ids: { reply: "resp_", call: "call_", program: "cprog_", state: "fpr_", text: "msg_", reasoning: "rs_" },
   item: itemOf,
   references: (body) =>
-    listOf(body, "input").flatMap((item) =>
-      textOf(item, "type") === "item_reference" ? (textOf(item, "id") ?? []) : [],
-    ),
+    listOf(body, "input").flatMap((item) => {
+      const id = textOf(item, "type") === "item_reference" ? textOf(item, "id") : undefined;
+      return id !== undefined && id.length <= ID_LENGTH ? [id] : [];
+    }),
 };
