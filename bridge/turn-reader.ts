@@ -23,7 +23,7 @@ const EVENTS_KEPT = 10_000;
 const COMMAND_BYTES = 256;
 
 /** Ids that a guest may skip: who chooses among many could choose those that a map finds slowly. */
-const IDS_SKIPPED = 1000;
+export const IDS_SKIPPED = 1000;
 
 /** The commands of a turn are longer than the allowed length. */
 export class TextTooLong extends Error {

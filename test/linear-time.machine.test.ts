@@ -14,7 +14,7 @@ import { cleanText } from "../src/base/texts.ts";
 import { hintFor } from "../src/executions/output/hint.ts";
 import { findNamed } from "../src/journal/redaction/redact-secrets.ts";
 import { findKeys } from "../src/journal/redaction/redact-secrets.ts";
-import { cutMiddle, exactJson, LineReader, nearest, OutputTail } from "../src/base/index.ts";
+import { cutMiddle, exactJson, LineReader, nearest, OutputTail, parsedJson, untrusted } from "../src/base/index.ts";
 import { stubOf } from "../src/executions/output/large-value.ts";
 import { UNSHOWN } from "./models/converse.ts";
 import { parseProgram } from "../src/executions/prepare/thread/parse-program.ts";
@@ -33,6 +33,19 @@ import { Glob } from "../src/sources/workspace/glob.ts";
 import { LineTest } from "../src/sources/workspace/grep-files.ts";
 import { linesOf } from "../src/sources/workspace/text-lines.ts";
 import { Workspace } from "../src/sources/workspace/workspace.ts";
+import { header } from "./journal/records.ts";
+import { takeRecords } from "./serve/live/take-records.ts";
+import { applyRecord as applyTurn, ExecutionState } from "../src/executions/from-journal/execution-state.ts";
+import { CallHistory } from "../src/executions/from-journal/call-history.ts";
+import { readTranscript } from "../src/conversations/from-journal/read-transcript.ts";
+import { callIn } from "../src/frameworks/approval/ai-sdk-approval.ts";
+import { EarlierCalls, type EarlierReader } from "../src/gate/reuse/earlier-calls.ts";
+import { parseRecord } from "../src/journal/reading/parse-records.ts";
+import { NO_USAGE } from "../src/models/model.ts";
+import { UniqueIds } from "../src/models/turn/call-ids.ts";
+import { withoutNulls } from "../src/models/openai/openai-strict-schema.ts";
+import { HistoryReader, type HistoryWords } from "../src/serve/gateway/surface/history-reader.ts";
+import { responsesSurface } from "../src/serve/gateway/surface/openai/responses-surface.ts";
 import { numbersOfOneBucket } from "./support/one-bucket.ts";
 import { processorMs, slowness } from "./support/slowness.ts";
 import { ToolSet } from "../src/tools/tool-set.ts";
@@ -100,6 +113,33 @@ function conversationOf(records: readonly (readonly [object, object?])[]): Conve
   for (const [record, content] of records) applyRecord(state, record as JournalRecord, content as Content | undefined);
   return state;
 }
+
+/** Texts that V8 gives one hash: they have one length, which is all that it looks at. */
+const longTexts = (count: number) => times(count, (index) => `${"x".repeat(16_400)}${10_000 + index}`);
+
+/** What a reader makes of an input; the error with which it refuses it. */
+function refusable(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    return error;
+  }
+}
+
+const ALLOWED = { type: "call", tool: "a", caller: "programmatic", decision: "allowed", at: 1 } as const;
+const CONVERSATION = { ...header("a"), kind: "conversation", model: "m", task: "t" } as unknown as JournalRecord;
+const TRANSCRIPT = { format: 1, task: "", model: "m", ending: { type: "cancelled" } };
+const turnWith = (id: string) => ({
+  turn: {
+    type: "turn",
+    text: "",
+    calls: [{ type: "tool_call", id, tool: "a", caller: "direct", inputText: "{}" }],
+    hosted: [],
+    end: { type: "called" },
+    usage: NO_USAGE,
+  },
+  results: [{ callId: id, text: "", isJson: false, isError: false, provenance: { tool: "a", bytes: 0 } }],
+});
 
 /** Reads the fields of a file, or refuses them. */
 function readField(source: string): unknown {
@@ -471,6 +511,62 @@ const CASES: Readonly<Record<string, Case>> = {
         stream.take({ choices: [{ index: 0, delta: { tool_calls: [call] } }] });
       }
       return stream.reply;
+    },
+  },
+  ...Object.fromEntries(
+    Object.entries<(texts: readonly string[]) => unknown>({
+      "answers to calls before a request": (ids) => {
+        const history = new HistoryReader({ unexpectedAnswer: (id: string) => id } as HistoryWords, true);
+        return refusable(() =>
+          ids.map((id) => history.answer(id, { text: untrusted(""), isError: false, parts: [] }, "")),
+        );
+      },
+      "references to items": (ids) =>
+        new Set(responsesSurface.references?.({ input: ids.map((id) => ({ type: "item_reference", id })) })),
+      "calls in the records of a journal": (ids) => {
+        const calls = new CallHistory();
+        return refusable(() => ids.map((call) => calls.note(parseRecord({ ...ALLOWED, call }, 1))));
+      },
+      "calls in the turns of a transcript": (ids) =>
+        refusable(() => readTranscript({ ...TRANSCRIPT, turns: ids.map(turnWith) } as never, "").toArray()),
+      "calls in the messages of a journal": (ids) => {
+        const calls = ids.slice(0, 1000).map((id) => ({ type: "tool_call", id, tool: "a", inputText: "{}" }));
+        const message = JSON.stringify({ calls });
+        return takeRecords([CONVERSATION, { type: "message", from: "model", message, at: 1 }]);
+      },
+      "calls that stand for others": (executions) => {
+        const calls = new EarlierCalls({} as EarlierReader, 1);
+        return calls
+          .add(executions.map((execution) => ({ execution, call: "1", key: "", tool: "a" }) as never))
+          .toArray();
+      },
+      "calls in the messages of an AI SDK": (ids) =>
+        callIn(
+          ids.map((toolCallId) => ({ content: [{ type: "tool-call", toolCallId, toolName: "a", input: {} }] })),
+          { name: "a", callId: "", input: {} },
+        ),
+      "calls of the turns of a provider": (ids) => {
+        const unique = new UniqueIds();
+        return ids.map((id) => unique.take(id));
+      },
+      "names in a text of a journal": (names) => parsedJson(`{${names.map((name) => `"${name}":1`).join(",")}}`),
+    }).map(([what, run]) => [`long texts of one hash: ${what}`, { size: 900, make: longTexts, run }]),
+  ),
+  "nulls of many values whose fields are required": {
+    size: 4000,
+    make: (n) => n,
+    run: (n: number) => {
+      const items = { type: "object", properties: { a: {} }, required: times(n, (index) => `b${index}`) };
+      return withoutNulls(JSON.stringify(times(n, () => ({ a: null }))), { type: "array", items });
+    },
+  },
+  "calls of one bucket in the turn of a journal": {
+    size: 20_000,
+    make: numbersOfOneBucket,
+    run: (ids: readonly number[]) => {
+      const commands = ids.map((id) => ({ kind: "call", id, tool: "a", body: "{}" }) as const);
+      const turn = { event: { kind: "fire", now: 1, id: 1 }, commands } as const;
+      return refusable(() => applyTurn(new ExecutionState(), { type: "turn", event: "", commands: [] }, turn));
     },
   },
   "elements that differ": {

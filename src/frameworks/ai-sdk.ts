@@ -2,7 +2,7 @@ import { CONTINUE_PROGRAM } from "../tools/tool-name.ts";
 import { jsonSchema, type Schema } from "../tools/schema.ts";
 import { CONTINUE_DESCRIPTION, CONTINUE_SCHEMA, type PausingTools, type LoopCall } from "./approval/pausing-tools.ts";
 import { type LoopTool, type RunOptions, runWithProgress } from "./program-tool.ts";
-import { fieldOf, isFields, listOf, textOf } from "../base/index.ts";
+import { fieldOf, isFields, listOf, quickKey, textOf } from "../base/index.ts";
 import type { LoopRule, LoopVerdict } from "./approval/waiting-programs.ts";
 
 /** A tool of the AI SDK, with the fields that `tool()` takes. */
@@ -157,7 +157,7 @@ function callIn(
   { name, callId, input }: Pick<LoopCall, "name" | "callId" | "input">,
 ): LoopCall & { readonly isApproved: boolean } {
   const { answered, made, responses } = readMessages(messages);
-  const call = { name, callId, input, answered: answered.get(callId) ?? 0 };
+  const call = { name, callId, input, answered: answered.get(quickKey(callId)) ?? 0 };
   const isMine = (one: LoopCall) => one.callId === callId && one.answered === call.answered;
   const mine = responses.filter((one) => isMine(one.call));
   // Of several calls with one id, nobody knows which one the person was shown.
@@ -176,29 +176,30 @@ interface Response {
   readonly reason: string | undefined;
 }
 
-/** The results of each call id so far, and what persons have answered about calls. An id may be that of several calls. */
+/** The results by the `quickKey` of each call id so far, and what persons have answered about calls. An id may be that of several calls. */
 function readMessages(messages: readonly unknown[]) {
   const made: LoopCall[] = [];
-  const calls = new Map<string, LoopCall>();
-  const asked = new Map<string | undefined, LoopCall>();
-  const answered = new Map<string, number>();
+  const calls = new Map<unknown, LoopCall>();
+  const asked = new Map<unknown, LoopCall>();
+  const answered = new Map<unknown, number>();
   const responses: Response[] = [];
   for (const part of messages.flatMap((message) => listOf(message, "content")).filter(isFields)) {
     const callId = textOf(part, "toolCallId") ?? "";
-    const approvalId = textOf(part, "approvalId");
-    const call = part["type"] === "tool-approval-response" ? asked.get(approvalId) : calls.get(callId);
+    const key = quickKey(callId);
+    const approvalKey = quickKey(textOf(part, "approvalId"));
+    const call = part["type"] === "tool-approval-response" ? asked.get(approvalKey) : calls.get(key);
     switch (part["type"]) {
       case "tool-call": {
         const about = { name: textOf(part, "toolName") ?? "", callId, input: fieldOf(part, "input") };
-        made.push({ ...about, answered: answered.get(callId) ?? 0, isAsked: true });
-        calls.set(callId, made.at(-1)!);
+        made.push({ ...about, answered: answered.get(key) ?? 0, isAsked: true });
+        calls.set(key, made.at(-1)!);
         break;
       }
       case "tool-result":
-        answered.set(callId, (answered.get(callId) ?? 0) + 1);
+        answered.set(key, (answered.get(key) ?? 0) + 1);
         break;
       case "tool-approval-request":
-        if (call) asked.set(approvalId, call);
+        if (call) asked.set(approvalKey, call);
         break;
       case "tool-approval-response":
         if (call)

@@ -2,6 +2,9 @@ import { z } from "zod";
 import { strictObjectSchema } from "../base/values/object-schema.ts";
 
 const text = z.string();
+/** A name, or the id of a call or a driver: a reader finds by it what it knows, and V8 hashes much longer ones by their length alone. */
+const name = text.max(16_000);
+const digest = text.max(128);
 /** A store finds an execution by its id. Stores keep lone surrogates as another character. */
 const key = text.min(1).refine((one) => one.isWellFormed(), "it has half a character (a lone surrogate)");
 /** Milliseconds, a count or a size. */
@@ -11,9 +14,9 @@ const at = z.int().nonnegative().max(8.64e15);
 
 /** A tool as it was defined when the execution began. */
 export const TOOL_DIGEST = strictObjectSchema({
-  name: text,
+  name,
   /** SHA-256 in hex of the name and both JSON Schemas. Policies and handlers are not included. */
-  digest: text,
+  digest,
   /** What a call of it changes at most; missing for a tool that only reads. */
   effect: z.enum(["idempotent", "write"]).exactOptional(),
   /** Where its calls run, like `mcp crm`; missing for a handler of the host. */
@@ -25,9 +28,9 @@ const tools = z.array(TOOL_DIGEST);
 
 /** A definition of a tool, as a model or a program was shown it. */
 export const SHOWN_DEFINITION = strictObjectSchema({
-  name: text,
+  name,
   /** SHA-256 in hex of the JSON text that was shown. */
-  digest: text,
+  digest,
 });
 const shown = z.array(SHOWN_DEFINITION).exactOptional();
 
@@ -48,14 +51,14 @@ const byName = <Value extends z.ZodType>(value: Value) =>
 const usage = byName(amount).exactOptional();
 
 /** A call of another execution. */
-export const PARENT_REF = strictObjectSchema({ execution: text, call: text });
+export const PARENT_REF = strictObjectSchema({ execution: text, call: name });
 
 /** A conversation whose turns another conversation has copied. */
 export const CONTINUED_REF = strictObjectSchema({
   /** Missing if the turns come from a transcript. */
   execution: text.exactOptional(),
   /** Names of all tools that the turns may tell of. Missing if they come from a transcript: it does not say. */
-  tools: z.array(text).exactOptional(),
+  tools: z.array(name).exactOptional(),
   /** Number of the turns that were copied. */
   turns: z.int().nonnegative(),
 });
@@ -102,7 +105,7 @@ const AFTER_REF = strictObjectSchema({
   /** Results of calls that only read are given again up to this age, in milliseconds. */
   maxAgeMs: amount,
   /** Other programs of its conversation whose changes it may be given again, and must not repeat. */
-  besides: z.array(key).exactOptional(),
+  besides: z.array(key.max(16_000)).exactOptional(),
 });
 
 /** A grant without terms would allow every call. */
@@ -163,7 +166,7 @@ export const RECORD_SCHEMAS = {
   }),
   claim: strictObjectSchema({
     type: z.literal("claim"),
-    driver: text.min(1),
+    driver: name.min(1),
     /** How long the driver holds the execution before it renews its lease, in milliseconds: a day at most, as in the options of a runtime. */
     leaseMs: z.int().nonnegative().max(86_400_000),
     /** Span in which the driver drives it. */
@@ -171,7 +174,7 @@ export const RECORD_SCHEMAS = {
     at,
   }),
   hand: strictObjectSchema({ type: z.literal("hand"), to: z.enum(["program", "host"]), at }),
-  alive: strictObjectSchema({ type: z.literal("alive"), driver: text.min(1), at }),
+  alive: strictObjectSchema({ type: z.literal("alive"), driver: name.min(1), at }),
   turn: strictObjectSchema({
     type: z.literal("turn"),
     redacted,
@@ -217,7 +220,7 @@ export const RECORD_SCHEMAS = {
     type: z.literal("retry"),
     redacted,
     /** Id of the call whose handler failed; missing for a request to a provider. */
-    call: text.exactOptional(),
+    call: name.exactOptional(),
     /** Number of the attempt that failed, from 1. */
     attempt: z.int().positive(),
     /** For a call the code of the failure. */
@@ -229,7 +232,7 @@ export const RECORD_SCHEMAS = {
   call: strictObjectSchema({
     type: z.literal("call"),
     redacted,
-    call: text,
+    call: name,
     tool: text,
     caller: text,
     /** `held`: waits for an approval. `client`: waits for a client's result. `reused`: is answered as `earlier` was. `dropped`: the execution ended, or the caller cancelled the call, before it was decided. */
@@ -241,7 +244,7 @@ export const RECORD_SCHEMAS = {
     /** JSON text of what the tool's schema made of the input; missing if it is as the caller sent it, and after the first record that has it. */
     input: text.exactOptional(),
     /** SHA-256 in hex of the JSON text of the input that the handler is given; missing if the call was refused before its input was read. */
-    inputDigest: text.exactOptional(),
+    inputDigest: digest.exactOptional(),
     /** What an `allowed` or `reused` call changes, if its tool's effect depends on the input. */
     effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
     /** The equal call of an earlier execution (`after`) that stands for it: its answer, or its unknown outcome. */
@@ -257,7 +260,7 @@ export const RECORD_SCHEMAS = {
     earlier: PARENT_REF,
     tool: text,
     /** Of the tool, its definition and the input. */
-    key: text,
+    key: name,
     effect: z.enum(["read", "idempotent", "write"]),
     /** Whether its input was redacted. */
     isHidden: z.literal(true).exactOptional(),
@@ -266,10 +269,10 @@ export const RECORD_SCHEMAS = {
     bytes: amount,
     shape: text,
     partsLeftOut: amount,
-    named: z.array(text).exactOptional(),
+    named: z.array(digest).exactOptional(),
     /** The decision that allowed it, if it has an answer and needed one. */
     approval: strictObjectSchema({
-      call: text,
+      call: name,
       allow: z.literal(true),
       by: text.exactOptional(),
       note: text.exactOptional(),
@@ -280,7 +283,7 @@ export const RECORD_SCHEMAS = {
   decision: strictObjectSchema({
     type: z.literal("decision"),
     redacted,
-    call: text,
+    call: name,
     allow: z.boolean(),
     /** Name of the approver. */
     by: text.exactOptional(),
@@ -300,7 +303,7 @@ export const RECORD_SCHEMAS = {
     /** The call is allowed by the grant of an earlier decision. No one was asked. */
     granted: strictObjectSchema({
       /** Id of the call with whose decision the grant was given. */
-      call: text,
+      call: name,
       /** What the call takes of each sum. */
       sums: byName(amount).exactOptional(),
       /** What is left of the grant after it. */
@@ -311,7 +314,7 @@ export const RECORD_SCHEMAS = {
       }),
     }).exactOptional(),
     /** Id of the call whose remembered decision is repeated. No one was asked. */
-    remembered: text.exactOptional(),
+    remembered: name.exactOptional(),
     /** JSON text of the result, if the call had already been done. */
     done: text.exactOptional(),
     at,
@@ -320,7 +323,7 @@ export const RECORD_SCHEMAS = {
     .strictObject({
       type: z.literal("result"),
       redacted,
-      call: text,
+      call: name,
       /** JSON text. */
       value: text.exactOptional(),
       error: text.exactOptional(),
@@ -332,7 +335,7 @@ export const RECORD_SCHEMAS = {
   answered: strictObjectSchema({
     type: z.literal("answered"),
     redacted,
-    call: text,
+    call: name,
     ok: z.boolean(),
     /** Code of a failure. */
     code: text.exactOptional(),
@@ -351,13 +354,13 @@ export const RECORD_SCHEMAS = {
     /** Number of images, files and links of the result that the caller, a program, did not get. */
     partsLeftOut: amount.exactOptional(),
     /** Digests of the addresses that the result named: SHA-256 of the source and the address, its first 22 characters in base64url. */
-    named: z.array(text).exactOptional(),
+    named: z.array(digest).exactOptional(),
     at,
   }),
   artifact: strictObjectSchema({
     type: z.literal("artifact"),
     redacted,
-    name: text,
+    name,
     /** JSON text. */
     value: text,
     /** UTF-8 bytes of the value. */
@@ -370,7 +373,7 @@ export const RECORD_SCHEMAS = {
      * The call that kept it: `3` of a program, `call_2/3` of a program of a conversation, `call_2` for the large result of
      * a model's call, `call_2/value` or `value` for the large value of a program.
      */
-    call: text,
+    call: name,
     at,
   }),
   violation: strictObjectSchema({ type: z.literal("violation"), redacted, detail: text, at }),

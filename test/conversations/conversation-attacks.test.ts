@@ -4,7 +4,7 @@ import { createRuntime, type ConverseOptions } from "../../src/index.ts";
 import { createMemoryJournal, type Header, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Conversation, Model, ModelTurn } from "../../src/models/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
-import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
+import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { cutsOf, journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
 
@@ -217,6 +217,18 @@ test("a turn that tells very often of what its provider ran itself is not used, 
     failure: { message: expect.stringContaining("2001 times") as string },
   });
   expect(transcript.turns.every(({ turn }) => turn.hosted.length === 0)).toBe(true);
+});
+
+const LONG = "x".repeat(10_001);
+
+test.each<[string, ScriptedTurn]>([
+  ["the name of a tool", { calls: [{ tool: LONG }] }],
+  ["the id of a call", { text: "A.", hosted: [{ type: "hosted_call_started", call: LONG, tool: "a", input: "" }] }],
+])("a turn is not used if %s is longer than a journal may have it", async (_, turn) => {
+  const model = scriptedModel([turn, { text: "A." }]);
+  await using talk = await (await runtimeOf(createMemoryJournal())).converse({ model });
+  const { transcript } = await talk.say("One.");
+  expect(transcript.turns[0]?.turn).toMatchObject({ calls: [], hosted: [], end: { type: "invalid" } });
 });
 
 describe("a shortened history", () => {

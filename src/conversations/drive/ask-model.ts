@@ -15,7 +15,7 @@ import type { ChatEnd, ConversationSpan } from "../../gate/telemetry/telemetry.t
 import type { AgentScope } from "../agent-scope.ts";
 import type { AgentEnding } from "../ending.ts";
 import { turnsOfSay } from "../from-journal/conversation-state.ts";
-import { MAX_TURN_CALLS, MAX_TURN_HOSTED } from "../from-journal/transcript.ts";
+import { hasLongNames, MAX_ID_LENGTH, MAX_TURN_CALLS, MAX_TURN_HOSTED } from "../from-journal/transcript.ts";
 import { compacted, CONTEXT_TOKENS, dropOldResults } from "../prompt/compact.ts";
 import { endingCancelled } from "../../executions/drive/ending/endings.ts";
 import { ownVersion } from "../../executions/from-journal/changed-since.ts";
@@ -229,6 +229,7 @@ function whatIsWrong({ text, calls, hosted, end }: ModelTurn): string | undefine
     return `it makes ${calls.length} calls, more than the ${MAX_TURN_CALLS} that one turn may make`;
   if (hosted.length > MAX_TURN_HOSTED)
     return `it tells ${hosted.length} times of what its provider ran itself, more than the ${MAX_TURN_HOSTED} times of one turn`;
+  if (hasLongNames({ calls, hosted })) return `it has an id or a name of more than ${MAX_ID_LENGTH} characters`;
   const isEmpty = end.type === "answered" && text.trim() === "" && calls.length + hosted.length === 0;
   return isEmpty ? "it is empty, with no answer and no call" : undefined;
 }

@@ -5,20 +5,22 @@ import type { JournalRecord } from "../../journal/record.ts";
 import { type AgentEnding, JOURNAL_ENDING } from "../ending.ts";
 import { NOTICES } from "../prompt/said-message.ts";
 import type { Content } from "./conversation-state.ts";
-import { MAX_TURN_CALLS, MAX_TURN_HOSTED } from "./transcript.ts";
+import { hasLongNames, MAX_ID_LENGTH, MAX_TURN_CALLS, MAX_TURN_HOSTED } from "./transcript.ts";
 
 const text = z.string();
 
 export const TURN = MODEL_TURN.extend({
   calls: MODEL_TURN.shape.calls.max(MAX_TURN_CALLS),
   hosted: MODEL_TURN.shape.hosted.max(MAX_TURN_HOSTED),
-});
+}).refine((turn) => !hasLongNames(turn));
 
 export const SAID = z.array(
   z.object({ by: z.enum(["user", "host"]), message: USER_MESSAGE, why: z.enum(NOTICES).exactOptional() }),
 );
 
-export const RESULTS = z.array(CALL_RESULT);
+export const RESULTS = z
+  .array(CALL_RESULT)
+  .refine((results) => results.every(({ callId }) => callId.length <= MAX_ID_LENGTH));
 
 const COMPACT = z.array(z.object({ turn: z.int().nonnegative(), said: SAID.exactOptional(), results: RESULTS }));
 

@@ -8,6 +8,15 @@ import type { SaidMessage } from "../prompt/said-message.ts";
 export const MAX_TURN_CALLS = 1000;
 /** Maximum of what one turn tells of the provider's own programs and calls. */
 export const MAX_TURN_HOSTED = 2 * MAX_TURN_CALLS;
+/** Characters of a call's id, and of its tool: the state of a conversation finds calls by them. */
+export const MAX_ID_LENGTH = 10_000;
+
+/** Whether a call of a turn has a longer id, or a tool with a longer name. */
+export function hasLongNames({ calls, hosted }: Pick<ModelTurn, "calls" | "hosted">): boolean {
+  const made = calls.flatMap((one) => [one.id, "tool" in one ? one.tool : ""]);
+  const told = hosted.flatMap((one) => ("call" in one ? [one.call, one.tool] : []));
+  return [...made, ...told].some((name) => name.length > MAX_ID_LENGTH);
+}
 
 /** One turn of the model, and the results of its calls. */
 export interface TranscriptTurn {

@@ -1,8 +1,9 @@
-import { now, type SlicedWork } from "../../base/index.ts";
+import { now, PortcullisError, type SlicedWork } from "../../base/index.ts";
 import { approverOf, HOST_CALL } from "../../gate/answer.ts";
 import { refText } from "../../gate/reuse/earlier-calls.ts";
 import type { StreamPast } from "../../gate/streams/past-items.ts";
 import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
+import { IDS_SKIPPED } from "../../../bridge/turn-reader.ts";
 import type { Header, JournalRecord, TurnRecord } from "../../journal/record.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { ConnectionTotals, Unreplayable } from "../outcome.ts";
@@ -137,6 +138,8 @@ export class ExecutionState {
   readonly takenOver = new Set<string>();
   /** The guest's clock, in milliseconds since 1970; 0 before the first turn. */
   now = 0;
+  /** The first id of a call or a timer, and how many there were. */
+  readonly ids = { first: 0, count: 0 };
   readonly calls = new Map<number, OpenCall>();
   /** Number of open calls that wait for a person or a client. */
   waiting = 0;
@@ -357,9 +360,18 @@ function applyItems(state: ExecutionState, { id, count, bytes, isKept }: EventHe
   call.streamed = { items: items + count, bytes: before + bytes, batches: batches + 1, asked };
 }
 
+/** Throws `journal_invalid` for an id that no guest may use: see `TurnReader`. */
+function noteId({ ids }: ExecutionState, id: number): void {
+  if (ids.count === 0) ids.first = id;
+  ids.count += 1;
+  if (Math.abs(id - ids.first) > 2 * ids.count + IDS_SKIPPED)
+    throw new PortcullisError("journal_invalid", `The journal holds the id ${id}: it skips too many.`);
+}
+
 export function applyCommand(state: ExecutionState, command: GuestFrame): void {
   switch (command.kind) {
     case "call":
+      noteId(state, command.id);
       state.calls.set(command.id, {
         id: command.id,
         tool: command.tool,
@@ -368,6 +380,7 @@ export function applyCommand(state: ExecutionState, command: GuestFrame): void {
       });
       return;
     case "timer":
+      noteId(state, command.id);
       state.timers.set(command.id, { id: command.id, ms: command.ms, setAt: state.now });
       return;
     case "clear":

@@ -2,7 +2,7 @@
  * The calls of the execution before, for the program that corrects it. A call comes in, as its key; the equal call that
  * stands for it goes out, once.
  */
-import { type ExecutionId, now, type SlicedWork } from "../../base/index.ts";
+import { type ExecutionId, now, quickKey, type SlicedWork } from "../../base/index.ts";
 import type { EarlierRecord, ParentRef } from "../../journal/record.ts";
 import { graverEffect } from "../../tools/effect.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
@@ -234,8 +234,9 @@ export class EarlierCalls {
 
 const kindOf = ({ answer }: EarlierCall): Kind => (answer ? "answered" : "unknown");
 
+/** What stands for a call in maps and sets. */
 export function refText({ execution, call }: ParentRef): string {
-  return JSON.stringify([execution, call]);
+  return String(quickKey(JSON.stringify([execution, call])));
 }
 
 /** What calls have in common that are equal: the tool, its definition, and the input by its canonical form. */

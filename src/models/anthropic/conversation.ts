@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, listOf, now, textOf } from "../../base/index.ts";
+import { fieldOf, type Fields, isFields, listOf, now, quickKey, textOf } from "../../base/index.ts";
 import { UniqueIds } from "../turn/call-ids.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
 import type { CallResult, Conversation, HostedNews, ModelCall, Opening } from "../model.ts";
@@ -57,8 +57,8 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
   readonly #messages: { readonly role: "user" | "assistant"; content: readonly Fields[] }[] = [];
   readonly #toolUseIds = new UniqueIds();
   #container: string | undefined;
-  /** Tools of calls that Anthropic made itself, by the call's id: the result may come in a later turn. */
-  readonly #hostedTools = new Map<string, string>();
+  /** Tools of calls that Anthropic made itself, by the `quickKey` of the call's id: the result may come in a later turn. */
+  readonly #hostedTools = new Map<unknown, string>();
 
   protected override namesFor(opening: Opening): ToolNames {
     const { hosted, settings = {} } = opening;
@@ -204,12 +204,12 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     }
     const started = hostedCallOf(block);
     if (started) {
-      this.#hostedTools.set(started.call, started.tool);
+      this.#hostedTools.set(quickKey(started.call), started.tool);
       return [hostedStart(started)];
     }
     const ended = hostedResultOf(block);
     if (!ended) return [];
-    const tool = this.#hostedTools.get(ended.call) ?? ended.tool;
+    const tool = this.#hostedTools.get(quickKey(ended.call)) ?? ended.tool;
     return [hostedEnd({ call: ended.call, tool }, ended)];
   }
 }

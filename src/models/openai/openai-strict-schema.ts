@@ -1,5 +1,5 @@
 import { type JsonSchema, mapSchema } from "../../tools/json-schema/json-schema.ts";
-import { type Fields, isFields } from "../../base/index.ts";
+import { type Fields, isFields, listOf } from "../../base/index.ts";
 import { type ClosedForm, closedSchema } from "../turn/closed-schema.ts";
 import { rewrittenText } from "../turn/declared-input.ts";
 
@@ -49,14 +49,21 @@ function dropNulls(value: unknown, schema: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => dropNulls(item, schema.items));
   if (!isFields(value) || !isFields(schema.properties)) return value;
   const { properties } = schema;
-  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-  const kept = Object.entries(value).filter(
-    ([name, field]) =>
-      field !== null || required.has(name) || !Object.hasOwn(properties, name) || takesNull(properties[name]),
-  );
+  const absent = absentAsNull.get(schema) ?? namesAbsentAsNull(schema, properties);
+  absentAsNull.set(schema, absent);
+  const kept = Object.entries(value).filter(([name, field]) => field !== null || !absent.has(name));
   return Object.fromEntries(
     kept.map(([name, field]) => [name, Object.hasOwn(properties, name) ? dropNulls(field, properties[name]) : field]),
   );
+}
+
+/** By parts of schemas, because an input may have a million values for one part. */
+const absentAsNull = new WeakMap<Fields, ReadonlySet<string>>();
+
+/** The fields that are absent where they are null. */
+function namesAbsentAsNull(schema: Fields, properties: Fields): ReadonlySet<string> {
+  const required = new Set(listOf(schema, "required"));
+  return new Set(Object.keys(properties).filter((name) => !required.has(name) && !takesNull(properties[name])));
 }
 
 function takesNull(schema: unknown): boolean {

@@ -1,5 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import { given, type Fields, nextTurn, parsedJson, PortcullisError, sizeFault, textOf } from "../../base/index.ts";
+import {
+  given,
+  type Fields,
+  nextTurn,
+  parsedJson,
+  PortcullisError,
+  quickKey,
+  sizeFault,
+  textOf,
+} from "../../base/index.ts";
 import { allowedCalls } from "../turn/allowed-calls.ts";
 import { CallIds } from "../turn/call-ids.ts";
 import {
@@ -130,7 +139,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   readonly #failed: FailedProvider;
   readonly #ids = new CallIds();
   /** Programs and calls of the provider that have started and not ended. */
-  readonly #openHosted = new Set<string>();
+  readonly #openHosted = new Set<unknown>();
   opaque: string | undefined;
   readonly #found = new Set<string>();
   readonly #next: NextInput = { results: [], messages: [], redeclare: undefined };
@@ -362,7 +371,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   /** Notes what the provider runs itself. Until it has ended, providers of programs accept results only, and the same tools. */
   #noteHosted(news: HostedNews): void {
-    const id = "program" in news ? news.program : news.call;
+    const id = quickKey("program" in news ? news.program : news.call);
     if (news.type === "hosted_program_started" || news.type === "hosted_call_started") this.#openHosted.add(id);
     else this.#openHosted.delete(id);
   }

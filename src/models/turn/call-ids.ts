@@ -1,25 +1,27 @@
+import { quickKey } from "../../base/index.ts";
+
 /** Longest id that is used as the provider sent it, in UTF-16 code units. */
 const MAX_LENGTH = 128;
 
-/** Makes ids unique by a suffix. */
+/** Makes ids unique by a suffix. A provider chooses them, and how long they are. */
 export class UniqueIds {
-  readonly #used = new Set<string>();
+  readonly #used = new Set<unknown>();
   /** How often each id was requested, so that many equal ids do not take quadratic time. */
-  readonly #times = new Map<string, number>();
+  readonly #times = new Map<unknown, number>();
 
   get size(): number {
     return this.#used.size;
   }
 
   take(wanted: string): string {
-    let times = this.#times.get(wanted) ?? 0;
+    let times = this.#times.get(quickKey(wanted)) ?? 0;
     let id = wanted;
     do {
       times += 1;
       if (times > 1) id = `${wanted}-${times}`;
-    } while (this.#used.has(id));
-    this.#times.set(wanted, times);
-    this.#used.add(id);
+    } while (this.#used.has(quickKey(id)));
+    this.#times.set(quickKey(wanted), times);
+    this.#used.add(quickKey(id));
     return id;
   }
 }

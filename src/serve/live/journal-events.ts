@@ -9,6 +9,7 @@ import {
   isFields,
   memoryOf,
   parsedJson,
+  quickKey,
   type SchemaType,
   type SlicedWork,
 } from "../../base/index.ts";
@@ -263,7 +264,8 @@ export class JournalEvents {
  * whose program waits is not said to wait.
  */
 class AskedCalls {
-  readonly #open = new Map<string, UnansweredCall>();
+  /** By `quickKey` of their ids. */
+  readonly #open = new Map<unknown, UnansweredCall>();
 
   #heldBytes = 0;
 
@@ -274,7 +276,7 @@ class AskedCalls {
 
   take(open: OpenRecord, record: JournalRecord): void {
     if (open.type === "message") this.#takeMessage(open);
-    if (isOfCall(record)) applyToCall(this.#open.get(record.call), record);
+    if (isOfCall(record)) applyToCall(this.#open.get(quickKey(record.call)), record);
   }
 
   /** All of them, if they all wait for a person or a client. The gate has none of a turn whose calls the host is to answer. */
@@ -286,10 +288,11 @@ class AskedCalls {
 
   #takeMessage({ from, head }: OpenMessage): void {
     if (from === "model") this.#open.clear();
-    for (const { id, tool } of head.calls) this.#open.set(id, { id, tool, inputText: "" });
-    for (const id of head.answered) this.#open.delete(id);
+    for (const { id, tool } of head.calls) this.#open.set(quickKey(id), { id, tool, inputText: "" });
+    for (const id of head.answered) this.#open.delete(quickKey(id));
     this.#heldBytes = 0;
-    for (const [id, { tool }] of this.#open) this.#heldBytes += CALL_BYTES + memoryOf(id) + memoryOf(tool);
+    for (const { id, tool } of this.#open.values())
+      this.#heldBytes += CALL_BYTES + memoryOf(String(id)) + memoryOf(tool);
   }
 }
 

@@ -1,3 +1,5 @@
+import { measure } from "./plain-data.ts";
+
 /** What was seen of a JSON text. */
 export interface JsonLook {
   /** An upper bound of its values. */
@@ -46,8 +48,12 @@ export function jsonOrText(text: string): unknown {
   return value === undefined ? text : value;
 }
 
-/** The value of a JSON text; undefined if it is no JSON. */
+/** Length from which a text is measured before it is parsed, in UTF-16 code units, and values that it may have then. */
+const [MEASURED_LENGTH, MOST_VALUES] = [4 * 1024 * 1024, 2 ** 24];
+
+/** The value of a JSON text; undefined if it is no JSON, or has so many values or very long names that parsing it would take minutes. */
 export function parsedJson(text: string): unknown {
+  if (text.length > MEASURED_LENGTH && measure(text).values > MOST_VALUES) return undefined;
   try {
     return JSON.parse(text);
   } catch {

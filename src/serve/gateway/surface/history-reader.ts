@@ -34,6 +34,8 @@ interface CallAsked {
 
 /** Ids that an error lists. */
 const LISTED = 10;
+/** Characters of an id, which no call of a history or of this server exceeds. */
+export const ID_LENGTH = 256;
 
 /**
  * Puts the turns of a model together from what a client repeats: texts, calls, programs and their ends, answers, and what
@@ -118,8 +120,8 @@ export class HistoryReader {
     const program = this.#below.get(id);
     const isBelow = program !== undefined;
     const isKnown = isBelow || (turn !== undefined && this.#open.calls.has(id));
-    if (!isKnown && !(this.#goesOn && this.#turns.length === 0 && !this.#answers.has(id)))
-      throw refused(place, this.#words.unexpectedAnswer(id.slice(0, 256)));
+    const isBefore = this.#goesOn && this.#turns.length === 0 && id.length <= ID_LENGTH && !this.#answers.has(id);
+    if (!isKnown && !isBefore) throw refused(place, this.#words.unexpectedAnswer(id.slice(0, ID_LENGTH)));
     if (isBelow && answer.parts.length > 0) throw refused(place, this.#words.onlyText);
     this.#answers.set(id, answer);
     if (isBelow) {

@@ -9,6 +9,7 @@ import type {
   RefusalKind,
 } from "../surface.ts";
 import { listOf, textOf, type Fields, jsonInParts, type SlicedWork, parsedJson } from "../../../../base/index.ts";
+import { ID_LENGTH } from "../history-reader.ts";
 import { readRequest } from "./read-request.ts";
 
 /** OpenAI's Responses API, as clients speak it. */
@@ -26,9 +27,10 @@ export const responsesSurface: Surface = {
   ids: { reply: "resp_", call: "call_", program: "cprog_", state: "fpr_", text: "msg_", reasoning: "rs_" },
   item: itemOf,
   references: (body) =>
-    listOf(body, "input").flatMap((item) =>
-      textOf(item, "type") === "item_reference" ? (textOf(item, "id") ?? []) : [],
-    ),
+    listOf(body, "input").flatMap((item) => {
+      const id = textOf(item, "type") === "item_reference" ? textOf(item, "id") : undefined;
+      return id !== undefined && id.length <= ID_LENGTH ? [id] : [];
+    }),
 };
 
 /** A response: the other end of `readResponse` in `../../../../models/openai/responses/reply.ts`. */
