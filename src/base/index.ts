@@ -29,11 +29,11 @@ export { exactJson, exactText, isLongInteger, jsonNumber, LONG_NUMBER } from "./
 export * from "./values/json/json-fields.ts";
 export { stringifyUnusual } from "./values/json/json-form.ts";
 export { jsonInParts, jsonParts } from "./values/json/json-parts.ts";
-export { COMMA, JsonScanner, MORE, newCount, QUOTE } from "./values/json/json-scanner.ts";
+export { COMMA, JsonScanner, measure, type Measured, MORE, newCount, QUOTE } from "./values/json/json-scanner.ts";
 export { jsonOrText, JsonText, jsonTextOf, parsedJson } from "./values/json/json-text.ts";
 export * from "./values/json/quick-key.ts";
 export { lossText, type LostData, lostData, pathText, type Paths, shownKey } from "./values/json/lost-data.ts";
-export { measure, type Measured, PLAIN_DEPTH, readPlainData, TOO_LARGE } from "./values/json/plain-data.ts";
+export { PLAIN_DEPTH, readPlainData, TOO_LARGE } from "./values/json/plain-data.ts";
 export * from "./values/json/serialise-result.ts";
 export { type CutTexts, readHead, readUpTo, type TextRest } from "./values/json/value-head.ts";
 export { exceededBy, MAX_DEPTH, sizeFault, weigh } from "./values/json/weigh.ts";

@@ -152,7 +152,7 @@ function verdictOf(status: Status): LoopVerdict {
 }
 
 /** What the messages of a conversation say of a call: whether it was asked about, and whether a person has approved it. */
-function callIn(
+export function callIn(
   messages: readonly unknown[],
   { name, callId, input }: Pick<LoopCall, "name" | "callId" | "input">,
 ): LoopCall & { readonly isApproved: boolean } {

@@ -4,7 +4,7 @@ import { JobThread, type Reader, type Settled } from "./job-thread.ts";
 import { type JsonBounds, type JsonFault, type LargeField, type Readers, READERS } from "./readers.ts";
 import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
 import type { LostData, Paths } from "../values/json/lost-data.ts";
-import { measure } from "../values/json/plain-data.ts";
+import { measure } from "../values/json/json-scanner.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 
 export type { JsonFault } from "./readers.ts";

@@ -200,3 +200,13 @@ export class JsonScanner {
     return this.#mark(start, end, QUOTE);
   }
 }
+
+/** Measurements of a JSON text, taken before it is parsed. */
+export type Measured = Readonly<Omit<Count, "rows">>;
+
+/** Nesting depth, and an upper bound of the number of values, of a text that may be JSON. */
+export function measure(text: string): Measured {
+  const count = newCount();
+  new JsonScanner(text).pass(count);
+  return count;
+}

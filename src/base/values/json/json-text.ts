@@ -1,4 +1,4 @@
-import { measure } from "./plain-data.ts";
+import { measure, type Measured } from "./json-scanner.ts";
 
 /** What was seen of a JSON text. */
 export interface JsonLook {
@@ -52,8 +52,8 @@ export function jsonOrText(text: string): unknown {
 const [MEASURED_LENGTH, MOST_VALUES] = [4 * 1024 * 1024, 2 ** 24];
 
 /** The value of a JSON text; undefined if it is no JSON, or has so many values or very long names that parsing it would take minutes. */
-export function parsedJson(text: string): unknown {
-  if (text.length > MEASURED_LENGTH && measure(text).values > MOST_VALUES) return undefined;
+export function parsedJson(text: string, measured?: Measured): unknown {
+  if (text.length > MEASURED_LENGTH && (measured ?? measure(text)).values > MOST_VALUES) return undefined;
   try {
     return JSON.parse(text);
   } catch {

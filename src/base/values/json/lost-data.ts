@@ -1,6 +1,6 @@
 import { parsedJson } from "./json-text.ts";
 import { quickKey } from "./quick-key.ts";
-import type { Measured } from "./plain-data.ts";
+import type { Measured } from "./json-scanner.ts";
 import { COMMA, END, isClosing, isOpening, JsonScanner, OPEN_RECORD, QUOTE } from "./json-scanner.ts";
 
 /** What a JSON text says and its value does not. */

@@ -1,5 +1,5 @@
 import { parsedJson } from "./json-text.ts";
-import { type Count, JsonScanner, newCount } from "./json-scanner.ts";
+import { measure } from "./json-scanner.ts";
 
 /** Maximum nesting depth of a value from a guest. */
 export const PLAIN_DEPTH = 100;
@@ -19,20 +19,10 @@ export function readPlainData(text: string, maxValues = Number.POSITIVE_INFINITY
   const { depth, values } = measured;
   if (depth > PLAIN_DEPTH) return { ok: false, reason: `it is nested more than ${PLAIN_DEPTH} levels deep` };
   if (values > maxValues) return { ok: false, reason: `it holds more than ${maxValues} values` };
-  const value = parsedJson(text);
+  const value = parsedJson(text, measured);
   if (value === undefined) return { ok: false, reason: "it is not JSON" };
   const reason = faultIn(value);
   return reason === undefined ? { ok: true, value } : { ok: false, reason };
-}
-
-/** Measurements of a JSON text, taken before it is parsed. */
-export type Measured = Readonly<Omit<Count, "rows">>;
-
-/** Nesting depth, and an upper bound of the number of values, of a text that may be JSON. */
-export function measure(text: string): Measured {
-  const count = newCount();
-  new JsonScanner(text).pass(count);
-  return count;
 }
 
 function faultIn(root: unknown): string | undefined {

@@ -3,7 +3,7 @@ import { PortcullisError } from "../../errors.ts";
 import { type HeldOverdraft, memoryOf, type Share } from "../held-bytes.ts";
 import { isNumbers, isUnusual, iteratorRoom, jsonForm, stringifyUnusual } from "./json-form.ts";
 import { JsonText } from "./json-text.ts";
-import { measure } from "./plain-data.ts";
+import { measure } from "./json-scanner.ts";
 import type { SlicedWork } from "../slice-scheduler.ts";
 import { stringInParts } from "./json-parts.ts";
 import { GrowingText } from "./growing-text.ts";
