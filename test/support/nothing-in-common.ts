@@ -1,9 +1,20 @@
 import { onTestFinished } from "vitest";
 import { heldInCommon } from "../../src/base/index.ts";
+import { storedSchema, validate } from "../../src/tools/schema.ts";
 
-/** Empties what the process holds in common, as it is counted, for one test: other files have left something there. */
+/** Empties what the process holds in common for one test: other files have left something there. */
 export function nothingInCommon(): void {
-  const before = { ...heldInCommon };
-  Object.assign(heldInCommon, { bytes: 0, allowed: 32 * 1024 * 1024 });
-  onTestFinished(() => void Object.assign(heldInCommon, before));
+  const { allowed } = heldInCommon;
+  driveOut();
+  heldInCommon.allowed = 32 * 1024 * 1024;
+  onTestFinished(() => {
+    driveOut();
+    heldInCommon.allowed = allowed;
+  });
+}
+
+/** The next schema that is compiled drives out what there is no room for. */
+function driveOut(): void {
+  heldInCommon.allowed = 0;
+  void validate(storedSchema({ const: 0 }), 0);
 }
