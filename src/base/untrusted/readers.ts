@@ -65,7 +65,7 @@ const COMPARED: JsonBounds = { depth: PLAIN_DEPTH, values: 65_536 };
 function areEqual(pairs: readonly (readonly [string, string])[]): boolean {
   return pairs.every((pair) => {
     if (pair.some((text) => exceeded(text, COMPARED) !== undefined)) return false;
-    const [one, other] = pair.map((text) => parsedJson(text));
+    const [one, other] = pair.map((text) => parsedJson(text, true));
     return one !== undefined && isDeepStrictEqual(one, other);
   });
 }

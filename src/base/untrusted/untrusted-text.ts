@@ -84,8 +84,9 @@ export type ReadJson =
 /** As `ReadJson`, or what the value would not say of the text. */
 export type ReadSound = ReadJson | { readonly ok: false; readonly fault: "lost"; readonly lost: LostData };
 
+/** Of a text that was measured. */
 function parsed(text: string): ReadJson {
-  const value = parsedJson(text);
+  const value = parsedJson(text, true);
   return value === undefined ? { ok: false, fault: "syntax" } : { ok: true, value };
 }
 
@@ -178,7 +179,9 @@ export async function entriesOf(list: UntrustedText, most: number, tenant: strin
   for (const text of (await lane.work(entryTexts(opened(list), most))) ?? []) {
     const isSmall = text.length <= AT_ONCE || (await lane.run(() => measure(text).values)) <= PARSED_VALUES;
     const { name = "" } = isSmall ? {} : Object.fromEntries((await lane.work(fieldTexts(text.trim()))) ?? []);
-    entries.push(isSmall ? parsedJson(text) : new LargeEntry(name.length <= AT_ONCE ? parsedJson(name) : undefined));
+    entries.push(
+      isSmall ? parsedJson(text, true) : new LargeEntry(name.length <= AT_ONCE ? parsedJson(name) : undefined),
+    );
   }
   return entries;
 }

@@ -1,4 +1,4 @@
-import { measure, type Measured } from "./json-scanner.ts";
+import { measure } from "./json-scanner.ts";
 
 /** What was seen of a JSON text. */
 export interface JsonLook {
@@ -51,9 +51,12 @@ export function jsonOrText(text: string): unknown {
 /** Length from which a text is measured before it is parsed, in UTF-16 code units, and values that it may have then. */
 const [MEASURED_LENGTH, MOST_VALUES] = [4 * 1024 * 1024, 2 ** 24];
 
-/** The value of a JSON text; undefined if it is no JSON, or has so many values or very long names that parsing it would take minutes. */
-export function parsedJson(text: string, measured?: Measured): unknown {
-  if (text.length > MEASURED_LENGTH && (measured ?? measure(text)).values > MOST_VALUES) return undefined;
+/**
+ * The value of a JSON text; undefined if it is no JSON. A large text is measured first, unless that was done: with so many
+ * values or very long names that parsing it would take minutes, it has none.
+ */
+export function parsedJson(text: string, isMeasured = false): unknown {
+  if (!isMeasured && text.length > MEASURED_LENGTH && measure(text).values > MOST_VALUES) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -19,7 +19,7 @@ export function readPlainData(text: string, maxValues = Number.POSITIVE_INFINITY
   const { depth, values } = measured;
   if (depth > PLAIN_DEPTH) return { ok: false, reason: `it is nested more than ${PLAIN_DEPTH} levels deep` };
   if (values > maxValues) return { ok: false, reason: `it holds more than ${maxValues} values` };
-  const value = parsedJson(text, measured);
+  const value = parsedJson(text, true);
   if (value === undefined) return { ok: false, reason: "it is not JSON" };
   const reason = faultIn(value);
   return reason === undefined ? { ok: true, value } : { ok: false, reason };
