@@ -31,11 +31,13 @@ export function insetLines(text: string, columns: number): readonly string[] {
       for (const character of line) {
         part += character;
         cells += cellsOf(character);
-        if (cells <= room) continue;
-        const end = part.lastIndexOf(" ", part.length - 1 - character.length) + 1 || part.length - character.length;
-        parts.push(INSET + part.slice(0, end).trimEnd());
-        part = part.slice(end);
-        cells = cellsOf(part);
+        // What is left behind an early space may be too long still.
+        while (cells > room) {
+          const end = part.lastIndexOf(" ", part.length - 1 - character.length) + 1 || part.length - character.length;
+          parts.push(INSET + part.slice(0, end).trimEnd());
+          part = part.slice(end);
+          cells = cellsOf(part);
+        }
       }
       return [...parts, INSET + part];
     });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { foldLines, oneLine } from "../../../src/cli/terminal/one-line.ts";
+import { foldLines, insetLines, oneLine } from "../../../src/cli/terminal/one-line.ts";
 import { table } from "../../../src/cli/terminal/print.ts";
 
 const hostile = fc
@@ -56,4 +56,10 @@ test("no cell of a table can add a row", () => {
       expect(lines.filter((line) => BREAKS_OR_STEERS.test(line))).toEqual([]);
     }),
   );
+});
+
+test("no line of a foreign text is as wide as the terminal, also behind an early space and with a wide character at its end", () => {
+  for (let letters = 30; letters < 60; letters += 1)
+    for (const line of insetLines(` ${"x".repeat(letters)}支`, 40))
+      expect(line.replace("支", "xx").length).toBeLessThan(40);
 });
