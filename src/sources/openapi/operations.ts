@@ -283,9 +283,21 @@ function lostFields(document: OpenApiDocument, content: Fields, { mediaType, for
     const names = [...describedFields(document, content[other])]
       .filter(([name, field]) => !own.has(name) || (isUpload && document.once(field, isFile)))
       .map(([name]) => name);
-    return names.length === 0 ? [] : [`fields of ${other}: ${names.join(", ")}`];
+    return names.length === 0 ? [] : [`fields of ${other}: ${namesText(names)}`];
   });
   return lost.join("; ");
+}
+
+/** Characters of names that a sentence tells. The schemas of many operations may have them. */
+const NAMES_LENGTH = 1000;
+
+export function namesText(names: readonly string[]): string {
+  let length = 0;
+  const over = names.findIndex((name) => {
+    length += name.length;
+    return length > NAMES_LENGTH;
+  });
+  return over < 0 ? names.join(", ") : [...names.slice(0, over), `and ${names.length - over} more`].join(", ");
 }
 
 /** The fields that the schema of a media type describes, without what is within them. */

@@ -7,6 +7,7 @@ import {
   describedFields,
   isBytes,
   isFile,
+  namesText,
   type OperationParts,
   type Parameter,
   requiresFields,
@@ -161,7 +162,7 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   const files = body.form === "multipart" ? filesOf(document, body) : new Set<string>();
   if (!properties || (layout === "nested" && files.size === 0)) {
     const converted = schemas.convert(body.schema);
-    const told = files.size > 0 ? `Files, in base64: ${[...files].join(", ")}.` : "";
+    const told = files.size > 0 ? `Files, in base64: ${namesText([...files])}.` : "";
     const field = described(converted.schema, [body.description, told].filter(Boolean).join(" "));
     const names = properties && body.form === "urlencoded" ? document.once(properties, namesIn) : place.names;
     return { fields: [[BODY, field]], required, parts: [converted], place: { ...place, files, names } };

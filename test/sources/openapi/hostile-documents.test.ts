@@ -123,6 +123,29 @@ describe("what a hostile document says stays within its own tool", () => {
     expect(problems).toEqual([expect.stringContaining("is a name of 1001 characters")]);
   });
 
+  test("names of a thousand files and of a thousand lost fields are told in a few words of each operation", async () => {
+    const properties = (prefix: string) =>
+      Object.fromEntries(
+        Array.from({ length: 1000 }, (_, n) => [
+          `${prefix}${n}${"x".repeat(900)}`,
+          { type: "string", format: "binary" },
+        ]),
+      );
+    const components = {
+      schemas: { Files: { allOf: [{ properties: properties("f") }] }, Lost: { properties: properties("l") } },
+    };
+    const schemaOf = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
+    const content = { "multipart/form-data": schemaOf("Files"), "text/csv": schemaOf("Lost") };
+    const { tools, problems } = await sourceOf(operationOf({ requestBody: { content } }, "/x", "post", { components }));
+    const { properties: given } = jsonSchemaOf("api.call", "input", tools[0]!.input) as {
+      readonly properties: { readonly body: { readonly description: string } };
+    };
+    expect(given.body.description).toMatch(/^Files, in base64: f0x+, and 999 more\.$/);
+    expect(problems).toEqual([
+      expect.stringContaining("is sent as multipart/form-data, without fields of text/csv: l0x"),
+    ]);
+  });
+
   test("references along what objects inherit", async () => {
     const references = ["#/constructor", "#/__proto__/polluted", "#/paths/constructor/name", "#/openapi/length"];
     for (const $ref of references) {
