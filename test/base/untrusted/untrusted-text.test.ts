@@ -176,3 +176,10 @@ test("a message of more values is read without the first field that may have the
     expect(await read(`${long}{"a":{"b":${broken}}}`, 40)).toBe("syntax");
   }
 });
+
+test("a block that is no JSON repeats no structure that it looks like", async () => {
+  const repeats = (structure: string, block: string) =>
+    room.repeats(untrusted(structure), [untrusted(block)], reader());
+  expect(await repeats('{"a":"\\u0000"}', '{"a":"\\u0000"}')).toBe(true);
+  expect(await repeats('{"a":"\\u0000"}', '{"a":"\\uzzzz"}')).toBe(false);
+});

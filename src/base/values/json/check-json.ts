@@ -150,7 +150,7 @@ function parsed(json: string): unknown {
 
 /**
  * What texts of JSON have in common that say the same: they may differ in blanks between values, and in how characters are
- * escaped. The fields of an object have one order. No JSON has the digest of a text that is none.
+ * escaped. The fields of an object have one order.
  */
 export function jsonDigest(json: string): string {
   const units = new Uint16Array(json.length + 1);
@@ -168,8 +168,9 @@ export function jsonDigest(json: string): string {
     const isLong = isEscape && json.charCodeAt(at + 1) === U;
     const unit = isEscape ? escapedAt(json, at) : json.charCodeAt(at);
     if (unit === QUOTE && !isEscape) isWithin = !isWithin;
-    if (isEscape && (unit === QUOTE || unit === BACKSLASH)) units[length++] = BACKSLASH;
-    units[length++] = unit;
+    const isMalformed = Number.isNaN(unit);
+    if (isMalformed || (isEscape && (unit === QUOTE || unit === BACKSLASH))) units[length++] = BACKSLASH;
+    units[length++] = isMalformed ? U : unit;
     at += isLong ? 6 : isEscape ? 2 : 1;
   }
   return hash("sha256", units.subarray(0, length));
