@@ -10,7 +10,7 @@ import {
   type Wire,
   withoutNulls,
 } from "./wire.ts";
-import { isFields, PARSED_VALUES } from "../../../base/index.ts";
+import { isFields, PARSED_VALUES, sizeFault } from "../../../base/index.ts";
 
 /** What a message may have that answers none of our own requests. */
 const LEAST: MessageLimits = { bytes: 4 * 1024 * 1024, values: PARSED_VALUES, largeValues: 0 };
@@ -42,6 +42,8 @@ interface OpenRequest extends Pick<RequestOptions, "limits" | "ask" | "onProgres
   readonly reject: (error: Error) => void;
 }
 
+const TOLD_DATA = { depth: 100, values: 1000, characters: 64 * 1024 };
+
 /** The server answered with an error of the protocol. */
 export class ProtocolFailure extends Error {
   override readonly name = "ProtocolFailure";
@@ -49,9 +51,15 @@ export class ProtocolFailure extends Error {
 
   /** `data` says which part of a request was wrong. */
   constructor(code: number, message: string, data?: unknown) {
-    super(data === undefined ? message : `${message} ${typeof data === "string" ? data : JSON.stringify(data)}`);
+    super(data === undefined ? message : `${message} ${dataText(data)}`);
     this.code = code;
   }
+}
+
+function dataText(data: unknown): string {
+  const fault = sizeFault(data, TOLD_DATA);
+  if (fault !== undefined) return `(its data ${fault})`;
+  return typeof data === "string" ? data : JSON.stringify(data);
 }
 
 /**
