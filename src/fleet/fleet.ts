@@ -9,7 +9,7 @@
  *   runtime.decide      fleet-journal.ts        the decision, and a wake, in one transaction
  *   a worker dies       fleet-store.ts          finds what has no driver and no wake, once the lease has ended
  *   a client cancels    requests.ts             asks the driver, wherever it is
- *   runtime.wait        executions/wait-for-rest.ts   reads what is new of it after appends, until it ends or waits
+ *   runtime.wait        executions/rest-reader.ts   reads what is new of it after appends, until it ends or waits
  */
 import { listener, monotonic, option, type OptionsOf, PortcullisError, readOptions, required } from "../base/index.ts";
 import type { Appended, Journal } from "../journal/journal.ts";
