@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRuntime, jsonSchema } from "../../src/index.ts";
+import { createRuntime, jsonSchema, type Schema } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
@@ -18,12 +18,16 @@ const PROVIDERS = {
 const ALL = Object.keys(PROVIDERS) as (keyof typeof PROVIDERS)[];
 
 /** What a provider is told of a tool's input, and what the handler gets if the model then writes `written`. */
-async function declare(name: keyof typeof PROVIDERS, schema: object, written?: unknown, options: object = {}) {
+function declare(name: keyof typeof PROVIDERS, schema: object, written?: unknown, options: object = {}) {
+  return declareBy(name, jsonSchema({ type: "object", ...schema }), written, options);
+}
+
+async function declareBy(name: keyof typeof PROVIDERS, input: Schema, written?: unknown, options: object = {}) {
   const requests: Fields[] = [];
   const handled: unknown[] = [];
   const tool = makeTool({
     name: "t",
-    input: jsonSchema({ type: "object", ...schema }),
+    input,
     allowedCallers: ["direct"],
     handler: (input) => void handled.push(input),
   });
@@ -146,3 +150,69 @@ test.each(["openai", "openaiChat"] as const)(
     expect(handled).toEqual([{ a: { b: 1 } }]);
   },
 );
+
+/** Words in forms that the current draft does not have, and what is declared of them. */
+const FORMS: readonly (readonly [written: object, declared: object])[] = [
+  [
+    { type: "string", title: 5, description: ["Two", "lines."] },
+    { type: "string", description: "Two\nlines." },
+  ],
+  [
+    { type: ["string", "string"], enum: ["a", "a"] },
+    { type: ["string"], enum: ["a"] },
+  ],
+  [{ type: [], anyOf: [], oneOf: [], allOf: [] }, {}],
+  [
+    { type: "string", minLength: 1.5, maxLength: -1, format: 5 },
+    { type: "string", minLength: 2 },
+  ],
+  [
+    { type: "number", multipleOf: 0, maximum: -1 },
+    { type: "number", maximum: -1 },
+  ],
+  [
+    { type: "string", examples: "a", deprecated: "no", readOnly: "true" },
+    { type: "string", examples: ["a"], readOnly: true },
+  ],
+  [{ $id: "#a", $comment: 1, contentSchema: "x", $vocabulary: [] }, {}],
+  [
+    { required: ["a", "a"], dependentRequired: { a: ["b", "b"] } },
+    { required: ["a"], dependentRequired: { a: ["b"] } },
+  ],
+];
+
+test.each(FORMS)("a provider is told no word in a form that its draft does not have: %j", async (written, declared) => {
+  expect((await declare("anthropic", { properties: { a: written } })).schema.properties).toEqual({ a: declared });
+});
+
+test.each(["openai", "openaiChat"] as const)(
+  "%s is told no pattern that is none in Python, or that looks around",
+  async (name) => {
+    const pattern = (of: string) => ({ type: "string", pattern: of });
+    const { schema } = await declare(name, {
+      properties: { a: pattern("^(?!null$)"), b: pattern(String.raw`^\p{L}+$`), c: pattern(String.raw`^(?:\d|x)$`) },
+      patternProperties: { "^(?=x)": { type: "string" } },
+      additionalProperties: false,
+    });
+    const text = { type: "string" };
+    expect(schema).toEqual({ type: "object", properties: { a: text, b: text, c: pattern(String.raw`^(?:\d|x)$`) } });
+  },
+);
+
+test.each(ALL)("%s is told no type that JSON does not have", async (name) => {
+  const json = () => ({ type: "object", properties: { a: { type: "file" }, b: { type: ["string", "file"] } } });
+  const standard = {
+    version: 1,
+    vendor: "other",
+    validate: (value: unknown) => ({ value }),
+    jsonSchema: { input: json, output: json },
+  } as const;
+  const { schema } = await declareBy(name, { "~standard": standard });
+  expect(schema.properties).toEqual({ a: {}, b: {} });
+});
+
+test("Anthropic takes no field without a name", async () => {
+  const { schema, handled } = await declare("anthropic", { properties: { "": {} } }, { _e3b0c442: 1 });
+  expect(Object.keys(schema.properties as Fields)).toEqual(["_e3b0c442"]);
+  expect(handled).toEqual([{ "": 1 }]);
+});

@@ -59,7 +59,11 @@ const ANTHROPIC = {
   converse: async (parts) => (await import("../anthropic/conversation.ts")).converseByAnthropic(parts),
 } as const satisfies Provider;
 
-const OPENAI_INPUTS = { notAtTop: ["anyOf", "oneOf", "allOf", "not", "enum", "$ref"] };
+const OPENAI_INPUTS = {
+  notAtTop: ["anyOf", "oneOf", "allOf", "not", "enum", "$ref"],
+  // It reads them as Python does, without what looks around.
+  notPattern: /\(\?(?!:)|\\[pPck]|\\u\{|\[\^?\]/,
+};
 
 export const OPENAI_OPTIONS = {
   /** Whether OpenAI stores the conversation, so that each request sends only what is new; false by default. */

@@ -1,7 +1,8 @@
 import { fieldSchema } from "../../tools/array-schema.ts";
+import { TYPES } from "../../tools/json-schema/compile-schema.ts";
 import { type JsonSchema, mapSchema, pointerKey } from "../../tools/json-schema/json-schema.ts";
 import { mapValue } from "../../tools/json-schema/map-value.ts";
-import { type Fields, isFields, lostData, measure } from "../../base/index.ts";
+import { type Fields, isFields, lostData, measure, without } from "../../base/index.ts";
 import type { DeclaredTools, ModelCall, ToolDeclaration } from "../model.ts";
 import { inputOf } from "./program-input.ts";
 import { ToolNames } from "./tool-names.ts";
@@ -12,6 +13,8 @@ export interface InputForm {
   readonly notAtTop?: readonly string[];
   /** Names that fields may have; any by default. */
   readonly fieldNames?: RegExp;
+  /** Patterns that may not stand anywhere. */
+  readonly notPattern?: RegExp;
 }
 
 /** The field that holds the input whose schema may not stand at the top. */
@@ -31,7 +34,8 @@ export function declaredFor<Tools extends Pick<DeclaredTools, "tools" | "deferre
 }
 
 /** The schema that is declared for an input: it wraps what may not stand at the top, and gives other names to fields. */
-export function declaredInput(input: JsonSchema, { notAtTop = [], fieldNames }: InputForm): JsonSchema {
+export function declaredInput(original: JsonSchema, { notAtTop = [], fieldNames, notPattern }: InputForm): JsonSchema {
+  const input = withoutRefused(original, notPattern);
   const isWrapped = notAtTop.some((word) => word in input);
   const names = fieldNames && namesFor(input, fieldNames);
   if (!isWrapped && !names) return input;
@@ -49,6 +53,24 @@ export function declaredInput(input: JsonSchema, { notAtTop = [], fieldNames }: 
     },
   });
   return declared;
+}
+
+/** Without types that JSON does not have, and patterns that a provider refuses; the same schema if it has none. */
+function withoutRefused(input: JsonSchema, notPattern: RegExp | undefined): JsonSchema {
+  const isRefused = (pattern: unknown) => typeof pattern === "string" && notPattern?.test(pattern) === true;
+  let isSame = true;
+  const written = mapSchema(input, (part) => {
+    const { type, pattern, patternProperties } = part;
+    const left = [
+      ...([type ?? []].flat().every((one) => TYPES.has(one)) ? [] : ["type"]),
+      ...(isRefused(pattern) ? ["pattern"] : []),
+      // Where other fields may not be, those with such names would be none.
+      ...(Object.keys(patternProperties ?? {}).some(isRefused) ? ["patternProperties", "additionalProperties"] : []),
+    ];
+    isSame &&= left.length === 0;
+    return without(part, ...left);
+  }) as JsonSchema;
+  return isSame ? input : written;
 }
 
 /** Names for fields, if the schema has a name that may not be one. */

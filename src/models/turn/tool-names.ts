@@ -21,7 +21,7 @@ export class ToolNames {
     for (const name of names) {
       const readable = name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
       const isTaken = (given: string) => taken.has(given) || plain.has(given) || this.#ownBy.has(given);
-      const isFree = readable.length <= maxLength && !isTaken(readable);
+      const isFree = readable !== "" && readable.length <= maxLength && !isTaken(readable);
       const given = plain.has(name) || isFree ? readable : withDigest(name, readable, maxLength, isTaken);
       this.#givenBy.set(name, given);
       this.#ownBy.set(given, name);

@@ -1,4 +1,4 @@
-import { type Fields, isFields } from "../../base/index.ts";
+import { type Fields, isFields, isTexts, quickKey } from "../../base/index.ts";
 import { BOUNDS, type JsonSchema, mapSchema, SCHEMA_MAPS } from "./json-schema.ts";
 
 /** What authors call the types of JSON; undefined for any value. */
@@ -82,10 +82,55 @@ function valueOfType(type: unknown, value: unknown): unknown {
   return takes("boolean") && /^(?:true|false)$/.test(value) ? value === "true" : value;
 }
 
-/** Some generators write numbers as texts. */
+/** Some generators write numbers and flags as texts. A count is a whole number, and -1 stands for no bound at all. */
 function rewriteNumbers(schema: Record<string, unknown>): void {
-  for (const word of BOUNDS) if (schema[word] !== undefined) schema[word] = valueOfType("number", schema[word]);
+  for (const word of FLAGS) if (schema[word] !== undefined) schema[word] = valueOfType("boolean", schema[word]);
+  for (const word of BOUNDS) {
+    if (schema[word] === undefined) continue;
+    const bound = valueOfType("number", schema[word]);
+    const isNone = typeof bound === "number" && (word === "multipleOf" ? bound <= 0 : COUNTS.has(word) && bound < 0);
+    if (isNone) delete schema[word];
+    else if (typeof bound !== "number" || !COUNTS.has(word)) schema[word] = bound;
+    else schema[word] = word.startsWith("max") ? Math.floor(bound) : Math.ceil(bound);
+  }
 }
+
+/** What says nothing in its form: a provider checks it, and would refuse a whole request for a title that is a number. */
+function rewriteForms(schema: Record<string, unknown>): void {
+  const { description, examples, dependentRequired } = schema;
+  if (isTexts(description)) schema.description = description.join("\n");
+  if (examples !== undefined && !Array.isArray(examples)) schema.examples = [examples];
+  for (const word of ["required", "type", "enum"])
+    if (Array.isArray(schema[word])) schema[word] = distinct(schema[word]);
+  if (isFields(dependentRequired)) {
+    const lists = Object.entries(dependentRequired).map(([name, list]) => [name, distinct(list)]);
+    schema.dependentRequired = Object.fromEntries(lists);
+  }
+  for (const [word, isRight] of FORMS) if (schema[word] !== undefined && !isRight(schema[word])) delete schema[word];
+}
+
+/** By `quickKey`: numbers and texts of others may all stand in one place of a set. */
+function distinct(list: unknown): unknown {
+  return Array.isArray(list) ? [...new Map(list.map((one) => [quickKey(one), one] as const)).values()] : list;
+}
+
+const isText = (value: unknown) => typeof value === "string";
+const isFlag = (value: unknown) => typeof value === "boolean";
+const isFilled = (value: unknown) => !Array.isArray(value) || value.length > 0;
+const FLAGS = ["deprecated", "readOnly", "writeOnly", "uniqueItems"];
+const COUNTS: ReadonlySet<string> = new Set(
+  BOUNDS.filter((word) => /[a-z](?:Length|Items|Contains|Properties)$/.test(word)),
+);
+const FORMS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ..."title description format $comment $anchor $dynamicAnchor contentMediaType contentEncoding"
+    .split(" ")
+    .map((word) => [word, isText] as const),
+  ...FLAGS.map((word) => [word, isFlag] as const),
+  ...["anyOf", "oneOf", "allOf", "type"].map((word) => [word, isFilled] as const),
+  ["$id", (value) => isText(value) && !value.slice(0, -1).includes("#")],
+  ["$vocabulary", isFields],
+  ["contentSchema", (value) => isFields(value) || isFlag(value)],
+]);
 
 /** Draft 4 says by `true` that a bound is itself excluded. */
 function rewriteBounds(schema: Record<string, unknown>): void {
@@ -137,4 +182,5 @@ const REWRITES = [
   rewriteBounds,
   rewriteTuple,
   rewriteDependencies,
+  rewriteForms,
 ];
