@@ -216,3 +216,28 @@ test("Anthropic takes no field without a name", async () => {
   expect(Object.keys(schema.properties as Fields)).toEqual(["_e3b0c442"]);
   expect(handled).toEqual([{ "": 1 }]);
 });
+
+test.each([
+  [either, { properties: { id: { type: "string" } } }],
+  [
+    { properties: { a: {} }, required: ["a", "b"] },
+    { properties: { a: {} }, required: ["a"] },
+  ],
+  [{ properties: { a: { items: { required: ["b"] } } } }, { properties: { a: { items: {} } } }],
+  [
+    { properties: { a: {}, b: {} }, allOf: [{ required: ["a"] }, { required: ["b"] }] },
+    { properties: { a: {}, b: {} }, required: ["a", "b"] },
+  ],
+  [
+    { properties: { a: { type: "string", properties: { b: {} }, required: ["b"], items: {} } } },
+    { properties: { a: { type: "string" } } },
+  ],
+  [
+    {
+      properties: { a: { type: ["string", "null"], enum: ["", "a", null] }, b: { const: true }, c: { enum: [1, "x"] } },
+    },
+    { properties: { a: { anyOf: [{ type: "string", enum: ["a"] }, { type: "null" }] }, b: {}, c: { enum: [1, "x"] } } },
+  ],
+])("Gemini is told of fields that there are, and of values that have a name: %j", async (schema, declared) => {
+  expect((await declare("gemini", schema)).schema).toEqual({ type: "object", ...declared });
+});

@@ -1,5 +1,5 @@
-import { type JsonSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
-import { type Fields, isFields } from "../../base/index.ts";
+import { type JsonSchema, mapSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
+import { type Fields, isFields, listOf, without } from "../../base/index.ts";
 
 /** Keywords that are copied to Gemini's schemas. */
 const WORDS = [
@@ -26,7 +26,40 @@ const MAX_PARTS = 2000;
  * rest is left out. Only the model reads it; the gate checks inputs against the original schema.
  */
 export function flatSchema(schema: JsonSchema): JsonSchema {
-  return new Flattener(schema).flatten(schema, []);
+  return mapSchema(new Flattener(schema).flatten(schema, []), fitted) as JsonSchema;
+}
+
+/** Words that Gemini takes beside one type alone. */
+const OF_TYPE = { object: ["properties", "required"], array: ["items", "minItems", "maxItems"] };
+
+/** The types beside which it takes such a value by name. */
+const OF_VALUE: ReadonlyMap<string, readonly string[]> = new Map([
+  ["string", ["string"]],
+  ["number", ["number", "integer"]],
+]);
+
+/** A part without what Gemini answers with 400: words of other types, required fields that it does not name, odd values. */
+function fitted(part: Fields): Fields {
+  const { type = isFields(part.properties) ? "object" : undefined, properties, anyOf } = part;
+  const required = listOf(part, "required").filter(
+    (name) => isFields(properties) && Object.hasOwn(properties, String(name)),
+  );
+  const values = listOf(part, "enum");
+  const named = values.filter(
+    (value) => value !== "" && OF_VALUE.get(typeof value)?.includes(typeof type === "string" ? type : typeof value),
+  );
+  const isWhole = type !== undefined || named.length === values.length;
+  // An alternative of which nothing is left takes every value.
+  const says = listOf(part, "anyOf").every((one) => isFields(one) && Object.keys(fitted(one)).length > 0);
+  const others = Object.entries(OF_TYPE).flatMap(([of, words]) => (type === undefined || type === of ? [] : words));
+  const fit = {
+    ...without(part, "required", "enum", "anyOf"),
+    ...(type === undefined ? {} : { type }),
+    ...(required.length > 0 && { required }),
+    ...(named.length > 0 && isWhole && { enum: named }),
+    ...(anyOf !== undefined && says && { anyOf }),
+  };
+  return without(fit, ...others);
 }
 
 class Flattener {
