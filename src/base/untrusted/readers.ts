@@ -1,4 +1,6 @@
+import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { isFields } from "../values/fields.ts";
 import { checkJson, jsonDigest } from "../values/json/check-json.ts";
 import { exactText } from "../values/json/exact-json.ts";
 import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
@@ -136,17 +138,29 @@ function without(
   return { rest: `{${written.join(",")}}`, part: inner.part };
 }
 
+/** What texts of JSON have in common that say the same: the value, or the digits and the order of fields of one that is not compared. */
+function valueDigest(json: string): string {
+  const value = exceeded(json, COMPARED) === undefined ? parsedJson(json, true) : undefined;
+  return value === undefined ? jsonDigest(json) : hash("sha256", JSON.stringify(value, inOrder));
+}
+
+function inOrder(_: string, value: unknown): unknown {
+  return isFields(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+    : value;
+}
+
 /** Whether each text of some blocks is the JSON of a structure, or of one of its fields, or they are that of a field's elements. */
 function repeats(whole: string, blocks: readonly string[]): boolean {
   const [structure = "", ...given] = [whole, ...blocks].map(exactText);
   // A block is JSON, or the text of a string.
-  const texts = given.map((json) => [json, JSON.stringify(json)].map(jsonDigest));
+  const texts = given.map((json) => [json, JSON.stringify(json)].map(valueDigest));
   const fields = [...(wholly(fieldTexts(structure))?.values() ?? [])];
-  const said = new Set([structure, ...fields].map(jsonDigest));
+  const said = new Set([structure, ...fields].map(valueDigest));
   if (texts.every((forms) => forms.some((form) => said.has(form)))) return true;
   return fields.some((field) => {
     const entries = wholly(entryTexts(field.trim(), texts.length + 1)) ?? [];
-    return entries.length === texts.length && entries.every((entry, at) => texts[at]?.includes(jsonDigest(entry)));
+    return entries.length === texts.length && entries.every((entry, at) => texts[at]?.includes(valueDigest(entry)));
   });
 }
 

@@ -36,22 +36,26 @@ export interface ResultReader {
  * failed.
  */
 export async function resultValue(result: Message, text: ServerText, reader: ResultReader = {}): Promise<unknown> {
-  const { content: given = [], structuredContent = bareValue(result), isError } = result;
+  const { content: given = [], structuredContent = bareValue(result) } = result;
+  const isError = FAILED.has(result.isError);
   const { caller = "programmatic", declared = false } = reader;
   const listed = withoutNulls(Array.isArray(given) ? given : [given], BLOCK_LEVELS) as readonly unknown[];
   const content = listed.filter((one) => one !== null).map(blockOf);
   const onlyTexts = content.every(({ type }) => type === "text");
-  if (isError === true && structuredContent === undefined && onlyTexts)
+  if (isError && structuredContent === undefined && onlyTexts)
     throw new PortcullisError("tool_failed", text.quote(textOf(content)));
   // A program may need the bytes. A model needs them as an image or a file, and not as base64 in a text.
-  const hidesBytes = caller === "direct" || isError === true;
+  const hidesBytes = caller === "direct" || isError;
   const { shown, parts } = shownBlocks(content, hidesBytes);
   const isStructured = structuredContent !== undefined;
-  const isAlone = isStructured && (isError === true || declared || (await repeats(shown, structuredContent, reader)));
+  const isAlone = isStructured && (isError || declared || (await repeats(shown, structuredContent, reader)));
   const value = isAlone ? structuredContent : await valueOf(shown, structuredContent, reader);
-  if (isError === true) return failureWith(value, parts, sentenceOf(content, structuredContent, text, caller), text);
+  if (isError) return failureWith(value, parts, sentenceOf(content, structuredContent, text, caller), text);
   return parts.length === 0 ? value : withParts({ value, parts });
 }
+
+/** How servers say that a tool failed. */
+const FAILED: ReadonlySet<unknown> = new Set([true, "true", 1]);
 
 /**
  * What a result without content has: the value in a place of the first draft, or fields of the value itself, as servers give
@@ -123,8 +127,9 @@ function jsonOf(text: unknown): string | undefined {
 }
 
 /** The object or list that a text is the JSON of; undefined for any other text. */
-async function structureIn(text: string, { source, resultValues: values }: ResultReader): Promise<unknown> {
+async function structureIn(marked: string, { source, resultValues: values }: ResultReader): Promise<unknown> {
   const bounds = { depth: MAX_DEPTH, values: values ?? Number.POSITIVE_INFINITY };
+  const text = marked.replace(/^\ufeff/, "");
   const read = await readExact(untrusted(text), bounds, readerOf(source));
   if (read.ok) return read.value;
   if (read.fault === "values") throw tooManyValues();
@@ -209,7 +214,7 @@ interface Block {
 function blockOf(given: unknown): Block {
   const { type, text } = isFields(given) ? given : { text: given };
   if (typeof type === "string" && (type !== "text" || typeof text === "string")) return given as Block;
-  const said = text ?? given;
+  const said = text ?? (isFields(given) && Object.keys(given).join() === "type" ? "" : given);
   return { type: "text", text: typeof said === "string" ? said : JSON.stringify(said) };
 }
 

@@ -15,6 +15,10 @@ test("a failure repeats no credential that the server was given, and more than i
   );
 });
 
+test.each([true, "true", 1])("a failure that is marked by %j is one", async (isError) => {
+  await expect(resultValue({ content: text("No."), isError }, new ServerText([]))).rejects.toThrow("No.");
+});
+
 const text = (...texts: readonly string[]) => texts.map((one) => ({ type: "text", text: one }));
 const image = { type: "image", data: "cGl4ZWxz", mimeType: "image/png" };
 const file = { path: "/a.txt", lines: 2 };
@@ -23,6 +27,8 @@ const rows = [{ id: 1 }, { id: 2 }];
 test.each<[string, object, unknown]>([
   ["a text of JSON is its value", { content: text(' {"a":[1]}') }, { a: [1] }],
   ["with all digits of an id", { content: text('{"id":1234567890123456789}') }, { id: "1234567890123456789" }],
+  ["with a byte order mark too", { content: text('\ufeff{"a":1}') }, { a: 1 }],
+  ["a text that is null is none", { content: [{ type: "text", text: null }] }, ""],
   ["a list too", { content: text("[1]") }, [1]],
   ["a text that only begins like JSON is the text", { content: text("[draft] a") }, "[draft] a"],
   ["a scalar is the text that it is in", { content: text("42") }, "42"],
@@ -31,6 +37,11 @@ test.each<[string, object, unknown]>([
     "the structure alone, if the text is its JSON",
     { content: text('{ "path": "/a.txt", "lines": 2 }'), structuredContent: file },
     file,
+  ],
+  [
+    "in another order, with other digits of the same number",
+    { content: text('{ "n": [1.0, 1e2], "path": "/a.txt" }'), structuredContent: { path: "/a.txt", n: [1, 100] } },
+    { path: "/a.txt", n: [1, 100] },
   ],
   ["that of its field", { content: text("9"), structuredContent: { result: 9 } }, { result: 9 }],
   ["its text", { content: text("a"), structuredContent: { result: "a" } }, { result: "a" }],
@@ -75,7 +86,7 @@ test.each<[string, object, unknown]>([
   [
     "what is no block costs no block beside it",
     { content: [said, null, 42, { type: "text" }], isError: false },
-    { content: text("a chart", "42", '{"type":"text"}') },
+    { content: text("a chart", "42", "") },
   ],
 ])("%s: %j", async (_, result, value) => {
   expect(await resultValue({ ...result }, new ServerText([]))).toEqual(value);
