@@ -1,4 +1,5 @@
 import type { AnyNode } from "acorn";
+import { isLongInteger } from "../../../base/index.ts";
 import type { ParsedProgram } from "./parsed-program.ts";
 import { pathOfTool } from "../../../tools/tool-name.ts";
 import { ProgramNames } from "./program-names.ts";
@@ -7,7 +8,7 @@ import { findNode, nameOf, nodesIn } from "./syntax-nodes.ts";
 export type GivenByTools = ReadonlyMap<string, Call["gives"]>;
 
 export interface MisusedCall {
-  readonly code: "await_missing" | "await_not_async" | "stream_misused";
+  readonly code: "await_missing" | "await_not_async" | "stream_misused" | "number_rounded";
   readonly message: string;
   readonly offset: number;
 }
@@ -25,8 +26,8 @@ const IDENTITY = new Set(["===", "!==", "==", "!="]);
 /**
  * The first place where a program uses the promise or the stream of a call directly: as a condition, an operand, a field's
  * value of what it returns and the like. Or the first place where it passes an async callback to an array method that does
- * not await it. Calls are those of `tools` and of async functions of the program. No correct program does either, and most
- * of these faults cannot be seen while the program runs.
+ * not await it. Calls are those of `tools` and of async functions of the program. Or the first whole number with other digits
+ * than JavaScript keeps. No correct program does any of this, and most of these faults cannot be seen while the program runs.
  */
 export function findMisusedCall({ text, body }: ParsedProgram, tools: GivenByTools): MisusedCall | undefined {
   const names = new ProgramNames(body);
@@ -44,6 +45,8 @@ export function findMisusedCall({ text, body }: ParsedProgram, tools: GivenByToo
         report(part, use, node.type === "ForOfStatement" && node.await);
     const callback = callbackOf(node, names, tools);
     if (callback) found.push(callback);
+    const rounded = roundedNumber(node);
+    if (rounded) found.push(rounded);
     if (isNamedAwait(node)) found.push({ code: "await_not_async", message: NOT_ASYNC, offset: node.start });
   }
   for (const statement of body)
@@ -138,6 +141,21 @@ function forEachCallback(callback: AnyNode, names: ProgramNames): MisusedCall | 
     message:
       "forEach does not await its callback, so the program goes on before it has ended: use for (const row of rows) { await … }, or await Promise.all(rows.map(async (row) => …)).",
     offset: callback.start,
+  };
+}
+
+/** A whole number that is written out with other digits than it is written with, such as an id. Nines alone stand for more than anything. */
+function roundedNumber(node: AnyNode): MisusedCall | undefined {
+  const sign = node.type === "UnaryExpression" && node.operator === "-" ? "-" : "";
+  const number = node.type === "UnaryExpression" ? node.argument : node;
+  if (number.type !== "Literal" || typeof number.value !== "number") return undefined;
+  const digits = `${sign}${number.raw?.replaceAll("_", "")}`;
+  const kept = `${sign}${number.value}`;
+  if (kept === digits || !isLongInteger(digits) || digits.replaceAll("9", "").length === sign.length) return undefined;
+  return {
+    code: "number_rounded",
+    message: `JavaScript keeps ${digits} as ${kept}: write "${digits}", as results have it. A tool that takes numbers takes that too.`,
+    offset: node.start,
   };
 }
 

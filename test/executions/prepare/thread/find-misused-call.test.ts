@@ -66,6 +66,32 @@ test("the sentence about a stream says how it is read", async () => {
   });
 });
 
+test.each(["1234567890123456789", "9_007_199_254_740_993"])(
+  "a number that JavaScript rounds is refused: %s",
+  async (id) => {
+    const program = `const id = 1;\nreturn await tools.crm.find({ id: ${id} });`;
+    const { fault } = (await prepare(program, "javascript", { tenant: "" }, TOOLS)) as { readonly fault: object };
+    const digits = id.replaceAll("_", "");
+    expect(fault).toMatchObject({ code: "number_rounded", line: 2, column: 35 });
+    expect(fault).toHaveProperty(
+      "message",
+      expect.stringMatching(`^JavaScript keeps ${digits} as -?\\d+: write "${digits}"`),
+    );
+  },
+);
+
+test.each([
+  "9007199254740992",
+  "23151491977037950",
+  "99999999999999999",
+  "1e21",
+  "1234567890123456789n",
+  "0.1234567890123456789",
+  '"1234567890123456789"',
+])("a number that is kept as it is, or no whole one, is none of these: %s", async (number) => {
+  expect(await faultOf(`return await tools.crm.find({ id: ${number} });`)).toBeUndefined();
+});
+
 test("an `await` that reads as a call of a function of that name is refused", async () => {
   expect(await faultOf("return rows.map((row) => await (row))")).toEqual(["await_not_async", 1, 26]);
 });
