@@ -567,3 +567,59 @@ test("whatever servers get wrong, a conversation ends as its last step says, in 
     { numRuns: runs(2000) },
   );
 });
+
+// ---- what is at another place, or in another form ----------------------------------------------------------------
+
+test.each(WIRES)("a whole reply of %s is read where it is the only event of a stream", async (_name, wire) => {
+  const only = (turn: WireTurn) => `data: ${JSON.stringify(wire.json(turn, 1))}\n\ndata: [done]\n\n`;
+  const { answer, made } = await converse(wire, true, [only(CALL), only(DONE)]);
+  expect([answer, made]).toEqual(["Done.", [["f", { k: 1 }]]]);
+});
+
+test.each(WIRES)("events of %s that say why there is no more are told in these words", async (_name, wire) => {
+  const [first = ""] = wire.events(DONE, 1).map(eventText);
+  const words = async (...events: readonly unknown[]) => {
+    const { ending } = await converse(wire, true, [
+      first + events.map((one) => `data: ${JSON.stringify(one)}\n\n`).join(""),
+    ]);
+    return ending.type === "provider_failed" ? ending.failure.message : ending.type;
+  };
+  expect(await words({ detail: "Out of memory." })).toContain("Out of memory.");
+  expect(await words({ success: false, message: "No such model." })).toContain("No such model.");
+});
+
+test("an error in a list of Gemini's events is told in its words", async () => {
+  const { ending } = await converse(geminiWire, true, [
+    JSON.stringify([{ error: { code: 429, message: "No quota." } }]),
+  ]);
+  expect(ending).toMatchObject({ failure: { code: "rate_limited", status: 429 } });
+});
+
+test.each([anthropicWire, geminiWire])(
+  "an input that is the text of an object is that object, case %#",
+  async (wire) => {
+    const body = written(wire, { raw: CALLS_OF_OBJECTS.get(wire)?.('{"k":1}') ?? {} }, false);
+    const { made } = await converse(wire, false, [body, written(wire, DONE, false)]);
+    expect(made).toEqual([["f", { k: 1 }]]);
+  },
+);
+
+test("arguments that are an object, and a content that is a text, are read in a response", async () => {
+  const response = (item: object) =>
+    JSON.stringify({ id: "r", object: "response", status: "completed", output: [item] });
+  const call = { type: "function_call", call_id: "c", name: "f", arguments: { k: 1 } };
+  const { answer, made, asked } = await converse(responsesWire, false, [
+    response(call),
+    response({ type: "message", role: "assistant", content: "Done." }),
+  ]);
+  expect([answer, made]).toEqual(["Done.", [["f", { k: 1 }]]]);
+  expect(asked.at(-1)?.input).toContainEqual({ ...call, arguments: '{"k":1}' });
+});
+
+test.each([anthropicWire, chatWire, responsesWire])("a place may be a text, case %#", async (wire) => {
+  const events = wire
+    .events(CALL, 1)
+    .map((event) => eventText(event).replaceAll(/(?<!"choices":\[\{)"((?:output_)?index)":(\d+)/g, '"$1":"$2"'));
+  const { answer, made } = await converse(wire, true, [events.join(""), written(wire, DONE, true)]);
+  expect([answer, made]).toEqual(["Done.", [["f", { k: 1 }]]]);
+});

@@ -93,8 +93,7 @@ function badOf(wire: Wire): readonly Bad[] {
     const bad = { why, call: call("c", name, input) };
     return { ...bad, isTold: true };
   });
-  const inObject = wire === responsesWire ? [{ k: 1 }] : [];
-  const inputs = [5, true, [{ k: 1 }], ...(isText(wire) ? inObject : ['{"k":1}'])].map((given): Bad => {
+  const inputs = [5, true, [{ k: 1 }], ...(isText(wire) ? [] : ['{"k":1'])].map((given): Bad => {
     const bad = { why: `the input ${JSON.stringify(given)}`, call: call("c", "f", given) };
     return isText(wire) ? bad : { ...bad, isTold: true };
   });
@@ -227,8 +226,8 @@ test.each(STREAMS)(
   "a streamed input of %s that is not of its kind is never taken for the empty one",
   async (...given) => {
     const [, wire, events] = given;
-    const isObject = wire === chatWire && JSON.stringify(events).includes("arguments");
-    const inputs = [5, true, ["k"], ...(wire === geminiWire ? ['{"k":1}'] : isObject ? [] : [{ k: 1 }])];
+    const isObject = isText(wire) && JSON.stringify(events).includes("arguments");
+    const inputs = [5, true, ["k"], ...(wire === geminiWire ? ['{"k":1'] : isObject ? [] : [{ k: 1 }])];
     for (const input of inputs) {
       const { ending, made } = await askWith(wire, streamed(events, input), true);
       expect([JSON.stringify(input), made]).toEqual([JSON.stringify(input), []]);

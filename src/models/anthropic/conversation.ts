@@ -3,7 +3,7 @@ import { UniqueIds } from "../turn/call-ids.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
 import type { CallResult, Conversation, HostedNews, ModelCall, Opening } from "../model.ts";
 import { type HostedCall, hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
-import { objectSentBack } from "../turn/program-input.ts";
+import { objectSentBack, textOfInput } from "../turn/program-input.ts";
 import {
   type ConversationParts,
   type ForeignCall,
@@ -187,7 +187,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
         ? resultBlock(toolUseId, result, this.partsOf(result), this.#refer(result))
         : programResultBlock(toolUseId, result),
     );
-    const inputText = streamedInput ?? JSON.stringify(fieldOf(block, "input") ?? {});
+    const inputText = streamedInput ?? textOfInput(fieldOf(block, "input"));
     const program = textOf(fieldOf(block, "caller"), "tool_id");
     const fromProgram = caller === "direct" ? {} : { caller, answerBy, ...(program === undefined ? {} : { program }) };
     return [this.callNamed(id, textOf(block, "name") ?? "", inputText, fromProgram)];

@@ -3,7 +3,7 @@ import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
 import type { CallResult, Conversation, HostedNews, ModelCall } from "../model.ts";
 import type { ConversationParts, TurnAsked } from "../provider/provider-conversation.ts";
 import { searchOf } from "../hosted-tools.ts";
-import { objectSentBack } from "../turn/program-input.ts";
+import { objectSentBack, textOfInput } from "../turn/program-input.ts";
 import { DeclaringConversation, type NamedTool } from "../provider/declaring-conversation.ts";
 import { flatSchema } from "./flat-schema.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadable, readBody } from "./reply.ts";
@@ -94,7 +94,7 @@ class GeminiConversation extends DeclaringConversation<GeminiReply, GeminiClient
   #callOf(functionCall: Fields): ModelCall {
     const resultOf = (result: CallResult) => responsePart(functionCall, result, this.partsOf(result));
     const id = this.openCall(textOf(functionCall, "id"), resultOf);
-    return this.callNamed(id, textOf(functionCall, "name") ?? "", JSON.stringify(fieldOf(functionCall, "args") ?? {}));
+    return this.callNamed(id, textOf(functionCall, "name") ?? "", textOfInput(fieldOf(functionCall, "args")));
   }
 }
 

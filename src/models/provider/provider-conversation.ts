@@ -427,13 +427,16 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     // The rest of a budget may be less than the provider accepts.
     const maxOutputTokens = Math.max(this.#place.takes.minOutputTokens, Math.min(most, maxTokens));
     await this.send({ maxOutputTokens, toolChoice: this.#toolChoice, signal });
+    let isFirst = true;
     for await (const part of this.#requests.parts()) {
-      if ("event" in part) stream.take(part.event);
-      else {
-        const reply = this.readBody(part.whole);
-        if (!reply) throw noReply(this.#requests.reply, part.whole);
-        return { reply, isWhole: true };
-      }
+      // Some servers send a whole reply as an event, the first and only one.
+      const isEvent = "event" in part;
+      const whole = isEvent ? (isFirst && stream.reply === undefined ? part.event : undefined) : part.whole;
+      const reply = whole === undefined ? undefined : this.readBody(whole);
+      if (reply) return { reply, isWhole: true };
+      if (!isEvent) throw noReply(this.#requests.reply, part.whole);
+      stream.take(part.event);
+      isFirst = false;
     }
     return { reply: stream.reply, isWhole: false };
   }

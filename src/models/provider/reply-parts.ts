@@ -42,7 +42,7 @@ export async function* readParts(response: Response): AsyncGenerator<ReplyPart> 
     if (!hasEvents && /^\s*[{[]/.test(text)) return yield* documentParts(response, text);
     if (head.trim() === "") head = text.slice(0, HEAD_LENGTH);
     const { name, data } = eventIn(text);
-    if (data.trim() === "[DONE]") return;
+    if (data.trim().toUpperCase() === "[DONE]") return;
     if (isKeepAlive(name, data)) continue;
     hasEvents = true;
     const event = valueIn(data);
@@ -50,15 +50,24 @@ export async function* readParts(response: Response): AsyncGenerator<ReplyPart> 
     // The stream ended within an event.
     if (event === undefined && !/[\r\n]$/.test(text)) return;
     if (event === undefined) throw new SyntaxError(`An event of its stream is no JSON: ${data.slice(0, HEAD_LENGTH)}`);
-    const error = errorIn(event);
-    if (error !== undefined || name === "error") throw new ErrorReply(error ?? event);
-    yield { event };
+    if (name === "error") throw new ErrorReply(errorIn(event) ?? event);
+    yield eventPart(event);
   }
   const isOther = !hasEvents && head.trim() !== "" && !/^(?:data|event|id|retry)?:/.test(head.trimStart());
   // A page is told by its title, or by its text.
   if (isOther)
     throw new NoReply(response, /<title>([^<]*)/i.exec(head)?.[1]?.trim() || head.replaceAll(/<[^<>]*>/g, " "));
 }
+
+function eventPart(event: unknown): ReplyPart {
+  const isBare = isFields(event) && Object.keys(event).every((name) => SAYING.has(name));
+  const error = errorIn(event) ?? (isBare && wordsIn(event) !== undefined ? event : undefined);
+  if (error !== undefined) throw new ErrorReply(error);
+  return { event };
+}
+
+/** Fields of an event that says nothing but why there is no more. */
+const SAYING: ReadonlySet<string> = new Set(["message", "detail", "msg", "code", "status", "success"]);
 
 /** With the digits of whole numbers that no double holds: a call would be made with another number than the model wrote. */
 function valueIn(text: string): unknown {
@@ -68,7 +77,7 @@ function valueIn(text: string): unknown {
 function* documentParts(response: Response, text: string): Generator<ReplyPart> {
   // Some servers end a document like a stream.
   const value = valueIn(text) ?? valueIn(text.slice(0, Math.max(0, text.indexOf("\ndata:"))));
-  if (Array.isArray(value)) for (const event of value as readonly unknown[]) yield { event };
+  if (Array.isArray(value)) for (const event of value as readonly unknown[]) yield eventPart(event);
   else if (!isFields(value)) throw new NoReply(response, text);
   else if (errorIn(value) !== undefined && typeof value.status !== "string") throw new ErrorReply(errorIn(value));
   else yield { whole: value };
@@ -89,7 +98,7 @@ function eventIn(text: string): { readonly name: string; readonly data: string }
   return { name, data: data === "" && text.startsWith("{") ? text : data };
 }
 
-const KEEP_ALIVE = /^(?:ping|keep-?alive|heartbeat)$/i;
+const KEEP_ALIVE = /^(?:(?:ping|keep-?alive|heartbeat)\b[^{]{0,100}|\w{1,40} processing)$/i;
 
 /** Proxies send nothing, a word, the time, or a comment that one of them made data of. */
 function isKeepAlive(name: string, data: string): boolean {
@@ -106,6 +115,9 @@ function errorIn(value: unknown): unknown {
 
 function wordsOf(value: unknown): string {
   if (typeof value === "string") return value;
-  const words = ["message", "detail", "msg"].map((name) => textOf(value, name)).find((text) => text !== undefined);
-  return words ?? (JSON.stringify(value) ?? "").slice(0, HEAD_LENGTH);
+  return wordsIn(value) ?? (JSON.stringify(value) ?? "").slice(0, HEAD_LENGTH);
+}
+
+function wordsIn(value: unknown): string | undefined {
+  return ["message", "detail", "msg"].map((name) => textOf(value, name)).find((text) => text !== undefined);
 }

@@ -111,10 +111,15 @@ export abstract class ReplyStream<Reply> {
 
 /** The place of the part that an event belongs to. */
 export function placeIn(event: unknown, name: string): number {
-  const place = fieldOf(event, name);
-  if (!Number.isSafeInteger(place) || (place as number) < 0)
-    throw new SyntaxError("An event of the reply does not say to which part it belongs.");
-  return place as number;
+  const place = placeOf(fieldOf(event, name));
+  if (place === undefined) throw new SyntaxError("An event of the reply does not say to which part it belongs.");
+  return place;
+}
+
+/** A place as servers write it, some as a text; undefined for anything else. */
+export function placeOf(written: unknown): number | undefined {
+  const place = typeof written === "string" && /^\d{1,9}$/.test(written) ? Number(written) : written;
+  return Number.isSafeInteger(place) && (place as number) >= 0 ? (place as number) : undefined;
 }
 
 /** The parts in this field of all items, or steps, of a type. */

@@ -44,6 +44,11 @@ export function objectSentBack(input: unknown): Fields {
   return isFields(back) ? back : {};
 }
 
+/** The text of an input that is an object in its protocol: some servers send the text. */
+export function textOfInput(input: unknown): string {
+  return typeof input === "string" && isFields(inputOf(input)) ? input : JSON.stringify(input ?? {});
+}
+
 /** The source in the JSON input of the tool for programs; undefined if there is none. */
 export function sourceOf(inputText: string): string | undefined {
   return textOf(inputOf(inputText), "code");

@@ -2,7 +2,7 @@ import { countOf, fieldOf, type Fields, isFields, listOf, quickKey, textOf } fro
 import { highestUsage, type ModelUsage, NO_USAGE, type TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
-import { ReplyStream } from "../../provider/reply-stream.ts";
+import { placeOf, ReplyStream } from "../../provider/reply-stream.ts";
 import { decisiveReason, endBy } from "../../turn/stop-reason.ts";
 import { pieceOf, writtenText } from "../../turn/written-text.ts";
 
@@ -274,10 +274,10 @@ function written({ id, name, isCustom, fields, input }: OpenCall): Fields {
 
 /** The index of a call; undefined if the server sends none. */
 function indexOf(fragment: Fields): number | undefined {
-  const index = fieldOf(fragment, "index") ?? undefined;
-  if (index !== undefined && (!Number.isSafeInteger(index) || (index as number) < 0))
-    throw new SyntaxError("The index of a call is no place.");
-  return index as number | undefined;
+  const written = fieldOf(fragment, "index") ?? undefined;
+  const index = placeOf(written);
+  if (written !== undefined && index === undefined) throw new SyntaxError("The index of a call is no place.");
+  return index;
 }
 
 /** The first choice, which may have failed. Other choices belong to other replies. */

@@ -16,8 +16,9 @@ export interface ResponsesReply extends ProviderReply {
 }
 
 /** Reads a response that is not streamed; undefined if it is invalid. */
-export function readResponse(response: unknown, items = fieldOf(response, "output")): ResponsesReply | undefined {
-  if (!Array.isArray(items) || !items.every(isFields)) return undefined;
+export function readResponse(response: unknown, given = fieldOf(response, "output")): ResponsesReply | undefined {
+  if (!Array.isArray(given) || !given.every(isFields)) return undefined;
+  const items = given.map(withTexts);
   return {
     messageId: textOf(response, "id"),
     items,
@@ -28,6 +29,14 @@ export function readResponse(response: unknown, items = fieldOf(response, "outpu
     error: fieldOf(response, "error"),
     usage: usageOf(fieldOf(response, "usage")),
   };
+}
+
+/** An item as its protocol has it: some servers send the object that the arguments are, or the text that the content is. */
+function withTexts(item: Fields): Fields {
+  const { type, arguments: input, content } = item;
+  if (type === "function_call" && isFields(input)) return { ...item, arguments: JSON.stringify(input) };
+  if (type !== "message" || typeof content !== "string") return item;
+  return { ...item, content: [{ type: "output_text", text: content, annotations: [] }] };
 }
 
 function usageOf(usage: unknown): ModelUsage {

@@ -228,7 +228,7 @@ test.each<[string, readonly object[]]>([
     [namedFragment(undefined, "a", "read", ""), namedFragment(0, "b", "remove_all", "{}")],
   ],
   ["a call without a name", [namedFragment(0, "a", undefined, "{}")]],
-  ["an index that is no place", [{ ...namedFragment(undefined, "a", "read", "{}"), index: "0" }]],
+  ["an index that is no place", [{ ...namedFragment(undefined, "a", "read", "{}"), index: "first" }]],
 ])("what is ambiguous in a stream is no reply: %s", (_, fragments) => {
   expect(callsFrom(fragments)).toBeUndefined();
 });
