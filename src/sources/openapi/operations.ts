@@ -11,7 +11,9 @@ import {
 import { fieldOf, type Fields, isFields, listOf, Pace, textOf } from "../../base/index.ts";
 import { operationNames } from "./operation-name.ts";
 
-const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"] as const;
+const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "query", "trace"];
+/** Methods that `fetch` does not send. */
+const UNSENT: ReadonlySet<string> = new Set(["TRACE", "CONNECT", "TRACK"]);
 
 /** Maximum operations of a document. The largest public documents have some 20,000. */
 export const MAX_OPERATIONS = 50_000;
@@ -113,16 +115,32 @@ export async function findOperations(document: OpenApiDocument, source: string):
     const led = isFields(followed) && !(followed instanceof PartFault) ? followed : {};
     const items = [item, led].map((one) => document.once(one, readPathItem));
     const shared = items.find(({ parameters }) => parameters !== undefined)?.parameters;
-    for (const method of METHODS) {
-      const said = document.once(fieldOf(item, method) ?? fieldOf(led, method), readSaid);
+    for (const [method, operation] of operationsIn([item, led])) {
+      const said = document.once(operation, readSaid);
       if (!said) continue;
       const servers = [said, ...items].find((one) => one.servers.length > 0)?.servers ?? [];
-      operations.push({ ...said, method: method.toUpperCase(), path, shared, servers });
+      operations.push({ ...said, method, path, shared, servers });
     }
     if (operations.length > MAX_OPERATIONS) break;
   }
   const names = await operationNames(operations, source, pace);
   return { operations: operations.map((one, index) => ({ name: names[index] ?? "", ...one })), unread };
+}
+
+/** What stands under each method, in any case. Version 3.2 has a place for all other methods. */
+function operationsIn(items: readonly unknown[]): Iterable<readonly [method: string, operation: unknown]> {
+  const found = new Map<string, unknown>();
+  const add = (name: string, operation: unknown) => {
+    const method = name.toUpperCase();
+    found.set(method, found.get(method) ?? operation);
+  };
+  for (const item of items) {
+    for (const name of METHODS) add(name, fieldOf(item, name) ?? fieldOf(item, name.toUpperCase()));
+    const others = fieldOf(item, "additionalOperations");
+    for (const [name, operation] of Object.entries(isFields(others) ? others : {}))
+      if (/^[A-Za-z-]{1,40}$/.test(name)) add(name, operation);
+  }
+  return found;
 }
 
 function readPathItem(_: OpenApiDocument, item: unknown) {
@@ -148,12 +166,12 @@ export function readOperation(
   { part, shared, method, path }: FoundOperation,
 ): OperationParts {
   if (part instanceof PartFault) throw part;
-  if (method === "TRACE") throw new PartFault("its method is TRACE, which no request can be sent with");
+  if (UNSENT.has(method)) throw new PartFault(`its method is ${method}, which no request can be sent with`);
   const lists = [shared, part["parameters"]].map((list) => document.once(list, readParameters));
   document.count({ parameters: lists.reduce((sum, { length }) => sum + length, 0) });
   // A parameter of the operation replaces the parameter of its path with the same name and place.
   const read = new Map(lists.flat().map((parameter) => [`${parameter.place} ${parameter.name}`, parameter]));
-  const { address, parameters } = addressOf(path, [...read.values()]);
+  const { address, parameters } = addressOf(withBraces(path, [...read.values()]), [...read.values()]);
   const inPath = variablesOf(address);
   const described = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
   const responses = fieldOf(part, "responses");
@@ -166,6 +184,13 @@ export function readOperation(
     body: bodyOf(document, fieldOf(part, "requestBody"), method),
     responses: isFields(responses) ? responses : {},
   };
+}
+
+/** A path as documents write it, and not as frameworks do: `/users/:id`. A colon before another name is a part of the path. */
+function withBraces(path: string, parameters: readonly Parameter[]): string {
+  const names = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
+  const write = (all: string, name: string) => (names.has(name) && !path.includes(`{${name}}`) ? `/{${name}}` : all);
+  return path.replaceAll(/\/:(\w{1,100})(?=\/|$)/g, write);
 }
 
 /** A variable of a path that the document does not describe. */

@@ -20,7 +20,7 @@ import {
   shortName,
   target,
 } from "./document.ts";
-import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
+import { describe, fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
 
 /** Whether a schema describes what is sent or what comes back. */
 export type Side = "input" | "output";
@@ -329,7 +329,7 @@ class Conversion {
   #copyValue(word: string, value: unknown, words: Map<string, unknown>): void {
     if (word === "description" && typeof value !== "string") return;
     if (word === "enum" && !Array.isArray(value)) throw new PartFault(`its schema has an "enum" that is no list`);
-    if (word === "type" && !isType(value)) throw new PartFault(`its schema has an unknown "type"`);
+    if (word === "type" && !isType(value)) throw new PartFault(`its schema has an unknown "type": ${describe(value)}`);
     if (Array.isArray(value)) this.#count(value.length);
     words.set(word, word === "type" && value === "file" ? "string" : value);
   }

@@ -552,10 +552,11 @@ describe("operations that cannot be called are left out with a reason", () => {
       { requestBody: { required: true, content: { "application/json": {} } } },
     ],
     ["its method is TRACE", {}, "trace"],
+    ["its method is CONNECT", { CONNECT: {} }, "additionalOperations"],
     ["a path begins with /", {}, "get", "x"],
     ["has parts like . or ..", {}, "get", "/a/../x"],
     ["its schema holds 1 where a schema belongs", body({ type: "array", items: [1] }), "post"],
-    ['an unknown "type"', body({ type: "thing" }), "post"],
+    ['an unknown "type": "thing"', body({ type: "thing" }), "post"],
     [
       "it needs the header Referer, which only `headers` of the source may set.",
       { parameters: [{ name: "Referer", in: "header", required: true }] },

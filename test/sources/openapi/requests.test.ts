@@ -12,6 +12,26 @@ const formOf = (properties: object) => {
 };
 
 describe("a request", () => {
+  test("has the method that its operation stands under, in any case, and a path with a colon has the parameter", async () => {
+    await using server = await startServer();
+    const called = (operationId: string, more: object = {}) => ({ operationId, ...more });
+    const { tools, problems } = await sourceOf(
+      specOf({
+        "/users/:id/x:id": { GET: called("upper", { parameters: [parameter("id", "path")] }) },
+        "/search": { query: called("search"), additionalOperations: { PURGE: called("purge") } },
+      }),
+      { baseUrl: server.baseUrl },
+    );
+    for (const name of ["upper", "search", "purge"])
+      await callTool(tools, `api.${name}`, name === "upper" ? { id: "a" } : {});
+    expect(problems).toEqual([]);
+    expect(server.arrived.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      "GET /users/a/x:id",
+      "QUERY /search",
+      "PURGE /search",
+    ]);
+  });
+
   test("carries parameters and body where the document puts them", async () => {
     await using server = await startServer();
     const spec = operationOf(
