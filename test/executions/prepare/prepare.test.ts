@@ -34,6 +34,14 @@ test.each([
   [String.raw`const a = "x\ny";\r\n\t// one\nreturn a`, 'const a = "x\\ny";\n\t// one\nreturn a'],
   [String.raw`// one\nreturn 1`, "// one\nreturn 1"],
   ['{ "thought": "One call.", "code": "return tools.a({})\\n" }', "return tools.a({})\n"],
+  ['{ "source": "return tools.a({})" }', "return tools.a({})"],
+  [String.raw`"return \"x\" +\ntools.a({})"`, 'return "x" +\ntools.a({})'],
+  ['"tools"', 'return await ("tools"\n);'],
+  [
+    String.raw`// a\n b
+const a = "x\ny";\nreturn a;`,
+    '// a\\n b\nconst a = "x\\ny";\nreturn a;',
+  ],
   ['{ "code": "A-1", "total": 5 }', 'return { "code": "A-1", "total": 5 }'],
   [String.raw`const t = ${"`a\\nb`"}\nt`, "const t = `a\\nb`\nreturn await (t\n);"],
   ["async ({ tools }) => 1", "return await (async ({ tools }) => 1\n)({ tools });"],

@@ -256,6 +256,8 @@ function explainSyntax(code: string, unread: UnparsedProgram): UnparsedProgram {
   if (COMMAND.test(first)) return explained(SHELL);
   if (isProse(first)) return explained(PROSE);
   if (position === undefined) return unread;
+  if (lines[position.line - 1]?.slice(position.column - 2, position.column).includes("\\"))
+    return explained("A backslash stands outside of the program's texts. Write a line break as one, and not as \\n.");
   if (lines[position.line - 1]?.[position.column - 1] === "@")
     return explained("A program cannot have decorators. Call the function with what it is to wrap.");
   const before = lines[position.line - 1]?.slice(0, position.column - 1).trimEnd() ?? "";
@@ -266,7 +268,7 @@ function explainSyntax(code: string, unread: UnparsedProgram): UnparsedProgram {
 
 /** The beginning of a line for a shell. */
 const COMMAND =
-  /^\s*(?:#!.{0,40}sh\b|[$>] |(?:sudo|curl|wget|cd|ls|cat|echo|grep|sed|awk|find|mkdir|rm|cp|mv|npm|npx|pip|pip3|git|python3?|node|bash|sh) [\w"'$./~-])/;
+  /^\s*(?:#!.{0,40}sh\b|[$>] |(?:sudo|curl|wget|cd|ls|cat|echo|grep|rg|sed|awk|jq|find|tar|mkdir|rm|cp|mv|npm|npx|pip|pip3|git|docker|kubectl|psql|ssh|export|python3?|node|bash|sh) [\w"'$./~-])/;
 
 /** Words that begin a line of Python that ends with a colon. */
 const PYTHON_BLOCKS = new Set("async,class,def,elif,else,except,finally,for,if,try,while,with".split(","));

@@ -1,6 +1,6 @@
 import type { Expression, ExpressionStatement, FunctionDeclaration, Statement, VariableDeclarator } from "acorn";
 import type { Language } from "../../../../bridge/frames.ts";
-import { type Answer, parsedJson, textOf } from "../../../base/index.ts";
+import { type Answer, fieldOf, parsedJson } from "../../../base/index.ts";
 import { faultAt, type Insertion } from "../../guest/source-map.ts";
 import { findMisusedCall, type GivenByTools } from "./find-misused-call.ts";
 import { bodyOf, placeOf } from "./function-body.ts";
@@ -70,13 +70,14 @@ function startsWithTemplateOfFence({ text, body: [first] }: ParsedProgram): bool
 }
 
 /**
- * The program within a text that is the JSON of what a tool for programs takes, which models write in place of the program. Read
- * as a program it would be an object to return, and no call of its would be made. Undefined for any other text.
+ * The program within a text that is the JSON of it, or of what a tool for programs takes, which models write in its place. Read
+ * as a program it would be a value to return, and no call of its would be made. Undefined for any other text.
  */
 function wrappedProgram(source: string): string | undefined {
-  if (!/^\s*\{/.test(source)) return undefined;
-  const code = textOf(parsedJson(source), "code");
-  return code !== undefined && /\btools\s*[.[]/.test(code) ? code : undefined;
+  if (!/^\s*[{"]/.test(source)) return undefined;
+  const value = parsedJson(source);
+  const texts = [value, ...["code", "program", "source"].map((name) => fieldOf(value, name))];
+  return texts.find((code) => typeof code === "string" && /\btools\s*[.[]/.test(code)) as string | undefined;
 }
 
 // ---- what is missing at the end of a program in JavaScript ------------------------------------------------------
@@ -254,14 +255,19 @@ const KEPT: Readonly<Record<Language, RegExp>> = {
   python: /"""[^]*?"""|'''[^]*?'''|"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|#(?:(?!\\n).)*|(?:\\r)?\\n|\\t/g,
 };
 
+/** The same for JavaScript in several lines. */
+const KEPT_IN_LINES =
+  /"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|`(?:[^`\\]|\\.?)*(?:`|$)|\/\*[^]*?\*\/|\/\/.*|(?:\\r)?\\n|\\t/g;
+
 /**
- * A program in one line with line breaks where its model wrote `\n` between the lines: no program has a backslash there.
- * Undefined for a text without any, and for one in several lines, whose `\n` may be anything.
+ * A program with line breaks where its model wrote `\n` between the lines: no program has a backslash there. Undefined for a
+ * text without any, and for Python in several lines, whose `\n` may be anything.
  */
 function withLineBreaks(source: string, language: Language): string | undefined {
   const text = source.trim();
-  if (/[\r\n]/.test(text) || !text.includes("\\n")) return undefined;
-  const broken = text.replaceAll(KEPT[language], (found) => {
+  const isOneLine = !/[\r\n]/.test(text);
+  if (!text.includes("\\n") || (language === "python" && !isOneLine)) return undefined;
+  const broken = text.replaceAll(isOneLine ? KEPT[language] : KEPT_IN_LINES, (found) => {
     if (found === "\\t") return "\t";
     return found === "\\n" || found === "\\r\\n" ? "\n" : found;
   });

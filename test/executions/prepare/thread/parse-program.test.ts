@@ -115,6 +115,7 @@ const PYTHON =
   "This is Python, and the program must be JavaScript. Write it as the body of an async JavaScript function.";
 const SHELL =
   "This is a command for a shell, and the program must be JavaScript. There is no shell: call tools, and compute with JavaScript.";
+const BACKSLASH = "A backslash stands outside of the program's texts. Write a line break as one, and not as \\n.";
 const PROSE = "This is prose and no program. Send only the program's source code, or put it into one fenced block.";
 
 test.each([
@@ -128,6 +129,8 @@ test.each([
   ["curl -s https://example.com | jq .", SHELL],
   ["$ ls -la /tmp", SHELL],
   ["#!/bin/bash\nset -e\ncat a.txt", SHELL],
+  ["kubectl get pods", SHELL],
+  [String.raw`return 1;\\nreturn 2`, BACKSLASH],
 ])("%j is told what it is", async (code, message) => {
   expect(await read(code)).toMatchObject([
     message === NOT_ASYNC ? "await_not_async" : "syntax",
