@@ -92,6 +92,10 @@ describe("portcullis tools --mcp", () => {
     expect(stdout).toMatch(
       /raw\.echo +reads +"echo": \{ "allowedCallers": \["programmatic"\], "effect": "read" \} +--allow raw\.echo=read/,
     );
+    const wiping = await portcullis(["tools", "--mcp", started("contradicts"), "--check"]);
+    expect(wiping.stdout).toMatch(
+      /raw\.wipe +destroys +.* "effect": "write", "approval": "always" \} +--allow raw\.wipe=write/,
+    );
     const malformed = await portcullis(["tools", "--mcp", started("malformed", POLICY), "--check"]);
     expect(malformed.stdout).toContain("3 tools may be called.");
     expect(malformed.stdout).toContain('raw: "no-object" is left out');

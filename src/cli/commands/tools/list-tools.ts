@@ -131,8 +131,9 @@ function printDocuments(documents: ReturnType<typeof documentsOf>): void {
 
 /** A tool that no caller may call, with what may be added to a file or to the command so that one may. */
 function unassignedLine({ name, original, annotations }: UnassignedTool) {
-  const { readOnlyHint, idempotentHint } = annotations;
-  const effect = readOnlyHint === true ? "read" : idempotentHint === true ? "idempotent" : "write";
+  const { readOnlyHint, idempotentHint, destructiveHint } = annotations;
+  const effect =
+    readOnlyHint === true && destructiveHint !== true ? "read" : idempotentHint === true ? "idempotent" : "write";
   const approval = effect === "read" ? "" : ', "approval": "always"';
   const line = `${JSON.stringify(original)}: { "allowedCallers": ["programmatic"], "effect": "${effect}"${approval} }`;
   return { name, hint: hintOf(annotations), line, allow: `--allow ${name}=${effect}` };
@@ -140,7 +141,7 @@ function unassignedLine({ name, original, annotations }: UnassignedTool) {
 
 /** What the server says of a tool. It may be wrong, or lie. */
 function hintOf({ readOnlyHint, idempotentHint, destructiveHint }: UnassignedTool["annotations"]): string {
-  if (readOnlyHint === true) return "reads";
-  if (idempotentHint === true) return "may be repeated";
-  return destructiveHint === true ? "destroys" : "–";
+  if (readOnlyHint === true && destructiveHint !== true) return "reads";
+  if (destructiveHint === true) return "destroys";
+  return idempotentHint === true ? "may be repeated" : "–";
 }
