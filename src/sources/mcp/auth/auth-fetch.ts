@@ -10,6 +10,7 @@ import {
   isFields,
   isOtherAddress,
   isPublicAddress,
+  isTexts,
   publicLookup,
 } from "../../../base/index.ts";
 import { MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
@@ -84,18 +85,39 @@ async function wholeAnswer(response: Response, url: URL): Promise<Response> {
   }
   const { status, statusText, headers } = response;
   const hasBody = status !== 204 && status !== 205 && status !== 304;
-  const whole = new Response(hasBody ? withoutEmpty(read.take().toString()) : null, { status, statusText, headers });
+  const whole = new Response(hasBody ? withForms(read.take().toString()) : null, { status, statusText, headers });
   Object.defineProperty(whole, "url", { value: url.href });
   return whole;
 }
 
-/** Many servers write null, or an empty text, for a field that an answer does not have. */
-function withoutEmpty(body: string): string {
+/** Many servers write null, or an empty text, for a field that an answer does not have, or write it in a form of their own. */
+function withForms(body: string): string {
   try {
     const value: unknown = JSON.parse(body);
     if (!isFields(value)) return body;
-    return JSON.stringify(Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== "")));
+    const fields = Object.entries(value).map(([name, field]) => [name, formOf(name, field)] as const);
+    const given = Object.fromEntries(fields.filter(([, one]) => one !== null && one !== "" && one !== undefined));
+    const { access_token, client_id, token_type = "Bearer", redirect_uris = [] } = given;
+    return JSON.stringify({
+      ...given,
+      ...(access_token !== undefined && { token_type }),
+      ...(client_id !== undefined && { redirect_uris }),
+    });
   } catch {
     return body;
   }
+}
+
+/** Fields that are lists of texts, texts and times, by their names. */
+const LISTS = /_supported$|^(?:redirect_uris|grant_types|response_types|contacts|authorization_servers)$/;
+const TEXTS = /^(?:token_type|scope|(?:id|refresh)_token|client_secret|token_endpoint_auth_method)$/;
+const TIMES = /_at$/;
+
+/** A field in the form that the standards have for it; undefined if it has no such form. */
+function formOf(name: string, value: unknown): unknown {
+  if (LISTS.test(name) && typeof value === "string") return value.split(" ");
+  if (LISTS.test(name) && Array.isArray(value)) return value.filter((one) => typeof one === "string");
+  if (TIMES.test(name)) return Number.isFinite(Number(value)) ? Number(value) : undefined;
+  if (!TEXTS.test(name) || value === null) return value;
+  return isTexts(value) ? value.join(" ") : typeof value === "string" ? value : undefined;
 }

@@ -25,13 +25,12 @@ export class NoAccess extends Error {
 /** A person has to allow access before the server takes a request. */
 export class NeedsPerson extends NoAccess {}
 
-/** What a body or a header says of a refusal, by the fields that OAuth and JSON-RPC have for it; undefined if it says nothing. */
+/** What a body or a header says of a refusal, by the fields that OAuth, JSON-RPC and others have for it; undefined if it says nothing. */
 export function wordsOf(refusal: unknown): string | undefined {
   const error = fieldOf(refusal, "error");
   const words = [
     typeof error === "string" ? error : textOf(error, "message"),
-    textOf(refusal, "error_description"),
-    textOf(refusal, "scope"),
+    ...["error_description", "message", "detail", "scope"].map((name) => textOf(refusal, name)),
   ].filter((one) => one);
   return words.length === 0 ? undefined : words.join(": ");
 }

@@ -1,4 +1,4 @@
-import { loadPackage } from "../../../base/index.ts";
+import { listOf, loadPackage, parsedJson, textOf } from "../../../base/index.ts";
 
 /** A JSON-RPC message that was parsed and not checked. */
 export type Message = Readonly<Record<string, unknown>>;
@@ -99,6 +99,10 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
 /** Why a request was not answered, for the developer: what `fetch` throws has it in its cause. */
 export function reasonOf(error: Error): string {
   const { cause } = error;
+  // The package has its validator's list of faults as a message.
+  const faults = parsedJson(error.message);
+  if (Array.isArray(faults))
+    return faults.map((fault) => [...listOf(fault, "path"), textOf(fault, "message")].join(": ")).join("; ");
   if (!(cause instanceof Error)) return error.message;
   const [first = cause] = cause instanceof AggregateError ? (cause.errors as Error[]) : [cause];
   const { code = "", message } = first as NodeJS.ErrnoException;
