@@ -7,6 +7,7 @@ import {
   type PatternStates,
   refuseLarge,
   type SchemaSize,
+  withoutFaults,
 } from "./json-schema/compile-schema.ts";
 import { currentDraft } from "./json-schema/current-draft.ts";
 import { compiledBy } from "./json-schema/compiled-schemas.ts";
@@ -57,14 +58,14 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
 }
 
 /** The text of a schema in draft 2020-12 that is not too large to be read. */
-function textOf(schema: JsonSchema, size: SchemaSize): string {
+function textOf(schema: JsonSchema, size: SchemaSize, leavesFaults = false): string {
   if ("~standard" in schema)
     throw new PortcullisError(
       "option_invalid",
       "jsonSchema(schema): this is a schema of a library, not a plain JSON Schema: use it as it is, without jsonSchema().",
     );
   refuseLarge(schema, size);
-  const current = currentDraft(schema);
+  const current = leavesFaults ? withoutFaults(currentDraft(schema)) : currentDraft(schema);
   refuseUnresolved(current);
   return JSON.stringify(current);
 }
@@ -145,6 +146,8 @@ interface StoredOptions {
   readonly maxSteps?: number;
   /** States that the patterns of several schemas may have together. */
   readonly states?: PatternStates;
+  /** Whether parts that would be refused are left out of it. */
+  readonly leavesFaults?: boolean;
   /** Called with each pattern that cannot be checked at a bounded cost, and why, in place of throwing. */
   readonly onUnchecked?: (why: string) => void;
 }
@@ -167,10 +170,11 @@ export function storedSchema(
     longest = Number.POSITIVE_INFINITY,
     maxSteps = FOREIGN_STEPS,
     states,
+    leavesFaults,
     onUnchecked = refuseUnchecked,
   }: StoredOptions = {},
 ): Schema {
-  const text = textOf(schema, FOREIGN_SIZE);
+  const text = textOf(schema, FOREIGN_SIZE, leavesFaults);
   if (text.length > longest)
     throw new PortcullisError(
       "option_invalid",

@@ -183,7 +183,9 @@ function toolOf(
     const unchecked = outputFault === undefined ? [] : [`its outputSchema ${outputFault}`];
     const schemaOf = (given: Message, side: string) =>
       schemaFrom(given, states, (why) => void unchecked.push(`of its ${side}, ${why}`));
-    const input = schemaOf(inputSchema, "input");
+    // A model reads of the other fields of an input, also where a part of it is none.
+    const whole = schemaOf(inputSchema, "input");
+    const input = whole ?? schemaFrom(inputSchema, states, () => {}, true);
     const output = outputSchema === undefined ? undefined : schemaOf(withoutFormats(outputSchema), "output");
     const sent = (value: unknown) => (input ? withWholeNumbers(value, input) : value);
     const served = { listed, headers: paramHeaders(inputSchema), declared: output !== undefined, sent, method };
@@ -199,7 +201,7 @@ function toolOf(
       name,
       description,
       input: input ?? ANY_FIELDS,
-      ...(input ? {} : { unknownFields: "allow" as const }),
+      ...(whole ? {} : { unknownFields: "allow" as const }),
     });
     return { tool: runsAt(`mcp ${source}`, tool), unchecked };
   } catch (error) {
@@ -221,10 +223,15 @@ function withoutFormats(schema: Message): Message {
 const ANY_FIELDS = lazySchema(() => ({ type: "object" }), { checks: false });
 
 /** A schema of a list, held as its text. Undefined if it cannot be checked; a pattern that cannot be is left out of the check. */
-function schemaFrom(given: Message, states: PatternStates, onUnchecked: (why: string) => void): Schema | undefined {
+function schemaFrom(
+  given: Message,
+  states: PatternStates,
+  onUnchecked: (why: string) => void,
+  leavesFaults = false,
+): Schema | undefined {
   const { $schema: _, ...schema } = given;
   try {
-    return storedSchema(schema, { maxSteps: SOURCE_STEPS, states, onUnchecked });
+    return storedSchema(schema, { maxSteps: SOURCE_STEPS, states, onUnchecked, leavesFaults });
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
     onUnchecked(reasonOf(error));

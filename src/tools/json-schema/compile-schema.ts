@@ -1,5 +1,5 @@
 import { describe, exceededBy, isFields, isTexts, PortcullisError } from "../../base/index.ts";
-import { BOUNDS, type JsonSchema, resolveReference } from "./json-schema.ts";
+import { BOUNDS, type JsonSchema, mapSchema, resolveReference, SCHEMA_MAPS } from "./json-schema.ts";
 import { isContainer, Scalars } from "./identities.ts";
 import { LinearPattern } from "./patterns/linear-pattern.ts";
 import { PatternRefused } from "./patterns/parse-pattern.ts";
@@ -301,6 +301,32 @@ class Compiler {
 }
 
 const DYNAMIC = ["$dynamicRef", "$recursiveRef"] as const;
+
+/**
+ * A schema without what would be refused in it: references that lead nowhere, and what is no schema, or no list, where one
+ * belongs. Such a part may be anything.
+ */
+export function withoutFaults(root: JsonSchema): JsonSchema {
+  const isOne = (value: unknown) => isFields(value) || typeof value === "boolean";
+  const oneOf = (value: unknown) => (isOne(value) ? value : {});
+  const leftOf = (word: string, value: unknown): unknown => {
+    if (SCHEMA_MAPS.has(word))
+      return isFields(value) && Object.fromEntries(Object.entries(value).map(([name, one]) => [name, oneOf(one)]));
+    if (isWord(LISTS, word)) return Array.isArray(value) && value.map(oneOf);
+    if (isWord(ONES, word)) return isOne(value) ? value : undefined;
+    if (word === "required") return Array.isArray(value) && value.filter((name) => typeof name === "string");
+    if (word === "dependentRequired") return isFields(value) && Object.values(value).every(isTexts) && value;
+    if (word === "enum") return Array.isArray(value) && value;
+    if (word === "$ref") return typeof value === "string" && resolveReference(root, value) !== undefined && value;
+    return word === "pattern" && typeof value !== "string" ? undefined : value;
+  };
+  return mapSchema(root, (part) => {
+    const words = Object.entries(part).map(([word, value]) => [word, leftOf(word, value)] as const);
+    return Object.fromEntries(
+      words.filter(([word, left]) => left !== undefined && (left !== false || part[word] === false)),
+    );
+  }) as JsonSchema;
+}
 
 /** Refuses keywords that must be lists and are not: every check of a value would fail on them. */
 function refuseNoLists(schema: JsonSchema, path: string): void {

@@ -44,9 +44,11 @@ function rewriteMaps(schema: Record<string, unknown>): void {
 /** Draft 3 says `required` in the field itself. */
 function rewriteRequired(schema: Record<string, unknown>): void {
   const { properties } = schema;
-  if (typeof schema.required === "boolean") delete schema.required;
+  if (typeof valueOfType("boolean", schema.required) === "boolean") delete schema.required;
   if (!isFields(properties)) return;
-  const names = Object.keys(properties).filter((name) => (properties[name] as Fields | null)?.required === true);
+  const names = Object.keys(properties).filter(
+    (name) => valueOfType("boolean", (properties[name] as Fields | null)?.required) === true,
+  );
   if (names.length === 0) return;
   schema.required = [...new Set([...(Array.isArray(schema.required) ? schema.required : []), ...names])];
 }
@@ -126,7 +128,7 @@ const FORMS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
     .split(" ")
     .map((word) => [word, isText] as const),
   ...FLAGS.map((word) => [word, isFlag] as const),
-  ...["anyOf", "oneOf", "allOf", "type"].map((word) => [word, isFilled] as const),
+  ...["anyOf", "oneOf", "allOf", "type", "enum"].map((word) => [word, isFilled] as const),
   ["$id", (value) => isText(value) && !value.slice(0, -1).includes("#")],
   ["$vocabulary", isFields],
   ["contentSchema", (value) => isFields(value) || isFlag(value)],

@@ -110,9 +110,21 @@ test("one malformed tool does not lose the list", async () => {
 
 test("null is nothing, wherever a server writes it, and its tools can be called", async () => {
   await using source = await fromMcp(await servedRaw("nulls"), READ);
-  expect(source.problems).toEqual([expect.stringContaining('"page" is left out: it is for the server\'s own pages')]);
+  expect(source.problems).toEqual(
+    ["page", "pages"].map((name) => expect.stringContaining(`"${name}" is left out: it is for the server's own pages`)),
+  );
   expect(source.tools.map(({ name }) => name)).toEqual(["raw.null_schema", "raw.no_fields", "raw.list", "raw.field"]);
   for (const { name } of source.tools) expect(await call(source.tools, `${name}({})`)).toBe("given {}");
+});
+
+test("an odd part of an input costs that part, and is told", async () => {
+  await using source = await fromMcp(await servedRaw("odd"), READ);
+  expect(source.problems).toEqual([expect.stringMatching(/^raw\.odd is not checked as a whole: of its input, /)]);
+  const fields =
+    "n?: number /* integer */, none?: unknown, words?: unknown, away?: unknown /* Elsewhere. */, list?: unknown[], map?: Record<string, unknown>";
+  expect(declareTools(source.tools)).toContain(`tools.raw.odd(input: { text: string, ${fields} })`);
+  expect(await call(source.tools, 'raw.odd({ text: "a", none: 1, more: true })')).toBe("a");
+  expect(await call(source.tools, "raw.odd({})")).toMatchObject({ code: "input_invalid" });
 });
 
 test("a schema that is nested without end is left out, and the rest of the list stands", async () => {
