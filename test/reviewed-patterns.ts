@@ -10,6 +10,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^program\.ts\((\d+),(\d+)\): error TS(\d+): (.{0,1000})/`,
     String.raw`/^\s*(?:#!.{0,40}sh\b|[$>] |(?:sudo|curl|wget|cd|ls|cat|echo|grep|sed|awk|find|mkdir|rm|cp|mv|npm|npx|pip|pip3|git|python3?|node|bash|sh) [\w"'$./~-])/`,
     String.raw`/^\s*\{/`,
+    String.raw`/^(\s*)#!(?!.{0,40}sh\b)/`,
     String.raw`/^\{"kind":"[a-z_]{1,20}"(?:,"[a-z]{1,20}":(?:\d{1,16}|true|false))*\}$/`,
     "/^```(?:json)?\\n([^]*)\\n```$/",
     String.raw`/[.+]/`,
