@@ -11,6 +11,8 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^\s*(?:#!.{0,40}sh\b|[$>] |(?:sudo|curl|wget|cd|ls|cat|echo|grep|sed|awk|find|mkdir|rm|cp|mv|npm|npx|pip|pip3|git|python3?|node|bash|sh) [\w"'$./~-])/`,
     String.raw`/^\s*\{/`,
     String.raw`/^(\s*)#!(?!.{0,40}sh\b)/`,
+    String.raw`/^.* type '(\$R\d+\$)/`,
+    String.raw`/^(?!postgres(?:ql)?:)[a-z][a-z\d+.-]{0,30}(?=:\/\/)/i`,
     String.raw`/^\{"kind":"[a-z_]{1,20}"(?:,"[a-z]{1,20}":(?:\d{1,16}|true|false))*\}$/`,
     "/^```(?:json)?\\n([^]*)\\n```$/",
     String.raw`/[.+]/`,

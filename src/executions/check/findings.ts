@@ -33,7 +33,7 @@ const OTHER_KIND = new RegExp(
   `^(?:Argument of type|Type) '(.+?)' (?:is not assignable to|has no properties in common with) (?:parameter of )?type '[a-z| ]*(${TYPE_NAME})'`,
 );
 /** The result that a variable had before it got another value: what it is then is not certain. */
-const TARGET = /.* type '(\$R\d+\$)/;
+const TARGET = /^.* type '(\$R\d+\$)/;
 const KEY = /^(?:[\w$]{1,64}|"[^"\n]{1,64}"|'[^'\n]{1,64}')\s{0,16}:\s{0,16}/;
 const CALLED = /^([\w$]{1,256}(?:\.[\w$]{1,256}){0,8})\s{0,16}\(/;
 const LITERAL = /^(?:["'`\d[]|-\d|true\b|false\b)/;
