@@ -282,6 +282,21 @@
     }
   }
 
+  function messageOf(error) {
+    return RealString(error.message) + (instanceOf(RealAggregateError, error) ? `: ${preview(error.errors)}` : "");
+  }
+
+  function causesOf(error) {
+    let text = "";
+    let { cause } = error;
+    for (let depth = 0; depth < CAUSES && cause !== undefined; depth += 1) {
+      const isError = instanceOf(RealError, cause);
+      text += ` (caused by ${isError ? `${RealString(cause.name)}: ${messageOf(cause)}` : preview(cause)})`;
+      cause = isError ? cause.cause : undefined;
+    }
+    return text;
+  }
+
   function describeFault(error) {
     const fault = { __proto__: null, name: "Error", message: "" };
     try {
@@ -290,14 +305,8 @@
         return fault;
       }
       fault.name = shorten(RealString(error.name), 128);
-      fault.message = endsOf(RealString(error.message), 8192);
-      if (instanceOf(RealAggregateError, error))
-        fault.message = endsOf(`${fault.message}: ${preview(error.errors)}`, 8192);
-      let { cause } = error;
-      for (let depth = 0; depth < CAUSES && cause !== undefined; depth += 1) {
-        fault.message = endsOf(`${fault.message} (caused by ${preview(cause)})`, 8192);
-        cause = instanceOf(RealError, cause) ? cause.cause : undefined;
-      }
+      fault.message = endsOf(messageOf(error), 8192);
+      fault.message = endsOf(fault.message + causesOf(error), 8192);
       const { code, tool } = error;
       // Only the guest may use this code: it ends the execution as stopped, and not as failed.
       if (typeof code === "string" && (code !== TOO_LARGE || instanceOf(ValueError, error)))
@@ -1257,7 +1266,7 @@
 
   function preview(value) {
     try {
-      if (instanceOf(RealError, value)) return `${RealString(value.name)}: ${RealString(value.message)}`;
+      if (instanceOf(RealError, value)) return `${RealString(value.name)}: ${messageOf(value)}${causesOf(value)}`;
       if (typeof value === "bigint") return `${RealString(value)}n`;
       if (typeof value === "function") return `[function ${value.name}]`;
       if (instanceOf(RealRegExp, value)) return RealString(value);

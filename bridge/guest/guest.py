@@ -1391,13 +1391,16 @@ def explain_imports(names):
         if wanted and not has_network:
             module = min(wanted)
             raise ImportError(f"There is no network for {module}: {INSTEAD['requests']}", name=module)
+        package, *path = name.split(".")
+        if package == "tools":
+            found = functools.reduce(getattr, path if fromlist else (), names["tools"])
+            if all(hasattr(found, one) for one in fromlist or ()):
+                return found
+            message = "`tools` is there already and is no module: call `await tools.NAME(...)` without an import."
+            raise ModuleNotFoundError(message, name=package)
         try:
             return plain_import(name, globals, locals, fromlist, level)
         except ModuleNotFoundError as error:
-            package = name.partition(".")[0]
-            if package == "tools":
-                message = "`tools` is there already and is no module: call `await tools.NAME(...)` without an import."
-                raise ModuleNotFoundError(message, name=package) from None
             if error.name != package or package not in INSTEAD:
                 raise
             raise ModuleNotFoundError(f"There is no package {package}: {INSTEAD[package]}", name=package) from None

@@ -45,7 +45,7 @@ export function reading<Value>(description: string, read: Reader<Value>): Declar
 
 /** A script passes an empty text for a variable that is not set. */
 const notEmpty: Reader<string> = (flag, text) => {
-  if (text === "") throw optionError(flag, "a value that is not empty", text);
+  if (text.trim() === "") throw optionError(flag, "a value that is not empty", text);
   return text;
 };
 

@@ -11,9 +11,9 @@ const ELSEWHERE_MS = 100;
 /** Programs that go on by themselves at once. The others go on when the model asks for what they have come to. */
 const MOST = 1000;
 
-const HANDLE = /^program_[\da-f-]{36}$/;
-/** Characters of a code that may be a handle and nothing else. */
-const HANDLE_LENGTH = 64;
+/** A handle, also as models wrap it: in quotes, a fence, or a statement. */
+const HANDLE =
+  /^(?:```\w{0,12}|return\b|await\b|load\b|"?code"?:|[\s"'`({]){0,12}(program_[\da-f-]{36})[\s"'`)};]{0,12}$/i;
 
 /** The part of a runtime that goes on with programs. */
 export interface LeftHost {
@@ -32,7 +32,8 @@ export interface LeftHost {
  */
 export class LeftPrograms {
   readonly #host: LeftHost;
-  readonly #left = new Set<ExecutionId>();
+  /** With their code. */
+  readonly #left = new Map<ExecutionId, string>();
 
   constructor(host: LeftHost) {
     this.#host = host;
@@ -42,16 +43,16 @@ export class LeftPrograms {
     return `program_${randomUUID()}`;
   }
 
-  /** The handle that a model gives in place of code. */
+  /** The handle that a model gives in place of code, or that of the same program, which waits: to run it again would ask, and pay, twice. */
   handleIn(code: string): ExecutionId | undefined {
-    const text = code.length > HANDLE_LENGTH ? "" : code.trim().replace(/;$/, "");
-    return HANDLE.test(text) ? text : undefined;
+    const given = HANDLE.exec(code.trim())?.[1]?.toLowerCase();
+    return given ?? [...this.#left].find(([, left]) => left !== "" && left === code.trim())?.[0];
   }
 
   /** Goes on with a program that waits, as often as it may, until it ends. */
-  leave(id: ExecutionId, options: ResumeOptions): void {
+  leave(id: ExecutionId, code: string, options: ResumeOptions): void {
     if (this.#left.has(id) || this.#left.size >= MOST) return;
-    this.#left.add(id);
+    this.#left.set(id, code.trim());
     this.#goOn(id, options)
       // The next call with the handle tells the model what is wrong.
       .catch(() => {})

@@ -138,7 +138,7 @@ export class ProgramTool implements LoopTool {
     const report = await running.catch(notRun);
     if (!report) throw new PortcullisError("program_failed", NO_PROGRAM);
     if (report.outcome.type !== "waiting") return textOfReport(report, signal);
-    this.#left.leave(report.execution, this.#own);
+    this.#left.leave(report.execution, handle === undefined ? code : "", this.#own);
     return leftText(report.execution, report.outcome);
   }
 }

@@ -2,6 +2,8 @@ import type { RecoveredConversation } from "../runtime/executions/index.ts";
 import type { Model } from "../models/model.ts";
 import { type ModelName, modelOf } from "../models/turn/index.ts";
 import type { Resolved } from "../base/index.ts";
+import type { z } from "zod";
+import type { MODELS_QUERY } from "./api/bodies.ts";
 import { RequestProblem } from "./http/problems.ts";
 import type { SERVER_RULES } from "./server-options.ts";
 
@@ -25,15 +27,19 @@ export class ServedModels {
     return { models: this.#listed.map(({ name }) => name), maxTurns, maxTokens };
   }
 
-  /** The offer, which is also the list of the models, without their providers, as the vendors' clients read it. */
-  get list() {
-    const data = this.#listed.map(({ name }) => {
+  /** The offer, which is also a page of the models, without their providers, as the vendors' clients read it. */
+  page({ limit, after_id: after, before_id: before }: z.output<typeof MODELS_QUERY>) {
+    const all = this.#listed.map(({ name }) => {
       const id = name.slice(name.indexOf(":") + 1);
       const ofOpenAi = { object: "model", created: 0, owned_by: "portcullis" };
       return { id, ...ofOpenAi, type: "model", display_name: id, created_at: new Date(0).toISOString() };
     });
+    const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+    const to = all.findIndex(({ id }) => id === before);
+    const rest = all.slice(from, to === -1 ? undefined : to);
+    const data = before === undefined ? rest.slice(0, limit) : rest.slice(-limit);
     const [first_id = null, last_id = null] = [data[0]?.id, data.at(-1)?.id];
-    return { ...this.offer, object: "list", data, has_more: false, first_id, last_id };
+    return { ...this.offer, object: "list", data, has_more: data.length < rest.length, first_id, last_id };
   }
 
   /** The model that a client has chosen, or the default. Throws a `RequestProblem`. */

@@ -113,6 +113,9 @@ test.each([
 
 test.each([
   [["run", "-", ...TOOLS, "--frobnicate"], "error: unknown option '--frobnicate'"],
+  [["run", "-", ...TOOLS, "--journal", " "], '--journal: expected a value that is not empty, got " ".'],
+  [["run", "-", ...TOOLS, "--result", ""], '--result: expected the name of a file, got "".'],
+  [["show", "x", "--journal", "mysql://ana:s3cret@h/db"], 'postgres://user@host/database, got "mysql://…".'],
   [
     ["tools"],
     "portcullis: expected --tools, a module with tools, or --mcp, a configuration file of MCP servers, or --openapi, a file that describes an API.",

@@ -60,7 +60,7 @@ except ToolError as error:
       { name: "ValueError", line: 4 },
     ],
     ["e = ValueError('a')\ne.__notes__ = 5\nraise e", { name: "ValueError", message: "a", line: 3 }],
-    ["import tools", { message: expect.stringContaining("`tools` is there already") as string }],
+    ["from tools import nope", { message: expect.stringContaining("`tools` is there already") as string }],
     [
       "import json\nreturn json.loads([])",
       { message: expect.stringContaining("Results of tools are values already") as string },
@@ -86,6 +86,16 @@ except ToolError as error:
   ])("the fault of %j is told", async (program, fault) => {
     await using runtime = await start();
     expect((await runtime.execute(program, python)).outcome).toMatchObject({ type: "failed", fault });
+  });
+
+  test.each([
+    "import tools\nreturn await tools.echo(a=1)",
+    "import json, tools as t\nreturn await t.echo(a=1)",
+    "def f():\n    from tools import echo\n    return echo\nreturn await f()(a=1)",
+    "\ufeff```python\n#!/usr/bin/env python3\nfrom tools import echo as e\nreturn await e(a=1)\n```",
+  ])("tools are there for a program that imports them: %j", async (program) => {
+    await using runtime = await start();
+    expect((await runtime.execute(program, python)).outcome).toMatchObject({ value: { a: 1 } });
   });
 
   test("the error of a misspelt tool names the nearest tool", async () => {

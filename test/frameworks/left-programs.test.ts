@@ -108,6 +108,29 @@ test("the handle holds after the host has ended, and what was decided meanwhile 
   expect(refunds.paid).toEqual([1]);
 });
 
+test("the same program sent again while it waits has the same handle, and nobody is asked again", async () => {
+  await using refunds = await openRefunds();
+  const run = await programOf(refunds.runtime);
+  const text = await run(ONE);
+  expect([await run(ONE), await run(` ${ONE}\n`), refunds.asked]).toEqual([text, text, ["1"]]);
+  await decide(refunds.runtime, handleOf(text));
+  await refunds.runtime.wait(handleOf(text));
+  expect([await run(handleOf(text)), refunds.paid]).toEqual(['"paid 1"', [1]]);
+  await expect.poll(async () => handleOf(await run(ONE)) === handleOf(text)).toBe(false);
+  expect([refunds.asked, refunds.paid]).toEqual([["1", "1"], [1]]);
+});
+
+test.each(['"$"', "return '$';", "```js\n$\n```", '{"code":"$"}', "await load('$')"])(
+  "a handle is one as models wrap it: %s",
+  async (wrapped) => {
+    await using refunds = await openRefunds();
+    const run = await programOf(refunds.runtime);
+    const text = await run(ONE);
+    expect(await run(wrapped.replace("$", handleOf(text)))).toBe(text);
+    expect(await run(`return (await tools.refund({ n: 2 })) + "${handleOf(text)}";`)).not.toBe(text);
+  },
+);
+
 test("a program whose call was denied is told so", async () => {
   await using refunds = await openRefunds();
   const run = await programOf(refunds.runtime);

@@ -76,6 +76,7 @@ test.each([
   ["JSON.parse([{ id: 1 }])", "Results of tools are values already"],
   ["throw new Error('no config', { cause: new TypeError('bad at 7') })", "no config (caused by TypeError: bad at 7)"],
   ["throw new Error('a', { cause: new Error('b', { cause: 'c' }) })", "a (caused by Error: b) (caused by c)"],
+  ["throw Object.defineProperty(new Error('a'), 'cause', { get() { throw 1; } })", "Error: a"],
 ])("what fails says why: %s", async (program, words) => {
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   expect((await runtime.execute(program)).output.text).toContain(words);
@@ -86,6 +87,7 @@ test.each([
     "const a = { id: 71 }; a.self = a; console.log('row', a)",
     'row {"id":71,"self":"[a value that contains itself: build a copy without the cycle.]"}',
   ],
+  ["console.log('no', new Error('a', { cause: new Error('b') }))", "no Error: a (caused by Error: b)"],
   ["console.log({ id: 71, toText() {} })", '{"id":71,"toText":"[a function]"}'],
   ["console.log({ re: /x/g, id: 71 }, /y/)", '{"re":"/x/g","id":71} /y/'],
   [

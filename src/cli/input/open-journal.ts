@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { POSTGRES_URL } from "../../fleet/postgres/connection/address.ts";
 import { createPostgresJournal, type PostgresJournal } from "../../fleet/postgres/postgres-journal.ts";
 import { createSqliteJournal, type SqliteJournal } from "../../journal/sqlite/sqlite-journal.ts";
-import { given } from "../../base/index.ts";
+import { given, optionError } from "../../base/index.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 
@@ -17,6 +17,9 @@ export type OpenJournal = SqliteJournal | PostgresJournal;
 
 /** The file of the journal, or the URL of its database, of `--journal`, or of the environment; undefined if neither names one. */
 export function journalPathOf(path = process.env[VARIABLE]): string | undefined {
+  // A file has no such name: what stands before `://` is all that is told, because the rest may have a password.
+  const scheme = /^(?!postgres(?:ql)?:)[a-z][a-z\d+.-]{0,30}(?=:\/\/)/i.exec(path ?? "");
+  if (scheme) throw optionError("--journal", "a file, or postgres://user@host/database", `${scheme[0]}://…`);
   return path === "" ? undefined : path;
 }
 

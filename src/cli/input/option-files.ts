@@ -1,5 +1,6 @@
 import { readFileSync, existsSync } from "node:fs";
 import { basename } from "node:path";
+import { optionError } from "../../base/index.ts";
 import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { jsonSchema, type Schema } from "../../tools/schema.ts";
 import type { WebhookOptions } from "../../serve/webhooks/webhook-options.ts";
@@ -14,6 +15,7 @@ export function noFile(path: string): string {
 
 /** Refuses a file that an option names, if there is none. */
 export function requireFile(option: string, path: string): void {
+  if (path.trim() === "") throw optionError(option, "the name of a file", path);
   if (!existsSync(path)) throw new Failure(EXIT.usage, `${option}: ${noFile(path)}`);
 }
 

@@ -60,9 +60,22 @@ async function findIn(
 ): Promise<readonly Finding[] | undefined> {
   if (path === undefined) return undefined;
   const declarations = await declareTools(tools, program);
-  const printed = await compile(path, program, declarations.text, turn);
-  return printed === undefined ? undefined : readFindings(printed, program, declarations, turn.signal);
+  const checked = plainProgram(program);
+  const printed = await compile(path, checked, declarations.text, turn);
+  return printed === undefined ? undefined : readFindings(printed, checked, declarations, turn.signal);
 }
+
+/** The program with each position as it was. The compiler looks for no field that is read as `t["id"]`, and heeds comments. */
+function plainProgram(program: string): string {
+  return program
+    .replaceAll("@ts-", "@ts_")
+    .replaceAll(QUOTED_FIELD, (whole, mark: string | undefined, _, field: string) =>
+      `${mark ?? "."}${field}`.padEnd(whole.length),
+    );
+}
+
+const QUOTED_FIELD =
+  /(?<=[\w$)\]])(?<!\b(?:await|case|else|in|of|return|typeof|yield))(\?\.)?\[(["'])([A-Za-z_$][\w$]{0,63})\2\]/g;
 
 /** Findings that are told, and characters of one result in which fields are looked for. */
 const [FINDINGS_TOLD, LOOKED_AT] = [10, 256 * 1024];

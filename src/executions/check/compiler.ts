@@ -28,6 +28,7 @@ const SETTINGS = {
     module: "esnext",
     moduleDetection: "legacy",
     strict: false,
+    noImplicitAny: true,
     skipLibCheck: true,
   },
   files: ["tools.d.ts", "program.ts"],

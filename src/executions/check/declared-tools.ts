@@ -62,7 +62,7 @@ export async function declareTools(tools: readonly Tool[], program: string): Pro
 
 class Declarer {
   readonly types = new Map<string, DeclaredType>();
-  text = "declare const wanted: unique symbol;\n";
+  text = "declare const wanted: unique symbol;\ndeclare function structuredClone<T>(value: T): T;\n";
   #tool: Tool | undefined;
   #root: JsonSchema = {};
   #partsRead = 0;
@@ -167,7 +167,9 @@ class Declarer {
     const letter = of === "namespace" ? "N" : of === "result" ? "R" : "I";
     const name = `$${letter}${this.types.size}$`;
     this.types.set(name, { of, names: [], kinds: [], isClosed: false, tool: this.#tool, ...type });
-    const body = members(name).join("; ");
+    // Of results of two tools the compiler would keep the one with fewer fields.
+    const own = of === "result" ? [`readonly [wanted]: ${this.types.size}`] : [];
+    const body = [...own, ...members(name)].join("; ");
     this.text += `interface ${name}${base} { ${body} }\n`;
     return name;
   }

@@ -32,6 +32,8 @@ const MISSING = new RegExp(
 const OTHER_KIND = new RegExp(
   `^(?:Argument of type|Type) '(.+?)' (?:is not assignable to|has no properties in common with) (?:parameter of )?type '[a-z| ]*(${TYPE_NAME})'`,
 );
+/** The result that a variable had before it got another value: what it is then is not certain. */
+const TARGET = /^.* type '(\$R\d+\$)/;
 const KEY = /^(?:[\w$]{1,64}|"[^"\n]{1,64}"|'[^'\n]{1,64}')\s{0,16}:\s{0,16}/;
 const CALLED = /^([\w$]{1,256}(?:\.[\w$]{1,256}){0,8})\s{0,16}\(/;
 const LITERAL = /^(?:["'`\d[]|-\d|true\b|false\b)/;
@@ -57,7 +59,10 @@ export async function readFindings(
   const starts = new LineStarts(program);
   const placed = messages.map((message) => ({ ...message, here: program.slice(starts.offsetOf(message)) }));
   const asked = new Set(placed.filter(({ here }) => !CALLED.test(here)).map(({ text }) => text));
-  const reader = new Reader(program, types, { mixesKinds: messages.some(isOwnMixture), asked });
+  const unsure = new Set(
+    messages.map(({ code, text }) => (/^(?:2322|27\d\d)$/.test(code) ? TARGET.exec(text)?.[1] : "")),
+  );
+  const reader = new Reader(program, types, { mixesKinds: messages.some(isOwnMixture), asked, unsure });
   const findings: Finding[] = [];
   // Thousands of messages may come to one finding, each after a millisecond.
   const pace = new Pace();
@@ -82,13 +87,23 @@ class Reader {
   readonly #mixesKinds: boolean;
   /** Messages of names that the program asks for somewhere without a call, as `if (tools.find)` does. */
   readonly #asked: ReadonlySet<string>;
+  readonly #unsure: ReadonlySet<string | undefined>;
   readonly #isMade: (field: string) => boolean;
 
   constructor(
     program: string,
     types: Declarations["types"],
-    { mixesKinds, asked }: { readonly mixesKinds: boolean; readonly asked: ReadonlySet<string> },
+    {
+      mixesKinds,
+      asked,
+      unsure,
+    }: {
+      readonly mixesKinds: boolean;
+      readonly asked: ReadonlySet<string>;
+      readonly unsure: ReadonlySet<string | undefined>;
+    },
   ) {
+    this.#unsure = unsure;
     this.#types = types;
     this.#mixesKinds = mixesKinds;
     this.#asked = asked;
@@ -117,7 +132,7 @@ class Reader {
 
   #unknown(field: string, holder: string, here: string): Read {
     const holders = holder.split(" | ").map((part) => HOLDER.exec(part) ?? []);
-    const types = holders.flatMap(([, name = ""]) => this.#types.get(name) ?? []);
+    const types = holders.flatMap(([, name = ""]) => (this.#unsure.has(name) ? [] : (this.#types.get(name) ?? [])));
     const [type] = types;
     if (!type || types.length < holders.length) return undefined;
     if (type.of === "namespace") return this.#unknownTool(String(type.path[0]), here);

@@ -264,7 +264,8 @@ export class Driver {
     const log = this.#log;
     const { lane } = this.#session.share;
     this.#isTaking = true;
-    if (this.#work.check?.isJudged === false) await this.#check(this.#work.check, ended);
+    const calls = ended.some(({ commands }) => commands.some(({ kind }) => kind === "call"));
+    if (calls) await this.#check();
     if (this.#end.isDecided) return;
     const begun = ended.map((turn) => [this.#events.shift(), turn] as const);
     const applying = lane.work(log.applyTurns(begun, rounded(this.#usage)));
@@ -314,11 +315,13 @@ export class Driver {
     this.#offerGuest();
   }
 
-  /** The first call waits for the check of the program, which may end it. */
-  async #check(check: ProgramCheck, ended: readonly GuestTurn[]): Promise<void> {
-    if (!ended.some(({ commands }) => commands.some(({ kind }) => kind === "call"))) return;
+  /** The first call waits for the check of the program, which may end it, or say more of a failure at this line before it. */
+  async #check(failedAt?: number): Promise<void> {
+    const { check } = this.#work;
+    if (check?.isJudged !== false) return;
     const { fault, ...checked } = await check.judge();
     if (this.#end.isDecided) return;
+    if (failedAt !== undefined && (fault?.line !== failedAt || checked.findings === 1)) return;
     this.#scope.onEvent({ type: "program_checked", execution: this.#log.execution, ...checked });
     if (fault) this.#endWith({ type: "failed", fault });
   }
@@ -395,6 +398,7 @@ export class Driver {
     });
     this.#closeCalls();
     const settlement = await settling;
+    if (settlement.ending.type === "failed") await this.#check(settlement.ending.fault.line ?? 0);
     if (this.#end.isDecided) return;
     this.#words.notes.push(...settlement.notes);
     this.#words.remarks.push(...settlement.remarks);

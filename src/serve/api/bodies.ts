@@ -180,6 +180,13 @@ export const STATUS_QUERY = z.strictObject({
   }),
 });
 
+/** As Anthropic's clients ask for pages. */
+export const MODELS_QUERY = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1000).default(1000),
+  after_id: z.string().max(512).exactOptional(),
+  before_id: z.string().max(512).exactOptional(),
+});
+
 export const NO_QUERY = z.strictObject({});
 
 /** A record by call id. `__proto__` would vanish on the way. */

@@ -29,8 +29,15 @@ interface Item {
   readonly result?: AskedAnswer | number | undefined;
 }
 
-/** Whether the client asks with the same tools, instructions and settings. */
+/** Whether the client asks the model that the conversation has, whose name it may send without its provider. */
+export function isSameModel({ model: asked }: Asked, { state }: Pick<Replies, "state">): boolean {
+  const { model } = state.header;
+  return asked === model || asked === model.slice(model.indexOf(":") + 1);
+}
+
+/** Whether the client asks the same model, with the same tools, instructions and settings. */
 export function isSameOpening(asked: Asked, tools: ClientTools, { state }: Pick<Replies, "state">): boolean {
+  if (!isSameModel(asked, { state })) return false;
   const { instructions } = state.answering;
   const own = asked.instructions === undefined ? undefined : `# Instructions\n\n${asked.instructions.trim()}`;
   if (asked.settings.answer === undefined && own !== instructions) return false;

@@ -23,7 +23,7 @@ export function gatewayRoutes(gateway: Gateway): readonly OtherRoute[] {
 const KEY_HEADER = "x-api-key";
 /** Paths of OpenAI, beside those that are served. Those of Anthropic are known by a header that its clients send. */
 const OF_OPENAI =
-  /^\/v1\/(responses|chat|completions|embeddings|files|batches|images|audio|moderations|uploads|vector_stores|fine_tuning|assistants|threads)(\/|$)/;
+  /^\/v1\/(responses|chat|completions|embeddings|files|batches|images|audio|moderations|uploads|vector_stores|fine_tuning|assistants|threads|models(?=\/))(\/|$)/;
 
 /** How a request of the vendors' clients is refused on a path that is none of the gateway; nothing for other requests. */
 export function vendorsForm(request: Request): Pick<OtherRoute, "refuse" | "keyHeader"> {

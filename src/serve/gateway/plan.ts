@@ -9,7 +9,7 @@ import type { ClientIds } from "./carried/client-ids.ts";
 import { type ClientTools, LONGEST } from "./client-tools.ts";
 import { toolFacts } from "../../tools/tool-facts.ts";
 import type { TranscriptTurn } from "../../conversations/from-journal/index.ts";
-import { isSameConversation, isSameOpening } from "./find-reply.ts";
+import { isSameConversation, isSameModel, isSameOpening } from "./find-reply.ts";
 import { historyUntil, NO_ANSWER } from "./history.ts";
 import { type ClientCall, type Replies, type Reply, readReplies } from "./from-journal/replies.ts";
 
@@ -92,7 +92,7 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
     return BEGIN;
   }
   const plan = await planIn(parts, execution, { asked, replies });
-  if (bound && plan) refuseOthers(plan, replies, tools);
+  if (bound && plan) refuseOthers(plan, replies, { asked, tools });
   if (plan && (bound || (await isSameConversation(asked, tools, { replies, reply: plan.reply - 1 }, parts))))
     return plan;
   if (bound || asked.answers.size === 0) throw refusedState(ANSWERS);
@@ -197,8 +197,14 @@ function* markedCalls({ ids }: PlanParts, execution: string, { calls }: Reply, a
   return marked;
 }
 
-/** Refuses tools with which a waiting program would reach no tool, or another one than it was told of. */
-function refuseOthers({ type, reply }: PlanThere, { all, state }: Replies, tools: ClientTools): void {
+/** Refuses another model than that of a waiting program, and tools with which it would reach none or another than it was told of. */
+function refuseOthers(
+  { type, reply }: PlanThere,
+  { all, state }: Replies,
+  { asked, tools }: { readonly asked: Asked; readonly tools: ClientTools },
+): void {
+  if (!isSameModel(asked, { state }))
+    throw refusedState(`A program of the model ${state.header.model} waits. Send its answers with that model.`);
   const declared = new Set(tools.all.map(({ name }) => name));
   const moved = tools.all.find(
     (tool) => state.places.has(tool.name) && state.places.get(tool.name) !== toolFacts(tool).place,
@@ -296,7 +302,7 @@ async function planAfter(parts: PlanParts, asked: Asked, tools: ClientTools): Pr
     const goesOn = said.length === 0 && !hasParts(asked);
     const isSame = isBound || (goesOn && isSameOpening(asked, tools, replies));
     const plan = isSame ? await planAt(parts, execution, { asked, replies }, reply) : undefined;
-    if (isBound && plan) refuseOthers(plan, replies, tools);
+    if (isBound && plan) refuseOthers(plan, replies, { asked, tools });
     if (plan) return plan;
     return { type: "begin", history: historyUntil({ execution, replies, reply }, parts.ids, answers) };
   }

@@ -15,12 +15,12 @@ const VERBS_OF_TOOLS: Readonly<Record<Action, string>> = {
 
 /** First words of queries. Some ask for one of several actions. */
 const FIRST_WORDS: Readonly<Record<Action, string>> = {
-  list: "which who list search find browse lookup query is are does did was were am has have",
-  get: "what when where how whose is are does did was were am has have show get see view read look fetch retrieve count check compare download display listen turn export recommend suggest summarise summarize explain",
+  list: "all any do each every everybody everyone which who list search find browse lookup query is are does did was were am has have",
+  get: "do preview what when where how whose is are does did was were am has have show get see view read look fetch retrieve count check compare download display listen turn export recommend suggest summarise summarize explain",
   create:
-    "add create make new open post give grant invite start launch trigger run upload attach book buy order schedule register write draft issue send put publish save log record subscribe sign set request comment reply react vote fork star remind tell notify email mail message text ring dial call hand generate submit pay charge refund copy duplicate clone connect link bind share forward deploy install import merge follow file raise",
+    "begin prepare draw produce compose allow let permit reserve add create make new open post give grant invite start launch trigger run upload attach book buy order schedule register write draft issue send put publish save log record subscribe sign set request comment reply react vote fork star remind tell notify email mail message text ring dial call hand generate submit pay charge refund copy duplicate clone connect link bind share forward deploy install import merge follow file raise",
   update:
-    "update edit change modify rename set mark put move assign resize scale enable disable turn lock pin replace restore reopen transfer hand adjust make close resolve protect archive approve reject accept decline connect link bind restart rotate reset renew refresh mute unmute snooze hide extend increase decrease raise lower more less fewer pause resume complete finish fix",
+    "allow let permit narrow restrict limit combine activate deactivate prevent force switch update edit change modify rename set mark put move assign resize scale enable disable turn lock pin replace restore reopen transfer hand adjust make close resolve protect archive approve reject accept decline connect link bind restart rotate reset renew refresh mute unmute snooze hide extend increase decrease raise lower more less fewer pause resume complete finish fix",
   delete:
     "delete remove drop clear kick ban block revoke stop cancel unsubscribe unfollow throw undo erase discard forget empty end evict detach disconnect unlink uninstall purge leave close",
 };
@@ -34,6 +34,10 @@ function pairsOf(verbs: Readonly<Record<Action, string>>): (readonly [Action, st
   return Object.entries(verbs).flatMap(([action, words]) =>
     words.split(" ").map((word) => [action as Action, word] as const),
   );
+}
+
+export function isVerb(stemmed: string): boolean {
+  return actionOfVerb.has(stemmed);
 }
 
 /** Characters of a description in which its first word ends. */
@@ -69,9 +73,10 @@ export function actionsAskedFor(query: string): ReadonlySet<Action> {
   // A token that is to be got may not be there yet, other than the token.
   if (first === "get" && (second === "a" || second === "an")) return GET_OR_CREATE;
   const known = actionsOfFirstWord.get(first);
-  if (known) return known;
+  if (known && !known.has("get")) return known;
   const end = opening.findIndex((word) => AFTER_NOUNS.has(word));
-  return opening.slice(0, end === -1 ? opening.length : end).some(isPlural) ? LIST : NONE;
+  const plural = opening.slice(known ? 1 : 0, end === -1 ? opening.length : end).some(isPlural);
+  return plural ? LIST : (known ?? NONE);
 }
 
 /** Words that end the nouns with which a query begins. */

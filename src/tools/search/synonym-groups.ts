@@ -78,6 +78,7 @@ lately recent history
 song track music
 listen play player
 next skip
+next upcoming future
 singer artist band musician
 photo image picture avatar
 money payment balance amount fund
@@ -291,6 +292,7 @@ channel topic
 thread reply
 workspace team
 bot app
+app application
 emoji smiley sticker
 upload share file
 call meeting

@@ -5,9 +5,10 @@ import { wordsOf } from "./words.ts";
 import { SYNONYM_GROUPS } from "./synonym-groups.ts";
 
 /*
- * Okapi BM25 over the weighted words of each tool, with three factors: how much of the query was met, how much of the
- * tool's name the query has named, and whether the tool does what the query asks for. Chosen on the queries of
- * test/tools/search that are for this. Halving or doubling a constant moves recall by two queries in a hundred.
+ * Okapi BM25 over the weighted words of each tool, with factors: how much of the query was met, how much of the
+ * tool's name the query has named, and whether the tool does what the query asks for, at the service that it names.
+ * Chosen on the queries of test/tools/search that are for this. Halving or doubling a constant moves recall by two
+ * queries in a hundred.
  */
 const SATURATION = 2;
 const LENGTH_SHARE = 0.05;
@@ -39,6 +40,8 @@ interface Wanted {
 const MAX_WORDS = 32;
 /** Up to so many tools, all that have a word of a query are found: a caller knows so many, or can look at them. */
 const FEW_TOOLS = 20;
+/** A factor for the tools of other services, where a query names one. */
+const OTHER_SERVICE = 0.4;
 /** Among more: the least score, as a part of the best one's. What is further away is no answer. */
 const LEAST_SCORE = 0.25;
 /** Among more: the least part of a query that a tool has. A word that no tool has counts as a rare one. */
@@ -49,6 +52,7 @@ export class ToolIndex {
   readonly #tools: readonly Tool[];
   readonly #postings = new Map<string, Postings>();
   readonly #names: (readonly string[])[] = [];
+  readonly #services: (readonly string[])[] = [];
   /** How rare each word of a name is. */
   readonly #rarities = new Map<string, number>();
   readonly #actions: (Action | undefined)[] = [];
@@ -72,8 +76,9 @@ export class ToolIndex {
   }
 
   #add(place: number, tool: Tool): void {
-    const { weights, name, action, length } = toolWords(tool);
+    const { weights, name, service, action, length } = toolWords(tool);
     this.#names.push(name);
+    this.#services.push(service);
     this.#actions.push(action);
     this.#lengths.push(length);
     for (const [word, weight] of weights) {
@@ -85,7 +90,10 @@ export class ToolIndex {
 
   /** The tools that have a word of the query or a synonym of it, the best first. Yields between slices. */
   *search(query: string, limit: number): Generator<undefined, readonly Tool[]> {
-    const wanted = yield* this.#wanted(wordsOf(query).slice(0, MAX_WORDS));
+    const asking = wordsOf(query).slice(0, MAX_WORDS);
+    const wanted = yield* this.#wanted(asking);
+    const named = this.#services.map((service) => service.length > 0 && service.every((word) => asking.includes(word)));
+    const otherService = named.includes(true) ? OTHER_SERVICE : 1;
     const asked = actionsAskedFor(query);
     const total = wanted.reduce((sum, { rarity }) => sum + rarity, 0);
     const absent = wanted.filter(({ words }) => words.size === 0).length;
@@ -108,9 +116,9 @@ export class ToolIndex {
       const tool = this.#tools[place];
       if (score === 0 || !tool || (met[place] ?? 0) < least) continue;
       const coverage = (met[place] ?? 0) / total;
-      const named = 1 + NAME_FACTOR * this.#namedPart(place, shares);
-      const fit = actionFit(asked, this.#actions[place], tool.effect);
-      found.push({ tool, score: score * coverage ** COVERAGE_POWER * named * fit });
+      const name = 1 + NAME_FACTOR * this.#namedPart(place, shares);
+      const fit = actionFit(asked, this.#actions[place], tool.effect) * (named[place] ? 1 : otherService);
+      found.push({ tool, score: score * coverage ** COVERAGE_POWER * name * fit });
     }
     const best = hasMany ? found.reduce((most, { score }) => Math.max(most, score), 0) : 0;
     return found

@@ -1,7 +1,7 @@
 import type { Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
-import { type Action, actionOf } from "./actions.ts";
+import { type Action, actionOf, isVerb } from "./actions.ts";
 import { wordsOf } from "./words.ts";
 
 /** How much a word counts by where it stands. Chosen on the queries of test/tools/search that are for this. */
@@ -30,6 +30,8 @@ const [DEPRECATED, DEPRECATED_SHARE] = [/^[^]{0,300}\bdeprecated\b/i, 0.7] as co
 export interface ToolWords {
   readonly weights: ReadonlyMap<string, number>;
   readonly name: readonly string[];
+  /** The words before the first dot of its name; none for a service whose name is a verb, like `fetch`. */
+  readonly service: readonly string[];
   readonly action: Action | undefined;
   /** Number of words in all texts, without the result's. */
   readonly length: number;
@@ -49,7 +51,8 @@ export function toolWords(tool: Tool): ToolWords {
   const about = description.slice(0, DESCRIPTION_LENGTH);
   const end = /[.!?](?:\s|$)/.exec(about)?.index ?? about.length;
   const fields = fieldsOf(jsonSchemaOf(name, "input", tool.input));
-  add(wordsOf(`${path.length > 1 ? path[0] : ""} ${source}`), WEIGHTS.service);
+  const service = path.length > 1 ? wordsOf(path[0] ?? "") : [];
+  add([...service, ...wordsOf(source)], WEIGHTS.service);
   add(ownName, WEIGHTS.name);
   add(tags.flatMap(wordsOf), WEIGHTS.tag);
   add(wordsOf(about.slice(0, end)), WEIGHTS.firstSentence);
@@ -59,7 +62,13 @@ export function toolWords(tool: Tool): ToolWords {
   const known = length;
   const results = output ? fieldsOf(jsonSchemaOf(name, "output", output)) : [];
   add(wordsOf(results.map(([field]) => field).join(" ")), WEIGHTS.resultField);
-  return { weights, name: [...new Set(ownName)], action: actionOf(tool, ownName), length: known };
+  return {
+    weights,
+    name: [...new Set(ownName)],
+    service: service.some(isVerb) ? [] : service,
+    action: actionOf(tool, ownName),
+    length: known,
+  };
 }
 
 /** Names and descriptions of the fields of an object, or of a list's items. Schemas come from other libraries and servers: any part may have any type. */

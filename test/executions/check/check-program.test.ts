@@ -76,6 +76,20 @@ return [n, sum, totals, p.items.map(({ title }) => title), p.items[0]?.owner, p.
   ]);
 });
 
+test("fields in brackets, of items that a list of the program's own gathers, and of a copy are looked for too", async () => {
+  const program = `const rows = [];
+let best = null;
+const p = structuredClone(await tools.tickets.list({}));
+rows.push(...p["items"]);
+for (const row of rows) if (!best || row['prio'] > best.prio) best = row;
+const key = "a", own = { "b c": 1, d: ["x"] };
+return [p?.["total"], p["itemz"], own["b c"], own[key], own.d["length"], rows[0]["id"]];`;
+  expect((await found(program))?.map((text) => text.slice(0, 23))).toEqual([
+    'field 5: it reads "prio',
+    'field 7: it reads "item',
+  ]);
+});
+
 test("names a list that a program reads as an object, and a field of an item of a stream", async () => {
   expect(
     await found(`const p = await tools.tickets.list({});
@@ -207,6 +221,14 @@ testOfAll.each([
   expect(await found(source)).toEqual([]);
 });
 
+test("a variable that gets a part of the result that it held, and a list of results of two tools are right", async () => {
+  const tools = [...TOOLS, tool("tickets.open", z.object({}), z.object({ id: z.number() }))];
+  const part = "let data = await tools.tickets.list({}); data = data.items; data.map((t) => t.id);";
+  const both =
+    "const all = []; all.push(await tools.tickets.get({ id: 1 }), await tools.tickets.open({})); all[0].status;";
+  expect(await found(`${part}\n${both}`, tools)).toEqual([]);
+});
+
 test("a field that one of several kinds of results has is right", async () => {
   const either = z.discriminatedUnion("ok", [
     z.object({ ok: z.literal(true), value: z.object({ id: z.number() }) }),
@@ -269,8 +291,10 @@ test("a program that names a file, which none can that was prepared, has no file
   for (const { findings } of checked) expect(findings).toHaveLength(1);
 });
 
-test("a comment that has the next line passed over switches off that line alone", async () => {
-  expect(await found(`const p = await tools.tickets.list({});\n// @ts-ignore\np.a;\nreturn p.b;`)).toHaveLength(1);
+test("no comment for the compiler switches off a line or all of them", async () => {
+  const read = `const p = await tools.tickets.list({});\n// @ts-ignore\np.a;\nreturn p.b;`;
+  expect(await found(read)).toHaveLength(2);
+  expect(await found(`// @ts-nocheck\n${read}`)).toHaveLength(2);
 });
 
 const EVIL = [

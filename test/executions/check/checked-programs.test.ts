@@ -55,6 +55,17 @@ test("a program with calls that would be refused ends before its first call, wit
   expect(output.text).toContain("Line 2: there is no tool tools.close.");
 });
 
+test("a program that fails at the first of several wrong calls is told all of them, and at one of its own faults that one", async () => {
+  const [first = "", second = ""] = WRONG_CALLS.replace("return tools", "await tools").split("\n");
+  const { outcome, checked } = await run(`${second.replace("rows[0].id", "1")}\n${first}`, "refuse");
+  expect(outcome).toMatchObject({
+    fault: { code: "calls_invalid", line: 1, message: expect.stringMatching(/Line 2/) as string },
+  });
+  expect(checked).toEqual(["refused"]);
+  expect((await run(`null.x;\n${first}`, "refuse")).outcome).toMatchObject({ fault: { name: "TypeError", line: 1 } });
+  expect((await run("return tools.close({});", "refuse")).output.text).toContain("The tools are tools.list");
+});
+
 test("a field that no result has is a note of a program that has completed, and is told by its line in the source", async () => {
   const { outcome, notes, checked } = await run(WRONG_FIELD, "refuse");
   expect(outcome).toEqual({ type: "completed", value: 0 });

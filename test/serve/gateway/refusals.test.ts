@@ -15,6 +15,7 @@
  */
 import { expect, test } from "vitest";
 import { createMemoryJournal } from "portcullis/journal";
+import { scriptedModel } from "portcullis/testing";
 import { refusalOfProblem } from "../../../src/serve/gateway/refusals.ts";
 import { GATEWAY_KEYS, openGateway, type OpenGateway } from "./gateways.ts";
 
@@ -137,11 +138,18 @@ test("the official clients list the models", async () => {
   const [openai, anthropic] = [gateway.openai(), gateway.anthropic()];
   expect((await Array.fromAsync(await openai.models.list())).map(({ id }) => id)).toEqual(["m"]);
   expect((await Array.fromAsync(await anthropic.models.list())).map(({ id }) => id)).toEqual(["m"]);
+  const served = ["a", "b", "c"].map((name) => scriptedModel([], { name: `scripted:${name}` }));
+  await using several = await openGateway([], { model: served });
+  const { models } = several.anthropic();
+  expect((await Array.fromAsync(models.list({ limit: 2 }))).map(({ id }) => id)).toEqual(["a", "b", "c"]);
+  expect(await models.list({ limit: 1, before_id: "c" })).toMatchObject({ data: [{ id: "b" }], has_more: true });
+  expect((await models.list({ after_id: "c" })).data).toEqual([]);
 });
 
 test.each<[string, string, boolean]>([
   ["POST", "/v1/chat/completions", false],
   ["POST", "/v1/embeddings", false],
+  ["GET", "/v1/models/m", false],
   ["GET", "/v1/responses/resp_1", false],
   ["POST", "/v1/responses/resp_1/cancel", false],
   ["GET", "/v1/files?purpose=x", false],

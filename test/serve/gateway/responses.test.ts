@@ -1,5 +1,5 @@
 import type OpenAI from "openai";
-import type { ScriptedStep } from "portcullis/testing";
+import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 
@@ -246,6 +246,20 @@ test("a response that is followed twice goes two ways", async () => {
     await ask({ input: "three", tools: [], previous_response_id: first.id }),
   ];
   expect([first, left, right].map(({ output_text: text }) => text)).toEqual(["one", "one|two", "one|three"]);
+});
+
+test("another model goes on with the turns of a response, and not with a program that waits", async () => {
+  const step: ScriptedStep = ({ said }) =>
+    said.at(-1) === "three" ? { programs: ["return tools.depot({ id: 1 })"] } : { text: said.join("|") };
+  const named = (name: string) => scriptedModel([step, step], { name: `scripted:${name}` });
+  await using gateway = await openGateway([], { model: [named("m"), named("other")] });
+  const ask = asking(gateway, false);
+  const first = await ask({ input: "one", tools: [] });
+  const other = await ask({ model: "other", input: "two", tools: [], previous_response_id: first.id });
+  expect([other.model, other.output_text]).toEqual(["other", "one|two"]);
+  const paused = await ask({ input: "three", tools: TOOLS, previous_response_id: first.id });
+  const answers = { input: outputsFor(paused), tools: TOOLS, previous_response_id: paused.id };
+  await expect(ask({ model: "other", ...answers })).rejects.toThrow("A program of the model scripted:m waits.");
 });
 
 test.each<[string, object, number, string, string | null]>([

@@ -19,7 +19,7 @@ const TYPE_ARGUMENTS = /[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/;
 export async function parseProgram(source: string): Promise<ParsedProgram | UnparsedProgram> {
   if (isTooDeep(source))
     return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };
-  const code = unwrapExports(source.replace(/^(\ufeff?)#!(?!.{0,40}sh\b)/, "$1//"), OPTIONS);
+  const code = unwrapExports(source.replace(/^(\s*)#!(?!.{0,40}sh\b)/, "$1//"), OPTIONS);
   const parsed = await parseCode(code);
   return "fault" in parsed ? explainSyntax(code, parsed) : parsed;
 }

@@ -6,6 +6,7 @@ import { findMisusedCall, type GivenByTools } from "./find-misused-call.ts";
 import { bodyOf, placeOf } from "./function-body.ts";
 import { parseProgram } from "./parse-program.ts";
 import type { ParsedProgram, Read, UnparsedProgram } from "./parsed-program.ts";
+import { CALLING_FUNCTIONS } from "../../../tools/tool-name.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "../refuse-text.ts";
 import { beginsWithFence, readOpening, stripFence } from "./strip-fence.ts";
 import { nameOf } from "./syntax-nodes.ts";
@@ -19,7 +20,8 @@ export interface Request {
 }
 
 export async function prepareText({ source: written, language, tools }: Request): Promise<Answer<Read>> {
-  const source = wrappedProgram(written) ?? written;
+  const text = written.replace(/^\ufeff/, "");
+  const source = wrappedProgram(text) ?? text;
   const read = language === "python" ? preparePython(source) : await prepareJavaScript(source, tools);
   // A type stripper that has crashed cannot be used again.
   return { read, isSpent: isStripperSpent() };
@@ -128,14 +130,14 @@ function ownFunction(expression: Expression, body: readonly Statement[]): AnyFun
   return named.length === 1 ? named[0]?.function : undefined;
 }
 
-/** A function that takes `{ tools }` apart gets them so. */
+/** A function that takes `{ tools }` apart gets them so, with the other globals that it takes. */
 function argumentsOf(called: AnyFunction): string {
   const [first] = "params" in called ? called.params : [];
   const pattern = first?.type === "AssignmentPattern" ? first.left : first;
-  const takesApart =
-    pattern?.type === "ObjectPattern" &&
-    pattern.properties.some((one) => one.type === "Property" && nameOf(one.key) === "tools");
-  return takesApart ? "({ tools })" : "(tools)";
+  const parts = pattern?.type === "ObjectPattern" ? pattern.properties : [];
+  const names = parts.map((one) => (one.type === "Property" && nameOf(one.key)) || "");
+  const given = names.filter((name) => name === "tools" || name === "console" || CALLING_FUNCTIONS.has(name));
+  return given.includes("tools") ? `({ ${given.join(", ")} })` : "(tools)";
 }
 
 /** The function to call in a program of declarations only: its only function, or a `main` that is not referenced. */
@@ -202,7 +204,7 @@ export function preparePython(written: string): Read {
   const source = withLineBreaks(written, "python") ?? written;
   const stripped = hasFence(source) ? stripFence(source, "python") : undefined;
   if (stripped?.type === "several") return { ok: false, fault: severalPrograms(stripped.count) };
-  const program = (stripped?.type === "code" ? stripped.code : source).replace(/^\ufeff/, "");
+  const program = stripped?.type === "code" ? stripped.code : source;
   if (program.trim() === "") return { ok: false, fault: PROGRAM_EMPTY };
   const lines = source.replaceAll(OTHER_LINE_BREAKS, " ");
   return { ok: true, text: { source: lines, program, insertions: [], rewritten: undefined } };

@@ -24,9 +24,11 @@ export function unwrapExports(code: string, options: Options): string {
     else if (/^[)\]}]$/.test(type.label)) depth -= 1;
     // A closing bracket too many: the text is no program.
     if (depth < 0) return code;
-    if (depth === 0 && type.label === "import" && wordAt(code, tokens[index + 1]) === "type") {
-      const from = tokens.findIndex((token, at) => at > index + 1 && token.type.label === "string");
-      if (wordAt(code, tokens[from - 1]) === "from" && from > index + 3) blank(start, tokens[from]?.end ?? end);
+    if (depth === 0 && type.label === "import") {
+      const from = tokens.findIndex((token, at) => at > index && token.type.label === "string");
+      const words = tokens.slice(index + 1, from).map((token) => wordAt(code, token));
+      const isOfTypes = words[0] === "type" || (words[0] === "{" && words.every(isOfType));
+      if (isOfTypes && words.at(-1) === "from" && words.length > 2) blank(start, tokens[from]?.end ?? end);
     }
     if (depth > 0 || type.label !== "export") continue;
     const word = wordAt(code, tokens[index + 1]);
@@ -58,6 +60,11 @@ export function unwrapExports(code: string, options: Options): string {
   if (called === undefined) return text;
   const isCalled = readTokens(text, options)?.filter((token) => wordAt(text, token) === called).length !== 1;
   return isCalled ? text : `${text}\nreturn ${called};`;
+}
+
+/** Whether a name in the braces of an import is a type's: `{ type A, type B as C }`. */
+function isOfType(_: string, at: number, words: readonly string[]): boolean {
+  return !/^[{,]$/.test(words[at - 1] ?? "") || /^(?:type [\w$]|\})/.test(`${words[at]} ${words[at + 1]}`);
 }
 
 function readTokens(code: string, options: Options): Token[] | undefined {

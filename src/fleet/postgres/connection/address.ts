@@ -18,7 +18,7 @@ export const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
  */
 export function isPostgresUrl(text: string): boolean {
   const url = POSTGRES_URL.test(text) ? URL.parse(text.replace("@/", "@host/")) : null;
-  if (url?.hash !== "" || `${url.pathname}${url.search}`.includes("@")) return false;
+  if (url?.hash !== "" || /,|%2c/i.test(url.host) || `${url.pathname}${url.search}`.includes("@")) return false;
   return url.searchParams.getAll("sslmode").every((mode) => SSL_MODES.has(mode));
 }
 

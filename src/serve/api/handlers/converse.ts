@@ -7,7 +7,7 @@ import type { Header } from "../../../journal/record.ts";
 import type { Runtime } from "../../../runtime/create-runtime.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
-import type { BEGIN_BODY, SAY_BODY } from "../bodies.ts";
+import type { BEGIN_BODY, MODELS_QUERY, SAY_BODY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
 import {
   accepted,
@@ -27,8 +27,8 @@ type BeginRequest = ApiRequest<z.output<typeof BEGIN_BODY>, unknown>;
 type SayRequest = ApiRequest<z.output<typeof SAY_BODY>, unknown>;
 
 /** `GET /v1/models`: what conversations may be begun with. */
-export function models({ served }: ApiParts): Response {
-  return Response.json(served.list);
+export function models({ served }: ApiParts, { query }: ApiRequest<unknown, z.output<typeof MODELS_QUERY>>): Response {
+  return Response.json(served.page(query));
 }
 
 /** `POST /v1/conversations`: begins a conversation. What has begun goes on, whatever becomes of the request. */

@@ -37,5 +37,8 @@ test("no password is in what an error names, however it was written: such a URL 
   expect(isPostgresUrl("postgres://ana:12/S3CRET@127.0.0.1:9/work")).toBe(false);
   expect(isPostgresUrl("postgres://ana:12?S3CRET@127.0.0.1:9/work")).toBe(false);
   expect(isPostgresUrl("postgres://ana:12#S3CRET@127.0.0.1:9/work")).toBe(false);
+  expect(isPostgresUrl("postgres://ana@one,two/work")).toBe(false);
+  expect(isPostgresUrl("postgres://ana@one%2Ctwo/work")).toBe(false);
+  expect(isPostgresUrl("postgres://ana:a,b@one/work")).toBe(true);
   expect(isPostgresUrl("postgres://ana:12%2FS3CRET@127.0.0.1:9/work")).toBe(true);
 });
