@@ -19,11 +19,11 @@ export function defineSqlTool(description: string, readTables: () => Tables): To
   return defineTool({
     name: "sql.query",
     description: `${description}. One SELECT of SQLite, at most ${MAX_ROWS.toLocaleString("en-US")} rows`,
-    input: z.object({ sql: z.string().max(10_000) }),
-    output: z.array(z.record(z.string(), z.union([z.string(), z.number(), z.null()]))),
+    inputSchema: z.object({ sql: z.string().max(10_000) }),
+    outputSchema: z.array(z.record(z.string(), z.union([z.string(), z.number(), z.null()]))),
     allowedCallers: ["direct", "programmatic"],
     effect: "read",
-    handler: ({ sql }) => select((opened ??= open(readTables())), sql),
+    execute: ({ sql }) => select((opened ??= open(readTables())), sql),
   });
 }
 

@@ -33,8 +33,8 @@ export type { AgentToolOptions } from "./conversations/as-tools/agent-as-tool.ts
 export type { AgentOptions } from "./conversations/agent-options.ts";
 export type { AgentEnding } from "./conversations/ending.ts";
 export type { AgentEvent } from "./conversations/event.ts";
-export type { ConverseOptions } from "./conversations/agent-options.ts";
-export type { Talk } from "./conversations/converse.ts";
+export type { ConversationOptions } from "./conversations/agent-options.ts";
+export type { Conversation } from "./conversations/conversation.ts";
 
 export type { AsToolOptions, LoopTools } from "./frameworks/loops.ts";
 

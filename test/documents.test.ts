@@ -106,8 +106,13 @@ describe("docs/options.md", () => {
   };
   test("tells the code with which the functions of its sections refuse an option", async () => {
     const page = await optionsPage();
-    const tool = { name: "a.b", description: "d", input: jsonSchema({ type: "object" }), allowedCallers: ["direct"] };
-    const define = (more: object) => () => defineTool({ ...tool, effect: "read", handler: () => 1, ...more } as never);
+    const tool = {
+      name: "a.b",
+      description: "d",
+      inputSchema: jsonSchema({ type: "object" }),
+      allowedCallers: ["direct"],
+    };
+    const define = (more: object) => () => defineTool({ ...tool, effect: "read", execute: () => 1, ...more } as never);
     const given: readonly (readonly [section: string, refused: () => unknown])[] = [
       ["`defineTool(options)`", define({ timeoutMs: "soon" })],
       ["`defineTool({ retry })`", define({ retry: { time: 3 } })],

@@ -59,13 +59,13 @@ describe("what a hostile program costs the host, beside ordinary programs of the
 async function costOf(attack: Attack) {
   const program = await programOf(attack);
   const before = memoryHeld();
-  const { wallMs = 0, runningMs = 0 } = limitsOf(attack);
+  const { wallMs = 0, cpuMs: allowedMs = 0 } = limitsOf(attack);
   const watch = new HostWatch();
   const startedAt = performance.now();
   const { usage } = await log.hold(attack, runtime, program);
   const tookMs = performance.now() - startedAt - usage.queuedMs;
   const cost = watch.stop();
-  const overMs = Math.max(tookMs - usage.waitingMs - runningMs, tookMs - wallMs);
+  const overMs = Math.max(tookMs - usage.waitingMs - allowedMs, tookMs - wallMs);
   const engines = enginesOf(process.pid);
   const cpuBefore = engines.map(cpuMs);
   await sleep(WATCHED_MS);
@@ -73,7 +73,7 @@ async function costOf(attack: Attack) {
   return {
     ...cost,
     overMs,
-    allowedMs: Math.min(wallMs, runningMs),
+    allowedMs: Math.min(wallMs, allowedMs),
     keptBytes: growthOf(before, memoryHeld()),
     cpuAfterMs,
   };

@@ -10,7 +10,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       PortcullisError agentAsTool anthropic content createRuntime createSqliteJournal defineTextTool defineTool fromAiSdk fromAnthropic fromMcp fromMcpConfig fromOpenAIAgents
       fromOpenApi gemini jsonSchema openai openaiChat redactSecrets webSearch`,
     types: `
-      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Content ConverseOptions Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId FoundTool JsonSchema Limits Logger LoopTools McpServer McpSource OpenApiOptions OpenApiPolicies OpenApiSource Outcome PartHandle PartInput RecoverOptions RecoveredConversation RecoveredExecution Redact RedactFinding RedactRequest Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SearchOptions SearchToolsOptions SqliteJournal SqliteJournalOptions Talk TextToolOptions Tool ToolAudience ToolOptions ToolPolicies ToolPolicy ToolSet Unrecovered`,
+      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Content Conversation ConversationOptions Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId FoundTool JsonSchema Limits Logger LoopTools McpServer McpSource OpenApiOptions OpenApiPolicies OpenApiSource Outcome PartHandle PartInput RecoverOptions RecoveredConversation RecoveredExecution Redact RedactFinding RedactRequest Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SearchOptions SearchToolsOptions SqliteJournal SqliteJournalOptions TextToolOptions Tool ToolAudience ToolOptions ToolPolicies ToolPolicy ToolSet Unrecovered`,
   },
   "portcullis/agents": {
     values: `
@@ -28,7 +28,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createFleet createPostgresJournal`,
     types: `
-      Fleet FleetFigures FleetOptions PostgresJournal PostgresJournalOptions QueuedWakes StatementOptions SubmitOptions WaitOptions WorkOptions Worker`,
+      Fleet FleetFigures FleetOptions FleetRuntime PostgresJournal PostgresJournalOptions QueuedWakes StatementOptions SubmitOptions WorkOptions Worker`,
   },
   "portcullis/journal": {
     values: `
@@ -40,7 +40,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       `,
     types: `
-      AnthropicOptions ArgumentPiece CallResult Citation ContentPart Conversation DeclaredTools HostedCallNews HostedNews HostedProgramNews HostedTool MessagePart Model ModelCall ModelSettings ModelTurn ModelUsage OpenAiChatOptions OpenAiOptions Opening
+      AnthropicOptions ArgumentPiece CallResult Citation ContentPart DeclaredTools HostedCallNews HostedNews HostedProgramNews HostedTool MessagePart Model ModelCall ModelConversation ModelSettings ModelTurn ModelUsage OpenAiChatOptions OpenAiOptions Opening
       ProgramCall ProgramDeclaration Provenance ProviderFailure ProviderFailureCode ProviderOptions Reasoning RequestRetry ToolCall ToolChoice
       ToolDeclaration TurnEnd TurnReply TurnRequest UserMessage`,
   },
@@ -56,7 +56,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     types: `
       AgentUsage CallEvent CallLine CallOutcome ConnectionTotals ContextDocument ConversationStatus CrashCode Divergence ExecutionStatus FailureCode FailureEntry Fault Instructions ListedExecution Logs Notice
       Output
-      ProgramsOption RefusalCode Replayed ReportArtifact SaidMessage SayOptions Step StepCall StoppedBy Stub Transcript TranscriptTurn
+      ProgramsOption RefusalCode Replayed ReportArtifact SaidMessage SendOptions Step StepCall StoppedBy Stub Transcript TranscriptTurn
       Usage Waiting WaitingApproval WaitingCall`,
   },
   "portcullis/sandboxes": {

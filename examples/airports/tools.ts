@@ -50,14 +50,14 @@ const airports = new Map(
 export const getAirport = defineTool({
   name: "world.getAirport",
   description: "One airport of the world by its IATA code",
-  input: z.object({
+  inputSchema: z.object({
     iata: z.string().describe("three letters, like KEF"),
     fields: z.array(Airport.keyof()).optional().describe("fields wanted; all by default"),
   }),
-  output: Airport.partial(),
+  outputSchema: Airport.partial(),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ iata, fields }) => {
+  execute: ({ iata, fields }) => {
     const airport = airports.get(iata);
     if (!airport) throw new PortcullisError("tool_failed", `There is no airport ${iata}: IATA codes are like KEF.`);
     return pick(airport, fields);

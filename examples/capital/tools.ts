@@ -25,14 +25,14 @@ const countries = new Map(
 export const getCountry = defineTool({
   name: "world.getCountry",
   description: "One country by its two-letter code",
-  input: z.object({
+  inputSchema: z.object({
     code: z.string().describe("two letters, like KG"),
     fields: z.array(Country.keyof()).optional().describe("fields wanted; all by default"),
   }),
-  output: Country.partial(),
+  outputSchema: Country.partial(),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ code, fields }) => {
+  execute: ({ code, fields }) => {
     const country = countries.get(code);
     if (!country) throw new PortcullisError("tool_failed", `There is no country ${code}: codes are like KG.`);
     return pick(country, fields);

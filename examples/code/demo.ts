@@ -9,7 +9,7 @@ import tools, { DOCUMENTS, folder } from "./tools.ts";
 export default async function code({ heading, print, signal }: Scene): Promise<boolean> {
   try {
     await using runtime = await createRuntime({ tools });
-    await using talk = await runtime.converse({
+    await using talk = await runtime.conversation({
       model,
       signal,
       onEvent: (event) => {
@@ -20,7 +20,7 @@ export default async function code({ heading, print, signal }: Scene): Promise<b
     const answers: (string | undefined)[] = [];
     for (const question of QUESTIONS) {
       heading(question);
-      const { answer } = await talk.say(question);
+      const { answer } = await talk.send(question);
       print(answer ?? "There is no answer.");
       answers.push(answer);
     }

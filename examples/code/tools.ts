@@ -28,7 +28,7 @@ const query = defineTextTool({
   format: { regex: "SELECT [^;]+" },
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: (sql) => database.prepare(sql).all(),
+  execute: (sql) => database.prepare(sql).all(),
 });
 
 const add = defineTextTool({
@@ -36,7 +36,7 @@ const add = defineTextTool({
   description: "Adds rows to the table lines (path, line, text): a JSON array of such objects.",
   allowedCallers: ["programmatic"],
   effect: "write",
-  handler: (rows) => {
+  execute: (rows) => {
     const insert = database.prepare("INSERT INTO lines VALUES (?, ?, ?)");
     const given = JSON.parse(rows) as readonly {
       readonly path: string;

@@ -30,7 +30,7 @@ export default async function desk({ heading, print, signal }: Scene): Promise<b
       if (event.type === "call_ended") print(`  · ${event.tool}: ${event.outcome.type}`);
     },
   });
-  await using talk = await runtime.converse({
+  await using talk = await runtime.conversation({
     model: deskModel(),
     instructions: INSTRUCTIONS,
     answer: Reply,
@@ -42,7 +42,7 @@ export default async function desk({ heading, print, signal }: Scene): Promise<b
   let last;
   for (const message of QUESTIONS) {
     heading(`user: ${message}`);
-    last = await talk.say(message);
+    last = await talk.send(message);
     if (!last.answer) {
       print(`The conversation ended as ${last.ending.type}.`);
       break;

@@ -12,11 +12,11 @@ const Order = z.object({
 const listOrders = defineTool({
   name: "orders.list",
   description: "All open and delivered orders of the month",
-  input: z.object({}),
-  output: z.array(Order),
+  inputSchema: z.object({}),
+  outputSchema: z.array(Order),
   allowedCallers: ["programmatic"],
   effect: "read",
-  handler: () => [...ORDERS],
+  execute: () => [...ORDERS],
 });
 
 /** What has been paid back, by order. */
@@ -25,12 +25,12 @@ export const paid = new Map<string, number>();
 const refund = defineTool({
   name: "orders.refund",
   description: "Pays an order's price back. A person has to approve each.",
-  input: z.object({ order: z.string(), euros: z.number().positive() }),
-  output: z.object({ order: z.string(), refunded: z.number() }),
+  inputSchema: z.object({ order: z.string(), euros: z.number().positive() }),
+  outputSchema: z.object({ order: z.string(), refunded: z.number() }),
   allowedCallers: ["programmatic"],
   effect: "write",
   approval: "always",
-  handler: ({ order, euros }) => {
+  execute: ({ order, euros }) => {
     paid.set(order, (paid.get(order) ?? 0) + euros);
     return { order, refunded: euros };
   },

@@ -30,7 +30,7 @@ export const allAirports = new Map(data.airports.map((airport) => [airport.iata,
 const queryFlights = defineTool({
   name: "flights.query",
   description: "US flights of early 2001, in the order of their dates, at most 1,000 a call",
-  input: z.object({
+  inputSchema: z.object({
     origin: z.string().optional(),
     destination: z.string().optional(),
     minDelay: z.number().optional(),
@@ -38,13 +38,13 @@ const queryFlights = defineTool({
     offset: z.number().int().min(0).default(0),
     limit: z.number().int().min(1).max(1000).default(1000),
   }),
-  output: z.object({
+  outputSchema: z.object({
     total: z.number().describe("flights that match, on all pages"),
     flights: z.array(Flight.partial()),
   }),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ origin, destination, minDelay, fields, offset, limit }) => {
+  execute: ({ origin, destination, minDelay, fields, offset, limit }) => {
     const matching = allFlights.filter(
       (flight) =>
         (origin === undefined || flight.origin === origin) &&
@@ -61,11 +61,11 @@ const queryFlights = defineTool({
 const getAirport = defineTool({
   name: "airports.get",
   description: "One US airport by its IATA code; null if there is none",
-  input: z.object({ iata: z.string() }),
-  output: Airport.nullable(),
+  inputSchema: z.object({ iata: z.string() }),
+  outputSchema: Airport.nullable(),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ iata }) => allAirports.get(iata) ?? null,
+  execute: ({ iata }) => allAirports.get(iata) ?? null,
 });
 
 export default [queryFlights, getAirport];

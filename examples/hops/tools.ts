@@ -34,11 +34,11 @@ const regions = new Map(
 const getRegion = defineTool({
   name: "world.getRegion",
   description: "One region of a country by its code",
-  input: z.object({ code: z.string().describe("like IS-2") }),
-  output: Region,
+  inputSchema: z.object({ code: z.string().describe("like IS-2") }),
+  outputSchema: Region,
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ code }) => {
+  execute: ({ code }) => {
     const row = regions.get(code);
     if (!row) throw new PortcullisError("tool_failed", `There is no region ${code}: codes are like IS-2.`);
     const { name, continent } = row;

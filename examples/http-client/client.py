@@ -129,7 +129,7 @@ class Server:
         The id is chosen here, so that the request can be made again without a second run.
         """
         execution = execution or f"loop-{uuid.uuid4()}"
-        begun = self.ask("POST", "/v1/executions", {"program": program, "execution": execution, "wait": False})
+        begun = self.ask("POST", "/v1/executions", {"program": program, "id": execution, "wait": False})
         # A program that cannot be started has no events: it is answered with its report.
         if "outcome" in begun:
             return begun
@@ -265,7 +265,7 @@ def loop(server, model, task, decide):
     """Lets the model work on the task, and gives its answer."""
     known = server.tools()
     offered = [known[name] for name in ("run_program", "search_tools") if name in known]
-    tools = [{"name": t["name"], "description": t["description"], "parameters": t["input"]} for t in offered]
+    tools = [{"name": t["name"], "description": t["description"], "parameters": t["inputSchema"]} for t in offered]
     tell("tools", names=[tool["name"] for tool in known["tools"]], scopes=known["scopes"])
     messages = [{"role": "user", "content": task}]
     for _ in range(MAX_TURNS):

@@ -12,15 +12,15 @@ export default [
   defineTool({
     name: "orders.list",
     description: "All orders",
-    input: EMPTY,
+    inputSchema: EMPTY,
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: () => ORDERS,
+    execute: () => ORDERS,
   }),
   defineTool({
     name: "orders.refund",
     description: "Pays an order back",
-    input: jsonSchema({
+    inputSchema: jsonSchema({
       type: "object",
       properties: { id: { type: "string" } },
       required: ["id"],
@@ -29,6 +29,6 @@ export default [
     allowedCallers: ["programmatic"],
     effect: "write",
     approval: "always",
-    handler: ({ id }) => ({ refunded: id }),
+    execute: ({ id }) => ({ refunded: id }),
   }),
 ];

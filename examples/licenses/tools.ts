@@ -14,11 +14,13 @@ const licenses = new Map(Object.entries(z.record(z.string(), License).parse(data
 const listLicenses = defineTool({
   name: "licenses.list",
   description: "Ids and names of all SPDX licences, in the order of their ids",
-  input: z.object({ osiApproved: z.boolean().optional().describe("only those that OSI has approved, or has not") }),
-  output: z.array(z.object({ id: z.string(), name: z.string(), osiApproved: z.boolean() })),
+  inputSchema: z.object({
+    osiApproved: z.boolean().optional().describe("only those that OSI has approved, or has not"),
+  }),
+  outputSchema: z.array(z.object({ id: z.string(), name: z.string(), osiApproved: z.boolean() })),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ osiApproved }) =>
+  execute: ({ osiApproved }) =>
     [...licenses]
       .filter(([, license]) => osiApproved === undefined || license.osiApproved === osiApproved)
       .map(([id, { name, osiApproved: approved }]) => ({ id, name, osiApproved: approved })),
@@ -27,11 +29,11 @@ const listLicenses = defineTool({
 const getLicense = defineTool({
   name: "licenses.get",
   description: "One SPDX licence with its full text",
-  input: z.object({ id: z.string() }),
-  output: License,
+  inputSchema: z.object({ id: z.string() }),
+  outputSchema: License,
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ id }) => {
+  execute: ({ id }) => {
     const license = licenses.get(id);
     if (!license) throw new PortcullisError("tool_failed", `There is no licence ${id}: licenses.list gives the ids.`);
     return license;

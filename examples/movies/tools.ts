@@ -43,7 +43,7 @@ export const allMovies = z
 const queryMovies = defineTool({
   name: "movies.query",
   description: "Movies with their gross and ratings, at most 500 a call",
-  input: z.object({
+  inputSchema: z.object({
     minRating: z.number().optional().describe("IMDB rating, up to 10"),
     minVotes: z.number().int().optional().describe("IMDB votes"),
     director: z.string().optional(),
@@ -52,13 +52,13 @@ const queryMovies = defineTool({
     offset: z.number().int().min(0).default(0),
     limit: z.number().int().min(1).max(500).default(500),
   }),
-  output: z.object({
+  outputSchema: z.object({
     total: z.number().describe("movies that match, on all pages"),
     movies: z.array(Movie.partial()),
   }),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ minRating, minVotes, director, genre, fields, offset, limit }) => {
+  execute: ({ minRating, minVotes, director, genre, fields, offset, limit }) => {
     const atLeast = (value: number | null, least: number | undefined) =>
       least === undefined || (value !== null && value >= least);
     const matching = allMovies.filter(

@@ -65,14 +65,14 @@ function follow(reference: string, whole: Json): Json {
 const listOperations = defineTool({
   name: "operations.list",
   description: `Operations of GitHub's REST API, ${PAGE} a page`,
-  input: z.object({
+  inputSchema: z.object({
     category: z.string().optional().describe("like repos; all by default"),
     cursor: z.string().optional().describe("nextCursor of the page before"),
   }),
-  output: z.object({ operations: z.array(Listed), nextCursor: z.string().optional() }),
+  outputSchema: z.object({ operations: z.array(Listed), nextCursor: z.string().optional() }),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ category, cursor }) => {
+  execute: ({ category, cursor }) => {
     const matching = [...described().operations.values()]
       .map(({ listed }) => listed)
       .filter((listed) => category === undefined || listed.category === category);
@@ -89,11 +89,11 @@ const listOperations = defineTool({
 const getOperation = defineTool({
   name: "operations.get",
   description: "One operation of GitHub's REST API as OpenAPI describes it, references resolved",
-  input: z.object({ operationId: z.string().describe("like repos/create-fork") }),
-  output: Operation,
+  inputSchema: z.object({ operationId: z.string().describe("like repos/create-fork") }),
+  outputSchema: Operation,
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ operationId }) => {
+  execute: ({ operationId }) => {
     const { whole, operations } = described();
     const found = operations.get(operationId);
     if (!found)

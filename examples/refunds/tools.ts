@@ -18,23 +18,23 @@ const orders = z.array(Order).parse(JSON.parse(readFileSync(new URL("orders.json
 const listOrders = defineTool({
   name: "orders.list",
   description: "All orders of the week, with the customer's complaint if there is one",
-  input: z.object({}),
-  output: z.array(Order),
+  inputSchema: z.object({}),
+  outputSchema: z.array(Order),
   allowedCallers: ["programmatic"],
   effect: "read",
-  handler: () => orders,
+  execute: () => orders,
 });
 
 const refund = defineTool({
   name: "orders.refund",
   description: `Pays an order's price back. Above ${LIMIT_EUROS} euros a person has to approve it.`,
-  input: z.object({ order: z.string(), euros: z.number().positive() }),
-  output: z.object({ order: z.string(), refunded: z.number() }),
+  inputSchema: z.object({ order: z.string(), euros: z.number().positive() }),
+  outputSchema: z.object({ order: z.string(), refunded: z.number() }),
   allowedCallers: ["programmatic"],
   effect: "write",
   approval: ({ euros }) => euros > LIMIT_EUROS,
   // A real one passes the `idempotencyKey` of its second argument on to the payment service, which then pays only once.
-  handler: ({ order, euros }) => ({ order, refunded: euros }),
+  execute: ({ order, euros }) => ({ order, refunded: euros }),
 });
 
 export default [listOrders, refund];

@@ -9,14 +9,14 @@ const speeches = new Map(Object.entries(z.record(z.string(), Speech).parse(data)
 const listSpeeches = defineTool({
   name: "speeches.list",
   description: "State of the Union addresses from 1945 on, in the order of their years",
-  input: z.object({
+  inputSchema: z.object({
     from: z.number().int().optional().describe("first year"),
     to: z.number().int().optional().describe("last year"),
   }),
-  output: z.array(Speech.omit({ text: true }).extend({ id: z.string() })),
+  outputSchema: z.array(Speech.omit({ text: true }).extend({ id: z.string() })),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ from = -Infinity, to = Infinity }) =>
+  execute: ({ from = -Infinity, to = Infinity }) =>
     [...speeches]
       .filter(([, { year }]) => year >= from && year <= to)
       .map(([id, { year, name, party }]) => ({ id, year, name, party })),
@@ -25,7 +25,7 @@ const listSpeeches = defineTool({
 const getSpeech = defineTool({
   name: "speeches.get",
   description: "One State of the Union address with its text",
-  input: z.object({
+  inputSchema: z.object({
     id: z.string().describe("from speeches.list"),
     maxChars: z
       .number()
@@ -35,10 +35,10 @@ const getSpeech = defineTool({
       .optional()
       .describe("only the beginning; the whole text by default"),
   }),
-  output: Speech,
+  outputSchema: Speech,
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ id, maxChars }) => {
+  execute: ({ id, maxChars }) => {
     const speech = speeches.get(id);
     if (!speech) throw new PortcullisError("tool_failed", `There is no address ${id}: speeches.list gives the ids.`);
     return { ...speech, text: speech.text.slice(0, maxChars) };

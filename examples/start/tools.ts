@@ -17,22 +17,22 @@ const ORDERS = CUSTOMERS.flatMap(({ id }, customer) =>
 const listCustomers = defineTool({
   name: "customers.list",
   description: "All customers",
-  input: z.object({}),
-  output: z.array(z.object({ id: z.string(), country: z.enum(COUNTRIES) })),
+  inputSchema: z.object({}),
+  outputSchema: z.array(z.object({ id: z.string(), country: z.enum(COUNTRIES) })),
   // A model may call it directly, and the programs that it writes may call it too.
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: () => CUSTOMERS,
+  execute: () => CUSTOMERS,
 });
 
 const listOrders = defineTool({
   name: "orders.list",
   description: "All orders of one customer",
-  input: z.object({ customer: z.string().describe("id of the customer, like c7") }),
-  output: z.array(z.object({ id: z.string(), customer: z.string(), euros: z.number(), isPaid: z.boolean() })),
+  inputSchema: z.object({ customer: z.string().describe("id of the customer, like c7") }),
+  outputSchema: z.array(z.object({ id: z.string(), customer: z.string(), euros: z.number(), isPaid: z.boolean() })),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ customer }) => {
+  execute: ({ customer }) => {
     // The program, or the model, reads this message and can try again. It never sees other errors of a handler.
     if (!CUSTOMERS.some(({ id }) => id === customer))
       throw new PortcullisError("tool_failed", `There is no customer ${customer}: customers.list gives the ids.`);
@@ -44,12 +44,12 @@ const listOrders = defineTool({
 const remind = defineTool({
   name: "orders.remind",
   description: "Sends the customer of one unpaid order a reminder",
-  input: z.object({ order: z.string(), text: z.string().max(500) }),
-  output: z.object({ reminded: z.string() }),
+  inputSchema: z.object({ order: z.string(), text: z.string().max(500) }),
+  outputSchema: z.object({ reminded: z.string() }),
   allowedCallers: ["programmatic"],
   effect: "write",
   approval: "always",
-  handler: ({ order }) => ({ reminded: order }),
+  execute: ({ order }) => ({ reminded: order }),
 });
 
 export default [listCustomers, listOrders, remind];

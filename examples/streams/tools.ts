@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DAYS, ordersOf, paymentsOf } from "./rows.ts";
 
 const common = {
-  input: z.object({ days: z.number().int().min(1).max(DAYS).describe("so many of the first days") }),
+  inputSchema: z.object({ days: z.number().int().min(1).max(DAYS).describe("so many of the first days") }),
   allowedCallers: ["programmatic"],
   effect: "read",
   stream: true,
@@ -13,7 +13,7 @@ const orders = defineTool({
   ...common,
   name: "shop.orders",
   description: "Orders of the first days, in the order of their ids",
-  output: z.object({
+  outputSchema: z.object({
     id: z.string(),
     day: z.number(),
     customer: z.string(),
@@ -21,15 +21,15 @@ const orders = defineTool({
     cents: z.number(),
     note: z.string(),
   }),
-  handler: ({ days }) => ordersOf(days),
+  execute: ({ days }) => ordersOf(days),
 });
 
 const payments = defineTool({
   ...common,
   name: "shop.payments",
   description: "Payments for these orders, in the order of the orders' ids: none, one or two for each",
-  output: z.object({ order: z.string(), cents: z.number(), method: z.string(), reference: z.string() }),
-  handler: ({ days }) => paymentsOf(days),
+  outputSchema: z.object({ order: z.string(), cents: z.number(), method: z.string(), reference: z.string() }),
+  execute: ({ days }) => paymentsOf(days),
 });
 
 export default [orders, payments];

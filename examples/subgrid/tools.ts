@@ -27,14 +27,14 @@ const usage = new Map(Object.entries(data.usage));
 const getFeature = defineTool({
   name: "features.get",
   description: "Which browsers support one feature of the web platform",
-  input: z.object({
+  inputSchema: z.object({
     id: z.string().describe("like css-grid"),
     browsers: z.array(z.string()).optional().describe("browsers wanted, like firefox; all by default"),
   }),
-  output: Feature,
+  outputSchema: Feature,
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ id, browsers }) => {
+  execute: ({ id, browsers }) => {
     const feature = features.get(id);
     if (!feature)
       throw new PortcullisError(
@@ -50,24 +50,24 @@ const getFeature = defineTool({
 const listRegions = defineTool({
   name: "regions.list",
   description: "Two-letter codes of the countries and territories whose browser usage is known",
-  input: z.object({}),
-  output: z.array(z.string()),
+  inputSchema: z.object({}),
+  outputSchema: z.array(z.string()),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: () => [...usage.keys()],
+  execute: () => [...usage.keys()],
 });
 
 const getUsage = defineTool({
   name: "regions.getUsage",
   description: "Browser usage of one region",
-  input: z.object({
+  inputSchema: z.object({
     code: z.string().describe("two letters, like CH"),
     nonzeroOnly: z.boolean().default(false).describe("leaves out versions that nobody uses"),
   }),
-  output: Usage,
+  outputSchema: Usage,
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ code, nonzeroOnly }) => {
+  execute: ({ code, nonzeroOnly }) => {
     const found = usage.get(code);
     if (!found) throw new PortcullisError("tool_failed", `There is no region ${code}: regions.list gives the codes.`);
     return nonzeroOnly ? { ...found, data: withoutZeros(found.data) } : found;

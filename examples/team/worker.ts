@@ -12,7 +12,7 @@ await using runtime = await createRuntime({ tools, journal, leaseMs: 500 });
 const { answer, ending, usage } = await runtime.agent({
   model,
   task: "How many things came back broken at the fair?",
-  execution: "team",
+  id: "team",
   maxTokens: 10_000,
   onEvent: (event) => {
     if (event.type === "call_ended" && event.tool === "task") process.stdout.write(`answered ${event.callId}\n`);

@@ -67,7 +67,7 @@ export interface Measure {
 /** A difference of this part of a measure, or more, is large. */
 const LARGE = 10;
 /** Limits whose use is no other measure. */
-const LIMITS = ["runningMs", "memoryBytes", "logBytes"];
+const LIMITS = ["cpuMs", "memoryBytes", "logBytes"];
 
 /** All measures of two executions, those of the whole first. */
 export function measuresOf(left: ProgramView, right: ProgramView): readonly Measure[] {

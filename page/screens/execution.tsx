@@ -70,8 +70,8 @@ function Head({ view }: { readonly view: ExecutionView }) {
             of call <Text text={parent.call} /> of a conversation
           </a>
         )}
-        {kind === "program" && view.after !== undefined && (
-          <a href={linkTo("execution", view.after)}>after another one</a>
+        {kind === "program" && view.corrects !== undefined && (
+          <a href={linkTo("execution", view.corrects)}>after another one</a>
         )}
       </p>
       <h1>

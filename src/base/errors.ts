@@ -39,7 +39,7 @@ export const ERROR_CODES = {
   key_revoked: "The key of a server's client was revoked or changed, or has expired. What it had under way was ended.",
   execution_unknown: "The journal holds no execution with this id.",
   execution_open:
-    "The execution has not ended, so no program can go on from what it has done (`after`). Resume it or cancel it first.",
+    "The execution has not ended, so no program can go on from what it has done (`corrects`). Resume it or cancel it first.",
   execution_exists: "The journal already holds an execution with this id.",
   journal_invalid: "The records of an execution are invalid. The message names the first invalid record.",
   journal_version: "The journal was written in another format. The message says which version reads it.",

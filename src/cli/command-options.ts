@@ -28,7 +28,7 @@ const CONVERSATION_RULES = pick(
   "maxTurns",
   "maxTokens",
   "programs",
-  "reuse",
+  "reuseResults",
   "toolChoice",
   "parallelCalls",
   "reasoning",
@@ -74,7 +74,7 @@ const FALLBACK = {
 const NO_STREAM = { "--no-stream": "request each turn as one reply, not as a stream" };
 const TENANT = { "--tenant <name>": "tenant of the execution (default: default)" };
 const EXECUTION = {
-  "--execution <id>": "id of the execution: the same id again gives the same execution; needs a journal",
+  "--id <id>": "id of the execution: the same id again gives the same execution; needs a journal",
 };
 const JOURNAL = {
   "--journal <file>":
@@ -96,10 +96,10 @@ export const RUN = {
   ...APPROVE_PROGRAM,
   ...TENANT,
   ...EXECUTION,
-  "--after <id>":
+  "--corrects <id>":
     "an ended execution of the journal that this program corrects: its equal calls are answered as before, and not made again",
   "--max-age <time>": reading(
-    "with --after: age up to which results of calls that only read are given again; 5min by default",
+    "with --corrects: age up to which results of calls that only read are given again; 5min by default",
     duration({ bare: "s", min: 0, max: 365 * 86_400_000, example: "a time like 30s or 5min" }),
   ),
   "--result <schema.json>": reading("file with the JSON Schema of what the program has to return", readSchema),

@@ -38,5 +38,5 @@ export function withoutSideEffects(tool: Tool): Tool {
       `${tool.name} ${why}, and a measurement makes every call several times: the call is not made.`,
     );
   };
-  return { ...tool, output: undefined, approvable: false, needsApproval: () => false, handler };
+  return { ...tool, outputSchema: undefined, approvable: false, needsApproval: () => false, execute: handler };
 }

@@ -90,7 +90,7 @@ const CONVERSATION_RULES = {
    * Id of the conversation, chosen by the caller. The same id again gives the same conversation: it joins the running
    * one, takes it up if its host died, or gives its report, and never begins a second one.
    */
-  execution: EXECUTION,
+  id: EXECUTION,
   /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
   tools: array<Tool | string>("an array of tools made by defineTool, or of names of the runtime's tools"),
   ...INSTRUCTION_RULES,
@@ -134,28 +134,29 @@ export const AGENT_RULES = {
   ...CONVERSATION_RULES,
 };
 
-export const CONVERSE_RULES = {
+export const HELD_RULES = {
   /** The model that answers. */
   model: MODEL,
   ...CONVERSATION_RULES,
   /**
-   * The conversation to go on with: its id in the journal, or its transcript. A conversation that has not ended is
-   * taken over and keeps what it began with. A conversation that has ended stays as it is: the new conversation begins
-   * with its turns.
+   * Id of the conversation, chosen by the caller. A conversation with this id that has not ended is taken over, and keeps
+   * what it began with.
    */
-  continue: option<ExecutionId | Transcript>("the id of a conversation, or a transcript", (value) =>
+  id: EXECUTION,
+  /** Begins with the turns of this conversation: the id of one that has ended, which stays as it is, or a transcript. */
+  from: option<ExecutionId | Transcript>("the id of a conversation, or a transcript", (value) =>
     typeof value === "string" ? value !== "" : isFields(value),
   ),
   /** Take an open conversation up although tools have changed or are gone. */
   allowChangedTools: withDefault(flag(), false),
 };
 
-const { execution: _execution, ...OF_SAYING } = CONVERSATION_RULES;
+const { id: _execution, tenant: _tenant, ...OF_SENDING } = CONVERSATION_RULES;
 
-export const SAY_RULES = {
+export const SEND_RULES = {
   /** The model that answers. A conversation goes on with the model that it began with. */
   model: MODEL,
-  ...OF_SAYING,
+  ...OF_SENDING,
   /**
    * Number of the user's messages that the conversation has before this one, 0 for the first. The same message with the
    * same number is never said twice; with another number nothing is said.
@@ -205,9 +206,9 @@ type OptionsWith<Rules, Context, Answer> = Omit<WithContext<OptionsOf<Rules>, Co
 };
 
 export type AgentOptions<Context = unknown, Answer = string> = OptionsWith<typeof AGENT_RULES, Context, Answer>;
-export type ConverseOptions<Context = unknown, Answer = string> = OptionsWith<typeof CONVERSE_RULES, Context, Answer>;
+export type ConversationOptions<Context = unknown, Answer = string> = OptionsWith<typeof HELD_RULES, Context, Answer>;
 
-export type SayOptions<Context = unknown, Answer = string> = OptionsWith<typeof SAY_RULES, Context, Answer>;
+export type SendOptions<Context = unknown, Answer = string> = OptionsWith<typeof SEND_RULES, Context, Answer>;
 
 export type ResumeAgentOptions<Context = unknown, Answer = string> = Omit<
   WithContext<OptionsOf<typeof RESUME_AGENT_RULES>, Context>,

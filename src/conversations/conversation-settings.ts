@@ -33,10 +33,10 @@ export const LOOP_RULES = {
   /** Tokens of the model's context; 200,000 by default. If it is nearly full, the history is made shorter (`compact`). */
   contextTokens: wholeNumber({ min: 1000 }),
   /**
-   * Whether a program after one that did not complete goes on from what that one has done (`execute({ after })`):
+   * Whether a program after one that did not complete goes on from what that one has done (`execute({ corrects })`):
    * `"after-failure"` (default) or `"never"`. Its equal calls are then answered as before, and not made again.
    */
-  reuse: oneOf(REUSE_OPTIONS),
+  reuseResults: oneOf(REUSE_OPTIONS),
 };
 
 /** A setting, or its values by the beginning of a model's name, like `{ default: 0.7, "openai:gpt-5": 1 }`. */

@@ -50,5 +50,5 @@ export const BARE_ENDING = z.discriminatedUnion("type", [
 /** An ending, or `waiting`: only decisions or results from outside bring the conversation further. Its journal has no outcome then. */
 export const AGENT_ENDING = z.discriminatedUnion("type", [...JOURNAL_ENDING.options, WAITING]);
 
-/** How a conversation ended, or why it rests. `waiting`: `resumeAgent` goes on. */
+/** How a conversation ended, or why it rests. `waiting`: `resume` goes on. */
 export type AgentEnding = SchemaType<typeof AGENT_ENDING>;

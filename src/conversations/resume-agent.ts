@@ -101,7 +101,7 @@ export async function takeUp(
   work: ResumeAgentWork,
   history: Share,
 ): Promise<LiveConversation> {
-  const { allowChangedTools, asks, subject = "resumeAgent" } = work;
+  const { allowChangedTools, asks, subject = "resume" } = work;
   const { header } = past;
   const { execution } = header;
   if (past.isRedacted)

@@ -147,7 +147,7 @@ function* recordsSliced(
     if (!call)
       throw new PortcullisError(
         "call_unknown",
-        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}: it has been answered, or there was none. Look at what the execution waits for: runtime.status(${JSON.stringify(execution)})`,
+        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}: it has been answered, or there was none. Look at what the execution waits for: runtime.execution(${JSON.stringify(execution)}).status()`,
       );
     if (!isExpired(header, call)) return call;
     throw new PortcullisError(
@@ -293,7 +293,7 @@ export async function refuseWrongResults(
   }
 }
 
-async function faultsOf({ output, stream }: Tool, value: unknown): Promise<string | undefined> {
+async function faultsOf({ outputSchema: output, stream }: Tool, value: unknown): Promise<string | undefined> {
   if (!stream) return output && schemaFaults(output, value);
   if (!Array.isArray(value)) return "the tool gives a stream, so the value is the list of all its items";
   if (!output) return undefined;

@@ -8,8 +8,8 @@ const waiting: z.ZodType<Waiting> = WAITING;
 
 /** The events of a program beside those of its calls. */
 export const PROGRAM_EVENTS = eventSchemas({
-  /** `after`: the execution that it corrects, and whose answers it may be given again. */
-  execution_started: { after: z.string().exactOptional() },
+  /** `corrects`: the execution that it corrects, and whose answers it may be given again. */
+  execution_started: { corrects: z.string().exactOptional() },
   /**
    * The execution waits for a place among the executions that run at once (`createRuntime({ executions })`).
    * `execution` is its id if its caller chose the id, else empty.

@@ -19,7 +19,7 @@ import type { Approve } from "../gate/approve/approval.ts";
 import { type Policy, POLICY_NAMES, type PolicyName } from "../gate/approve/policy.ts";
 import type { Schema } from "../tools/schema.ts";
 import type { ExecutionEvent } from "./event.ts";
-import type { After } from "./from-journal/earlier-execution.ts";
+import type { Correction } from "./from-journal/earlier-execution.ts";
 import { LIMITS_OPTION } from "./limits.ts";
 import type { ProgramCheckMode } from "./scope.ts";
 import { RESULT } from "./drive/ending/result-schema.ts";
@@ -76,14 +76,14 @@ export const EXECUTE_RULES = {
    * Id of the execution, chosen by the caller. The same id again gives the same execution: it joins the running one, or
    * gives its report, and never runs a second one.
    */
-  execution: EXECUTION,
+  id: EXECUTION,
   /**
    * Id of the execution that this program corrects, of the same tenant and language. A call that equals one of it is answered
    * as that one was, and no handler runs: what was changed is not changed again, and what was read up to `maxAgeMs` ago is
    * not read again. Each call of it answers one call.
    */
-  after: EXECUTION,
-  /** Age up to which results of calls that only read are given again, in milliseconds; 300,000 by default. Only with `after`. */
+  corrects: EXECUTION,
+  /** Age up to which results of calls that only read are given again, in milliseconds; 300,000 by default. Only with `corrects`. */
   maxAgeMs: wholeNumber({ min: 0 }),
   /** Language of the program, JavaScript by default. Which languages there are depends on the sandbox. */
   language: withDefault(LANGUAGE, "javascript"),
@@ -122,12 +122,12 @@ const MAX_AGE_MS = 300_000;
 
 /** The execution that a program corrects, of options that were read. Throws `option_invalid` for an age without it. */
 export function correctedBy(
-  { after, maxAgeMs }: { readonly after?: ExecutionId | undefined; readonly maxAgeMs?: number | undefined },
+  { corrects, maxAgeMs }: { readonly corrects?: ExecutionId | undefined; readonly maxAgeMs?: number | undefined },
   subject = "execute",
-): After | undefined {
-  if (after !== undefined) return { execution: after, maxAgeMs: maxAgeMs ?? MAX_AGE_MS };
+): Correction | undefined {
+  if (corrects !== undefined) return { execution: corrects, maxAgeMs: maxAgeMs ?? MAX_AGE_MS };
   if (maxAgeMs === undefined) return undefined;
-  throw optionError(`${subject}({ maxAgeMs })`, "the option `after` beside it", "none", String);
+  throw optionError(`${subject}({ maxAgeMs })`, "the option `corrects` beside it", "none", String);
 }
 
 export type ExecuteOptions<Context = unknown, Value = unknown> = WithResult<

@@ -5,7 +5,7 @@ import type { ProgramHeader } from "../journal/record.ts";
 import type { ProgramCheck, ProgramToCheck } from "./check/check-program.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import type { Execution } from "./execution.ts";
-import type { After, Earlier } from "./from-journal/earlier-execution.ts";
+import type { Correction, Earlier } from "./from-journal/earlier-execution.ts";
 import { observed } from "./observers.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { prepare, givenByTools } from "./prepare/prepare.ts";
@@ -20,7 +20,7 @@ export interface ProgramToRun {
   /** What the program has to return. */
   readonly result?: ResultSchema | undefined;
   /** The execution that it corrects. */
-  readonly after?: After | undefined;
+  readonly corrects?: Correction | undefined;
   /** Prepares the source. */
   readonly read?: typeof prepare;
 }
@@ -33,17 +33,17 @@ export interface ProgramToRun {
 export async function execute(
   scope: Scope,
   source: string,
-  { execution = randomUUID(), result, after, read = prepare }: ProgramToRun = {},
+  { execution = randomUUID(), result, corrects, read = prepare }: ProgramToRun = {},
 ): Promise<Execution> {
   const { gate, journal, language, leaseMs, tenant, signal } = scope;
   refuseReservedName(scope);
   return observed(scope, { execution, source }, async (span) => {
-    const earlier = after && (await findEarlierOf(scope, after));
+    const earlier = corrects && (await findEarlierOf(scope, corrects));
     const tools = gate.tools.visibleTo(["programmatic"]);
     const prepared = await read(source, language, { tenant, signal }, givenByTools(tools));
     if (!prepared.ok) return prepared;
     const { program, map } = prepared;
-    const of = { execution, source, program, result, after, trace: span?.traceparent };
+    const of = { execution, source, program, result, corrects, trace: span?.traceparent };
     const check = await checkOf(scope, { program, map, tools });
     const log = await TrackedLog.create(journal, programHeader(scope, of), { driver: randomUUID(), leaseMs });
     return {
@@ -79,14 +79,14 @@ export interface NewProgram {
   readonly program: string;
   readonly result: ResultSchema | undefined;
   /** The execution that it corrects. */
-  readonly after: After | undefined;
+  readonly corrects: Correction | undefined;
   readonly trace: string | undefined;
 }
 
 /** The first record of a program's execution. */
 export function programHeader(
   scope: Scope,
-  { execution, source, program, result, after, trace }: NewProgram,
+  { execution, source, program, result, corrects, trace }: NewProgram,
 ): ProgramHeader {
   const { gate, language, sandbox, approvePrograms = false } = scope;
   return {
@@ -97,13 +97,13 @@ export function programHeader(
     program,
     source,
     ...(approvePrograms ? { needsApproval: true } : {}),
-    ...(after ? { after } : {}),
+    ...(corrects ? { corrects } : {}),
     ...(result ? recordOfResult(result) : {}),
   };
 }
 
 /** Loaded on demand: few programs correct another one. */
-export async function findEarlierOf(scope: Scope, after: After): Promise<Earlier> {
+export async function findEarlierOf(scope: Scope, corrects: Correction): Promise<Earlier> {
   const { findEarlier } = await import("./from-journal/earlier-execution.ts");
-  return findEarlier(scope, after);
+  return findEarlier(scope, corrects);
 }

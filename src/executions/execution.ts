@@ -60,7 +60,7 @@ export const NOT_DRIVEN: Omit<Driven, "ending"> = {
   notEvicted: undefined,
   unreplayable: undefined,
   queuedMs: 0,
-  runningMs: 0,
+  cpuMs: 0,
   wallMs: 0,
   approvalMs: 0,
   peakMemoryBytes: 0,

@@ -15,7 +15,7 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /**
- * Every limit of an execution. Each comment says what the limit bounds and why it has its default. The comments are
+ * The limits of an execution. Each comment says what the limit bounds and why it has its default. The comments are
  * shown in docs/options.md.
  */
 export const LIMIT_RULES = {
@@ -30,7 +30,7 @@ export const LIMIT_RULES = {
    * Time the program itself runs, without waiting for tools, nor for a processor if the system reports it. Joining 20 MB
    * takes less than half a second; after ten seconds a program is most likely in an endless loop.
    */
-  runningMs: wholeNumber({ min: 10, max: 3_600_000, default: 10_000 }),
+  cpuMs: wholeNumber({ min: 10, max: 3_600_000, default: 10_000 }),
   /**
    * Time from the program's start to its end, including all waiting except for approvals alone and for an engine. Many
    * clients of agents time out after two minutes.
@@ -50,21 +50,9 @@ export const LIMIT_RULES = {
    * Calls that run or wait for their tool's `concurrency` or `rate` at the same time; further calls are queued. Enough to hide
    * latency, few enough for an ordinary API.
    */
-  callsAtOnce: wholeNumber({ min: 1, max: 10_000, default: 64 }),
-  /** Input of one call. It is parsed and validated on the host's thread. */
-  inputBytes: wholeNumber({ min: 2, max: 16 * MIB, default: MIB }),
-  /**
-   * Values in the input of one call: fields, elements, and the objects and lists that hold them. A schema may report a fault
-   * for each, at a microsecond of the host's thread.
-   */
-  inputValues: wholeNumber({ min: 1, max: 1_000_000, default: 40_000 }),
+  concurrentCalls: wholeNumber({ min: 1, max: 10_000, default: 64 }),
   /** Result of one call, as JSON. A larger result is refused before it is serialised in full. */
   resultBytes: wholeNumber({ min: 2, max: 256 * MIB, default: 32 * MIB }),
-  /**
-   * Values in the result of one call, which are what serialising it costs the host and what parsing it costs the program. They
-   * are counted before it is serialised. Rows of JSON of 32 MiB have about 3 million.
-   */
-  resultValues: wholeNumber({ min: 1, max: 100_000_000, default: 4_000_000 }),
   /**
    * Inputs and results of all calls. A journal in memory keeps them until the execution has ended; with a durable
    * journal, which takes them off the host's memory, the default is 1 GiB.
@@ -75,18 +63,6 @@ export const LIMIT_RULES = {
    * holds all of them.
    */
   streamBytes: wholeNumber({ min: 2, max: 1024 * 1024 * MIB, default: 1024 * MIB }),
-  /** Streams that are open at once. Two are read side by side in a merge; a program that opens many has forgotten to read them. */
-  streams: wholeNumber({ min: 0, max: 1000, default: 64 }),
-  /**
-   * Images, files and links of one result for a model that calls a tool directly, as base64. Providers take some 5 MB an
-   * image.
-   */
-  partBytes: wholeNumber({ min: 0, max: 64 * MIB, default: 8 * MIB }),
-  /**
-   * One value that is kept by `save`, or because it is too large for a model, as JSON: as large as a result may be. What a
-   * program saves also has to fit into a frame.
-   */
-  artifactBytes: wholeNumber({ min: 2, max: 256 * MIB, default: 32 * MIB }),
   /**
    * Names under which a conversation, or a program that belongs to none, keeps values. A model has to keep them apart,
    * and reads some of them with each error about an unknown name.
@@ -94,30 +70,62 @@ export const LIMIT_RULES = {
   artifacts: wholeNumber({ min: 0, max: 10_000, default: 100 }),
   /** The returned value as sent to the model: about 5,000 tokens. Of a larger value the shape and the first rows are sent. */
   outputBytes: wholeNumber({ min: 64, max: 16 * MIB, default: 16 * KIB }),
-  /** Printed text, as UTF-8, that is shown from the start; the same amount is shown from the end. */
-  logBytes: wholeNumber({ min: 256, max: MIB, default: 8 * KIB }),
-  /**
-   * Printed text, as UTF-8, that is kept. If more is printed than is shown, a later program finds what is kept as the artifact
-   * `printed`. A program that prints without end fills the journal up to here.
-   */
-  printedBytes: wholeNumber({ min: 0, max: 8 * MIB, default: MIB }),
-  /** Largest frame a program may send: a value that it returns or saves, or an input. The host holds it in memory as a whole. */
-  frameBytes: wholeNumber({ min: 64 * KIB, max: 64 * MIB, default: 8 * MIB }),
 };
 
-/** Limits of an execution: whole numbers, in the unit at the end of the name. */
-export type Limits = Resolved<typeof LIMIT_RULES>;
+type OwnLimits = Resolved<typeof LIMIT_RULES>;
 
-export const DEFAULT_LIMITS: Limits = defaultsOf(LIMIT_RULES);
+/** Limits of an execution: whole numbers, in the unit at the end of the name. */
+export type Limits = OwnLimits & ReturnType<typeof derivedLimits>;
+
+/** What follows from the limits. Each is that of the default limits at least, where less would help nobody. */
+function derivedLimits({ resultBytes, outputBytes, concurrentCalls }: OwnLimits) {
+  const inputBytes = Math.max(MIB, Math.floor(resultBytes / 32));
+  return {
+    /** Input of one call. It is parsed and validated on the host's thread. */
+    inputBytes,
+    /**
+     * Values in the input of one call: fields, elements, and the objects and lists that hold them. A schema may report a
+     * fault for each, at a microsecond of the host's thread.
+     */
+    inputValues: 40_000 * Math.floor(inputBytes / MIB),
+    /**
+     * Values in the result of one call, which are what serialising it costs the host and what parsing it costs the program.
+     * They are counted before it is serialised. Rows of JSON of 32 MiB have about 3 million.
+     */
+    resultValues: Math.max(4 * MIB, Math.floor(resultBytes / 8)),
+    /** Streams that are open at once. Two are read side by side in a merge. */
+    streams: Math.min(Math.max(2, concurrentCalls), 1000),
+    /**
+     * Images, files and links of one result for a model that calls a tool directly, as base64. Providers take some 5 MB an
+     * image.
+     */
+    partBytes: Math.max(MIB, Math.floor(resultBytes / 4)),
+    /** One value that is kept by `save`, or because it is too large for a model, as JSON. What a program saves also has to fit into a frame. */
+    artifactBytes: Math.max(MIB, resultBytes),
+    /** Printed text, as UTF-8, that is shown from the start; the same amount is shown from the end. */
+    logBytes: Math.min(Math.max(256, Math.floor(outputBytes / 2)), MIB),
+    /**
+     * Printed text, as UTF-8, that is kept. If more is printed than is shown, a later program finds what is kept as the
+     * artifact `printed`.
+     */
+    printedBytes: Math.min(Math.max(MIB, 64 * outputBytes), 8 * MIB),
+    /** Largest frame a program may send: a value that it returns or saves, or an input. The host holds it in memory as a whole. */
+    frameBytes: Math.max(8 * MIB, Math.floor(resultBytes / 4)),
+  };
+}
+
+const withDerived = (own: OwnLimits): Limits => Object.freeze({ ...own, ...derivedLimits(own) });
+
+export const DEFAULT_LIMITS: Limits = withDerived(defaultsOf(LIMIT_RULES));
 
 /** The limits that bound what an execution takes of the machine. The others say what its program sees, which no later driver changes. */
 const MACHINE_LIMITS = [
   "memoryBytes",
   "queueMs",
-  "runningMs",
+  "cpuMs",
   "wallMs",
   "calls",
-  "callsAtOnce",
+  "concurrentCalls",
   "totalBytes",
 ] as const satisfies readonly (keyof Limits)[];
 
@@ -137,7 +145,7 @@ const BESIDE_RESULT_BYTES = 16 * MIB;
 
 /** The default limits of a runtime with this journal. */
 export function defaultLimitsFor({ isDurable = false }: Pick<Journal, "isDurable">): Limits {
-  return isDurable ? Object.freeze({ ...DEFAULT_LIMITS, totalBytes: 1024 * MIB }) : DEFAULT_LIMITS;
+  return isDurable ? withDerived({ ...DEFAULT_LIMITS, totalBytes: 1024 * MIB }) : DEFAULT_LIMITS;
 }
 
 /** What an execution may hold in memory: what its calls move (if the journal is durable, open calls) and one frame. */
@@ -147,15 +155,19 @@ export function heldAllowance({ totalBytes, resultBytes, frameBytes }: Limits, i
 }
 
 /** Changes to limits. A limit that is `undefined` counts as left out. */
-export type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | undefined };
+export type LimitChanges = { readonly [Name in keyof OwnLimits]?: OwnLimits[Name] | undefined };
 
 /** The option `limits`, which `resolveLimits` checks. */
 export const LIMITS_OPTION = object<LimitChanges>();
 
-/** The limits that an execution began with. Throws `journal_invalid` for a limit that is unknown or out of range. */
+/**
+ * The limits that an execution began with. What follows from them is computed anew, whatever the header says. Throws
+ * `journal_invalid` for a limit that is unknown or out of range.
+ */
 export function limitsOf({ execution, limits }: Pick<Header, "execution" | "limits">): Limits {
+  const own = Object.entries(limits).filter(([name]) => Object.hasOwn(LIMIT_RULES, name) || !(name in DEFAULT_LIMITS));
   try {
-    return resolveLimits(DEFAULT_LIMITS, limits, fieldsOf("header.limits"));
+    return resolveLimits(DEFAULT_LIMITS, Object.fromEntries(own), fieldsOf("header.limits"));
   } catch (error) {
     throw new PortcullisError(
       "journal_invalid",
@@ -170,5 +182,5 @@ export function limitsOf({ execution, limits }: Pick<Header, "execution" | "limi
  * limit's name for an unknown name or a number out of range.
  */
 export function resolveLimits(base: Limits, changes: LimitChanges | undefined, place: OptionPlace): Limits {
-  return changes === undefined ? base : Object.freeze({ ...base, ...checkOptions(place, changes, LIMIT_RULES) });
+  return changes === undefined ? base : withDerived({ ...base, ...checkOptions(place, changes, LIMIT_RULES) });
 }

@@ -39,8 +39,8 @@ export async function observed(
   if (!("drive" in begun)) return measured(span, begun);
   const { log, drive } = begun;
   const { header } = log.state;
-  const after = header?.kind === "program" ? header.after : undefined;
-  if (!before) onEvent({ type: "execution_started", execution, ...(after && { after: after.execution }) });
+  const corrects = header?.kind === "program" ? header.corrects : undefined;
+  if (!before) onEvent({ type: "execution_started", execution, ...(corrects && { corrects: corrects.execution }) });
   const watch = async () => {
     try {
       const shown = await shownExecution(await (span ? span.run(drive) : drive()), scope);
@@ -71,7 +71,7 @@ function notStarted({ limits, signal }: Scope, execution: ExecutionId, fault: Fa
 }
 
 async function measured(span: WorkSpan | undefined, shown: Execution): Promise<Execution> {
-  const { ending, calls, resultBytes, turns, queuedMs, runningMs, peakMemoryBytes } = shown;
+  const { ending, calls, resultBytes, turns, queuedMs, cpuMs, peakMemoryBytes } = shown;
   await span?.end({
     outcome: ending.type,
     code: codeOf(ending),
@@ -80,7 +80,7 @@ async function measured(span: WorkSpan | undefined, shown: Execution): Promise<E
       turns,
       "bytes.in": resultBytes,
       queued_ms: queuedMs,
-      running_ms: runningMs,
+      running_ms: cpuMs,
       peak_memory_bytes: peakMemoryBytes,
     },
     value: ending.type === "completed" ? ending.text : undefined,

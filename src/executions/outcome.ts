@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { UNREPLAYABLE_CAUSES } from "../../bridge/frames.ts";
 import type { CutTexts, SchemaType } from "../base/index.ts";
-import { type Limits, LIMIT_RULES } from "./limits.ts";
+import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import { objectSchema } from "../base/values/object-schema.ts";
 
 const text = z.string();
@@ -94,7 +94,7 @@ export const BARE_WAITING = objectSchema({
 export type Waiting = SchemaType<typeof WAITING>;
 
 const STOPPED_BY = z.enum([
-  ...(Object.keys(LIMIT_RULES) as (keyof Limits)[]).filter((name) => name !== "waitMs"),
+  ...(["waitMs", ...Object.keys(DEFAULT_LIMITS)] as (keyof Limits)[]).filter((name) => name !== "waitMs"),
   "heldBytes",
   "queue",
 ]);
@@ -151,7 +151,7 @@ export const BARE_CLIENT_OUTCOME = z.discriminatedUnion("type", [BARE_COMPLETED,
 
 /**
  * How an execution ended. Every execution has exactly one. `waiting`: it has no outcome yet, and continues only with decisions or
- * clients' results. `runtime.resume` takes it up again.
+ * clients' results. `runtime.execution(id).resume` takes it up again.
  */
 export type Outcome = SchemaType<typeof OUTCOME>;
 

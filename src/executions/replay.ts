@@ -14,7 +14,7 @@ export type ReplayedRecords = readonly JournalRecord[] | (() => AsyncIterable<Jo
 /**
  * Runs a journalled execution again in a fresh guest, with the recorded events, and compares its turns byte for byte.
  * No handler runs: the answers of tools are in the journal. Only a part of the records is held in memory at a time. The
- * guest may run for `runningMs`. `count` is called with the bytes that the replay holds. `allowed` narrows the limits that
+ * guest may run for `cpuMs`. `count` is called with the bytes that the replay holds. `allowed` narrows the limits that
  * the journal names. `from` splits the replay in two, as if a driver had taken the execution over there: the first `from`
  * turns are replayed before the others are sent. Resolves with `unreplayable` if the program used state that a replay cannot reproduce. Rejects with
  * `journal_invalid` or `journal_version` for records that cannot be read, as the source of the records does, and with
@@ -42,7 +42,7 @@ export async function replay(
   );
   const onAbort = () => link.guest.kill("the replay was cancelled");
   const clocks = new Clocks(
-    { runningMs: limits.runningMs, wallMs: Number.POSITIVE_INFINITY },
+    { cpuMs: limits.cpuMs, wallMs: Number.POSITIVE_INFINITY },
     () => link.guest.kill("the replay took too long"),
     {
       processorMs: () => link.guest.usage().processorMs,

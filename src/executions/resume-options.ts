@@ -2,7 +2,7 @@ import { flag, object, type OptionsOf } from "../base/index.ts";
 import { EXECUTE_RULES, type WithContext, type WithResult } from "./execute-options.ts";
 import type { ClientResult, Decision } from "./decide.ts";
 
-const { tenant, context, approve, policy, onEvent, signal, tools, result } = EXECUTE_RULES;
+const { context, approve, policy, onEvent, signal, tools, result } = EXECUTE_RULES;
 
 export const RESUME_RULES = {
   /** Decisions about calls that wait, by call id. */
@@ -11,8 +11,6 @@ export const RESUME_RULES = {
   results: object<Readonly<Record<string, ClientResult>>>(),
   /** Take the execution up although tools have changed or are gone since it began. */
   allowChangedTools: flag(),
-  /** The tenant of the execution; the runtime's by default. Another tenant's execution is unknown. */
-  tenant,
   /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
   context,
   /**

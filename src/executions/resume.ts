@@ -12,7 +12,7 @@ import { drivenHere, executionDriven, isDriven, refuseDriven } from "./driven.ts
 import { drivenScope } from "./authority.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import { execute, type ProgramToRun, findEarlierOf } from "./execute.ts";
-import type { After } from "./from-journal/earlier-execution.ts";
+import type { Correction } from "./from-journal/earlier-execution.ts";
 import { runUnderId, type WorkUnderId } from "./run-under-id.ts";
 import type { Execution } from "./execution.ts";
 import type { Position } from "./guest/source-lines.ts";
@@ -81,7 +81,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   // The driver of a conversation has taken over the programs in it, too.
   if (!scope.above && !work.isFree) await refuseDriven(scope.journal, execution);
 
-  const earlier = header.after && (await findEarlierOf(own, header.after));
+  const earlier = header.corrects && (await findEarlierOf(own, header.corrects));
   const { language, tenant, signal, leaseMs, journal } = own;
   const prepared = await prepare(header.source, language, { tenant, signal }, givenByTools(tools));
   const map =
@@ -111,21 +111,21 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
 /**
  * Runs a program under an id of the caller's choice. The same id again joins the execution that runs here, goes on with
  * the execution if its host died, or gives its report if it has ended or waits. Rejects with `execution_exists` for
- * another program, language, result, `after` or tenant under the id, and as `execute` and `resume` do.
+ * another program, language, result, `corrects` or tenant under the id, and as `execute` and `resume` do.
  */
 export function executeOnce(
   scope: Scope,
   source: string,
   execution: ExecutionId,
   {
-    after,
+    corrects,
     ...work
-  }: Pick<ResumeWork, "allowChangedTools" | "asks" | "result"> & { readonly after?: After | undefined } = {},
+  }: Pick<ResumeWork, "allowChangedTools" | "asks" | "result"> & { readonly corrects?: Correction | undefined } = {},
 ): Promise<Execution> {
   return runUnderId<Execution>(scope, {
-    ...sameProgram(scope, source, { execution, result: work.result, after }),
+    ...sameProgram(scope, source, { execution, result: work.result, corrects }),
     begin: async () => {
-      const ended = await execute(scope, source, { execution, result: work.result, after });
+      const ended = await execute(scope, source, { execution, result: work.result, corrects });
       return async () => ended;
     },
     goOn: () => resume(scope, execution, work),
@@ -136,18 +136,22 @@ export function executeOnce(
 export function sameProgram(
   { language }: Pick<Scope, "language">,
   source: string,
-  { execution, result, after }: Required<Pick<ProgramToRun, "result" | "after">> & { readonly execution: ExecutionId },
+  {
+    execution,
+    result,
+    corrects,
+  }: Required<Pick<ProgramToRun, "result" | "corrects">> & { readonly execution: ExecutionId },
 ): Pick<WorkUnderId<Execution>, "execution" | "what" | "text" | "isSame"> {
   return {
     execution,
-    what: "program, language, result, `after` or tenant",
+    what: "program, language, result, `corrects` or tenant",
     text: source,
     isSame: (header, isText) =>
       header.kind === "program" &&
       header.language === language &&
       isText(header.source) &&
       header.result === result?.digest &&
-      header.after?.execution === after?.execution,
+      header.corrects?.execution === corrects?.execution,
   };
 }
 

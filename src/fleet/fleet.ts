@@ -1,17 +1,27 @@
 /*
  * A fleet: processes that share a journal and a queue. What happens to a submitted program:
  *
- *   runtime.submit      runtime/fleet-methods.ts  the header, without a driver
+ *   fleet.submit        runtime/fleet-methods.ts  the header, without a driver
  *                       fleet-journal.ts        wakes a worker, in the transaction of the header
  *   a worker            pg-boss-queue.ts        takes the wake
  *                       worker.ts               claims and drives, as `recover` does; the claim ends the wake
  *   it waits            worker.ts               notes in the journal that it rests: it costs nothing now
- *   runtime.decide      fleet-journal.ts        the decision, and a wake, in one transaction
+ *   handle.decide       fleet-journal.ts        the decision, and a wake, in one transaction
  *   a worker dies       fleet-store.ts          finds what has no driver and no wake, once the lease has ended
  *   a client cancels    requests.ts             asks the driver, wherever it is
- *   runtime.wait        executions/rest-reader.ts   reads what is new of it after appends, until it ends or waits
+ *   handle.wait         executions/rest-reader.ts   reads what is new of it after appends, until it ends or waits
  */
-import { listener, monotonic, option, type OptionsOf, PortcullisError, readOptions, required } from "../base/index.ts";
+import {
+  type ExecutionId,
+  listener,
+  monotonic,
+  option,
+  optionError,
+  type OptionsOf,
+  PortcullisError,
+  readOptions,
+  required,
+} from "../base/index.ts";
 import type { Appended, Journal } from "../journal/journal.ts";
 import type { PostgresJournal } from "./postgres/postgres-journal.ts";
 import { drivenHere } from "../executions/driven.ts";
@@ -20,7 +30,16 @@ import { PostgresLimits } from "./fleet-limits.ts";
 import { PgBossQueue } from "./queue/pg-boss-queue.ts";
 import { DriverRequests } from "./requests.ts";
 import { FleetWorker } from "./worker.ts";
-import type { Fleet, FleetFigures, Worker, WorkerHost } from "../runtime/fleet.ts";
+import type {
+  Fleet,
+  FleetFigures,
+  FleetMember,
+  FleetRuntime,
+  SubmitOptions,
+  Worker,
+  WorkerHost,
+  WorkOptions,
+} from "../runtime/fleet.ts";
 
 export const FLEET_RULES = {
   /** The journal of all processes of the fleet, in PostgreSQL (`createPostgresJournal`). The caller disposes of it. */
@@ -59,6 +78,23 @@ export class PostgresFleet implements Fleet {
     const worker = new FleetWorker({ ...host, journal, queue: this.#queue, requests });
     await worker.start();
     return worker;
+  }
+
+  async submit<Context>(
+    runtime: FleetRuntime<Context>,
+    program: string,
+    options: SubmitOptions = {},
+  ): Promise<ExecutionId> {
+    return (await this.#memberOf("submit", runtime)).submit(program, options);
+  }
+
+  async work<Context>(runtime: FleetRuntime<Context>, options = {} as WorkOptions<Context>): Promise<Worker> {
+    return (await this.#memberOf("work", runtime)).work(options);
+  }
+
+  async #memberOf<Context>(method: string, runtime: FleetRuntime<Context> | undefined): Promise<FleetMember<Context>> {
+    if (runtime?.fleet === this) return runtime.fleetMember();
+    throw optionError(`${method}(runtime)`, "a runtime of this fleet: createRuntime({ fleet })", runtime);
   }
 
   figures(): Promise<FleetFigures> {

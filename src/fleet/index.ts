@@ -4,9 +4,9 @@ export type { PostgresJournalOptions } from "./postgres/postgres-options.ts";
 export type {
   Fleet,
   FleetFigures,
+  FleetRuntime,
   QueuedWakes,
   SubmitOptions,
-  WaitOptions,
   Worker,
   WorkOptions,
 } from "../runtime/fleet.ts";

@@ -316,7 +316,7 @@ function hasEnded(recovered: Recovered): boolean {
 function withoutModel(execution: ExecutionId, model: string): PortcullisError {
   return new PortcullisError(
     "model_unavailable",
-    `Conversation ${JSON.stringify(execution)} waits for a worker with its model ${model}: runtime.work({ model }), or portcullis worker --model ${model}.`,
+    `Conversation ${JSON.stringify(execution)} waits for a worker with its model ${model}: fleet.work(runtime, { model }), or portcullis worker --model ${model}.`,
   );
 }
 

@@ -134,7 +134,7 @@ export class ProgramTool implements LoopTool {
       },
     };
     const running =
-      handle === undefined ? this.#host.execute(code, { execution, ...options }) : this.#left.look(handle, options);
+      handle === undefined ? this.#host.execute(code, { id: execution, ...options }) : this.#left.look(handle, options);
     const report = await running.catch(notRun);
     if (!report) throw new PortcullisError("program_failed", NO_PROGRAM);
     if (report.outcome.type !== "waiting") return textOfReport(report, signal);

@@ -43,7 +43,7 @@ export const CALL_LINE = objectSchema({
   named: z.array(z.string()).readonly().exactOptional(),
   /** How often the handler was run. Set if it was run again after a failure. */
   attempts: count.exactOptional(),
-  /** The call of an earlier execution (`after`) whose answer it was given. No handler ran for it here. */
+  /** The call of an earlier execution (`corrects`) whose answer it was given. No handler ran for it here. */
   from: objectSchema({ execution: z.string(), callId: z.string() }).exactOptional(),
 });
 

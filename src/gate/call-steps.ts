@@ -151,7 +151,7 @@ export class CallSteps {
 
   #run(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     const { runner } = this.#parts;
-    return call.tool.handler === "client"
+    return call.tool.execute === "client"
       ? runner.withInput(call, () => this.#askClient(call))
       : runner.runAtItsTurn(call, read);
   }

@@ -106,7 +106,7 @@ export function inputRedacted(tool: Tool) {
 const shortTypes = new WeakMap<Tool, string>();
 
 function shortTypeOf(tool: Tool): string {
-  const short = shortTypes.get(tool) ?? shortTypeText(jsonSchemaOf(tool.name, "input", tool.input));
+  const short = shortTypes.get(tool) ?? shortTypeText(jsonSchemaOf(tool.name, "input", tool.inputSchema));
   shortTypes.set(tool, short);
   return short;
 }
@@ -277,10 +277,10 @@ export function itemInvalid(tool: string, index: number) {
 }
 
 /** For the operator: what is wrong with an item. */
-export function itemFaults({ name, output }: Tool, index: number, faults: string): Error {
+export function itemFaults({ name, outputSchema: output }: Tool, index: number, faults: string): Error {
   const isOfLists = output !== undefined && jsonSchemaOf(name, "output", output).type === "array";
   const advice = isOfLists
-    ? "`output` is the schema of one item, and here it is that of a list. Mend the schema, or yield lists."
+    ? "`outputSchema` is the schema of one item, and here it is that of a list. Mend the schema, or yield lists."
     : "Mend the handler or the schema.";
   return new Error(
     `Item ${index} of the stream of ${name} (counted from 0) does not match its declared output: ${cutMiddle(faults, REASON_BYTES)}. ${advice}`,

@@ -132,7 +132,7 @@ export class GateSession implements ParentSession, WorkBelow {
     });
     if (past) admission.budget.restore(past);
     const ledger = new CallLedger(options);
-    const queues = new CallQueues(limits.callsAtOnce);
+    const queues = new CallQueues(limits.concurrentCalls);
     const calls = new OpenCalls({ admission, ledger, share, unread, waitMs, observed: scope.observed });
     const { earlier } = options;
     const shared = { calls, admission, ledger, queues, share, earlier, inContext: AsyncLocalStorage.snapshot() };
@@ -236,7 +236,7 @@ export class GateSession implements ParentSession, WorkBelow {
    */
   call(request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
     const found = this.#admission.toolOf(request);
-    if (!("handler" in found)) return this.#calls.refuse(request, found);
+    if (!("execute" in found)) return this.#calls.refuse(request, found);
     if (this.#calls.isClosed || this.#calls.isGivenUp(request.callId)) return this.#calls.drop(request);
     const { inputBytes = Buffer.byteLength(request.inputText) } = request;
     const refusal = this.#admission.takeInput(request, inputBytes);

@@ -100,7 +100,7 @@ export const HEADER_BASE = strictObjectSchema({
 });
 
 /** The execution that a program corrects, whose answers it may be given again. */
-const AFTER_REF = strictObjectSchema({
+const CORRECTED_REF = strictObjectSchema({
   execution: key,
   /** Results of calls that only read are given again up to this age, in milliseconds. */
   maxAgeMs: amount,
@@ -126,7 +126,7 @@ export const RECORD_SCHEMAS = {
     /** The program itself needs a decision before it starts. */
     needsApproval: z.literal(true).exactOptional(),
     /** Missing for a program that corrects none. */
-    after: AFTER_REF.exactOptional(),
+    corrects: CORRECTED_REF.exactOptional(),
     /** SHA-256 in hex of the JSON Schema of what the program has to return. */
     result: text.exactOptional(),
     /** JSON text of that schema, if it was a plain one: a later driver reads it from here. */
@@ -247,7 +247,7 @@ export const RECORD_SCHEMAS = {
     inputDigest: digest.exactOptional(),
     /** What an `allowed` or `reused` call changes, if its tool's effect depends on the input. */
     effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
-    /** The equal call of an earlier execution (`after`) that stands for it: its answer, or its unknown outcome. */
+    /** The equal call of an earlier execution (`corrects`) that stands for it: its answer, or its unknown outcome. */
     earlier: PARENT_REF.exactOptional(),
     /** When the answer was made that a `reused` call is given, in milliseconds since 1970. */
     answeredAt: amount.exactOptional(),

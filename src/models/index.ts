@@ -3,7 +3,7 @@ export type {
   CallResult,
   Citation,
   ContentPart,
-  Conversation,
+  ModelConversation,
   DeclaredTools,
   HostedCallNews,
   HostedNews,

@@ -38,7 +38,7 @@ export interface Model {
    */
   readonly compactsFrom?: number;
   /** Begins a conversation. Rejects with a `PortcullisError`, before any request, if the model does not support the opening. */
-  converse(opening: Opening): Promise<Conversation>;
+  converse(opening: Opening): Promise<ModelConversation>;
 }
 
 /** What stays the same in a whole conversation. */
@@ -113,13 +113,13 @@ export interface ToolDeclaration {
   /** As defined. An adapter maps names that its provider does not accept, in both directions. */
   readonly name: string;
   readonly description: string;
-  readonly input: JsonSchema;
+  readonly inputSchema: JsonSchema;
   /**
    * Of a tool whose input is one text: which texts it takes. A provider that has tools for texts gets the text itself; for
-   * others `input` has one field `input`.
+   * others `inputSchema` has one field `input`.
    */
   readonly textFormat?: TextFormat;
-  readonly output?: JsonSchema;
+  readonly outputSchema?: JsonSchema;
   readonly callers: readonly Caller[];
 }
 
@@ -129,7 +129,7 @@ export interface ProgramDeclaration {
 }
 
 /** A conversation: first `say`, then `turn` and `answer` alternately. A recorded turn takes the place of `turn` by `restore`. */
-export interface Conversation {
+export interface ModelConversation {
   /**
    * Adds a message of the user. If a hosted program waits for results, the message is sent after it has ended. Throws
    * `option_invalid` for a part that the provider does not take.

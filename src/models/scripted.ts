@@ -17,7 +17,7 @@ import { CallIds } from "./turn/call-ids.ts";
 import {
   type CallResult,
   type Citation,
-  type Conversation,
+  type ModelConversation,
   type DeclaredTools,
   type MessagePart,
   type Model,
@@ -172,7 +172,7 @@ function checkTurn(turn: ScriptedTurn, index: number): void {
   checkOptions(fieldsOf(`scriptedModel(script)[${index}]`), turn, TURN_FIELDS);
 }
 
-class ScriptedConversation implements Conversation {
+class ScriptedConversation implements ModelConversation {
   readonly #script: readonly ScriptedStep[];
   readonly #settings: ModelSettings;
   #opening: Opening;

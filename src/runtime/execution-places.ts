@@ -12,7 +12,7 @@ import {
 
 export const PLACES_RULES = {
   /** Executions, conversations and calls that run at once. A tenant of which none runs does not wait for others: up to as many again run so. */
-  atOnce: wholeNumber({ min: 1 }),
+  concurrency: wholeNumber({ min: 1 }),
   /** The same for each tenant; any number by default. */
   perTenant: wholeNumber({ min: 1 }),
   /** How many may wait for a place; 1,000 by default. */
@@ -28,7 +28,7 @@ export const PLACES_OPTION = object<PlacesOptions>();
 export function placesOf(given: PlacesOptions | undefined): ExecutionPlaces | undefined {
   if (!given) return undefined;
   const read = readOptions(optionsIn("createRuntime", "executions"), given, PLACES_RULES);
-  return read.atOnce === undefined && read.perTenant === undefined ? undefined : new ExecutionPlaces(read);
+  return read.concurrency === undefined && read.perTenant === undefined ? undefined : new ExecutionPlaces(read);
 }
 
 /** How many executions, conversations and calls of a runtime run, and how many wait for a place. */
@@ -61,7 +61,7 @@ const within = new AsyncLocalStorage<Place>();
 export class ExecutionPlaces {
   readonly #places: Places;
 
-  constructor({ atOnce = Number.POSITIVE_INFINITY, perTenant, queued }: Resolved<typeof PLACES_RULES>) {
+  constructor({ concurrency: atOnce = Number.POSITIVE_INFINITY, perTenant, queued }: Resolved<typeof PLACES_RULES>) {
     this.#places = new Places({ atOnce, first: atOnce, perTenant, queued, full: () => busy(queued) });
   }
 

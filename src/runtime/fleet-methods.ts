@@ -1,23 +1,13 @@
 /*
- * What a runtime does as a part of a fleet: it hands programs to the workers, waits for what they drive, and works itself.
+ * What a fleet does with a runtime: it hands programs to the workers, and makes it a worker.
  */
 import { randomUUID } from "node:crypto";
 import { REASONS } from "../conversations/drive/interruption.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { type ExecutionId, now, optionError, PortcullisError, readOptions, type Resolved } from "../base/index.ts";
-import { RestReader, waitForRest } from "./executions/rest-reader.ts";
-import type { ExecutionFacts } from "./executions/read-facts.ts";
 import { takeUpOne, type TakeUpWork } from "./executions/recover.ts";
 import type { RECOVER_RULES } from "./executions/recover-options.ts";
-import {
-  type Fleet,
-  SUBMIT_RULES,
-  type SubmitOptions,
-  WAIT_RULES,
-  type WaitOptions,
-  WORK_RULES,
-  type Worker,
-} from "./fleet.ts";
+import { type Fleet, type FleetMember, SUBMIT_RULES, type SubmitOptions, WORK_RULES, type Worker } from "./fleet.ts";
 import { resultSchemaOf } from "../executions/drive/ending/result-schema.ts";
 import { correctedBy } from "../executions/execute-options.ts";
 import type { Scope } from "../executions/scope.ts";
@@ -31,8 +21,8 @@ import { sameProgram } from "../executions/resume.ts";
 import { refuseOther } from "../executions/run-under-id.ts";
 
 /** The runtime, as its fleet's methods need it. */
-export interface FleetMember {
-  readonly fleet: Fleet | undefined;
+export interface MemberParts {
+  readonly fleet: Fleet;
   readonly leaseMs: number;
   readonly tools: () => ToolSet;
   readonly closing: AbortSignal;
@@ -43,34 +33,27 @@ export interface FleetMember {
   readonly untilEnded: <Value>(work: Promise<Value>) => Promise<Value>;
 }
 
-/** As `Runtime.submit`. */
-export async function submit(member: FleetMember, program: unknown, options: SubmitOptions): Promise<ExecutionId> {
+export function memberOf<Context>(parts: MemberParts): FleetMember<Context> {
+  return {
+    submit: (program, options) => submit(parts, program, options),
+    work: (options) => work(parts, options),
+  };
+}
+
+/** As `Fleet.submit`. */
+async function submit(member: MemberParts, program: unknown, options: SubmitOptions): Promise<ExecutionId> {
   const read = readOptions("submit", options, SUBMIT_RULES);
   const result = resultSchemaOf(read.result, "submit({ result })");
   if (typeof program !== "string") throw optionError("submit(program)", "source text", program);
-  fleetOf(member, "submit");
-  const { execution = randomUUID() } = read;
+  const { id: execution = randomUUID() } = read;
   const scope = await member.scopeOf("submit", read);
-  const after = correctedBy(read, "submit");
-  await member.untilEnded(submitProgram(scope, program, { execution, result, after }));
+  const corrects = correctedBy(read, "submit");
+  await member.untilEnded(submitProgram(scope, program, { execution, result, corrects }));
   return execution;
 }
 
-/** As `Runtime.wait`. `scope` is that of a tenant, the runtime's by default. */
-export async function wait(
-  scopeOf: (tenant: string | undefined) => Scope,
-  closing: AbortSignal,
-  id: ExecutionId,
-  options: WaitOptions,
-): Promise<{ readonly scope: Scope; readonly facts: ExecutionFacts }> {
-  const { tenant, signal } = readOptions("wait", options, WAIT_RULES);
-  const scope = scopeOf(tenant);
-  const until = signal ? AbortSignal.any([signal, closing]) : closing;
-  return { scope, facts: await waitForRest(scope.journal, id, new RestReader(scope, id), until) };
-}
-
-/** As `Runtime.work`. */
-export async function work(member: FleetMember, options: object): Promise<Worker> {
+/** As `Fleet.work`. */
+async function work(member: MemberParts, options: object): Promise<Worker> {
   const read = readOptions("work", options, WORK_RULES);
   const { concurrency, reconcileMs, perTenant, only, onError } = read;
   const { leaseMs, closing, untilEnded } = member;
@@ -84,7 +67,7 @@ export async function work(member: FleetMember, options: object): Promise<Worker
     }),
     needsSameProtocol: true,
   });
-  return fleetOf(member, "work").startWorker({
+  return member.fleet.startWorker({
     concurrency,
     leaseMs,
     reconcileMs,
@@ -100,34 +83,26 @@ export async function work(member: FleetMember, options: object): Promise<Worker
   });
 }
 
-function fleetOf({ fleet }: FleetMember, method: string): Fleet {
-  if (fleet) return fleet;
-  throw new PortcullisError(
-    "option_invalid",
-    `${method}: this runtime has no fleet. Give it one: createRuntime({ fleet: createFleet({ journal }) }), with a journal of createPostgresJournal.`,
-  );
-}
-
-type Submitted = Pick<NewProgram, "execution" | "result" | "after">;
+type Submitted = Pick<NewProgram, "execution" | "result" | "corrects">;
 
 /**
  * Resolves once the header of the execution is in the journal. A program that cannot be run has ended then, as `failed`.
  * The same program again under the same id changes nothing. Rejects with `execution_exists` for another one, with
  * `program_too_large` for a text that no journal is to keep, as `findEarlier` does, and as the journal does.
  */
-async function submitProgram(scope: Scope, source: string, { execution, result, after }: Submitted): Promise<void> {
+async function submitProgram(scope: Scope, source: string, { execution, result, corrects }: Submitted): Promise<void> {
   const { gate, journal, language, tenant, signal, telemetry } = scope;
   refuseReservedName(scope);
   const tooLarge = tooLargeText(source);
   if (tooLarge) throw new PortcullisError("program_too_large", tooLarge.message);
   signal.throwIfAborted();
   // The worker finds it again. What cannot be gone on from is refused here.
-  if (after) await findEarlierOf(scope, after);
+  if (corrects) await findEarlierOf(scope, corrects);
   const tools = gate.tools.visibleTo(["programmatic"]);
   const prepared = await prepare(source, language, { tenant, signal }, givenByTools(tools));
   signal.throwIfAborted();
   const program = prepared.ok ? prepared.program : source;
-  const header = programHeader(scope, { execution, source, program, result, after, trace: telemetry?.here });
+  const header = programHeader(scope, { execution, source, program, result, corrects, trace: telemetry?.here });
   try {
     const head = await journal.create(header);
     if (prepared.ok) return;
@@ -138,6 +113,6 @@ async function submitProgram(scope: Scope, source: string, { execution, result, 
     // A worker was faster, and finds the same fault.
     if (error.code === "head_moved") return;
     if (error.code !== "execution_exists") throw error;
-    await refuseOther(scope, sameProgram(scope, source, { execution, result, after }));
+    await refuseOther(scope, sameProgram(scope, source, { execution, result, corrects }));
   }
 }

@@ -9,7 +9,7 @@ import {
   type SharedLimits,
   wholeNumber,
 } from "../base/index.ts";
-import { EXECUTE_RULES, TENANT } from "../executions/execute-options.ts";
+import { type ContextArguments, EXECUTE_RULES, TENANT } from "../executions/execute-options.ts";
 import type { ExecutionSummary, Journal, WorkerNeeds } from "../journal/journal.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { TakenUp } from "./executions/recover.ts";
@@ -23,12 +23,41 @@ export interface Fleet extends AsyncDisposable {
   readonly limits: FleetLimits;
   /** @internal */
   readonly requests: FleetRequests;
+  /**
+   * Hands a program to the workers, and resolves with the id of its execution once the journal has it: from then on it is
+   * not lost. The runtime, one of this fleet, says with which tools and limits. The same program again under the same id is
+   * the same execution. A program that cannot be run has ended then, as `failed`. Rejects with `execution_exists`, and as
+   * the journal does.
+   */
+  submit<Context>(runtime: FleetRuntime<Context>, program: string, options?: SubmitOptions): Promise<ExecutionId>;
+  /**
+   * Makes a runtime of this fleet a worker: it takes up executions that were submitted, decided or left by other drivers,
+   * with its tools, until the worker is disposed of; `suspend` of the runtime then leaves to other workers what it still
+   * drives. Rejects with `queue_unavailable`.
+   */
+  work<Context>(
+    runtime: FleetRuntime<Context>,
+    ...given: ContextArguments<WorkOptions<Context>, Context>
+  ): Promise<Worker>;
   /** @internal Opens the queue. Rejects with `queue_unavailable`, and as the journal does. */
   open(): Promise<void>;
   /** @internal What all its processes do now, for the metrics; read once a second at most. Rejects as the journal does. */
   figures(): Promise<FleetFigures>;
   /** @internal */
   startWorker(host: WorkerHost): Promise<Worker>;
+}
+
+/** A runtime of a fleet: `createRuntime({ fleet })`. */
+export interface FleetRuntime<Context = unknown> {
+  readonly fleet: Fleet | undefined;
+  /** For `Fleet.submit` and `Fleet.work`. */
+  fleetMember(): Promise<FleetMember<Context>>;
+}
+
+/** What a fleet does with a runtime. */
+export interface FleetMember<Context = unknown> {
+  readonly submit: (program: unknown, options: SubmitOptions) => Promise<ExecutionId>;
+  readonly work: (options: WorkOptions<Context>) => Promise<Worker>;
 }
 
 export interface FleetLimits extends SharedLimits {
@@ -109,10 +138,10 @@ export interface Worker extends AsyncDisposable {
 /** A worker has the tools, the context and the listeners: what is submitted is the program alone. */
 export const SUBMIT_RULES = {
   /** Id of the execution, chosen by the caller. The same id again gives the same execution. */
-  execution: EXECUTE_RULES.execution,
+  id: EXECUTE_RULES.id,
   /** Id of the execution that this program corrects: its equal calls are answered as before, as `execute` says. */
-  after: EXECUTE_RULES.after,
-  /** Age up to which results of calls that only read are given again, in milliseconds; 300,000 by default. Only with `after`. */
+  corrects: EXECUTE_RULES.corrects,
+  /** Age up to which results of calls that only read are given again, in milliseconds; 300,000 by default. Only with `corrects`. */
   maxAgeMs: EXECUTE_RULES.maxAgeMs,
   /** Language of the program, JavaScript by default. */
   language: EXECUTE_RULES.language,
@@ -131,15 +160,6 @@ export const SUBMIT_RULES = {
 };
 
 export type SubmitOptions = OptionsOf<typeof SUBMIT_RULES>;
-
-export const WAIT_RULES = {
-  /** The tenant of the execution; the runtime's by default. Another tenant's execution is unknown. */
-  tenant: TENANT,
-  /** Waits no longer. */
-  signal: abortSignal(),
-};
-
-export type WaitOptions = OptionsOf<typeof WAIT_RULES>;
 
 export const WORK_RULES = {
   ...RECOVER_RULES,

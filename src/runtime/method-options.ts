@@ -39,19 +39,18 @@ export const LIST_RULES = {
   before: wholeNumber({ min: 0 }),
 };
 
-/** Of `decide`, `answer` and `status`. */
+/** Of `execution`. */
 export const OF_TENANT_RULES = {
   /** The tenant of the execution; the runtime's by default. Another tenant's execution is unknown. */
   tenant: TENANT,
 };
 
-export const SAID_RULES = {
-  ...OF_TENANT_RULES,
-  /** Nothing is noted from when it aborts: the method rejects with its reason. */
+export const SIGNAL_RULES = {
+  /** Gives up: the method rejects with its reason, and nothing is noted. */
   signal: abortSignal(),
 };
 
-export type SaidOptions = OptionsOf<typeof SAID_RULES>;
+export type SignalOptions = OptionsOf<typeof SIGNAL_RULES>;
 
 /** A derived runtime inherits the options that are omitted. */
 export const DERIVE_RULES = {

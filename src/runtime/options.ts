@@ -58,7 +58,7 @@ export const RUNTIME_RULES = {
   /** Where programs run: `"isolate"` by default. The caller disposes of a sandbox that it passes in. */
   sandbox: option<"isolate" | "docker" | Sandbox>(`"isolate", "docker" or a sandbox`, isSandboxOption),
   /**
-   * How many executions, conversations and calls run at once, `{ atOnce, perTenant, queued }`; unbounded by default. Further
+   * How many executions, conversations and calls run at once, `{ concurrency, perTenant, queued }`; unbounded by default. Further
    * ones wait, tenants in turn, up to `queued` (1,000 by default); after that they are refused with `busy`.
    */
   executions: PLACES_OPTION,
@@ -126,7 +126,7 @@ export const RUNTIME_RULES = {
   /** How tools are searched for. */
   search: object<SearchOptions>(),
   /**
-   * Whether it is learned from results what they are like, for tools that declare no `output`: models and programs are
+   * Whether it is learned from results what they are like, for tools that declare no `outputSchema`: models and programs are
    * shown their types then. Shapes alone are held, in memory and for each tenant apart. True by default with
    * a journal that outlives the process.
    */

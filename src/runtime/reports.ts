@@ -1,6 +1,6 @@
-export type { SayOptions } from "../conversations/agent-options.ts";
+export type { SendOptions } from "../conversations/agent-options.ts";
 export type { Notice, SaidMessage } from "../conversations/prompt/said-message.ts";
-export type { Step, StepCall } from "../conversations/converse.ts";
+export type { Step, StepCall } from "../conversations/conversation.ts";
 export type { ContextDocument, Instructions } from "../conversations/prompt/instructions.ts";
 export type { AgentUsage, Transcript, TranscriptTurn } from "../conversations/from-journal/transcript.ts";
 export type { ProgramsOption } from "../conversations/prompt/programs-option.ts";

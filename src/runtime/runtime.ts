@@ -1,9 +1,8 @@
 import type { AgentReport } from "../conversations/agent-report.ts";
-import type { AgentOptions, ConverseOptions, ResumeAgentOptions, SayOptions } from "../conversations/agent-options.ts";
+import type { AgentOptions, ConversationOptions } from "../conversations/agent-options.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { declarePrograms } from "../conversations/calls/run-program.ts";
-import type { Talk } from "../conversations/converse.ts";
-import type { Said } from "../conversations/user-message.ts";
+import type { Conversation } from "../conversations/conversation.ts";
 import {
   checkValue,
   type ExecutionId,
@@ -20,7 +19,7 @@ import {
 import { type CallAnswer, callTool } from "../gate/call-tool.ts";
 import { ToolQueues } from "../gate/queues/tool-queues.ts";
 import { Gate } from "../gate/gate.ts";
-import type { Fleet, SubmitOptions, WaitOptions, Worker, WorkOptions } from "./fleet.ts";
+import type { Fleet, FleetMember } from "./fleet.ts";
 import type { Journal, ListOptions } from "../journal/journal.ts";
 import { countReadings } from "../journal/reading/reading-quota.ts";
 import { type Report, reportOf } from "../executions/output/report.ts";
@@ -34,14 +33,12 @@ import {
   type ExecuteOptions,
 } from "../executions/execute-options.ts";
 import { type Limits, resolveLimits } from "../executions/limits.ts";
-import type { ClientResult, Decision } from "../executions/decide.ts";
 import type { ListedExecution } from "./executions/listed-execution.ts";
 import type { LeftOpen } from "./executions/left-open.ts";
 import type { TakeUpWork, Unrecovered } from "./executions/recover.ts";
 import { RECOVER_RULES, type RecoverOptions } from "./executions/recover-options.ts";
-import type { Scope } from "../executions/scope.ts";
 import { resultSchemaOf } from "../executions/drive/ending/result-schema.ts";
-import { RESUME_RULES, type ResumeOptions } from "../executions/resume-options.ts";
+import type { ResumeOptions } from "../executions/resume-options.ts";
 import { RedactingJournal, storeOf, unredacted } from "../journal/redaction/redacting-journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { addLoad, type RuntimeLoad } from "../gate/telemetry/process-load.ts";
@@ -56,22 +53,17 @@ import { CurrentTools } from "../tools/current-tools.ts";
 import {
   CALL_RULES,
   type CallOptions,
-  DECISIONS,
   DERIVE_RULES,
   type DeriveOptions,
   OF_TENANT_RULES,
-  RESULTS,
-  SAID_RULES,
-  type SaidOptions,
   SEARCH_TOOLS_RULES,
   type SearchToolsOptions,
   LIST_RULES,
 } from "./method-options.ts";
 import { HostObservers, type Listener, listenerOfPrograms, type ObserverParts } from "./observers.ts";
-import { type ExecutionHandle, type ExecutionStatus, handleOf, statusOf } from "./execution-handle.ts";
+import { ExecutionHandle } from "./execution-handle.ts";
 import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
 import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
-import type { FleetMember } from "./fleet-methods.ts";
 import { WorkUnderWay } from "./work-under-way.ts";
 
 /** What `asTool` loads on demand. */
@@ -107,6 +99,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly journal: Journal;
   /** Aborted when the runtime closes; the reason is a `PortcullisError` with the code `runtime_closed` or `runtime_suspended`. */
   readonly closing: AbortSignal;
+  /** `list`: executions and conversations of the journal, the latest first. */
+  readonly executions = { list: (options: ListOptions = {}) => this.#list(options) };
   readonly #parts: RuntimeParts;
   readonly #scopes: RuntimeScopes;
   readonly #observers: HostObservers;
@@ -171,7 +165,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   /**
    * Runs a program to its ending and resolves with the report, whatever the ending. Rejects with a `PortcullisError`
    * only if an option is invalid, the runtime is closed, the sandbox cannot run or the journal cannot be written; with
-   * the id of an `execution` that exists, also with `execution_exists` and as `resume` does; with `after` also with
+   * the id of an `execution` that exists, also with `execution_exists` and as `resume` does; with `corrects` also with
    * `execution_unknown`, and with `execution_open` for an execution that has not ended.
    */
   async execute<Value = unknown>(
@@ -183,98 +177,15 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const result = resultSchemaOf(read.result, "execute({ result })");
     return this.#run("execute", read, listenerOfPrograms(read.onEvent), async (scope) => {
       if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
-      const { execution: id } = read;
-      const after = correctedBy(read);
-      if (id === undefined) return this.#report<Value>(scope, await execute(scope, program, { result, after }));
+      const { id: id } = read;
+      const corrects = correctedBy(read);
+      if (id === undefined) return this.#report<Value>(scope, await execute(scope, program, { result, corrects }));
       const { executeOnce } = await import("../executions/resume.ts");
-      return this.#report<Value>(scope, await executeOnce(scope, program, id, { result, after }));
+      return this.#report<Value>(scope, await executeOnce(scope, program, id, { result, corrects }));
     });
   }
 
-  /**
-   * Takes up a program's execution that waits, or whose host died, and drives it to its ending or until it waits again.
-   * An execution that has ended gives its report, and nothing runs. Rejects with `execution_unknown`, `call_unknown`,
-   * `decision_exists`, `tools_changed`, `execution_driven`, `head_moved`, and as `execute` does.
-   */
-  async resume<Value = unknown>(
-    id: ExecutionId,
-    ...given: ContextArguments<ResumeOptions<Context, Value>, Context>
-  ): Promise<Report<Value>> {
-    const [options = {}] = given;
-    const read = readOptions("resume", options, RESUME_RULES);
-    const result = resultSchemaOf(read.result, "resume({ result })");
-    return this.#run("resume", read, listenerOfPrograms(read.onEvent), async (scope) => {
-      const { resume } = await import("../executions/resume.ts");
-      const resumed = await resume(scope, id, { ...read, result, asks: read.approve !== undefined });
-      return this.#report<Value>(scope, resumed);
-    });
-  }
-
-  /**
-   * Takes up a conversation that waits, or whose host died, with the model that it began with, and drives it to its
-   * ending or until it waits again. No recorded turn is asked for again. A call of one of its programs has both ids,
-   * like `call_2/17`. A conversation that has ended gives its report, and nothing runs. Rejects as `resume` and `agent`
-   * do.
-   */
-  async resumeAgent<Answer = string>(
-    id: ExecutionId,
-    options: ResumeAgentOptions<Context, Answer>,
-  ): Promise<AgentReport<Answer>> {
-    const [{ resumeAgent }, { RESUME_AGENT_RULES, withModels }] = await Promise.all([
-      import("../conversations/resume-agent.ts"),
-      import("../conversations/agent-options.ts"),
-    ]);
-    const read = withModels(readOptions("resumeAgent", options, RESUME_AGENT_RULES));
-    const answer = resultSchemaOf(read.answer, "resumeAgent({ answer })");
-    return this.#run("resumeAgent", read, read.onEvent, (scope) =>
-      resumeAgent<Answer>(scope, id, { ...read, answer, asks: read.approve !== undefined }),
-    );
-  }
-
-  /**
-   * Notes decisions about calls of an execution or a conversation that wait, by call id. It drives nothing. Rejects as
-   * `resume` does.
-   */
-  async decide(
-    id: ExecutionId,
-    decisions: Readonly<Record<string, Decision>>,
-    options: SaidOptions = {},
-  ): Promise<void> {
-    const { tenant, signal } = readOptions("decide", options, SAID_RULES);
-    checkValue("decide(id, decisions)", decisions, DECISIONS);
-    const { decide } = await import("./executions/decide.ts");
-    await decide({ journal: this.journal, tenant: tenant ?? this.#scopes.base.tenant, signal }, id, { decisions });
-  }
-
-  /**
-   * Notes results of calls that a client answers (`handler: "client"`), by call id. It drives nothing. Rejects as `resume`
-   * does.
-   */
-  async answer(
-    id: ExecutionId,
-    results: Readonly<Record<string, ClientResult>>,
-    options: SaidOptions = {},
-  ): Promise<void> {
-    const { tenant, signal } = readOptions("answer", options, SAID_RULES);
-    checkValue("answer(id, results)", results, RESULTS);
-    const { answer } = await import("./executions/decide.ts");
-    const own = tenant ?? this.#scopes.base.tenant;
-    const { tools } = this.#scopes.gateFor({ tenant: own });
-    await answer({ journal: this.journal, tenant: own, tools, signal }, id, results);
-  }
-
-  /**
-   * What the journal tells of an execution or a conversation: its state, and the report of a program that has ended or
-   * waits. It drives nothing. Rejects with `execution_unknown`, also for another tenant's, and as the journal does.
-   */
-  async status(id: ExecutionId, options: { readonly tenant?: string } = {}): Promise<ExecutionStatus> {
-    const { tenant } = readOptions("status", options, OF_TENANT_RULES);
-    const { readFacts } = await import("./executions/read-facts.ts");
-    const scope = this.#ofTenant(tenant);
-    return statusOf(await readFacts(scope, id), scope);
-  }
-
-  #ofTenant(tenant = this.#scopes.base.tenant): Scope {
+  #ofTenant(tenant: string): AgentScope {
     return { ...this.#scopes.base, tenant };
   }
 
@@ -324,41 +235,13 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     };
   }
 
-  /**
-   * Hands a program to the workers of the runtime's fleet, and resolves with the id of its execution once the journal has
-   * it: from then on it is not lost. The same program again under the same id is the same execution. A program that
-   * cannot be run has ended then, as `failed`. Rejects with `option_invalid` without a fleet, with `execution_exists`, and
-   * as the journal does.
-   */
-  async submit(program: string, options: SubmitOptions = {}): Promise<ExecutionId> {
-    const { submit } = await import("./fleet-methods.ts");
-    return submit(this.#member, program, options);
-  }
-
-  /**
-   * Resolves with what `status` tells of an execution once it has ended, or waits for decisions or results, whichever
-   * process drives it. Rejects as `status` does, with the reason of `signal`, and with `runtime_closed`.
-   */
-  async wait(id: ExecutionId, options: WaitOptions = {}): Promise<ExecutionStatus> {
-    const { wait } = await import("./fleet-methods.ts");
-    const { scope, facts } = await wait((tenant) => this.#ofTenant(tenant), this.closing, id, options);
-    return statusOf(facts, scope);
-  }
-
-  /**
-   * Makes this runtime a worker of its fleet: it takes up executions that were submitted, decided or left by other
-   * drivers, with its tools, until the worker is disposed of; `suspend` then leaves to other workers what it still drives.
-   * Rejects with `option_invalid` without a fleet, and with `queue_unavailable`.
-   */
-  async work(...given: ContextArguments<WorkOptions<Context>, Context>): Promise<Worker> {
-    const [options = {}] = given;
-    const { work } = await import("./fleet-methods.ts");
-    return work(this.#member, options);
-  }
-
-  get #member(): FleetMember {
-    return {
-      fleet: this.fleet,
+  /** For `Fleet.submit` and `Fleet.work`. */
+  async fleetMember(): Promise<FleetMember<Context>> {
+    const { memberOf } = await import("./fleet-methods.ts");
+    const { fleet } = this;
+    if (!fleet) throw new Error("A runtime without a fleet is no member.");
+    return memberOf({
+      fleet,
       leaseMs: this.#parts.leaseMs,
       tools: () => this.tools,
       closing: this.closing,
@@ -368,13 +251,12 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       }),
       takingUp: (subject, options) => this.#takingUp(subject, options),
       untilEnded: (running) => this.#work.untilEnded(running),
-    };
+    });
   }
 
-  /** Executions and conversations of the journal, the latest first. */
-  async *executions(options?: ListOptions): AsyncIterable<ListedExecution> {
+  async *#list(options: ListOptions): AsyncIterable<ListedExecution> {
     const { listExecutions } = await import("./executions/list-executions.ts");
-    yield* listExecutions(this.journal, readOptions("executions", options ?? {}, LIST_RULES));
+    yield* listExecutions(this.journal, readOptions("executions.list", options, LIST_RULES));
   }
 
   /**
@@ -389,23 +271,25 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     ]);
     const read = withModels(readOptions("agent", options, AGENT_RULES));
     return this.#run("agent", read, read.onEvent, (scope) =>
-      runAgent<Answer>(scope, requestOf(read, scope.gate.tools, "agent"), read.task, read.execution),
+      runAgent<Answer>(scope, requestOf(read, scope.gate.tools, "agent"), read.task, read.id),
     );
   }
 
   /**
-   * Begins a conversation that you hold, or goes on with a conversation: many messages of the user, turn by turn if
-   * wanted. Nothing is asked before the first `say` or `step`. Dispose of it with `await using`. Rejects as `agent`
-   * does, and to `continue` as `resumeAgent` does.
+   * Begins a conversation that you hold, or takes an open one over: many messages of the user, turn by turn if wanted.
+   * Nothing is asked before the first `send` or `step`. Dispose of it with `await using`. Rejects as `agent` does, and
+   * where it takes one over as `resume` does.
    */
-  async converse<Answer = string>(options: ConverseOptions<Context, Answer>): Promise<Talk<Context, Answer>> {
-    const [{ CONVERSE_RULES, withModels }, { openTalk }] = await Promise.all([
+  async conversation<Answer = string>(
+    options: ConversationOptions<Context, Answer>,
+  ): Promise<Conversation<Context, Answer>> {
+    const [{ HELD_RULES: CONVERSE_RULES, withModels }, { openConversation: openTalk }] = await Promise.all([
       import("../conversations/agent-options.ts"),
-      import("../conversations/converse.ts"),
+      import("../conversations/conversation.ts"),
     ]);
-    const read = withModels(readOptions("converse", options, CONVERSE_RULES));
+    const read = withModels(readOptions("conversation", options, CONVERSE_RULES));
     const telemetry = await this.#observers.telemetry;
-    const own = { ...this.#scopes.of("converse", read), telemetry };
+    const own = { ...this.#scopes.of("conversation", read), telemetry };
     const { scope, flush, end } = this.#observers.observe(own, read.onEvent);
     return openTalk<Context, Answer>(
       scope,
@@ -424,22 +308,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
         onDisposed: end,
       },
     );
-  }
-
-  /**
-   * Says something in a conversation that no host holds, drives it to its next ending, and leaves it resting in the
-   * journal: for hosts that keep nothing between two messages. Begins the conversation if the journal does not have the
-   * id; its options are then those of `converse`. Without a message it goes on from where it is. Rejects with
-   * `execution_exists`, `conversation_moved`, `conversation_busy`, `conversation_ended`, and as `agent` and
-   * `resumeAgent` do.
-   */
-  async say<Answer = string>(
-    id: ExecutionId,
-    message: Said | undefined,
-    options: SayOptions<Context, Answer>,
-  ): Promise<AgentReport<Answer>> {
-    const { say } = await import("./say.ts");
-    return say<Answer>(id, message, options, (read, work) => this.#run("say", read, read.onEvent, work));
   }
 
   /**
@@ -487,13 +355,13 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
         const checked = { checkPrograms: this.checkPrograms, ...own };
         return this.execute(program, checked as ExecuteOptions<Context>);
       },
-      resume: (id, own) => this.resume(id, own as ResumeOptions<Context>),
+      resume: (id, own) => this.execution(id).resume(own as ResumeOptions<Context>),
       records: (id) => this.execution(id).records(),
       approval: async (id, callId) => {
         const { waitingApproval } = await import("../executions/decide.ts");
         return waitingApproval(this.#scopes.base, id, callId);
       },
-      status: (id) => this.status(id),
+      status: (id) => this.execution(id).status(),
       untilAppended: async (id, records) => {
         const { untilAppended } = await import("./executions/rest-reader.ts");
         await untilAppended(this.journal, id, records, this.closing);
@@ -557,9 +425,18 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   /** A tool as models of the runtime's tenant are shown it: with what its results were like, if that was observed. */
   readonly shown = (tool: Tool): Tool => this.#scopes.shown(tool);
 
-  /** A handle of an execution or a conversation in the journal. The id is checked only when a method of the handle is called. */
-  execution(id: ExecutionId): ExecutionHandle {
-    return handleOf(id, this.#scopes.base);
+  /**
+   * A handle of an execution or a conversation in the journal, of the runtime's tenant or another one. Nothing is read
+   * before a method of the handle is called.
+   */
+  execution(id: ExecutionId, options: { readonly tenant?: string } = {}): ExecutionHandle<Context> {
+    const { tenant = this.#scopes.base.tenant } = readOptions("execution", options, OF_TENANT_RULES);
+    return new ExecutionHandle<Context>(id, {
+      base: this.#ofTenant(tenant),
+      run: (subject, own, listener, work) => this.#run(subject, { ...own, tenant }, listener, work),
+      report: (scope, execution) => this.#report(scope, execution),
+      tools: () => this.#scopes.gateFor({ tenant }).tools,
+    });
   }
 
   /** Cancels all executions and conversations, waits for their ends, and ends the processes of the sandbox. */
@@ -591,7 +468,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const own = this.#scopes.of(subject, options);
     const { scope, end } = this.#observers.observe(telemetry ? { ...own, telemetry } : own, listener);
     try {
-      return await this.#work.untilEnded(this.#work.inPlace(scope, () => work(scope), options.execution));
+      return await this.#work.untilEnded(this.#work.inPlace(scope, () => work(scope), options.id));
     } finally {
       await end();
     }

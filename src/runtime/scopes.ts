@@ -36,7 +36,7 @@ export type ScopeOptions = Partial<
   >
 > & {
   readonly model?: Pick<Model, "name"> | undefined;
-  readonly execution?: ExecutionId | undefined;
+  readonly id?: ExecutionId | undefined;
   readonly policy?: Policy | PolicyName | undefined;
   readonly checkPrograms?: ProgramCheckMode | undefined;
 };

@@ -304,10 +304,11 @@ async function endOfKey(parts: EndingParts, { id, tenant }: Pick<Key, "id" | "te
 
 /** It is driven by what its key may do now, which is nothing. */
 async function end({ runtime, onEvent }: EndingParts, { execution, tenant, kind }: ExecutionSummary): Promise<void> {
-  const options = { tenant, onEvent, approve: () => "later" as const, allowChangedTools: true };
-  if (kind === "program") await runtime.resume(execution, options);
-  const { conversation } = kind === "conversation" ? await runtime.status(execution, { tenant }) : {};
-  if (conversation) await runtime.resumeAgent(execution, { ...options, model: silent(conversation.model) });
+  const options = { onEvent, approve: () => "later" as const, allowChangedTools: true };
+  const handle = runtime.execution(execution, { tenant });
+  if (kind === "program") await handle.resume(options);
+  const { conversation } = kind === "conversation" ? await handle.status() : {};
+  if (conversation) await handle.resume({ ...options, model: silent(conversation.model) });
 }
 
 /** Throws `option_invalid` for workers elsewhere without a fleet. */

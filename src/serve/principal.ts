@@ -14,7 +14,7 @@ export interface Principal {
   /** Names of the tools that it may use, like `crm.*`; all by default. */
   readonly tools?: readonly string[];
   /** Executions that it may run at once, by all doors together; as many as the server by default. */
-  readonly atOnce?: number;
+  readonly concurrency?: number;
   /** Changes to the limits of its programs. */
   readonly limits?: Partial<Limits>;
 }

@@ -29,7 +29,7 @@ export const WRITTEN_RULES = {
   ...pick(TOOL_RULES, "unknownFields", "concurrency", "timeoutMs"),
   /** Makes a call again if it fails, `{ attempts, delayMs? }`, within `timeoutMs`. For tools that read or are idempotent. */
   retry: object<OptionsOf<typeof WRITTEN_RETRY>>(),
-  ...pick(TOOL_RULES, "rate", "onUnknown", "reusable", "tags", "instructions", "pinned", "defer"),
+  ...pick(TOOL_RULES, "rate", "onUnknown", "tags", "instructions", "pinned", "defer"),
 };
 
 /** Throws `option_invalid` with the place of what is no policy, also inside `retry` and `rate`. */

@@ -34,10 +34,10 @@ export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: 
         source: "ai-sdk",
         name,
         description,
-        input: schemaOf(name, inputSchema),
-        ...(outputSchema === undefined ? {} : { output: schemaOf(name, outputSchema) }),
+        inputSchema: schemaOf(name, inputSchema),
+        ...(outputSchema === undefined ? {} : { outputSchema: schemaOf(name, outputSchema) }),
         ...(needsApproval === undefined ? {} : { needsApproval: (input) => asks(input, { messages: [] }) }),
-        run: (input, { signal, callId }) =>
+        execute: (input, { signal, callId }) =>
           lastOf((execute as Run)(input, { toolCallId: callId, messages: [], abortSignal: signal })),
       },
       policies,

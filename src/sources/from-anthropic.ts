@@ -24,8 +24,8 @@ export function fromAnthropic(tools: readonly AnthropicTool[], policies: ToolPol
         source: "anthropic",
         name,
         description,
-        input: foreignSchema("fromAnthropic", name, input_schema),
-        run: async (input, { signal, callId }) => {
+        inputSchema: foreignSchema("fromAnthropic", name, input_schema),
+        execute: async (input, { signal, callId }) => {
           const toolUse = { type: "tool_use", id: callId, name, input };
           return textOrBlocks(
             await run(tool.parse ? tool.parse(input) : input, { toolUse, toolUseBlock: toolUse, signal }),

@@ -45,11 +45,11 @@ export function fromOpenAIAgents(
           source: "openai-agents",
           name,
           description,
-          input: foreignSchema("fromOpenAIAgents", name, parameters),
+          inputSchema: foreignSchema("fromOpenAIAgents", name, parameters),
           ...(typeof needsApproval === "function"
             ? { needsApproval: (input) => (needsApproval as NeedsApproval)(runContext, input) }
             : {}),
-          run: async (input, { signal }) => {
+          execute: async (input, { signal }) => {
             if (typeof isEnabled === "function" && !(await (isEnabled as IsEnabled)(runContext)))
               throw new PortcullisError("tool_failed", `${name} is not enabled.`);
             return await (invoke as Invoke)(runContext, JSON.stringify(input), { signal });

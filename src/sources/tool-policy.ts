@@ -21,9 +21,9 @@ const OWN_RULES = {
   /** Whether a call needs approval; by default the library's own rule. */
   approval: TOOL_RULES.approval,
   /** Schema of the result, in place of the source's own. */
-  output: TOOL_RULES.output,
+  outputSchema: TOOL_RULES.outputSchema,
   /**
-   * Makes the tool's result of what the source gives: it gets that and the input. Only what it makes counts, fits `output` and
+   * Makes the tool's result of what the source gives: it gets that and the input. Only what it makes counts, fits `outputSchema` and
    * is seen. The source's own schema then does not hold. A failure is not shaped.
    */
   shape: callback<(result: never, input: never) => unknown>(),
@@ -32,7 +32,7 @@ const OWN_RULES = {
 export const POLICY_RULES = {
   ...pick(TOOL_RULES, "allowedCallers", "effect"),
   ...OWN_RULES,
-  ...pick(TOOL_RULES, "unknownFields", "concurrency", "retry", "rate", "enabled", "timeoutMs", "onUnknown", "reusable"),
+  ...pick(TOOL_RULES, "unknownFields", "concurrency", "retry", "rate", "enabled", "timeoutMs", "onUnknown"),
   ...pick(TOOL_RULES, "tags", "instructions", "pinned", "defer"),
 };
 
@@ -53,22 +53,22 @@ export interface ForeignTool {
   readonly source: string;
   readonly name: string;
   readonly description: unknown;
-  readonly input: Schema;
-  readonly output?: Schema;
+  readonly inputSchema: Schema;
+  readonly outputSchema?: Schema;
   /** The library's own approval rule, used if the policy has none. */
   readonly needsApproval?: (input: unknown) => boolean | Promise<boolean>;
-  readonly run: (input: unknown, context: CallContext) => unknown;
+  readonly execute: (input: unknown, context: CallContext) => unknown;
 }
 
 export function adopt(
-  { source, name, description, input, output, needsApproval, run }: ForeignTool,
+  { source, name, description, inputSchema: input, outputSchema: output, needsApproval, execute: run }: ForeignTool,
   policies: ToolPolicies,
 ): Tool {
   const policy = typeof policies === "function" ? policies(name) : policies;
   return defineTool({
     name,
     description: description as string,
-    input,
+    inputSchema: input,
     ...(needsApproval ? { approval: needsApproval } : {}),
     ...withResult(checkPolicy(name, policy), output, run),
     source,
@@ -76,16 +76,16 @@ export function adopt(
 }
 
 /** A policy in the terms of `defineTool`, with the handler: `run`, whose result has the schema `declared`, shaped by the policy. */
-export function withResult<Own extends Pick<ToolPolicy, "shape" | "output">>(
-  { shape, output, ...policy }: Own,
+export function withResult<Own extends Pick<ToolPolicy, "shape" | "outputSchema">>(
+  { shape, outputSchema: output, ...policy }: Own,
   declared: Schema | undefined,
-  run: ForeignTool["run"],
+  run: ForeignTool["execute"],
 ) {
   const schema = output ?? (shape ? undefined : declared);
-  return { ...policy, ...(schema && { output: schema }), handler: shape ? shaped(shape, run) : run };
+  return { ...policy, ...(schema && { outputSchema: schema }), execute: shape ? shaped(shape, run) : run };
 }
 
-function shaped(shape: NonNullable<ToolPolicy["shape"]>, run: ForeignTool["run"]): ForeignTool["run"] {
+function shaped(shape: NonNullable<ToolPolicy["shape"]>, run: ForeignTool["execute"]): ForeignTool["execute"] {
   return async (input, context) => {
     const result = await run(input, context);
     const made = shape as (result: unknown, input: unknown) => unknown;

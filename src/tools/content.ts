@@ -58,7 +58,7 @@ export const CONTENT_RULES = {
   parts: array<PartInput>(`up to ${MAX_PARTS} parts`),
   /**
    * Whether the call has failed. A model gets the value and the parts as its provider's failed result, and a program a
-   * `ToolError` with `value`. The value need not fit `output`.
+   * `ToolError` with `value`. The value need not fit `outputSchema`.
    */
   isError: flag(),
   /** Where the result comes from: an address or a path, of up to 2 KB. A model reads it before the result. */

@@ -12,12 +12,12 @@ export type TextToolOptions<
   Context = unknown,
   Stream extends boolean = false,
   Answer = Given<Output, Stream>,
-> = Omit<ToolOptions<Schema<string, string>, Output, Context, Stream, Answer>, "input" | "unknownFields"> &
+> = Omit<ToolOptions<Schema<string, string>, Output, Context, Stream, Answer>, "inputSchema" | "unknownFields"> &
   OptionsOf<typeof FORMAT_RULES>;
 
 /**
  * Defines a tool whose input is one text, like a query in SQL: a program calls `tools.db.query("SELECT …")`. Its options
- * are those of `defineTool`, with `format` in place of `input`; functions of the input get the text. Models of OpenAI
+ * are those of `defineTool`, with `format` in place of `inputSchema`; functions of the input get the text. Models of OpenAI
  * write the text as it is; for other models the tool is a function with one field `input`. Throws a `PortcullisError`
  * (`tool_invalid`) as `defineTool` does.
  */
@@ -37,7 +37,7 @@ export const CLIENT_TEXT_STEPS = 2_000_000;
 export function textTool<Context>(given: unknown, maxSteps: number): Tool<Context> {
   const { name, format: written, ...others } = isFields(given) ? given : {};
   const place = placeOf(name, MAKER);
-  for (const option of ["input", "unknownFields"])
+  for (const option of ["inputSchema", "unknownFields"])
     if (Object.hasOwn(others, option))
       throw new PortcullisError(
         "tool_invalid",
@@ -46,8 +46,8 @@ export function textTool<Context>(given: unknown, maxSteps: number): Tool<Contex
   try {
     const { format: read } = readOptions(place, written === undefined ? {} : { format: written }, FORMAT_RULES);
     const format = read === "text" ? read : Object.freeze({ regex: read.regex });
-    const input = textSchema(place, format, maxSteps);
-    const tool = isFields(given) ? { name, ...others, input, unknownFields: "allow" } : given;
+    const inputSchema = textSchema(place, format, maxSteps);
+    const tool = isFields(given) ? { name, ...others, inputSchema, unknownFields: "allow" } : given;
     return makeTool<Context>(tool, { maker: MAKER, textFormat: format });
   } catch (error) {
     throw invalid(error);

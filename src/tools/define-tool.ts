@@ -50,12 +50,12 @@ interface TypedOptions<
   Stream extends boolean,
   Answer,
 > {
-  readonly input: Input;
-  readonly output: Output;
+  readonly inputSchema: Input;
+  readonly outputSchema: Output;
   readonly effect: Effect | ((input: StandardSchemaV1.InferOutput<Input>) => Effect);
   readonly enabled: (audience: ToolAudience<Context>) => boolean;
   readonly approval: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
-  readonly handler:
+  readonly execute:
     | (Stream extends true ? never : "client")
     | ((input: StandardSchemaV1.InferOutput<Input>, context: CallContext<Context>) => Awaitable<Answer>);
   readonly stream: Stream;
@@ -100,8 +100,16 @@ interface Made {
 
 /** The tool of checked options. A tool with a `textFormat` takes one text in place of named fields. */
 export function makeTool<Context>(options: unknown, made?: Made): Tool<Context> {
-  const { effect, approval, allowedCallers, tags, output, stream, ...read } = readToolOptions(options, made?.maker);
-  const { name, input } = read;
+  const {
+    effect,
+    approval,
+    allowedCallers,
+    tags,
+    outputSchema: output,
+    stream,
+    ...read
+  } = readToolOptions(options, made?.maker);
+  const { name, inputSchema: input } = read;
   const fault = toolNameFault(name);
   if (fault !== undefined)
     throw new PortcullisError("tool_invalid", `Tool ${JSON.stringify(name)}: this name cannot be used: ${fault}.`);
@@ -109,7 +117,7 @@ export function makeTool<Context>(options: unknown, made?: Made): Tool<Context> 
   if (output !== undefined && !isLazy(output)) jsonSchemaOf(name, "output", output);
   const tool = Object.freeze<Tool<Context>>({
     ...read,
-    output,
+    outputSchema: output,
     ...(stream ? { stream } : {}),
     allowedCallers: Object.freeze([...allowedCallers]),
     effect: typeof effect === "function" ? "write" : effect,
@@ -135,7 +143,7 @@ export function refuseUnnamedFields(name: string, schema: JsonSchema): void {
   const expected = `a schema whose JSON Schema has type "object", because tools take named fields`;
   const got = schema.type ?? Object.keys(schema).find((key) => key === "anyOf" || key === "oneOf");
   const advice = schema.type === undefined && got !== undefined ? " (put a union into a field of an object)" : "";
-  throw invalid(optionError(placeOf(name).at("input"), expected + advice, got));
+  throw invalid(optionError(placeOf(name).at("inputSchema"), expected + advice, got));
 }
 
 function readToolOptions(options: unknown, maker?: string) {
@@ -157,7 +165,10 @@ function readToolOptions(options: unknown, maker?: string) {
 }
 
 /** Refuses to repeat calls that change something each time, and calls that a client answers. */
-function refuseRepetition({ at }: OptionPlace, { effect, handler, retry, rate }: Resolved<typeof TOOL_RULES>): void {
+function refuseRepetition(
+  { at }: OptionPlace,
+  { effect, execute: handler, retry, rate }: Resolved<typeof TOOL_RULES>,
+): void {
   if (retry && effect === "write")
     throw new PortcullisError(
       "tool_invalid",
@@ -172,7 +183,10 @@ function refuseRepetition({ at }: OptionPlace, { effect, handler, retry, rate }:
 }
 
 /** Refuses what a stream cannot be combined with, and what only a stream can have. */
-function refuseStream({ at }: OptionPlace, { stream, resumes, retry, handler }: Resolved<typeof TOOL_RULES>): void {
+function refuseStream(
+  { at }: OptionPlace,
+  { stream, resumes, retry, execute: handler }: Resolved<typeof TOOL_RULES>,
+): void {
   const refuse = (option: string, why: string) => {
     throw new PortcullisError("tool_invalid", `${at(option)}: ${why}`);
   };
@@ -181,7 +195,7 @@ function refuseStream({ at }: OptionPlace, { stream, resumes, retry, handler }: 
   if (stream && retry)
     refuse("retry", "a stream is not begun again after an error. Leave retry out, and repeat requests in the handler.");
   if (!stream && isAsyncGenerator(handler))
-    refuse("handler", "an async generator yields items one at a time. Set `stream: true`, or return one result.");
+    refuse("execute", "an async generator yields items one at a time. Set `stream: true`, or return one result.");
   if (stream && handler === "client")
     refuse("stream", "calls that a client answers have no handler here that could yield items. Leave it out.");
 }
@@ -192,12 +206,12 @@ function isAsyncGenerator(handler: unknown): boolean {
 
 /** What other libraries call the options of a tool. */
 const FOREIGN_WORDS: Readonly<Record<string, keyof typeof TOOL_RULES>> = {
-  execute: "handler",
-  run: "handler",
-  func: "handler",
-  parameters: "input",
-  inputSchema: "input",
-  outputSchema: "output",
+  handler: "execute",
+  run: "execute",
+  func: "execute",
+  parameters: "inputSchema",
+  input: "inputSchema",
+  output: "outputSchema",
   needsApproval: "approval",
 };
 
@@ -207,7 +221,7 @@ function refuseForeignWords(place: OptionPlace, given: Fields): void {
     ...Object.entries(FOREIGN_WORDS).flatMap(([word, own]) =>
       Object.hasOwn(given, word) && given[own] === undefined ? [`\`${word}\` is called \`${own}\` here`] : [],
     ),
-    ...(["input", "output"] as const).flatMap((side) =>
+    ...(["inputSchema", "outputSchema"] as const).flatMap((side) =>
       isShape(given[side])
         ? [`\`${side}\` is an object of schemas, not a schema: write ${side}: z.object({ … }) around it`]
         : [],
@@ -226,7 +240,7 @@ function isShape(value: unknown): boolean {
 
 /** Refuses what is nearly a schema, and says what it lacks. The rules of the options refuse the rest. */
 function refuseSchemas({ at }: OptionPlace, given: Fields): void {
-  for (const side of ["input", "output"] as const) {
+  for (const side of ["inputSchema", "outputSchema"] as const) {
     const fault = schemaFault(given[side]);
     if (fault !== undefined) throw new PortcullisError("tool_invalid", `${at(side)}: ${fault}`);
   }

@@ -21,7 +21,7 @@ function withoutDefaults(schema: JsonSchema): unknown {
 export function toolDigest(tool: Tool): string {
   const known = digests.get(tool);
   if (known !== undefined) return known;
-  const { name, input, output, stream } = tool;
+  const { name, inputSchema: input, outputSchema: output, stream } = tool;
   const schemas = [
     identityOf(input) ?? withoutDefaults(jsonSchemaOf(name, "input", input)),
     output === undefined ? null : (identityOf(output) ?? withoutDefaults(jsonSchemaOf(name, "output", output))),

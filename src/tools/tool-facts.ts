@@ -28,7 +28,7 @@ export function toolFacts(tool: Tool): ToolFacts {
 }
 
 /** Where the calls of a tool run, if not in a handler of the host. */
-export function elsewhere({ handler, place }: Pick<Tool, "handler" | "place">): { readonly place?: string } {
+export function elsewhere({ execute: handler, place }: Pick<Tool, "execute" | "place">): { readonly place?: string } {
   if (handler === "client") return { place: place ?? "client" };
   return place === undefined ? {} : { place };
 }

@@ -35,7 +35,7 @@ export function jsonSchemaOf(toolName: string, side: "input" | "output", schema:
   }
 }
 
-export type ToolInput = Pick<Tool, "name" | "input" | "unknownFields">;
+export type ToolInput = Pick<Tool, "name" | "inputSchema" | "unknownFields">;
 
 /** The compiled JSON Schemas of inputs that are schemas of libraries. */
 const librarySchemas = new WeakMap<Schema, CompiledSchema>();
@@ -43,7 +43,7 @@ const librarySchemas = new WeakMap<Schema, CompiledSchema>();
 /** Throws a `PortcullisError` (`tool_invalid`) if a tool refuses unknown fields, and its JSON Schema does not tell which fields are known. */
 export function checkInputFields(tool: ToolInput): void {
   // `jsonSchema()` has refused what cannot be read.
-  if (tool.unknownFields === "allow" || tool.input["~standard"].vendor === PLAIN_VENDOR) return;
+  if (tool.unknownFields === "allow" || tool.inputSchema["~standard"].vendor === PLAIN_VENDOR) return;
   try {
     compiledInput(tool);
   } catch (error) {
@@ -58,7 +58,7 @@ export function checkInputFields(tool: ToolInput): void {
 
 /** What an input's fields are; undefined if the JSON Schema cannot be read and unknown fields are passed on. */
 export function inputFieldsOf(tool: ToolInput, value: unknown): FieldsRead | undefined {
-  const { input, unknownFields = "refuse" } = tool;
+  const { inputSchema: input, unknownFields = "refuse" } = tool;
   let compiled: CompiledSchema;
   try {
     compiled = compiledInput(tool);
@@ -72,7 +72,7 @@ export function inputFieldsOf(tool: ToolInput, value: unknown): FieldsRead | und
 /** The JSON Schema of a tool's input for models, always of an object. It says `additionalProperties: false` if unknown fields are refused. */
 export function inputSchemaOf(tool: Tool): JsonSchema {
   if (tool.textFormat !== undefined) return namedTextJson(tool.textFormat);
-  if (tool.unknownFields === "allow") return jsonSchemaOf(tool.name, "input", tool.input);
+  if (tool.unknownFields === "allow") return jsonSchemaOf(tool.name, "input", tool.inputSchema);
   return closedSchema(compiledInput(tool));
 }
 
@@ -80,12 +80,12 @@ export function inputSchemaOf(tool: Tool): JsonSchema {
  * The JSON Schema of a tool's result for a caller that reads no streams: a model that calls directly, the loop of another
  * package, a provider's hosted program. It gets the items of a stream as one array. Undefined if the result may be anything.
  */
-export function outputSchemaOf({ name, output, stream }: Tool): JsonSchema | undefined {
+export function outputSchemaOf({ name, outputSchema: output, stream }: Tool): JsonSchema | undefined {
   const schema = output && jsonSchemaOf(name, "output", output);
   return stream ? arraySchema(schema ?? {}) : schema;
 }
 
-function compiledInput({ name, input }: ToolInput): CompiledSchema {
+function compiledInput({ name, inputSchema: input }: ToolInput): CompiledSchema {
   const known = compiledForm(input) ?? librarySchemas.get(input);
   if (known) return known;
   const compiled = compileSchema(silentWhereUnsaid(input["~standard"].vendor, jsonSchemaOf(name, "input", input)));

@@ -139,7 +139,7 @@ function isEnabled(
 /** Whether a value has the fields of a tool that this package relies on. */
 function isTool(value: Tool | null): boolean {
   if (typeof value !== "object" || value === null) return false;
-  const { name, allowedCallers, input, handler, needsApproval } = value;
+  const { name, allowedCallers, inputSchema: input, execute: handler, needsApproval } = value;
   return (
     typeof name === "string" &&
     Array.isArray(allowedCallers) &&

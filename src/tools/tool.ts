@@ -87,7 +87,7 @@ export interface CallContext<Context = unknown> {
   /** The `context` of the execution, conversation or call; undefined if none was given. */
   readonly context: Context;
   /** Of a tool with `stream`, if its host died while the stream was read: yield the items after these. Undefined else. */
-  readonly after?: StreamPosition | undefined;
+  readonly previous?: StreamPosition | undefined;
 }
 
 export const ALLOWED_CALLERS = required(
@@ -122,39 +122,41 @@ export const TOOL_RULES = {
   /** For the model: what the tool returns and when to use it. */
   description: required(words("a string that tells the model what the tool does")),
   /** Schema of the input: an object with named fields. */
-  input: required(
+  inputSchema: required(
     option<Schema>(
       "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() around a plain one)",
       isSchema,
     ),
   ),
   /** Schema of the result, or of one item of a stream. If the schema's library drops unknown fields, they do not reach the program. */
-  output: option<Schema>("a schema that can give its JSON Schema, or nothing", isSchema),
+  outputSchema: option<Schema>("a schema that can give its JSON Schema, or nothing", isSchema),
   /**
    * Whether the handler gives items one at a time, as an async generator does: a result of any size. A program reads
    * them with `for await (const item of tools.name({ … }))`. A model that calls the tool directly gets an array.
    */
   stream: flag(),
   /**
-   * How a stream goes on whose host died. `"after"` (default): the handler is called with `after`, which has the number
+   * How a stream goes on whose host died. `"continue"` (default): the handler is called with `previous`, which has the number
    * of items that are journalled and the last of them, and yields the items that follow. `"from-start"`, or if the handler
-   * does not read `after`: it yields all items again, and the stream fails with `stream_changed` if the first are not those
+   * does not read `previous`: it yields all items again, and the stream fails with `stream_changed` if the first are not those
    * that are journalled.
    */
-  resumes: oneOf(["after", "from-start"]),
+  resumes: oneOf(["continue", "from-start"]),
   /** Which callers may call the tool. There is no default. */
   allowedCallers: ALLOWED_CALLERS,
   /**
    * What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`);
-   * or a function of the input. If the function throws, or gives something else, the call counts as a write.
+   * or a function of the input. `"write"` by default. If the function throws, or gives something else, the call counts as
+   * a write.
    */
-  effect: required(
+  effect: withDefault(
     asked(
       option<Effect | ((input: unknown) => Effect)>(
         `${EFFECTS.map((one) => `"${one}"`).join(", ")} or a function of the input`,
         (value) => typeof value === "function" || oneOf(EFFECTS).accepts(value),
       ),
     ),
+    "write",
   ),
   /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input: a call runs without only if the function answers `false`. */
   approval: withDefault(
@@ -167,8 +169,8 @@ export const TOOL_RULES = {
     "never",
   ),
   /**
-   * What happens to a field of a call's input, at any depth, that the JSON Schema of `input` does not know. The call is
-   * refused (default), or the field is passed on to `input`, which may drop it. An object that the schema declares to
+   * What happens to a field of a call's input, at any depth, that the JSON Schema of `inputSchema` does not know. The call is
+   * refused (default), or the field is passed on to `inputSchema`, which may drop it. An object that the schema declares to
    * be open takes any field.
    */
   unknownFields: withDefault(oneOf(["refuse", "allow"]), "refuse"),
@@ -197,11 +199,11 @@ export const TOOL_RULES = {
   /** Timeout of the handler, in milliseconds, all its attempts together; a minute by default. */
   timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
   /**
-   * Runs a call, or `"client"` for a tool whose calls are answered from outside this process, by `runtime.resume`. Its
+   * Runs a call, or `"client"` for a tool whose calls are answered from outside this process, by `runtime.execution(id).answer`. Its
    * result must be JSON, or `content()` with more than that; with `stream` an iterable of items. Its errors stay on the host, and the program sees only that the tool failed; a
    * `PortcullisError` with code `tool_failed` passes its message to the program.
    */
-  handler: required(
+  execute: required(
     option<"client" | ((input: unknown, context: CallContext) => unknown)>(
       `a function, or "client"`,
       (value) => value === "client" || typeof value === "function",
@@ -212,11 +214,6 @@ export const TOOL_RULES = {
    * again (`"retry"`), or the program gets `outcome_unknown` (`"fail"`).
    */
   onUnknown: withDefault(oneOf(["ask", "retry", "fail"]), "ask"),
-  /**
-   * Whether a corrected program (`after`) is given the answers that the program before it was given of equal calls; true by
-   * default. False: the handler runs for each call, also for one that changes something and was done before.
-   */
-  reusable: flag(),
   /** Words by which the tool is searched for, beside its name and description. */
   tags: option<readonly string[]>("an array of non-blank strings", isWordList),
   /** How and when to use the tool, for the system text of a conversation that has it: more than its description can say. */
@@ -233,27 +230,27 @@ export const TOOL_RULES = {
 };
 
 /**
- * A function that a model or its programs may call. Made by `defineTool`, whose types match `handler` with `input`. A
+ * A function that a model or its programs may call. Made by `defineTool`, whose types match `execute` with `inputSchema`. A
  * tool whose handler reads no `context` is a `Tool<unknown>`, which can be used in every runtime.
  */
 export interface Tool<Context = unknown>
   extends
     Pick<
       Resolved<typeof TOOL_RULES>,
-      "name" | "description" | "input" | "allowedCallers" | "concurrency" | "timeoutMs" | "onUnknown"
+      "name" | "description" | "inputSchema" | "allowedCallers" | "concurrency" | "timeoutMs" | "onUnknown"
     >,
     Pick<
       OptionsOf<typeof TOOL_RULES>,
-      "source" | "resumes" | "unknownFields" | "enabled" | "reusable" | "tags" | "instructions" | "pinned" | "defer"
+      "source" | "resumes" | "unknownFields" | "enabled" | "tags" | "instructions" | "pinned" | "defer"
     > {
   /** Where its calls run, if not in a handler here or at a client: `agent`, `mcp NAME`, `openapi NAME`. `placeOfTool` tells it of any tool. */
   readonly place?: string;
-  readonly output: Schema | undefined;
-  /** What its results were like, of a tool without `output` as models are shown it. No tool is made with it. */
+  readonly outputSchema: Schema | undefined;
+  /** What its results were like, of a tool without `outputSchema` as models are shown it. No tool is made with it. */
   readonly observed?: ObservedOutput;
   /** Of a tool of `defineTextTool`, whose input is one text: which texts it takes. */
   readonly textFormat?: TextFormat;
-  /** Set if the handler gives an iterable of items, which a program reads as a stream. `output` is then the schema of one item. */
+  /** Set if the handler gives an iterable of items, which a program reads as a stream. `outputSchema` is then the schema of one item. */
   readonly stream?: true;
   /** What a call changes; `write` if that depends on the input (`effectOf`). */
   readonly effect: Effect;
@@ -265,8 +262,8 @@ export interface Tool<Context = unknown>
   readonly needsApproval: (input: unknown) => boolean | Promise<boolean>;
   readonly retry?: Retry;
   readonly rate?: Resolved<typeof RATE_RULES>;
-  /** `"client"`: the call is answered from outside this process, by `runtime.resume`. */
-  readonly handler: "client" | ((input: unknown, context: CallContext<Context>) => unknown);
+  /** `"client"`: the call is answered from outside this process, by `runtime.execution(id).answer`. */
+  readonly execute: "client" | ((input: unknown, context: CallContext<Context>) => unknown);
 }
 
 /** What its results were like, of a stream its items. */

@@ -30,10 +30,10 @@ function waitTool(ms: number) {
   return defineTool({
     name: "wait",
     description: "Answers later",
-    input: z.object({ n: z.number() }),
+    inputSchema: z.object({ n: z.number() }),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: async ({ n }) => {
+    execute: async ({ n }) => {
       await new Promise((resolve) => setTimeout(resolve, ms));
       return { n: n * 2 };
     },

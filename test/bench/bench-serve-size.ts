@@ -20,10 +20,10 @@ const SECONDS = 5;
 const folder = mkdtempSync(join(tmpdir(), "portcullis-size-"));
 const path = join(folder, "journal.db");
 const gate = Promise.withResolvers<void>();
-const common = { description: "d", input: z.object({}), allowedCallers: ["programmatic"] } as const;
-const hold = defineTool({ ...common, name: "hold", effect: "read", handler: () => gate.promise.then(() => 1) });
-const ask = defineTool({ ...common, name: "ask", effect: "write", approval: "always", handler: () => 1 });
-const get = defineTool({ ...common, name: "get", effect: "read", handler: () => "x".repeat(1000) });
+const common = { description: "d", inputSchema: z.object({}), allowedCallers: ["programmatic"] } as const;
+const hold = defineTool({ ...common, name: "hold", effect: "read", execute: () => gate.promise.then(() => 1) });
+const ask = defineTool({ ...common, name: "ask", effect: "write", approval: "always", execute: () => 1 });
+const get = defineTool({ ...common, name: "get", effect: "read", execute: () => "x".repeat(1000) });
 
 using journal = createSqliteJournal({ path });
 await using sandbox = createIsolateSandbox({ engines: ENGINES, queue: 2 * WAITING });

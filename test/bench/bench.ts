@@ -25,10 +25,10 @@ const tools = Object.entries(handlers).map(([name, handler]) =>
   defineTool({
     name,
     description: name,
-    input: z.looseObject({}),
+    inputSchema: z.looseObject({}),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: handler as (input: unknown) => unknown,
+    execute: handler as (input: unknown) => unknown,
   }),
 );
 const AsyncFunction = (async () => {}).constructor as new (
@@ -139,7 +139,10 @@ row(
   "≥ 900 /s",
 );
 {
-  await using single = await createRuntime({ tools, sandbox: createIsolateSandbox({ reuse: "never", warm: 8 }) });
+  await using single = await createRuntime({
+    tools,
+    sandbox: createIsolateSandbox({ reuseEngines: "never", warm: 8 }),
+  });
   row(
     "the same, a process for each program",
     await perSecond(() => run(single, "oneCall"), { wide: 8, seconds: 5 }),
@@ -160,7 +163,7 @@ async function fairness(): Promise<number> {
   const hundred = () => runtime.execute("for (let i = 0; i < 100; i += 1) await tools.ping({ i });");
   const alone = await medianOf(hundred, { count: 15, warmUp: 3 });
   const over = new AbortController();
-  const burner = runtime.execute("for (;;) {}", { limits: { runningMs: 2000 } }).finally(() => over.abort());
+  const burner = runtime.execute("for (;;) {}", { limits: { cpuMs: 2000 } }).finally(() => over.abort());
   const beside: number[] = [];
   while (!over.signal.aborted) beside.push(await timed(hundred));
   await burner;

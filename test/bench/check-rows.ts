@@ -14,11 +14,11 @@ export async function checkRows(row: Row, host: Runtime, ready: () => Promise<vo
     defineTool({
       name: `shop.list${place}`,
       description: "Orders of a customer",
-      input: z.object({ customer: z.string() }),
-      output: z.array(z.object({ id: z.string(), euros: z.number(), open: z.boolean() })),
+      inputSchema: z.object({ customer: z.string() }),
+      outputSchema: z.array(z.object({ id: z.string(), euros: z.number(), open: z.boolean() })),
       allowedCallers: ["programmatic"],
       effect: "read",
-      handler: () => [{ id: "1", euros: 2, open: true }],
+      execute: () => [{ id: "1", euros: 2, open: true }],
     }),
   );
   await using runtime = host.derive({ tools });

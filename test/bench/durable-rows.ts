@@ -12,15 +12,15 @@ import { medianOf } from "./measure.js";
 import { CALLS } from "./workloads.js";
 import type { Row } from "./row.ts";
 
-const common = { input: z.looseObject({}), allowedCallers: ["programmatic"] } as const;
-const ping = defineTool({ ...common, name: "ping", description: "Pings", effect: "read", handler: () => "pong" });
+const common = { inputSchema: z.looseObject({}), allowedCallers: ["programmatic"] } as const;
+const ping = defineTool({ ...common, name: "ping", description: "Pings", effect: "read", execute: () => "pong" });
 const held = defineTool({
   ...common,
   name: "held",
   description: "Needs approval",
   effect: "write",
   approval: "always",
-  handler: () => "done",
+  execute: () => "done",
 });
 const AWAITED = `for (let i = 0; i < ${CALLS}; i += 1) await tools.ping({ i });`;
 /** Executions that are resumed. */
@@ -122,7 +122,7 @@ async function resumeRows(row: Row, folder: string): Promise<void> {
   const ids = Array.from({ length: RESUMED }, (_, index) => `resumed-${index}`);
   {
     await using runtime = await createRuntime({ tools, sandbox, journal, approve: () => "later" });
-    for (const execution of ids) await runtime.execute(program, { execution });
+    for (const execution of ids) await runtime.execute(program, { id: execution });
   }
   await using memory = await createRuntime({ tools, sandbox, approve: () => true });
   const { execution } = await memory.execute(program);
@@ -130,7 +130,9 @@ async function resumeRows(row: Row, folder: string): Promise<void> {
   await using runtime = await createRuntime({ tools, sandbox, journal });
   const resumeMs = await medianOf(
     async () => {
-      const { outcome } = await runtime.resume(ids.pop() ?? "", { decisions: { [CALLS + 1]: { allow: true } } });
+      const { outcome } = await runtime
+        .execution(ids.pop() ?? "")
+        .resume({ decisions: { [CALLS + 1]: { allow: true } } });
       if (outcome.type !== "completed") throw new Error(`The resumed execution ended as ${JSON.stringify(outcome)}.`);
     },
     { count: RESUMED - 2, warmUp: 2, before: ready },

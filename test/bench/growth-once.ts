@@ -30,10 +30,10 @@ const makeTool = (name: string, handler: (input: { readonly i?: number }) => unk
   defineTool({
     name,
     description: `Returns one, as ${name}`,
-    input: INPUT,
+    inputSchema: INPUT,
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: handler as (input: unknown) => unknown,
+    execute: handler as (input: unknown) => unknown,
   });
 
 async function execute(runtime: Runtime, program: string): Promise<void> {
@@ -51,7 +51,7 @@ const KINDS: Readonly<Record<string, () => Promise<readonly [Moment, Moment]>>> 
       if (i === 1 || i === size) seen.push(now());
       return i;
     });
-    const limits = { calls: 1_000_000, runningMs: 3_600_000, wallMs: 3_600_000, totalBytes: 1024 ** 3 };
+    const limits = { calls: 1_000_000, cpuMs: 3_600_000, wallMs: 3_600_000, totalBytes: 1024 ** 3 };
     await using runtime = await createRuntime({ tools: [ping], limits });
     for (let round = 0; round < 5; round += 1) await execute(runtime, callsOf(2000));
     seen.length = 0;
@@ -86,7 +86,7 @@ const KINDS: Readonly<Record<string, () => Promise<readonly [Moment, Moment]>>> 
       using journal = createSqliteJournal({ path: join(folder, "growth.db"), durability: "relaxed" });
       await using runtime = await createRuntime({ tools: [makeTool("ping")], journal });
       await execute(runtime, "return tools.ping({ i: 1 });");
-      const records = await Array.fromAsync(runtime.executions(), async ({ execution }) =>
+      const records = await Array.fromAsync(runtime.executions.list(), async ({ execution }) =>
         runtime.execution(execution).records(),
       );
       const [[header, ...rest] = []] = records;

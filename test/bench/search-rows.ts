@@ -16,15 +16,15 @@ export async function searchRows(row: Row): Promise<void> {
       name,
       // Some operations have none.
       description: description.trim() || name,
-      input: jsonSchema({
+      inputSchema: jsonSchema({
         type: "object",
         properties: Object.fromEntries(fields.map(([field, about]) => [field, { type: "string", description: about }])),
       }),
-      output: jsonSchema({ type: "object", properties: Object.fromEntries(results.map((field) => [field, {}])) }),
+      outputSchema: jsonSchema({ type: "object", properties: Object.fromEntries(results.map((field) => [field, {}])) }),
       allowedCallers: ["programmatic"],
       effect,
       tags,
-      handler: () => null,
+      execute: () => null,
     }),
   );
   const model = scriptedModel([{ text: "done" }]);

@@ -14,11 +14,11 @@ const WARM_UP = 300;
 const held = defineTool({
   name: "held",
   description: "Needs approval",
-  input: z.looseObject({}),
+  inputSchema: z.looseObject({}),
   allowedCallers: ["programmatic"],
   effect: "write",
   approval: "always",
-  handler: () => "done",
+  execute: () => "done",
 });
 const collectGarbage = globalThis.gc as () => void;
 

@@ -103,10 +103,10 @@ test.each([
     "a loop without end",
     "for (;;) {}",
     4,
-    "The program was stopped: it ran longer than 200 ms (limit runningMs). Look for a loop that does not end, or for work that grows with the square of the data.",
+    "The program was stopped: it ran longer than 200 ms (limit cpuMs). Look for a loop that does not end, or for work that grows with the square of the data.",
   ],
 ])("run answers %s with its exit code and a sentence", async (_what, program, code, sentence) => {
-  const finished = await portcullis(["run", "-", ...TOOLS, "--limit", "runningMs=200ms"], program);
+  const finished = await portcullis(["run", "-", ...TOOLS, "--limit", "cpuMs=200ms"], program);
   expect(finished.stdout).toBe(`${sentence}\n`);
   expect(finished.code).toBe(code);
 });
@@ -189,8 +189,8 @@ test("a node that is too old is told in a sentence with a command that works, wi
 test("what tools print goes to standard error, so that --json prints one document", async () => {
   const module = `console.log("loading"); process.stdout.write("more\\n");
 import { defineTool, jsonSchema } from ${JSON.stringify(`${root}src/index.ts`)};
-export default [defineTool({ name: "talk", description: "Talks", input: jsonSchema({ type: "object" }),
-  allowedCallers: ["programmatic"], effect: "read", handler: () => (console.log("called"), console.table([1]), 1) })];`;
+export default [defineTool({ name: "talk", description: "Talks", inputSchema: jsonSchema({ type: "object" }),
+  allowedCallers: ["programmatic"], effect: "read", execute: () => (console.log("called"), console.table([1]), 1) })];`;
   const options = ["--tools", scratch("talks.mjs", module), "--json"];
   const { code, stdout, stderr } = await ownProcess(["run", "-", ...options], "return tools.talk({});");
   expect(code).toBe(0);

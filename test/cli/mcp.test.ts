@@ -70,7 +70,7 @@ describe("portcullis run --mcp", () => {
 test("an execution that waits for the approval of a server's tool is resumed with --mcp", async () => {
   const servers = reached({ portcullis: { ...POLICY.portcullis, approval: "always" } });
   const journal = ["--journal", join(folder, "journal.db")];
-  const waiting = await portcullis(["run", file(PROGRAM, "js"), "--mcp", servers, "--execution", "e1", ...journal]);
+  const waiting = await portcullis(["run", file(PROGRAM, "js"), "--mcp", servers, "--id", "e1", ...journal]);
   expect(waiting.code).toBe(6);
   expect((await portcullis(["decide", "e1", "1", "--allow", ...journal])).code).toBe(0);
   const { code, stdout } = await portcullis(["resume", "e1", "--mcp", servers, ...journal]);

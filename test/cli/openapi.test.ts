@@ -101,7 +101,7 @@ describe("portcullis run --openapi", () => {
     const auth = { bearer: "${SHOP_KEY}" };
     const portcullisKey = { allowedCallers: ["programmatic"], approval: "always" };
     const path = file({ ...API, baseUrl: server.baseUrl, auth, portcullis: portcullisKey });
-    const waits = await run(path, ...journal, "--execution", "order-7");
+    const waits = await run(path, ...journal, "--id", "order-7");
     expect([waits.code, server.arrived]).toEqual([6, []]);
     expect((await portcullis(["decide", "order-7", "1", "--allow", ...journal])).code).toBe(0);
     const ended = await portcullis(["resume", "order-7", "--openapi", path, ...journal]);

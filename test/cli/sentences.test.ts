@@ -13,9 +13,9 @@ const JOURNAL = ["--journal", join(folder, "j.db")];
 const REFUSED: readonly (readonly [input: string, ...args: string[]])[] = [
   ["", "none"],
   ["", "run"],
-  ["return 1", "run", "-", ...TOOLS, "--limit", "runningMs=0"],
+  ["return 1", "run", "-", ...TOOLS, "--limit", "cpuMs=0"],
   ["return 1", "run", "-", ...TOOLS, "--artifacts", join(folder, "program.py")],
-  ["return 1", "run", "-", ...TOOLS, ...JOURNAL, "--after", "never"],
+  ["return 1", "run", "-", ...TOOLS, ...JOURNAL, "--corrects", "never"],
   ["x".repeat(40_000), "run", "-", ...TOOLS],
   ["", "run", join(folder, "program.py"), ...TOOLS],
   ["", "run", join(folder, "none.js"), ...TOOLS],

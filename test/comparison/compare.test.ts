@@ -161,7 +161,7 @@ describe("what may be claimed", () => {
   });
 
   test("a wrong program is reported as wrong where direct calls do not fit", async () => {
-    const list = defineTool({ ...base("shop.list"), input: z.object({}), handler: () => "thing ".repeat(3000) });
+    const list = defineTool({ ...base("shop.list"), inputSchema: z.object({}), execute: () => "thing ".repeat(3000) });
     const task = { ...TASK, program: "return (await tools.shop.list({})).length;", answer: 18_000 };
     const reason = async (answer: number) =>
       (await compare({ ...task, answer }, { windowTokens: 2000, providers: ["openai"] }, [list])).providers[0]?.noRatio;
@@ -172,8 +172,8 @@ describe("what may be claimed", () => {
   test("a look at samples that fails is noted, for it is cheaper than one that succeeds", async () => {
     const broken = defineTool({
       ...base("shop.price"),
-      input: z.object({ thing: z.string() }),
-      handler: () => {
+      inputSchema: z.object({ thing: z.string() }),
+      execute: () => {
         throw new Error("The shop is closed.");
       },
     });
@@ -186,7 +186,7 @@ describe("what may be claimed", () => {
 
   test("a tool that answers differently each time is noted, and gives no ratio", async () => {
     let next = 6;
-    const counter = defineTool({ ...base("shop.next"), input: z.object({}), handler: () => (next += 1) });
+    const counter = defineTool({ ...base("shop.next"), inputSchema: z.object({}), execute: () => (next += 1) });
     const { providers, notes } = await compare({ ...TASK, program: "return tools.shop.next({});" }, {}, [counter]);
     expect(providers[0]?.noRatio).toContain("wrong answer");
     expect(notes.join()).toContain("Use fixed data");
@@ -213,8 +213,8 @@ describe("what may be claimed", () => {
   test("a direct call that fails, and none of the program does, is a wrong answer", async () => {
     const refusing = defineTool({
       ...base("shop.price"),
-      input: z.object({ thing: z.string() }),
-      handler: ({ thing }, { caller }) => {
+      inputSchema: z.object({ thing: z.string() }),
+      execute: ({ thing }, { caller }) => {
         if (caller === "direct") throw new Error("closed");
         return { euros: thing.length };
       },
@@ -234,9 +234,9 @@ describe("what may be claimed", () => {
   test("tools that only programs may call are counted in direct calls as if models might call them, and that is said", async () => {
     const own = defineTool({
       ...base("shop.price"),
-      input: z.object({ thing: z.string() }),
+      inputSchema: z.object({ thing: z.string() }),
       allowedCallers: ["programmatic"],
-      handler: ({ thing }) => ({ euros: thing.length }),
+      execute: ({ thing }) => ({ euros: thing.length }),
     });
     const comparison = await compare(TASK, {}, [own]);
     expect(comparison.providers[0]).toMatchObject({ ratio: expect.any(Number) as number });
@@ -247,10 +247,10 @@ describe("what may be claimed", () => {
   test("a stream that no context holds has no ratio, and says why", async () => {
     const rows = defineTool({
       ...base("shop.rows"),
-      input: z.object({ count: z.number() }),
+      inputSchema: z.object({ count: z.number() }),
       allowedCallers: ["programmatic"],
       stream: true,
-      handler: ({ count }) => Array.from({ length: count }, (_, row) => ({ row, note: "x".repeat(1000) })),
+      execute: ({ count }) => Array.from({ length: count }, (_, row) => ({ row, note: "x".repeat(1000) })),
     });
     const program = "let sum = 0; for await (const { row } of tools.shop.rows({ count: 200 })) sum += row; return sum;";
     const task = { name: "rows", question: "What is the sum?", program, answer: 19_900 };
@@ -273,7 +273,7 @@ describe("which calls are made", () => {
   });
 
   test("a probe does not call tools that are only declared", async () => {
-    const buy = defineTool({ ...base("shop.buy"), input: z.object({}), effect: "write", handler: () => 1 });
+    const buy = defineTool({ ...base("shop.buy"), inputSchema: z.object({}), effect: "write", execute: () => 1 });
     const program = `try { await tools.shop.buy({}); } catch {}\n${TASK.program}`;
     const outcomes: string[] = [];
     await using runtime = await createRuntime({
@@ -291,9 +291,9 @@ describe("which calls are made", () => {
       let written = 0;
       const write = defineTool({
         ...base("shop.buy"),
-        input: z.object({}),
+        inputSchema: z.object({}),
         effect,
-        handler: () => (written += 1),
+        execute: () => (written += 1),
       });
       const program = "try { await tools.shop.buy({}); return 'bought'; } catch (error) { return error.code; }";
       const comparison = await compare({ ...TASK, program, answer: "handler_failed" }, {}, [write]);
@@ -325,8 +325,8 @@ describe("which calls are made", () => {
     let calls = 0;
     const slow = defineTool({
       ...base("shop.price"),
-      input: z.object({ thing: z.string() }),
-      handler: () => {
+      inputSchema: z.object({ thing: z.string() }),
+      execute: () => {
         calls += 1;
         cancel.abort(new Error("enough"));
         return { euros: 1 };
@@ -341,8 +341,8 @@ describe("which calls are made", () => {
     const closed: Promise<void>[] = [];
     const closing = defineTool({
       ...base("shop.price"),
-      input: z.object({ thing: z.string() }),
-      handler: () => {
+      inputSchema: z.object({ thing: z.string() }),
+      execute: () => {
         calls += 1;
         closed.push(runtime[Symbol.asyncDispose]());
         return { euros: 1 };

@@ -20,10 +20,10 @@ const price = defineTool({
   name: "price",
   description: DESCRIPTION,
   source: "shop",
-  input: INPUT,
+  inputSchema: INPUT,
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: stock,
+  execute: stock,
 });
 
 const { $schema: _, ...schema } = z.toJSONSchema(INPUT);

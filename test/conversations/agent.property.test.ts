@@ -13,7 +13,7 @@ const tools = () => [
   makeTool({
     name: "broken",
     allowedCallers: ["direct"],
-    handler: () => {
+    execute: () => {
       throw new Error("no");
     },
   }),

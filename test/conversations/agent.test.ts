@@ -19,8 +19,8 @@ test("a call's result is sent under its own id with its source, and the model co
   const stock = makeTool({
     name: "stock.get",
     allowedCallers: ["direct"],
-    input: z.object({ sku: z.string() }),
-    handler: ({ sku }) => ({ sku, units: 4 }),
+    inputSchema: z.object({ sku: z.string() }),
+    execute: ({ sku }) => ({ sku, units: 4 }),
   });
   const talked = await talk([{ calls: [{ id: "c1", ...call("stock.get", { sku: "K-9" }) }] }, { text: "4" }], {
     tools: [stock],
@@ -53,7 +53,7 @@ test("the journal of a conversation has its task first, a decision for each call
 });
 
 test("a model's program runs in the runtime's sandbox, and only its result is sent back", async () => {
-  const numbers = makeTool({ name: "numbers", allowedCallers: ["programmatic"], handler: () => [1, 2, 3] });
+  const numbers = makeTool({ name: "numbers", allowedCallers: ["programmatic"], execute: () => [1, 2, 3] });
   const script = [{ programs: ["return (await tools.numbers({})).length"] }, { text: "3" }];
   const talked = await talk(script, { tools: [numbers] });
   expect(resultsBefore(talked, 1)).toMatchObject([
@@ -87,7 +87,7 @@ test("calls whose effect depends on their input are in order only where they cha
     name: "http",
     allowedCallers: ["direct"],
     effect: ({ method }) => (method === "GET" ? "read" : "write"),
-    handler: async ({ method, n }) => {
+    execute: async ({ method, n }) => {
       order.push(`begin ${String(method)} ${String(n)}`);
       await idle();
       await idle();
@@ -122,7 +122,7 @@ test("idempotent calls and programs keep their order, and calls of hosted progra
     name: "step",
     allowedCallers: both,
     effect: "idempotent",
-    handler: async ({ n }) => {
+    execute: async ({ n }) => {
       order.push(`begin ${String(n)}`);
       await idle();
       order.push(`end ${String(n)}`);
@@ -165,7 +165,7 @@ test("a turn is given the number of remaining tokens", async () => {
 
 test("with local programs a tool for programs is in the stubs, and a direct call of it is refused", async () => {
   let ran = 0;
-  const hidden = makeTool({ name: "hidden", handler: () => (ran += 1) });
+  const hidden = makeTool({ name: "hidden", execute: () => (ran += 1) });
   const talked = await talk([{ calls: [call("hidden")] }, { text: "No." }], { tools: [hidden] });
   expect(resultsBefore(talked, 1)).toMatchObject([
     { isError: true, text: "hidden can only be called from a program: write a program that calls it." },
@@ -198,7 +198,7 @@ test("a call as programmatic is refused where the provider runs no programs", as
 test("with hosted programs the provider gets each tool's allowed callers, and the gate enforces them", async () => {
   const tools = [
     direct({ name: "forModels" }),
-    makeTool({ name: "forPrograms", handler: () => [1, 2] }),
+    makeTool({ name: "forPrograms", execute: () => [1, 2] }),
     makeTool({ name: "forBoth", allowedCallers: both }),
   ];
   const calls = ["direct", "programmatic"].flatMap((caller) =>
@@ -240,7 +240,7 @@ test('programs: "hosted" is refused for a model that hosts none, before any requ
 // ---- results ---------------------------------------------------------------------------------------------------
 
 test("a hosted program gets whole, unchanged results", async () => {
-  const rows = makeTool({ name: "rows", handler: () => `\u001b${"x".repeat(50_000)}` });
+  const rows = makeTool({ name: "rows", execute: () => `\u001b${"x".repeat(50_000)}` });
   const calls = [{ tool: "rows", caller: "programmatic" as const }];
   const talked = await talk([{ calls }, { text: "Many." }], { tools: [rows], programs: "hosted" });
   expect(resultsBefore(talked, 1)).toMatchObject([{ text: JSON.stringify(`\u001b${"x".repeat(50_000)}`) }]);
@@ -253,7 +253,7 @@ test("control characters in an invented tool name are escaped", async () => {
 
 test("a call that misses the provider's deadline is given up, the program gets a timeout, and the late answer is dropped once", async () => {
   const held = holdCalls();
-  const slow = makeTool({ name: "slow", effect: "write", handler: held.handler });
+  const slow = makeTool({ name: "slow", effect: "write", execute: held.handler });
   const talked = await talk(
     [{ calls: [{ id: "c1", tool: "slow", caller: "programmatic", answerBy: 1 }] }, { text: "Late." }],
     {
@@ -279,7 +279,7 @@ test("a call that misses the provider's deadline is given up, the program gets a
 
 test("a conversation ends after maxTurns, and the calls of the last turn are not made", async () => {
   let ran = 0;
-  const count = direct({ handler: () => (ran += 1) });
+  const count = direct({ execute: () => (ran += 1) });
   const turn: ScriptedTurn = { calls: [call("t")] };
   const { ending, transcript } = await talk([turn, turn, turn], { tools: [count], maxTurns: 2 });
   expect(ending).toEqual({ type: "turns_spent", allowed: 2 });
@@ -303,7 +303,7 @@ test("cancelling aborts running calls, starts no others, and every call has a re
   const started = signal();
   const slow = direct({
     effect: "write",
-    handler: () => {
+    execute: () => {
       started.happen();
       return new Promise(() => {});
     },
@@ -400,7 +400,7 @@ test("if the sandbox cannot open a guest, agent rejects and the calls beside the
     [Symbol.asyncDispose]: () => memory[Symbol.asyncDispose](),
   };
   const ran = vi.fn(() => "ok");
-  await using runtime = await createRuntime({ tools: [makeTool({ handler: ran })], sandbox });
+  await using runtime = await createRuntime({ tools: [makeTool({ execute: ran })], sandbox });
   const ended = Promise.withResolvers<void>();
   const asking = runtime.agent({
     model: scriptedModel([{ programs: ["return 1", "return await tools.t({})"] }]),

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, type ConverseOptions } from "../../src/index.ts";
+import { createRuntime, type ConversationOptions } from "../../src/index.ts";
 import { createMemoryJournal, type Header, type Journal, type JournalRecord } from "../../src/journal/index.ts";
-import type { Conversation, Model, ModelTurn } from "../../src/models/index.ts";
+import type { ModelConversation, Model, ModelTurn } from "../../src/models/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { cutsOf, journalWith } from "../support/journal-with.ts";
@@ -12,9 +12,9 @@ const sandbox = createMemorySandbox();
 
 const look = makeTool({
   name: "look",
-  input: z.object({ at: z.number() }),
+  inputSchema: z.object({ at: z.number() }),
   allowedCallers: ["direct", "programmatic"],
-  handler: ({ at }) => `seen ${"x".repeat(at)}`,
+  execute: ({ at }) => `seen ${"x".repeat(at)}`,
 });
 
 const usage = { inputTokens: 900 };
@@ -35,7 +35,7 @@ function noting(inner: Model, asked: string[]): Model {
     async converse(opening) {
       const told: unknown[] = [opening.tools.map(({ name }) => name)];
       const conversation = await inner.converse(opening);
-      const noted: Conversation = {
+      const noted: ModelConversation = {
         say: (message) => {
           conversation.say(message);
           told.push({ message });
@@ -61,7 +61,7 @@ function noting(inner: Model, asked: string[]): Model {
 }
 
 /** Says these things, dies after each of many records, and says what is left: each time models are sent the same requests. */
-async function everyCut(said: readonly string[], models: readonly Model[], options: Partial<ConverseOptions> = {}) {
+async function everyCut(said: readonly string[], models: readonly Model[], options: Partial<ConversationOptions> = {}) {
   const journal = createMemoryJournal();
   const asked: string[] = [];
   const given = (notes: string[]) => {
@@ -69,20 +69,20 @@ async function everyCut(said: readonly string[], models: readonly Model[], optio
     if (!model) throw new Error("There is no model.");
     return { model, fallbacks };
   };
-  await using talk = await (await runtimeOf(journal)).converse({ ...options, ...given(asked) });
-  for (const message of said) await talk.say(message);
+  await using talk = await (await runtimeOf(journal)).conversation({ ...options, ...given(asked) });
+  for (const message of said) await talk.send(message);
   const records = await Array.fromAsync(journal.read(talk.execution));
   const { compact, stopWhen } = options;
   for (const cut of cutsOf(records)) {
     const copy = await journalWith(records.slice(0, cut));
     const again: string[] = [];
     const rules = { ...(compact ? { compact } : {}), ...(stopWhen ? { stopWhen } : {}) };
-    await using taken = await (await runtimeOf(copy)).converse({ ...rules, continue: talk.execution, ...given(again) });
+    await using taken = await (await runtimeOf(copy)).conversation({ ...rules, id: talk.execution, ...given(again) });
     const past = records.slice(0, cut).filter(({ type }) => type === "message" || type === "rest");
     const isUnderWay = past.length > 0 && past.at(-1)?.type !== "rest";
-    if (isUnderWay) await taken.say();
+    if (isUnderWay) await taken.send();
     const begun = past.filter((record) => record.type === "message" && record.message.includes('"by":"user"')).length;
-    for (const message of said.slice(begun)) await taken.say(message);
+    for (const message of said.slice(begun)) await taken.send(message);
     expect(again, `requests after record ${cut}, a ${records[cut - 1]?.type}`).toEqual(
       again.length === 0 ? [] : asked.slice(-again.length),
     );
@@ -159,10 +159,10 @@ test("a message of which the model takes only the beginning is not said at all",
       return conversation;
     },
   };
-  await using talk = await (await runtimeOf(createMemoryJournal())).converse({ model });
-  await talk.say("One.");
-  await expect(talk.say(["Two.", "Refused."])).rejects.toThrow("no");
-  const { transcript } = await talk.say("Three.");
+  await using talk = await (await runtimeOf(createMemoryJournal())).conversation({ model });
+  await talk.send("One.");
+  await expect(talk.send(["Two.", "Refused."])).rejects.toThrow("no");
+  const { transcript } = await talk.send("Three.");
   expect(inner.conversations.at(-1)?.at(-1)?.said).toEqual(["One.", "Three."]);
   expect(transcript.turns.map(({ said = [] }) => said.map(({ message }) => message))).toEqual([["One."], ["Three."]]);
 });
@@ -178,10 +178,10 @@ test("what the host told the model before the user went on says nothing of the t
     ({ toolChoice }) => ({ calls: [{ tool: "look", input: { at: toolChoice === "none" ? 0 : 3 } }] }),
     { text: "B." },
   ]);
-  await using talk = await (await runtimeOf(createMemoryJournal())).converse({ model, maxTurns: 2 });
+  await using talk = await (await runtimeOf(createMemoryJournal())).conversation({ model, maxTurns: 2 });
   abort.push(() => talk.interrupt());
-  expect((await talk.say("One.")).ending).toEqual({ type: "cancelled" });
-  const { ending, calls } = await talk.say("Two.");
+  expect((await talk.send("One.")).ending).toEqual({ type: "cancelled" });
+  const { ending, calls } = await talk.send("Two.");
   expect(ending).toEqual({ type: "answered", answer: "B.", wrappedUp: true });
   expect(calls.map(({ started }) => started)).toEqual([true, true]);
 });
@@ -190,9 +190,9 @@ test("a turn that makes too many calls is no part of what the model is sent when
   const asked: string[] = [];
   const calls = Array.from({ length: 1001 }, () => ({ tool: "look", input: { at: 1 } }));
   const model = noting(scriptedModel([({ said }) => (said.at(-1) === "Two." ? { text: "B." } : { calls })]), asked);
-  await using talk = await (await runtimeOf(createMemoryJournal())).converse({ model });
-  expect((await talk.say("One.")).ending.type).toBe("provider_failed");
-  expect((await talk.say("Two.")).answer).toBe("B.");
+  await using talk = await (await runtimeOf(createMemoryJournal())).conversation({ model });
+  expect((await talk.send("One.")).ending.type).toBe("provider_failed");
+  expect((await talk.send("Two.")).answer).toBe("B.");
   expect(asked.at(-1)).not.toContain('"turn"');
 });
 
@@ -205,13 +205,13 @@ test("a turn that tells very often of what its provider ran itself is not used, 
   }));
   await using talk = await (
     await runtimeOf(createMemoryJournal())
-  ).converse({
+  ).conversation({
     model: scriptedModel([
       { text: "A.", hosted },
       { text: "A.", hosted },
     ]),
   });
-  const { ending, transcript } = await talk.say("One.");
+  const { ending, transcript } = await talk.send("One.");
   expect(ending).toMatchObject({
     type: "provider_failed",
     failure: { message: expect.stringContaining("2001 times") as string },
@@ -226,8 +226,8 @@ test.each<[string, ScriptedTurn]>([
   ["the id of a call", { text: "A.", hosted: [{ type: "hosted_call_started", call: LONG, tool: "a", input: "" }] }],
 ])("a turn is not used if %s is longer than a journal may have it", async (_, turn) => {
   const model = scriptedModel([turn, { text: "A." }]);
-  await using talk = await (await runtimeOf(createMemoryJournal())).converse({ model });
-  const { transcript } = await talk.say("One.");
+  await using talk = await (await runtimeOf(createMemoryJournal())).conversation({ model });
+  const { transcript } = await talk.send("One.");
   expect(transcript.turns[0]?.turn).toMatchObject({ calls: [], hosted: [], end: { type: "invalid" } });
 });
 
@@ -247,8 +247,8 @@ describe("a shortened history", () => {
     const compact = (history: Transcript["turns"]) => history.map(change);
     await using talk = await (
       await runtimeOf(journal)
-    ).converse({ model: scriptedModel(script), contextTokens: 1000, compact });
-    await expect(talk.say("One.")).rejects.toMatchObject({ code: "option_invalid" });
+    ).conversation({ model: scriptedModel(script), contextTokens: 1000, compact });
+    await expect(talk.send("One.")).rejects.toMatchObject({ code: "option_invalid" });
     expect(counted(await Array.fromAsync(journal.read(talk.execution)), "compact")).toBe(0);
   });
 
@@ -256,8 +256,10 @@ describe("a shortened history", () => {
     const model = scriptedModel(script);
     const compact = (history: Transcript["turns"]) =>
       history.map((one) => ({ ...one, said: [{ by: "user", message: "Less." }] as const }));
-    await using talk = await (await runtimeOf(createMemoryJournal())).converse({ model, contextTokens: 1000, compact });
-    expect((await talk.say("One.")).answer).toBe("A.");
+    await using talk = await (
+      await runtimeOf(createMemoryJournal())
+    ).conversation({ model, contextTokens: 1000, compact });
+    expect((await talk.send("One.")).answer).toBe("A.");
     expect(model.conversations.at(-1)?.at(-1)?.said).toEqual(["Less."]);
   });
 });
@@ -277,8 +279,8 @@ test("a conversation whose host ended it with open calls is continued with what 
   const outcome = { type: "outcome", outcome: '{"type":"cancelled"}', at: 1 } as const;
   const held = await journalWith([{ ...(header as Header), task: "" } as Header, said, ...opened, outcome]);
   const model = scriptedModel([({ said: all }) => ({ text: all.join("|") })]);
-  await using talk = await (await runtimeOf(held)).converse({ model, continue: first.execution });
-  expect((await talk.say("Well?")).answer).toBe("And?|Well?");
+  await using talk = await (await runtimeOf(held)).conversation({ model, from: first.execution });
+  expect((await talk.send("Well?")).answer).toBe("And?|Well?");
 });
 
 test("ids of calls in a transcript from a file cannot pass for lines of the history that another model is told", async () => {
@@ -297,8 +299,8 @@ test("ids of calls in a transcript from a file cannot pass for lines of the hist
       return conversation;
     },
   };
-  await using talk = await (await runtimeOf(createMemoryJournal())).converse({ model: refusing, continue: forged });
-  const { answer = "" } = await talk.say("Well?");
+  await using talk = await (await runtimeOf(createMemoryJournal())).conversation({ model: refusing, from: forged });
+  const { answer = "" } = await talk.send("Well?");
   expect(answer).toContain("begun with another model");
   expect(answer.split("\n").filter((line) => line.startsWith("The user:"))).toHaveLength(1);
 });

@@ -52,9 +52,9 @@ async function talk(turns: readonly Turn[]): Promise<readonly number[]> {
   const paid: number[] = [];
   const pay = makeTool({
     name: "pay",
-    input: z.object({ n: z.number() }),
+    inputSchema: z.object({ n: z.number() }),
     effect: "write",
-    handler: ({ n }) => paid.push(n),
+    execute: ({ n }) => paid.push(n),
   });
   const journal = createMemoryJournal();
   const script = turns.flatMap(({ programs, moves }): ScriptedTurn[] => [
@@ -70,7 +70,7 @@ async function talk(turns: readonly Turn[]): Promise<readonly number[]> {
   const rests = turns.filter(({ moves }) => moves).length;
   for (let said = 0; said <= rests; said += 1) {
     const runtime = await createRuntime({ tools: [pay], sandbox, journal });
-    await runtime.say("talk", "Pay", { model });
+    await runtime.execution("talk").send("Pay", { model });
   }
   return paid;
 }

@@ -12,14 +12,14 @@ const DONE = { text: "Done." };
 /** A shop whose handlers note what they are asked. `pay` may be called by a model, too. */
 function shop(approval: "never" | "always" = "never") {
   const asked: string[] = [];
-  const common = { description: "d", input: z.object({ n: z.number() }) } as const;
+  const common = { description: "d", inputSchema: z.object({ n: z.number() }) } as const;
   const tools = [
     defineTool({
       ...common,
       name: "stock",
       effect: "read",
       allowedCallers: ["programmatic"],
-      handler: ({ n }) => asked.push(`stock ${n}`),
+      execute: ({ n }) => asked.push(`stock ${n}`),
     }),
     defineTool({
       ...common,
@@ -27,7 +27,7 @@ function shop(approval: "never" | "always" = "never") {
       effect: "write",
       approval,
       allowedCallers: ["direct", "programmatic"],
-      handler: ({ n }) => asked.push(`pay ${n}`),
+      execute: ({ n }) => asked.push(`pay ${n}`),
     }),
   ];
   return { tools, asked };
@@ -36,13 +36,18 @@ function shop(approval: "never" | "always" = "never") {
 interface Given {
   readonly journal?: Journal;
   readonly approve?: Approve;
-  readonly reuse?: "after-failure" | "never";
+  readonly reuseResults?: "after-failure" | "never";
 }
 
 async function talk(script: readonly ScriptedTurn[], { tools }: ReturnType<typeof shop>, given: Given = {}) {
-  const { reuse, ...options } = given;
+  const { reuseResults, ...options } = given;
   const runtime = await createRuntime({ tools, sandbox, logger: { error: () => {} }, ...options });
-  return runtime.agent({ model: scriptedModel(script), task: "Pay", execution: "talk", ...(reuse && { reuse }) });
+  return runtime.agent({
+    model: scriptedModel(script),
+    task: "Pay",
+    id: "talk",
+    ...(reuseResults && { reuseResults }),
+  });
 }
 
 const program = (...lines: readonly string[]): ScriptedTurn => ({ programs: [lines.join("\n")] });
@@ -72,16 +77,16 @@ test("a conversation that copies another one says that its programs make calls a
   const first = await runtime.agent({ model: scriptedModel([program(PAY, FAILS), DONE]), task: "Pay" });
   for (const continued of [first.execution, first.transcript]) {
     const model = scriptedModel([DONE, DONE, DONE]);
-    await using next = await runtime.converse({ model, continue: continued });
-    const { transcript } = await next.say("Go on.");
+    await using next = await runtime.conversation({ model, from: continued });
+    const { transcript } = await next.send("Go on.");
     expect(transcript.turns[0]?.results[0]?.text).toMatch(/Already done[^]*makes them again\./);
   }
 });
 
 test("the program after one that was stopped by a limit goes on from it, and so does the one after that", async () => {
   const own = shop();
-  const runtime = await createRuntime({ tools: own.tools, sandbox, limits: { frameBytes: 1024 * 1024 } });
-  const large = "return 'x'.repeat(2_000_000);";
+  const runtime = await createRuntime({ tools: own.tools, sandbox });
+  const large = "return 'x'.repeat(9_000_000);";
   const script = [program(PAY, large), program(PAY, FAILS), program(PAY, "return 1;"), DONE];
   const report = await runtime.agent({ model: scriptedModel(script), task: "Pay" });
   expect(report.transcript.turns[0]?.results[0]?.text).toContain("(limit frameBytes)");
@@ -100,12 +105,12 @@ test("what was done is not done again after a program between that failed before
   expect(report.usage.reused).toBe(1);
 });
 
-test("a program after one that completed begins anew, and so does any with reuse: never", async () => {
+test("a program after one that completed begins anew, and so does any with reuseResults: never", async () => {
   const own = shop();
   const completed = await talk([program(PAY, "return 1;"), program(PAY, "return 1;"), DONE], own);
   expect([own.asked, completed.usage.reused]).toEqual([["pay 2", "pay 2"], undefined]);
   const never = shop();
-  const report = await talk([program(PAY, FAILS), program(PAY, "return 1;"), DONE], never, { reuse: "never" });
+  const report = await talk([program(PAY, FAILS), program(PAY, "return 1;"), DONE], never, { reuseResults: "never" });
   expect([never.asked, report.usage.reused]).toEqual([["pay 2", "pay 2"], undefined]);
   expect(report.transcript.turns[0]?.results[0]?.text).not.toContain("The next program may");
 });
@@ -149,10 +154,10 @@ async function inTwo(
     DONE,
   ]);
   const runtime = await createRuntime(open);
-  await runtime.say("talk", "Pay", { model });
+  await runtime.execution("talk").send("Pay", { model });
   if (where === "at once") return;
   await using other = await createRuntime(open);
-  await other.say("talk", "Go on", { model });
+  await other.execution("talk").send("Go on", { model });
 }
 
 describe.each(["at once", "later"] as const)("what a program has not used of a failed one, %s:", (where) => {
@@ -191,10 +196,10 @@ test("a change of unknown outcome that was made again by a decision is not asked
   const asked: string[] = [];
   const pay = makeTool({
     name: "pay",
-    input: z.object({ n: z.number() }),
+    inputSchema: z.object({ n: z.number() }),
     effect: "write",
     timeoutMs: 20,
-    handler: ({ n }) => (asked.push(`pay ${n}`) === 1 ? new Promise(() => {}) : n),
+    execute: ({ n }) => (asked.push(`pay ${n}`) === 1 ? new Promise(() => {}) : n),
   });
   const script = [program(PAY), program(PAY, FAILS), program(PAY, "return 1;"), program(PAY, "return 2;"), DONE];
   const journal = createMemoryJournal();
@@ -202,7 +207,7 @@ test("a change of unknown outcome that was made again by a decision is not asked
   const [{ callId, why } = { callId: "", why: "" }] = ending.type === "waiting" ? ending.approvals : [];
   expect([why, asked]).toEqual(["outcome_unknown", ["pay 2"]]);
   const other = await createRuntime({ tools: [pay], sandbox, journal });
-  const report = await other.resumeAgent("talk", {
+  const report = await other.execution("talk").resume({
     model: scriptedModel(script),
     decisions: { [callId]: { allow: true } },
   });
@@ -224,10 +229,10 @@ test("a program that could not read what others have done does not hide it from 
   const model = scriptedModel([failed, both, both, DONE]);
   const open = { tools: own.tools, sandbox, journal };
   const runtime = await createRuntime(open);
-  await expect(runtime.say("talk", "Pay", { model })).rejects.toThrow("unreachable");
+  await expect(runtime.execution("talk").send("Pay", { model })).rejects.toThrow("unreachable");
   fails = false;
   const other = await createRuntime(open);
-  const { ending } = await other.resumeAgent("talk", { model });
+  const { ending } = await other.execution("talk").resume({ model });
   expect([ending.type, own.asked]).toEqual(["answered", ["pay 1", "pay 2"]]);
 });
 
@@ -266,7 +271,7 @@ test("a corrected program that waits goes on in another process with what it was
   expect(waiting.ending).toMatchObject({ type: "waiting", approvals: [{ tool: "pay", input: { n: 3 } }] });
   const [{ callId } = { callId: "" }] = waiting.ending.type === "waiting" ? waiting.ending.approvals : [];
   await using runtime = await createRuntime({ tools: own.tools, sandbox, journal, approve });
-  const report = await runtime.resumeAgent("talk", {
+  const report = await runtime.execution("talk").resume({
     model: scriptedModel(script),
     decisions: { [callId]: { allow: true } },
   });
@@ -281,9 +286,9 @@ test("a conversation that was left after a program failed goes on from it in ano
   const own = shop();
   const runtime = await createRuntime({ tools: own.tools, sandbox, journal });
   const model = scriptedModel([program(PAY, FAILS), { text: "It failed." }, program(PAY, "return 1;"), DONE]);
-  await runtime.say("talk", "Pay", { model });
+  await runtime.execution("talk").send("Pay", { model });
   await using other = await createRuntime({ tools: own.tools, sandbox, journal });
-  const report = await other.say("talk", "Then mend it", { model });
+  const report = await other.execution("talk").send("Then mend it", { model });
   expect(own.asked).toEqual(["pay 2"]);
   expect(report.usage.reused).toBe(1);
 });

@@ -19,17 +19,17 @@ const sandbox = createMemorySandbox();
 
 const look = makeTool({
   name: "look",
-  input: z.object({ at: z.number().default(0) }),
+  inputSchema: z.object({ at: z.number().default(0) }),
   allowedCallers: ["direct", "programmatic"],
-  handler: ({ at }) => `seen ${at} ${"x".repeat(at)}`,
+  execute: ({ at }) => `seen ${at} ${"x".repeat(at)}`,
 });
 
-const direct = { input: z.object({}), allowedCallers: ["direct"], effect: "read" } as const;
+const direct = { inputSchema: z.object({}), allowedCallers: ["direct"], effect: "read" } as const;
 const broken = defineTool({
   ...direct,
   name: "broken",
   description: "breaks",
-  handler: () => {
+  execute: () => {
     throw new Error("hunter2");
   },
 });
@@ -57,7 +57,7 @@ async function run<Answer = string>(
     await using after = await createRuntime({ tools: [look, broken], journal: copy, sandbox, leaseMs: 100 });
     const { fallbacks, stopWhen, compact, answer } = options;
     const given = Object.entries({ fallbacks, stopWhen, compact, answer }).filter(([, value]) => value !== undefined);
-    const resumed = await after.resumeAgent<Answer>(report.execution, {
+    const resumed = await after.execution(report.execution).resume<Answer>({
       model: models(script),
       ...(Object.fromEntries(given) as object),
     });
@@ -187,7 +187,7 @@ describe("a model that repeats itself", () => {
       "under call 1.",
     ];
     const handler = () => steps[n++ % steps.length] ?? "";
-    const next = defineTool({ ...direct, name: "next", description: "next", handler });
+    const next = defineTool({ ...direct, name: "next", description: "next", execute: handler });
     await using runtime = await createRuntime({ tools: [next], sandbox });
     const turns = steps.map((): ScriptedTurn => ({ calls: [{ tool: "next" }] }));
     const { answer } = await runtime.agent({ model: scriptedModel([...turns, { text: "Yes." }]), task: "Do it." });
@@ -331,7 +331,7 @@ describe("a context that is nearly full", () => {
 
   test("never tells the model to repeat a call that may have changed something, or a program", async () => {
     const big = (name: string, effect: "read" | "idempotent" | "write") =>
-      makeTool({ name, allowedCallers: ["direct", "programmatic"], effect, handler: () => "x".repeat(5000) });
+      makeTool({ name, allowedCallers: ["direct", "programmatic"], effect, execute: () => "x".repeat(5000) });
     const tools = [big("reads", "read"), big("puts", "idempotent"), big("pays", "write"), look];
     await using runtime = await createRuntime({ tools, sandbox });
     const model = scriptedModel([

@@ -34,7 +34,7 @@ test("a call that needs no approval, and a failure that was approved, say so", a
   expect(await provenanceOf({ tools: [direct()], approve })).not.toHaveProperty("approvedBy");
   const failing = direct({
     approval: "always",
-    handler: () => {
+    execute: () => {
       throw new Error("broken");
     },
   });
@@ -55,7 +55,7 @@ test("a decision from elsewhere names who took it, in a conversation that anothe
   await using first = await createRuntime({ tools, sandbox, journal, approve: () => "later" });
   const { execution } = await first.agent({ model: model(), task: "Pay." });
   await using second = await createRuntime({ tools, sandbox, journal });
-  const { transcript } = await second.resumeAgent(execution, {
+  const { transcript } = await second.execution(execution).resume({
     model: model(),
     decisions: { c1: { allow: true, by: "bob" } },
   });
@@ -79,7 +79,7 @@ test("a result has its tool's source, unless no handler ran", async () => {
 });
 
 test("nothing is told of the source of a tool that the model must not know of", async () => {
-  const hidden = makeTool({ name: "pay", source: "bank", handler: () => 1 });
+  const hidden = makeTool({ name: "pay", source: "bank", execute: () => 1 });
   const [result] = resultsBefore(await talk([CALL, { text: "No." }], { tools: [hidden], programs: "none" }), 1);
   expect(result?.text).toContain("no tool");
   expect(JSON.stringify(result)).not.toContain("bank");
@@ -119,7 +119,7 @@ test("a model is told the limits in force, in one place, each with what it bound
     direct({ timeoutMs: 1500 }),
     makeTool({ name: "look", allowedCallers: ["programmatic"], timeoutMs: 2000 }),
   ];
-  const limits = { calls: 12, outputBytes: 2000, runningMs: 500, wallMs: 3000, totalBytes: 1024 * 1024 };
+  const limits = { calls: 12, outputBytes: 2000, cpuMs: 500, wallMs: 3000, totalBytes: 1024 * 1024 };
   const { model } = await talk([{ text: "Done." }], { tools, limits });
   const opening = model.conversations[0]?.[0]?.opening;
   expect(opening?.runProgram?.description).toMatch(
@@ -144,7 +144,7 @@ test("a model is told how large values are named before there are any, and a pro
     { programs: ['return [(await load("result-1")).length, (await load("result-2")).length];'] },
     { text: "Done." },
   ];
-  const tools = [direct({ handler: () => "x".repeat(2000) }), makeTool({ allowedCallers: ["programmatic"] })];
+  const tools = [direct({ execute: () => "x".repeat(2000) }), makeTool({ allowedCallers: ["programmatic"] })];
   const talked = await talk(script, { tools, limits: { outputBytes: 1000 } });
   expect(talked.model.conversations[0]?.[0]?.opening?.runProgram?.description).toContain("result-N, for load");
   expect(resultsBefore(talked, 3)).toMatchObject([{ text: "[2000,3000]" }]);
@@ -175,7 +175,7 @@ test("a model is told when to call a tool directly only if it can call one both 
 
 test("boundaries tell nothing of what there is not: direct tools, times of clients, values to load", () => {
   expect(callBoundaries(DEFAULT_LIMITS, [makeTool({ allowedCallers: ["programmatic"] })])).toBe("");
-  expect(callBoundaries(DEFAULT_LIMITS, [direct({ handler: "client" })])).not.toContain("each");
+  expect(callBoundaries(DEFAULT_LIMITS, [direct({ execute: "client" })])).not.toContain("each");
   expect(programBoundaries(DEFAULT_LIMITS, { shares: false, tools: [] })).not.toContain("load");
   expect(programBoundaries({ ...DEFAULT_LIMITS, outputBytes: 64 }, { shares: false, tools: [] })).toContain(
     "over 64 bytes",

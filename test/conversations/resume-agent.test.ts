@@ -15,12 +15,12 @@ const LEASE_MS = 100;
 
 const stock = makeTool({
   name: "stock",
-  output: z.object({ units: z.number() }),
+  outputSchema: z.object({ units: z.number() }),
   allowedCallers: ["direct", "programmatic"],
-  handler: "client",
+  execute: "client",
 });
 
-const look = makeTool({ name: "look", allowedCallers: ["direct", "programmatic"], handler: () => [1, 2, 3] });
+const look = makeTool({ name: "look", allowedCallers: ["direct", "programmatic"], execute: () => [1, 2, 3] });
 
 /** Begins a conversation in a runtime that is closed after it. */
 async function begin(journal: Journal, tools: readonly Tool[], script: readonly ScriptedStep[]): Promise<AgentReport> {
@@ -37,7 +37,7 @@ async function goOn(
   said: object = {},
 ): Promise<AgentReport> {
   await using runtime = await createRuntime({ tools, journal, sandbox, leaseMs: LEASE_MS, approve: later });
-  return await runtime.resumeAgent(execution, { model: scriptedModel(script), ...said });
+  return await runtime.execution(execution).resume({ model: scriptedModel(script), ...said });
 }
 
 const pay = (euros: number, id = `pay-${euros}`) => ({ id, tool: "pay", input: { euros } });
@@ -72,11 +72,11 @@ describe("a conversation that waits", () => {
     const { execution } = waiting;
 
     await using runtime = await createRuntime({ tools, journal, sandbox });
-    const [listed] = await Array.fromAsync(runtime.executions({ open: true }));
+    const [listed] = await Array.fromAsync(runtime.executions.list({ open: true }));
     expect(listed).toMatchObject({ execution, kind: "conversation", state: "waiting", driven: false });
     expect(listed?.waitsFor.toSorted()).toEqual(["pay", "stock"]);
-    await runtime.decide(execution, { "pay-2": { allow: false, by: "ann", note: "too much" } });
-    await expect(runtime.decide(execution, { "pay-2": { allow: true } })).rejects.toThrow("by ann");
+    await runtime.execution(execution).decide({ "pay-2": { allow: false, by: "ann", note: "too much" } });
+    await expect(runtime.execution(execution).decide({ "pay-2": { allow: true } })).rejects.toThrow("by ann");
 
     const still = await goOn(journal, tools, script, execution, { decisions: { "pay-1": { allow: true } } });
     expect(still.ending).toMatchObject({ type: "waiting", approvals: [], calls: [{ callId: "stock-1" }] });
@@ -112,19 +112,24 @@ describe("a conversation that waits", () => {
     expect(child).toHaveLength(2);
 
     await using runtime = await createRuntime({ tools, journal, sandbox, leaseMs: LEASE_MS, approve: later });
-    const parents = await Array.fromAsync(runtime.executions({ open: true }), ({ kind, parent }) => [kind, parent]);
+    const parents = await Array.fromAsync(runtime.executions.list({ open: true }), ({ kind, parent }) => [
+      kind,
+      parent,
+    ]);
     expect(parents.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([
       ["conversation", undefined],
       ["program", execution],
     ]);
     const model = scriptedModel(script);
-    await expect(runtime.resume(child.find((id) => id !== execution) ?? "")).rejects.toThrow("resume that execution");
-    const unknown = runtime.resumeAgent(execution, { model, decisions: { [`${program1}/7`]: { allow: true } } });
+    await expect(runtime.execution(child.find((id) => id !== execution) ?? "").resume()).rejects.toThrow(
+      "resume that execution",
+    );
+    const unknown = runtime.execution(execution).resume({ model, decisions: { [`${program1}/7`]: { allow: true } } });
     await expect(unknown).rejects.toMatchObject({ code: "call_unknown" });
-    await runtime.decide(execution, { [`${program1}/2`]: { allow: true }, "pay-9": { allow: true } });
-    const half = await runtime.resumeAgent(execution, { model });
+    await runtime.execution(execution).decide({ [`${program1}/2`]: { allow: true }, "pay-9": { allow: true } });
+    const half = await runtime.execution(execution).resume({ model });
     expect(half.ending).toMatchObject({ approvals: [{ callId: `${program1}/3` }] });
-    const ended = await runtime.resumeAgent(execution, {
+    const ended = await runtime.execution(execution).resume({
       model,
       decisions: { [`${program1}/3`]: { allow: false, note: "no" } },
     });
@@ -142,7 +147,7 @@ describe("a conversation that waits", () => {
     const { tool } = payTool();
     const journal = createMemoryJournal();
     const held = Promise.withResolvers<void>();
-    const slow = makeTool({ name: "slow", allowedCallers: ["direct"], handler: () => held.promise.then(() => "slow") });
+    const slow = makeTool({ name: "slow", allowedCallers: ["direct"], execute: () => held.promise.then(() => "slow") });
     await using runtime = await createRuntime({ tools: [tool, slow], journal, sandbox, approve: later });
     const script: readonly ScriptedStep[] = [
       { calls: [pay(1), { id: "slow-1", tool: "slow" }] },
@@ -155,7 +160,7 @@ describe("a conversation that waits", () => {
     };
     const running = runtime.agent({ model: scriptedModel(script), task: "Do it.", approve });
     const execution = await waits.promise;
-    await runtime.decide(execution, { "pay-1": { allow: true } });
+    await runtime.execution(execution).decide({ "pay-1": { allow: true } });
     held.resolve();
     expect((await running).answer).toBe('{"paid":1} "slow"');
   });
@@ -213,7 +218,8 @@ describe("bad input", () => {
   ])("%s is refused, and changes nothing", async (_, id, options, code) => {
     const { execution, journal, runtime, before, model } = await waitingOne();
     onTestFinished(() => runtime[Symbol.asyncDispose]());
-    const resumed = runtime.resumeAgent(id || execution, { model, ...options });
+    const { tenant = "default", ...resuming } = options as { readonly tenant?: string };
+    const resumed = runtime.execution(id || execution, { tenant }).resume({ model, ...resuming });
     await expect(resumed).rejects.toMatchObject({ code });
     expect(await Array.fromAsync(journal.read(execution))).toEqual(before);
   });
@@ -221,12 +227,12 @@ describe("bad input", () => {
   test("a program is no conversation, and a conversation no program", async () => {
     const { execution, runtime, model } = await waitingOne();
     onTestFinished(() => runtime[Symbol.asyncDispose]());
-    await runtime.execute("return 1", { execution: "program" });
-    await expect(runtime.resumeAgent("program", { model })).rejects.toMatchObject({
+    await runtime.execute("return 1", { id: "program" });
+    await expect(runtime.execution("program").resume({ model })).rejects.toMatchObject({
       code: "option_invalid",
-      message: expect.stringMatching(/"program" .*use resume/) as string,
+      message: expect.stringMatching(/"program" .*leave `model` out/) as string,
     });
-    await expect(runtime.resume(execution)).rejects.toThrow("program");
+    await expect(runtime.execution(execution).resume()).rejects.toThrow("program");
   });
 });
 
@@ -241,16 +247,18 @@ test("an approver that is given to the resume is asked about what waits, also in
   await using runtime = await createRuntime({ tools: [tool], journal, sandbox, approve: later });
   const model = scriptedModel(script);
   const asked: unknown[] = [];
-  const still = await runtime.resumeAgent(execution, { model, approve: ({ input }) => (asked.push(input), "later") });
+  const still = await runtime
+    .execution(execution)
+    .resume({ model, approve: ({ input }) => (asked.push(input), "later") });
   expect(still.ending).toMatchObject({ type: "waiting", approvals: [{}, {}] });
   expect(asked).toEqual([{ euros: 1 }, { euros: 2 }]);
-  const ended = await runtime.resumeAgent(execution, { model, approve: () => true });
+  const ended = await runtime.execution(execution).resume({ model, approve: () => true });
   expect(ended.answer).toBe('{"paid":1} {"paid":2}');
   expect([...paid.values()]).toEqual([1, 1]);
 
-  await runtime.execute("return tools.pay({ euros: 3 })", { execution: "program" });
-  expect((await runtime.resume("program")).outcome.type).toBe("waiting");
-  const report = await runtime.resume("program", { approve: () => ({ allow: false, note: "no" }) });
+  await runtime.execute("return tools.pay({ euros: 3 })", { id: "program" });
+  expect((await runtime.execution("program").resume()).outcome.type).toBe("waiting");
+  const report = await runtime.execution("program").resume({ approve: () => ({ allow: false, note: "no" }) });
   expect(report.outcome).toMatchObject({ type: "failed", fault: { code: "approval_denied" } });
 });
 
@@ -266,7 +274,7 @@ test("the same id again joins a conversation, gives its report, and begins no se
   ];
   const model = scriptedModel(script);
   await using runtime = await createRuntime({ tools: [look], journal, sandbox });
-  const ask = (task = "Do it.") => runtime.agent({ model, task, execution: "order-1" });
+  const ask = (task = "Do it.") => runtime.agent({ model, task, id: "order-1" });
   const [first, second] = await Promise.all([ask(), ask()]);
   expect(first.answer).toBe("Done.");
   expect(second).toEqual(first);
@@ -274,7 +282,7 @@ test("the same id again joins a conversation, gives its report, and begins no se
   expect(asked).toBe(1);
   await expect(ask("Do something else.")).rejects.toMatchObject({ code: "execution_exists" });
   const other = scriptedModel(script, { name: "other:m" });
-  const conflict = runtime.agent({ model: other, task: "Do it.", execution: "order-1" });
+  const conflict = runtime.agent({ model: other, task: "Do it.", id: "order-1" });
   await expect(conflict).rejects.toMatchObject({ code: "execution_exists" });
 });
 
@@ -432,7 +440,7 @@ test("a conversation whose journal another driver has claimed stops, and leaves 
   let runs = 0;
   const work = makeTool({
     name: "work",
-    handler: (_, { signal }) => {
+    execute: (_, { signal }) => {
       runs += 1;
       if (runs > 1) return "done";
       begun.resolve();
@@ -468,12 +476,12 @@ test("an agent that is a tool goes on with its own conversation after its host h
   const count = makeTool({
     name: "count",
     allowedCallers: ["direct"],
-    handler: () => {
+    execute: () => {
       looks += 1;
       return looks;
     },
   });
-  const write = makeTool({ name: "note", allowedCallers: ["direct"], effect: "write", handler: () => "noted" });
+  const write = makeTool({ name: "note", allowedCallers: ["direct"], effect: "write", execute: () => "noted" });
   let asked = 0;
   const inner = scriptedModel([
     () => {

@@ -31,7 +31,14 @@ function toolOf(
   handler: (input: object, context: CallContext) => unknown,
   effect: "read" | "write" = "read",
 ) {
-  return defineTool({ name, description: name, input: z.object({}), allowedCallers: CALLERS, effect, handler });
+  return defineTool({
+    name,
+    description: name,
+    inputSchema: z.object({}),
+    allowedCallers: CALLERS,
+    effect,
+    execute: handler,
+  });
 }
 
 async function runtimeOf(journal: Journal, tools: readonly Tool[]) {
@@ -55,7 +62,7 @@ test.each([1, 2])(
     const first = await runtimeOf(journal, [pay]);
     const { execution } = await first.agent({ model, task: "Pay.", limits: { waitMs: 60_000 } });
     const runtime = await runtimeOf(await earlier(journal, 120_000), [pay]);
-    const ended = await runtime.resumeAgent(execution, { model });
+    const ended = await runtime.execution(execution).resume({ model });
     expect(ended.answer).toContain("no decision");
   },
 );
@@ -65,8 +72,8 @@ test("a conversation that is cancelled before it is taken up makes no call", asy
   const model = scriptedModel([{ calls: [payment(1)] }, TEXTS]);
   const runtime = await runtimeOf(journal, [pay]);
   const { execution } = await runtime.agent({ model, task: "Pay." });
-  await runtime.decide(execution, { "pay-1": { allow: true } });
-  const ended = await runtime.resumeAgent(execution, { model, signal: AbortSignal.abort() });
+  await runtime.execution(execution).decide({ "pay-1": { allow: true } });
+  const ended = await runtime.execution(execution).resume({ model, signal: AbortSignal.abort() });
   expect(ended.ending).toEqual({ type: "cancelled" });
   expect(ended.calls.filter(({ started }) => started)).toEqual([]);
 });
@@ -86,7 +93,7 @@ describe("a conversation with a program that waits while another call runs", () 
     const running = runtime.agent({
       model: scriptedModel(SCRIPT),
       task: "Pay.",
-      execution: "one",
+      id: "one",
       limits,
       signal: abort.signal,
       onEvent: ({ type }) => type === "execution_waiting" && waits.resolve(),
@@ -97,7 +104,7 @@ describe("a conversation with a program that waits while another call runs", () 
 
   test("counts the calls of the program once when it goes on", async () => {
     const { runtime, running, release } = await waiting({ calls: 3 });
-    await runtime.decide("one", { "call-2/1": { allow: true } });
+    await runtime.execution("one").decide({ "call-2/1": { allow: true } });
     release();
     const { answer, usage } = await running;
     expect(answer).toContain('{"paid":1}');
@@ -126,7 +133,7 @@ test.each<[string, ScriptedStep]>([
   ]);
   const desk = agentAsTool({ name: "desk", description: "d", model: inner, tools: [], allowedCallers: CALLERS });
   const runtime = await runtimeOf(journal, [desk]);
-  const running = runtime.agent({ model: scriptedModel([step]), task: "Ask.", execution: "one" });
+  const running = runtime.agent({ model: scriptedModel([step]), task: "Ask.", id: "one" });
   running.catch(() => {});
   await begun.promise;
   const open = (await Array.fromAsync(journal.list({ open: true }), ({ execution }) => execution)).toSorted();
@@ -173,9 +180,9 @@ describe("an execution of another under the id that a call's own would have", ()
     const script: readonly ScriptedStep[] = [{ calls: [payment(1)], programs: ["return 1"] }, TEXTS];
     const model = scriptedModel(script);
     const foreign = childExecution("one", "call-2");
-    await runtime.execute("return tools.pay({ euros: 666 })", { execution: foreign, tenant: "other" });
+    await runtime.execute("return tools.pay({ euros: 666 })", { id: foreign, tenant: "other" });
     // The program of the call cannot begin.
-    await expect(runtime.agent({ model, task: "Pay.", execution: "one" })).rejects.toMatchObject({
+    await expect(runtime.agent({ model, task: "Pay.", id: "one" })).rejects.toMatchObject({
       code: "execution_exists",
     });
     const copy = await copyOf(journal, (records) => records.filter(({ type }) => type !== "outcome"));
@@ -189,12 +196,12 @@ test("a conversation that was taken up where its programs cannot run stays open"
   const journal = createMemoryJournal();
   const model = scriptedModel([{ programs: ["return tools.pay({ euros: 1 })"] }, TEXTS]);
   const runtime = await runtimeOf(journal, [pay]);
-  await runtime.agent({ model, task: "Pay.", execution: "one" });
-  await runtime.decide("one", { "call-1/1": { allow: true } });
+  await runtime.agent({ model, task: "Pay.", id: "one" });
+  await runtime.execution("one").decide({ "call-1/1": { allow: true } });
   const broken = { ...sandbox, open: async () => Promise.reject(new Error("no engine")) };
   await using without = await createRuntime({ tools: [pay], journal, sandbox: broken, leaseMs: LEASE_MS });
-  await expect(without.resumeAgent("one", { model })).rejects.toThrow("no engine");
-  expect((await runtime.resumeAgent("one", { model })).answer).toBe('{"paid":1}');
+  await expect(without.execution("one").resume({ model })).rejects.toThrow("no engine");
+  expect((await runtime.execution("one").resume({ model })).answer).toBe('{"paid":1}');
 });
 
 test("tokens that an agent has used in a turn do not keep the turn's approved calls from being made", async () => {
@@ -204,7 +211,7 @@ test("tokens that an agent has used in a turn do not keep the turn's approved ca
   const runtime = await runtimeOf(journal, [pay, desk]);
   const model = scriptedModel([{ calls: [payment(1), { id: "d", tool: "desk", input: { task: "x" } }] }, TEXTS]);
   const { execution } = await runtime.agent({ model, task: "Pay.", maxTokens: 50 });
-  const ended = await runtime.resumeAgent(execution, { model, decisions: { "pay-1": { allow: true } } });
+  const ended = await runtime.execution(execution).resume({ model, decisions: { "pay-1": { allow: true } } });
   expect(ended.ending).toMatchObject({ type: "tokens_spent", seen: 100 });
   expect(ended.transcript.turns[0]?.results.map(({ text }) => text)).toEqual(['{"paid":1}', '"Done."']);
 });
@@ -229,7 +236,7 @@ describe("recover ends what was left by callers that have ended", () => {
   ])("%s", async (_, tools, step) => {
     const journal = createMemoryJournal();
     const runtime = await runtimeOf(journal, tools);
-    await runtime.agent({ model: scriptedModel([step, TEXTS]), task: "Pay.", execution: "one" });
+    await runtime.agent({ model: scriptedModel([step, TEXTS]), task: "Pay.", id: "one" });
     const outcome = { type: "outcome", outcome: JSON.stringify({ type: "cancelled" }), at: Date.now() } as const;
     const copy = await copyOf(journal, (records, execution) => {
       const kept = records.filter(({ type }) => type !== "outcome");
@@ -248,14 +255,14 @@ test("a call that was given up while its handler ran is not run again without a 
   const send = toolOf("send", () => ran++, "write");
   const runtime = await runtimeOf(journal, [pay, send]);
   const model = scriptedModel([{ calls: [payment(1), { id: "send-1", tool: "send" }] }, TEXTS]);
-  await runtime.agent({ model, task: "Pay.", execution: "one" });
+  await runtime.agent({ model, task: "Pay.", id: "one" });
   expect(ran).toBe(1);
   const given = { type: "call", call: "send-1", tool: "send", caller: "direct", decision: "dropped", at: 0 } as const;
   // Its result is missing.
   const isKept = (record: JournalRecord) => record.type !== "answered" && !isOfHost(record);
   const copy = await copyOf(journal, (records) => [...records.filter(isKept), given]);
   const after = await runtimeOf(copy, [pay, send]);
-  const { ending } = await after.resumeAgent("one", { model, decisions: { "pay-1": { allow: true } } });
+  const { ending } = await after.execution("one").resume({ model, decisions: { "pay-1": { allow: true } } });
   expect(ending).toMatchObject({ type: "waiting", approvals: [{ callId: "send-1", why: "outcome_unknown" }] });
   expect(ran).toBe(1);
 });
@@ -265,7 +272,7 @@ test("the result of a call that is made again counts once", async () => {
   const big = toolOf("big", () => "x".repeat(1000));
   const runtime = await runtimeOf(journal, [pay, big]);
   const model = scriptedModel([{ calls: [payment(1), { id: "big-1", tool: "big" }] }, TEXTS]);
-  await runtime.agent({ model, task: "Pay.", execution: "one" });
+  await runtime.agent({ model, task: "Pay.", id: "one" });
   const again = { type: "answered", call: "big-1", ok: true, ms: 1, bytes: 1002, shape: "text", at: 0 } as const;
   const copy = await copyOf(journal, (records) => [...records.filter((record) => !isOfHost(record)), again]);
   expect((await readPastConversation(copy, "one")).use).toMatchObject({ resultBytes: 0, lines: [] });
@@ -275,8 +282,8 @@ test("the programs of a conversation need approval also where it is taken up wit
   const journal = createMemoryJournal();
   const runtime = await runtimeOf(journal, [pay]);
   const model = scriptedModel([{ calls: [payment(1)] }, { programs: ["return 1"] }, TEXTS]);
-  await runtime.agent({ model, task: "Pay.", execution: "one", approvePrograms: true });
-  const resumed = await runtime.resumeAgent("one", { model, decisions: { "pay-1": { allow: true } } });
+  await runtime.agent({ model, task: "Pay.", id: "one", approvePrograms: true });
+  const resumed = await runtime.execution("one").resume({ model, decisions: { "pay-1": { allow: true } } });
   expect(resumed.ending).toMatchObject({ type: "waiting", approvals: [{ tool: "run_program" }] });
 });
 
@@ -289,8 +296,8 @@ test("a program that was taken up calls no tool that it did not begin with, what
   const guest = () => scriptedGuest([call("pay", '{"euros":1}'), call("secret", "{}"), []], heard);
   const scripted = createMemorySandbox({ guest });
   await using runtime = await createRuntime({ tools: [pay, secret], journal, sandbox: scripted, approve: later });
-  await runtime.execute("return 1", { execution: "one", tools: ["pay"] });
-  await runtime.resume("one", { decisions: { "1": { allow: true } } });
+  await runtime.execute("return 1", { id: "one", tools: ["pay"] });
+  await runtime.execution("one").resume({ decisions: { "1": { allow: true } } });
   expect(heard.at(-1)).toContain("tool_unknown");
   expect(ran).toBe(0);
 });
@@ -307,7 +314,11 @@ test("two calls never have one idempotency key, whatever the ids of their execut
     ["a", "b:c"],
     ["a:b", "c"],
   ] as const)
-    await runtime.agent({ model: scriptedModel([{ calls: [{ id, tool: "key" }] }, TEXTS]), task: "Do it.", execution });
+    await runtime.agent({
+      model: scriptedModel([{ calls: [{ id, tool: "key" }] }, TEXTS]),
+      task: "Do it.",
+      id: execution,
+    });
   expect(keys.size).toBe(2);
 });
 
@@ -329,9 +340,9 @@ test.each([
   for (; shift < 2000; shift += 1000) {
     const journal = { ...createMemoryJournal(), isDurable };
     const runtime = await runtimeOf(journal, [keyTool("program", ofProgram), keyTool("model", ofModel)]);
-    await runtime.execute("await tools.program({});", { execution: "p" });
+    await runtime.execute("await tools.program({});", { id: "p" });
     const model = scriptedModel([{ calls: [{ id: "1", tool: "model" }] }, TEXTS]);
-    await runtime.agent({ model, task: "Do it.", execution: "c" });
+    await runtime.agent({ model, task: "Do it.", id: "c" });
   }
   expect([ofProgram.size, ofModel.size]).toEqual([differ, differ]);
 });
@@ -343,7 +354,7 @@ test.each([
   const journal = createMemoryJournal();
   const runtime = await runtimeOf(journal, [pay]);
   const model = scriptedModel([{ calls: [payment(1)] }, TEXTS]);
-  await runtime.agent({ model, task: "Pay.", execution: "one" });
+  await runtime.agent({ model, task: "Pay.", id: "one" });
   const copy = await copyOf(journal, ([header, ...records]) => [
     header as JournalRecord,
     ...records.flatMap((record) => {
@@ -353,7 +364,7 @@ test.each([
     }),
   ]);
   const after = await runtimeOf(copy, [pay]);
-  await expect(after.resumeAgent("one", { model })).rejects.toMatchObject({ code: "journal_invalid" });
+  await expect(after.execution("one").resume({ model })).rejects.toMatchObject({ code: "journal_invalid" });
 });
 
 test("a conversation with more calls than a function takes arguments is taken up", () => {
@@ -375,7 +386,7 @@ test("an agent that is a tool works in a program that was taken up", async () =>
   });
   const runtime = await runtimeOf(createMemoryJournal(), [helper, pay]);
   const program = 'await tools.pay({ euros: 1 }); return await tools.helper({ task: "t" });';
-  await runtime.execute(program, { execution: "one" });
-  const { outcome } = await runtime.resume("one", { decisions: { 1: { allow: true } } });
+  await runtime.execute(program, { id: "one" });
+  const { outcome } = await runtime.execution("one").resume({ decisions: { 1: { allow: true } } });
   expect(outcome).toEqual({ type: "completed", value: "helped" });
 });

@@ -42,7 +42,7 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       file: "src/executions/limits.ts",
       rules: "LIMIT_RULES",
       about:
-        "Of `createRuntime`, `execute`, `agent`, `converse`, `derive` and `compare`, of a key, and of `--limit name=value`. What happens when a limit is reached: [limits and endings](limits-and-endings.md#limits).",
+        "Of `createRuntime`, `execute`, `agent`, `conversation`, `derive` and `compare`, of a key, and of `--limit name=value`. What happens when a limit is reached: [limits and endings](limits-and-endings.md#limits).",
     },
     { title: "runtime.derive(options)", file: METHODS, rules: "DERIVE_RULES" },
     {
@@ -112,21 +112,20 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
   ],
   "Programs and calls": [
     { title: "runtime.execute(program, options)", file: "src/executions/execute-options.ts", rules: "EXECUTE_RULES" },
-    { title: "runtime.resume(execution, options)", file: "src/executions/resume-options.ts", rules: "RESUME_RULES" },
+    { title: "execution.resume(options)", file: "src/executions/resume-options.ts", rules: "RESUME_RULES" },
     { title: "runtime.recover(options)", file: "src/runtime/executions/recover-options.ts", rules: "RECOVER_RULES" },
-    { title: "runtime.submit(program, options)", file: "src/runtime/fleet.ts", rules: "SUBMIT_RULES" },
-    { title: "runtime.wait(execution, options)", file: "src/runtime/fleet.ts", rules: "WAIT_RULES" },
-    { title: "runtime.work(options)", file: "src/runtime/fleet.ts", rules: "WORK_RULES" },
+    { title: "fleet.submit(runtime, program, options)", file: "src/runtime/fleet.ts", rules: "SUBMIT_RULES" },
+    { title: "fleet.work(runtime, options)", file: "src/runtime/fleet.ts", rules: "WORK_RULES" },
     { title: "createFleet(options)", file: "src/fleet/fleet.ts", rules: "FLEET_RULES" },
-    { title: "runtime.executions(options)", file: METHODS, rules: "LIST_RULES" },
-    { title: "runtime.status(id, options)", file: METHODS, rules: "OF_TENANT_RULES" },
-    { title: "runtime.decide and answer", file: METHODS, rules: "SAID_RULES" },
+    { title: "runtime.executions.list(options)", file: METHODS, rules: "LIST_RULES" },
+    { title: "runtime.execution(id, options)", file: METHODS, rules: "OF_TENANT_RULES" },
+    { title: "execution.wait, decide and answer", file: METHODS, rules: "SIGNAL_RULES" },
     {
       title: "A decision",
       file: "src/executions/decide.ts",
       rules: "DECISION_FIELDS",
       sentencesIn: "Decision",
-      about: "By call id, in `decide(execution, decisions)` and `resume(execution, { decisions })`.",
+      about: "By call id, in `execution.decide(decisions)` and `execution.resume({ decisions })`.",
     },
     {
       title: "A grant",
@@ -139,9 +138,9 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
   ],
   Conversations: [
     { title: "runtime.agent(options)", file: AGENT, rules: "AGENT_RULES" },
-    { title: "runtime.converse(options)", file: AGENT, rules: "CONVERSE_RULES" },
-    { title: "runtime.say(id, message, options)", file: AGENT, rules: "SAY_RULES" },
-    { title: "runtime.resumeAgent(execution, options)", file: AGENT, rules: "RESUME_AGENT_RULES" },
+    { title: "runtime.conversation(options)", file: AGENT, rules: "HELD_RULES" },
+    { title: "execution.send(message, options)", file: AGENT, rules: "SEND_RULES" },
+    { title: "execution.resume({ model, … })", file: AGENT, rules: "RESUME_AGENT_RULES" },
     { title: "agentAsTool(options)", file: "src/conversations/as-tools/agent-as-tool.ts", rules: "AGENT_TOOL_RULES" },
     {
       title: "taskTool(agents, options)",

@@ -14,20 +14,36 @@ import { entriesOf, type OptionEntry, OPTIONS_OBJECTS, type OptionsObject } from
 export const PAGE = "docs/options.md";
 
 export async function optionsPage(): Promise<string> {
-  const sections = await Promise.all(Object.entries(OPTIONS_OBJECTS).map(sectionOf));
+  const said = new Map<string, string>();
+  const sections: (readonly string[])[] = [];
+  for (const [heading, members] of Object.entries(OPTIONS_OBJECTS)) {
+    const section = [`## ${heading}`];
+    for (const member of members) section.push(...(await partsOf(member, said)));
+    sections.push(section);
+  }
   const commands = commandSection();
   return `${[...head(), contentsOf([...sections, commands]), ...sections.flat(), ...commands].join("\n\n")}\n`;
 }
 
-async function sectionOf([heading, members]: readonly [string, readonly OptionsObject[]]): Promise<readonly string[]> {
-  const objects = await Promise.all(
-    members.map(async (member) => [
-      `### ${/^[a-z.]+\(|^limits$/i.test(member.title) ? `\`${member.title}\`` : member.title}`,
-      ...(member.about === undefined ? [] : [member.about]),
-      (await entriesOf(member)).map(entryText).join("\n"),
-    ]),
-  );
-  return [`## ${heading}`, ...objects.flat()];
+/** An options object. Options that an earlier one has in the same words are said there: `said` has the object of each. */
+async function partsOf(member: OptionsObject, said: Map<string, string>): Promise<readonly string[]> {
+  const title = /^[a-z.]+\(|^limits$/i.test(member.title) ? `\`${member.title}\`` : member.title;
+  const entries = (await entriesOf(member)).map((entry) => ({ name: entry.name, text: entryText(entry) }));
+  const known = Map.groupBy(entries, ({ text }) => said.get(text));
+  const shared = [...known].filter(([other, some]) => other !== undefined && some.length >= 2);
+  const left = new Set(shared.flatMap(([, some]) => some));
+  const own = entries.filter((entry) => !left.has(entry));
+  for (const { text } of own) if (!said.has(text)) said.set(text, title);
+  const links = shared.map(([other = "", some]) => {
+    const names = some.map(({ name }) => `\`${name}\``).join(", ");
+    return `As of [${other}](#${anchorOf(other)}): ${names}.`;
+  });
+  return [
+    `### ${title}`,
+    ...(member.about === undefined ? [] : [member.about]),
+    ...(links.length === 0 ? [] : [links.join("\n\n")]),
+    ...(own.length === 0 ? [] : [own.map(({ text }) => text).join("\n")]),
+  ];
 }
 
 /** The headings of the sections, with links. */
@@ -91,7 +107,7 @@ function inUnits(name: string, value: unknown): string {
 /** Text that is no markup. */
 const escaped = (text: string) => text.replaceAll(/[*<\\`]|(?<!\w)_|_(?!\w)/g, "\\$&");
 
-/** How many commands have an option before it stands once for all of them. */
+/** How many options an object shares with another one, or commands one option, before they stand once for all. */
 const SHARED = 3;
 
 /** The options of the commands. */

@@ -9,10 +9,10 @@ import { decisionsOf, driverOptions, model, resultsOf } from "./drivers.ts";
 const [, , path = "", effects = "", count = "0"] = process.argv;
 
 async function decideWaiting(runtime: Runtime, id: string): Promise<void> {
-  const { ending } = await runtime.resumeAgent(id, { model });
+  const { ending } = await runtime.execution(id).resume({ model });
   if (ending.type !== "waiting") return;
   const decisions = decisionsOf(id, ending.approvals, effects);
-  await runtime.resumeAgent(id, { model, decisions, results: resultsOf(ending.calls) });
+  await runtime.execution(id).resume({ model, decisions, results: resultsOf(ending.calls) });
 }
 
 /** Another driver was faster. */
@@ -25,11 +25,11 @@ using journal = createSqliteJournal({ path });
 await using runtime = await createRuntime({ ...driverOptions(effects), journal, leaseMs: 500 });
 process.send?.("ready");
 const ids = Array.from({ length: Number(count) }, (_, index) => `c${index}`);
-await Promise.all(ids.map((execution) => runtime.agent({ model, task: "Work.", execution }).catch(ignoreRaces)));
+await Promise.all(ids.map((execution) => runtime.agent({ model, task: "Work.", id: execution }).catch(ignoreRaces)));
 for (;;) {
   for await (const one of runtime.recover({ model: () => model })) if ("error" in one) ignoreRaces(one.error);
   let open = 0;
-  for await (const { execution: id, kind, state } of runtime.executions({ open: true })) {
+  for await (const { execution: id, kind, state } of runtime.executions.list({ open: true })) {
     open += 1;
     if (state === "waiting" && kind === "conversation") await decideWaiting(runtime, id).catch(ignoreRaces);
   }

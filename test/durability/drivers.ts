@@ -17,7 +17,7 @@ export const driverOptions = (
   approve: () => "later" as const,
   logger: { error: () => {} },
   // In the memory sandbox the clocks count all that this process does.
-  limits: { runningMs: 600_000, wallMs: 600_000 },
+  limits: { cpuMs: 600_000, wallMs: 600_000 },
 });
 
 /** Decides what waits, as a person would: a payment whose outcome is unknown was done if the effects say so. */

@@ -27,7 +27,12 @@ const CUTS_OF_GARBAGE = 50;
 /** Tools that note the calls whose handlers run. Each gives the same result whenever it is called. */
 function makeTools(runs: string[]): readonly Tool[] {
   const input = z.object({ n: z.number() });
-  const common = { description: "d", input, output: z.number(), allowedCallers: ["programmatic"] } as const;
+  const common = {
+    description: "d",
+    inputSchema: input,
+    outputSchema: z.number(),
+    allowedCallers: ["programmatic"],
+  } as const;
   const handler =
     (factor: number) =>
     ({ n }: z.infer<typeof input>, { callId }: { readonly callId: string }) => {
@@ -35,16 +40,16 @@ function makeTools(runs: string[]): readonly Tool[] {
       return factor * n;
     };
   return [
-    defineTool({ ...common, name: "read", effect: "read", handler: handler(1) }),
-    defineTool({ ...common, name: "put", effect: "idempotent", handler: handler(2) }),
-    defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: handler(3) }),
-    defineTool({ ...common, name: "refund", effect: "write", approval: "always", handler: handler(4) }),
-    defineTool({ ...common, name: "ask", effect: "read", handler: "client" }),
+    defineTool({ ...common, name: "read", effect: "read", execute: handler(1) }),
+    defineTool({ ...common, name: "put", effect: "idempotent", execute: handler(2) }),
+    defineTool({ ...common, name: "pay", effect: "write", approval: "always", execute: handler(3) }),
+    defineTool({ ...common, name: "refund", effect: "write", approval: "always", execute: handler(4) }),
+    defineTool({ ...common, name: "ask", effect: "read", execute: "client" }),
     defineTool({
       ...common,
       name: "fails",
       effect: "read",
-      handler: () => {
+      execute: () => {
         throw new Error("always");
       },
     }),
@@ -66,7 +71,7 @@ async function untilEnded(runtime: Runtime, first: Report): Promise<Report> {
       const { n } = input as { readonly n: number };
       return [callId, n === 5 ? { error: "There is none." } : { value: n }] as const;
     });
-    report = await runtime.resume(ID, {
+    report = await runtime.execution(ID).resume({
       decisions: Object.fromEntries(decisions),
       results: Object.fromEntries(results),
     });
@@ -117,7 +122,7 @@ describe.each(SANDBOXES)("%s", (language, makeSandbox, isMissing) => {
       {
         await using runtime = await createRuntime({ ...options, tools: makeTools(firstRuns), journal });
         const program = MIXED_PROGRAMS[language] ?? "";
-        expected = await untilEnded(runtime, await runtime.execute(program, { execution: ID, language }));
+        expected = await untilEnded(runtime, await runtime.execute(program, { id: ID, language }));
       }
       expect(expected.outcome.type, JSON.stringify(expected.outcome)).toBe("completed");
       expect(expected.usage.calls).toBe(MIXED_CALLS);
@@ -130,7 +135,7 @@ describe.each(SANDBOXES)("%s", (language, makeSandbox, isMissing) => {
         const runs: string[] = [];
         const copy = await journalOf(kept);
         await using runtime = await createRuntime({ ...options, tools: makeTools(runs), journal: copy });
-        const report = await untilEnded(runtime, await runtime.resume(ID));
+        const report = await untilEnded(runtime, await runtime.execution(ID).resume());
         expect(factsOf(report), `after record ${count}`).toEqual(factsOf(expected));
         const all = await Array.fromAsync(copy.read(ID));
         expect(

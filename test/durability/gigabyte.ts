@@ -21,8 +21,8 @@ function textOf(number: number): string {
 let results = 0;
 const page = makeTool({
   name: "page",
-  input: z.object({ number: z.number() }),
-  handler: ({ number }) => {
+  inputSchema: z.object({ number: z.number() }),
+  execute: ({ number }) => {
     results += 1;
     return textOf(equal === "equal" ? 0 : number);
   },
@@ -39,7 +39,7 @@ const before = residentBytes();
 let most = before;
 const watch = setInterval(() => (most = Math.max(most, residentBytes())), 20);
 
-const limits = { runningMs: 300_000, wallMs: 1_800_000 };
+const limits = { cpuMs: 300_000, wallMs: 1_800_000 };
 const { outcome, usage, execution } = await runtime.execute(
   `let length = 0;
    for (let number = 0; number < ${count}; number += 1) length += (await tools.page({ number })).length;

@@ -21,7 +21,7 @@ const textOf = (number: unknown) =>
 async function move(name: string, isEqual: boolean) {
   const path = join(folder, name);
   using journal = createSqliteJournal({ path });
-  const page = makeTool({ name: "page", handler: (input) => textOf(isEqual ? 0 : JSON.stringify(input)) });
+  const page = makeTool({ name: "page", execute: (input) => textOf(isEqual ? 0 : JSON.stringify(input)) });
   await using runtime = await createRuntime({
     tools: [page],
     journal,

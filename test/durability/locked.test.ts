@@ -21,14 +21,14 @@ function open(lockTimeoutMs: number) {
 /** A tool whose first run locks the journal before it returns, and one that notes its runs. */
 function makeTools(lock: () => void) {
   const paid: string[] = [];
-  const common = { description: "d", input: z.object({}), allowedCallers: ["programmatic"] } as const;
+  const common = { description: "d", inputSchema: z.object({}), allowedCallers: ["programmatic"] } as const;
   let isFirst = true;
   const tools = [
     defineTool({
       ...common,
       name: "lock",
       effect: "read",
-      handler: () => {
+      execute: () => {
         if (isFirst) lock();
         isFirst = false;
         return 1;
@@ -38,7 +38,7 @@ function makeTools(lock: () => void) {
       ...common,
       name: "pay",
       effect: "write",
-      handler: (_, { idempotencyKey }) => {
+      execute: (_, { idempotencyKey }) => {
         paid.push(idempotencyKey);
         return 2;
       },
@@ -58,7 +58,7 @@ test("while another process locks the journal no handler starts, and the program
     locked.resolve();
   });
   await using runtime = await createRuntime({ tools, journal, sandbox });
-  const running = runtime.execute(PROGRAM, { execution: "one" });
+  const running = runtime.execute(PROGRAM, { id: "one" });
   await locked.promise;
   const before = await Array.fromAsync(journal.read("one"));
   expect(paid).toEqual([]);
@@ -85,7 +85,7 @@ test("an execution whose outcome could not be written is held no longer than its
   };
   let isLocked = false;
   await using runtime = await createRuntime({ tools: [], journal: locking, sandbox, leaseMs: 100 });
-  await expect(runtime.execute("return 1;", { execution: "one" })).rejects.toMatchObject({ code: "journal_locked" });
+  await expect(runtime.execute("return 1;", { id: "one" })).rejects.toMatchObject({ code: "journal_locked" });
   other.exec("ROLLBACK");
   await expect.poll(async () => ((await journal.find("one")).lease?.until ?? 0) < Date.now() - 200).toBe(true);
   const [report] = await Array.fromAsync(runtime.recover());
@@ -97,7 +97,7 @@ test("a driver gives up when the journal stays locked, leaves no outcome, and an
   const { tools, paid } = makeTools(() => other.exec("BEGIN IMMEDIATE"));
   {
     await using runtime = await createRuntime({ tools, journal, sandbox, leaseMs: 100 });
-    await expect(runtime.execute(PROGRAM, { execution: "one" })).rejects.toMatchObject({
+    await expect(runtime.execute(PROGRAM, { id: "one" })).rejects.toMatchObject({
       code: "journal_locked",
       message: expect.stringContaining("Nothing was written."),
     });
@@ -106,13 +106,13 @@ test("a driver gives up when the journal stays locked, leaves no outcome, and an
   // What reads the journal is not held up.
   expect(typesOf(await Array.fromAsync(journal.read("one")))).not.toContain("outcome");
   await using runtime = await createRuntime({ tools, journal, sandbox });
-  await expect(runtime.resume("one", {})).rejects.toMatchObject({
+  await expect(runtime.execution("one").resume({})).rejects.toMatchObject({
     code: expect.stringMatching(/^(journal_locked|execution_driven)$/),
   });
-  await expect(runtime.execute("return 1;", { execution: "two" })).rejects.toMatchObject({ code: "journal_locked" });
+  await expect(runtime.execute("return 1;", { id: "two" })).rejects.toMatchObject({ code: "journal_locked" });
   other.exec("ROLLBACK");
   await expect.poll(async () => ((await journal.find("one")).lease?.until ?? 0) < Date.now()).toBe(true);
-  expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 3 });
+  expect((await runtime.execution("one").resume()).outcome).toEqual({ type: "completed", value: 3 });
   expect(paid).toHaveLength(1);
   expect(await Array.fromAsync(journal.list())).toHaveLength(1);
 });

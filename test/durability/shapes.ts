@@ -96,36 +96,36 @@ export function makeTools(
   effect: Effect,
   allowedCallers: readonly Caller[] = ["programmatic"],
 ): readonly Tool[] {
-  const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers } as const;
+  const common = { description: "d", inputSchema: z.object({ n: z.number() }), allowedCallers } as const;
   const write = async (_: unknown, context: CallContext) => {
     const key = keyOf(context);
     begin(key);
     await effect(key, "write");
     return key;
   };
-  const stream = { ...common, effect: "read", output: z.number(), stream: true } as const;
+  const stream = { ...common, effect: "read", outputSchema: z.number(), stream: true } as const;
   return [
-    defineTool({ ...stream, name: "rows", handler: ({ n }, { after }) => rows(after?.items ?? 0, n) }),
-    defineTool({ ...stream, name: "again", resumes: "from-start", handler: ({ n }) => rows(0, n) }),
-    defineTool({ ...common, name: "double", effect: "read", handler: ({ n }) => n * 2 }),
-    defineTool({ ...common, name: "large", effect: "read", handler: () => LARGE }),
-    defineTool({ ...common, name: "pay", effect: "write", handler: write }),
-    defineTool({ ...common, name: "refund", effect: "write", approval: "always", handler: write }),
+    defineTool({ ...stream, name: "rows", execute: ({ n }, { previous: after }) => rows(after?.items ?? 0, n) }),
+    defineTool({ ...stream, name: "again", resumes: "from-start", execute: ({ n }) => rows(0, n) }),
+    defineTool({ ...common, name: "double", effect: "read", execute: ({ n }) => n * 2 }),
+    defineTool({ ...common, name: "large", effect: "read", execute: () => LARGE }),
+    defineTool({ ...common, name: "pay", effect: "write", execute: write }),
+    defineTool({ ...common, name: "refund", effect: "write", approval: "always", execute: write }),
     defineTool({
       ...common,
       name: "put",
       effect: "idempotent",
-      handler: async (_, context) => {
+      execute: async (_, context) => {
         await effect(keyOf(context), "idempotent");
         return null;
       },
     }),
-    defineTool({ ...common, name: "ask", effect: "read", handler: "client" }),
+    defineTool({ ...common, name: "ask", effect: "read", execute: "client" }),
     defineTool({
       ...common,
       name: "fails",
       effect: "read",
-      handler: () => {
+      execute: () => {
         throw new Error("always");
       },
     }),

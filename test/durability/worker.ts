@@ -37,11 +37,17 @@ async function* reading<Value>(values: AsyncIterable<Value>): AsyncGenerator<Val
 }
 
 async function decideWaiting(runtime: Runtime, id: string): Promise<void> {
-  const { outcome } = await runtime.resume(id);
+  const { outcome } = await runtime.execution(id).resume();
   if (outcome.type !== "waiting") return;
   for (const [callId, decision] of Object.entries(decisionsOf(id, outcome.approvals, effects)))
-    await runtime.decide(id, { [callId]: decision }).catch(ignoreRaces);
-  await runtime.resume(id, { results: resultsOf(outcome.calls) }).catch(ignoreRaces);
+    await runtime
+      .execution(id)
+      .decide({ [callId]: decision })
+      .catch(ignoreRaces);
+  await runtime
+    .execution(id)
+    .resume({ results: resultsOf(outcome.calls) })
+    .catch(ignoreRaces);
 }
 
 /** Another driver was faster, or another process kept the journal locked. */
@@ -68,7 +74,7 @@ const begin = async (index: number) => {
   // Where the journal was locked, whoever asked for the execution asks again.
   while (!known.has(id)) {
     known.add(id);
-    await runtime.execute(program, { execution: id }).catch(async (error: unknown) => {
+    await runtime.execute(program, { id: id }).catch(async (error: unknown) => {
       ignoreRaces(error);
       if (!(await exists(id))) known.delete(id);
     });
@@ -83,7 +89,7 @@ await Promise.all(Array.from({ length: Number(count) }, (_, index) => begin(inde
 for (;;) {
   for await (const one of runtime.recover()) if ("error" in one) ignoreRaces(one.error);
   let open = 0;
-  for await (const { execution: id, state } of runtime.executions({ open: true })) {
+  for await (const { execution: id, state } of runtime.executions.list({ open: true })) {
     open += 1;
     if (state === "waiting") await decideWaiting(runtime, id).catch(ignoreRaces);
   }

@@ -153,7 +153,7 @@ test.each([
 
 test("every limit that a tool takes has a most", async () => {
   const tools = (await Promise.all(tasks.map(async (name) => loadTools(name, "tools.ts")))).flat();
-  const limits = tools.flatMap(({ name, input }) => {
+  const limits = tools.flatMap(({ name, inputSchema: input }) => {
     const { properties = {} } = input["~standard"].jsonSchema.input({ target: "draft-2020-12" });
     return Object.entries(properties as Readonly<Record<string, { readonly maximum?: number }>>)
       .filter(([option]) => /limit|max/i.test(option))

@@ -67,7 +67,7 @@ test("the loop runs the script's program, has its call decided by a person, and 
   expect([code, out], err).toEqual([0, 'Done: {"refunded":"A-1"}\n\nPrinted:\n  2 orders of Ann\n']);
   expect(err).toContain('Allow "orders.refund" with {"id": "A-1"}?');
   expect(err).toContain('printed {"text": "2 orders of Ann\\n"}');
-  const [listed] = await Array.fromAsync(server.runtime.executions());
+  const [listed] = await Array.fromAsync(server.runtime.executions.list());
   expect(listed).toMatchObject({ kind: "program", outcome: "completed" });
 });
 

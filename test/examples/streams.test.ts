@@ -36,7 +36,7 @@ function owed(days: number) {
 }
 
 test("its program merges two streams of a few days as a table of all orders does", async () => {
-  await using runtime = await createRuntime({ tools, limits: { runningMs: 60_000 } });
+  await using runtime = await createRuntime({ tools, limits: { cpuMs: 60_000 } });
   const days = 3;
   const { outcome, calls, usage } = await runtime.execute(read("program.js").replaceAll("days: 1000", `days: ${days}`));
   expect(outcome).toEqual({ type: "completed", value: owed(days) });

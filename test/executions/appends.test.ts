@@ -35,10 +35,10 @@ function makeTool(name: string, effect: Effect, options: Partial<ToolOptions<z.Z
   const tool = defineTool({
     name,
     description: "d",
-    input: z.object({ n: z.number() }),
+    inputSchema: z.object({ n: z.number() }),
     allowedCallers: ["programmatic"],
     effect,
-    handler: ({ n }) => {
+    execute: ({ n }) => {
       runs.push(n);
       return n;
     },
@@ -68,7 +68,7 @@ test.each(["read", "idempotent", "write"] as const)(
 test("the input check, the function that decides about an approval, and a refusal need no append of their own", async () => {
   const { journal, appends } = noted();
   const late = z.object({ n: z.number() }).refine(async () => true);
-  const { tool: checked } = makeTool("checked", "read", { input: late });
+  const { tool: checked } = makeTool("checked", "read", { inputSchema: late });
   const perhaps = makeTool("perhaps", "write", { approval: async () => false });
   await using runtime = await createRuntime({ tools: [checked, perhaps.tool], sandbox, journal });
   const { outcome } = await runtime.execute(`
@@ -85,7 +85,7 @@ test("the input check, the function that decides about an approval, and a refusa
 test("100 calls at once take a few appends in a store that is slower than the program", async () => {
   const { journal, appends } = noted(nextTurn);
   const { tool, runs } = makeTool("work", "write");
-  await using runtime = await createRuntime({ tools: [tool], sandbox, journal, limits: { callsAtOnce: 100 } });
+  await using runtime = await createRuntime({ tools: [tool], sandbox, journal, limits: { concurrentCalls: 100 } });
   await runtime.execute("await Promise.all(Array.from({ length: 100 }, (_, n) => tools.work({ n })));");
   expect(runs).toHaveLength(100);
   expect(appends.length).toBeLessThan(20);

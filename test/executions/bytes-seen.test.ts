@@ -4,14 +4,19 @@ import { createRuntime, defineTool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 
-const common = { description: "d", input: z.object({}), effect: "read", allowedCallers: ["programmatic"] } as const;
+const common = {
+  description: "d",
+  inputSchema: z.object({}),
+  effect: "read",
+  allowedCallers: ["programmatic"],
+} as const;
 const ROW = JSON.stringify({ name: "Ünal" });
 
 const tools = [
-  defineTool({ ...common, name: "row", handler: () => JSON.parse(ROW) as unknown }),
-  defineTool({ ...common, name: "text", handler: () => "x".repeat(1000) }),
-  defineTool({ ...common, name: "fail", handler: () => Promise.reject(new Error("a long message".repeat(20))) }),
-  defineTool({ ...common, name: "ask", effect: "write", approval: "always", handler: () => 12 }),
+  defineTool({ ...common, name: "row", execute: () => JSON.parse(ROW) as unknown }),
+  defineTool({ ...common, name: "text", execute: () => "x".repeat(1000) }),
+  defineTool({ ...common, name: "fail", execute: () => Promise.reject(new Error("a long message".repeat(20))) }),
+  defineTool({ ...common, name: "ask", effect: "write", approval: "always", execute: () => 12 }),
 ];
 
 test("a report counts the bytes of results that the program was handed: no failure, and none that came after its end", async () => {
@@ -40,7 +45,7 @@ test("what another driver had handed to the program counts too, once, and an end
   }
   await using second = await open();
   const [execution = ""] = ids;
-  const { usage } = await second.resume(execution, { decisions: { 2: { allow: true } } });
+  const { usage } = await second.execution(execution).resume({ decisions: { 2: { allow: true } } });
   expect(usage.bytesSeen).toBe(2 * Buffer.byteLength(ROW) + "12".length);
-  expect((await second.resume(execution)).usage.bytesSeen).toBe(usage.bytesSeen);
+  expect((await second.execution(execution).resume()).usage.bytesSeen).toBe(usage.bytesSeen);
 });

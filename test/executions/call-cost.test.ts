@@ -128,8 +128,8 @@ async function costOf(atOnce: boolean, handler: (input: { readonly i: number }) 
   };
   const ping = makeTool({
     name: "ping",
-    input: jsonSchema<{ readonly i: number }>({ type: "object", properties: { i: { type: "number" } } }),
-    handler,
+    inputSchema: jsonSchema<{ readonly i: number }>({ type: "object", properties: { i: { type: "number" } } }),
+    execute: handler,
   });
   // Work is divided by the time that it takes, and each part of it waits with a promise: here nothing takes time.
   changedClock({ monotonic: () => 0 });

@@ -124,7 +124,7 @@ describe.each(WAYS)("in $language", (way) => {
         const first = await runtime.execute(write(failed, "throw"), { language });
         expect(first.outcome.type).toBe("failed");
         const before = world.handlers;
-        const second = await runtime.execute(write(right, "return"), { language, after: first.execution });
+        const second = await runtime.execute(write(right, "return"), { language, corrects: first.execution });
         const expected = await alone(right, way);
         expect(valueOf(second)).toEqual(expected.value);
         expect(world.numbers).toEqual(expected.world.numbers);
@@ -164,12 +164,12 @@ describe.each(WAYS)("in $language", (way) => {
         for (const point of appends) {
           const isDead = await dyingAfter(journal, point, async (mortal) => {
             await using host = await open(world, way, mortal);
-            await host.execute(program, { language, after, execution: id }).catch(() => {});
+            await host.execute(program, { language, corrects: after, id: id }).catch(() => {});
           });
           deaths += Number(isDead);
         }
         await using last = await open(world, way, withoutLeases(journal));
-        let report = await last.execute(program, { language, after, execution: id });
+        let report = await last.execute(program, { language, corrects: after, id: id });
         while (report.outcome.type === "waiting") {
           const decisions = report.outcome.approvals.map(({ callId, tool, input, why, hold }) => {
             expect(why).toBe("outcome_unknown");
@@ -177,7 +177,7 @@ describe.each(WAYS)("in $language", (way) => {
             const done = world.results.get(keyOf([tool, input] as unknown as Step));
             return [callId, { ...(done === undefined ? { allow: true } : { done: { value: done } }), hold }] as const;
           });
-          report = await last.resume(id, { decisions: Object.fromEntries(decisions) });
+          report = await last.execution(id).resume({ decisions: Object.fromEntries(decisions) });
         }
         const expected = await alone(right, way);
         expect(valueOf(report)).toEqual(expected.value);

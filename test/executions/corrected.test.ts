@@ -32,22 +32,22 @@ afterEach(async () => {
 });
 
 const input = z.object({ n: z.number() });
-const common = { description: "d", input, allowedCallers: ["programmatic"] } as const;
+const common = { description: "d", inputSchema: input, allowedCallers: ["programmatic"] } as const;
 const later: Approve = () => "later";
 
-type Options = Omit<Partial<Parameters<typeof defineTool>[0]>, "handler">;
+type Options = Omit<Partial<Parameters<typeof defineTool>[0]>, "execute">;
 type Handler = (given: { n: number }, context: CallContext) => unknown;
 
 /** A runtime with one tool, `t`, and what its handler was given. */
-async function open(own: Options & { readonly handler?: Handler } = {}, more: Partial<RuntimeOptions> = {}) {
+async function open(own: Options & { readonly execute?: Handler } = {}, more: Partial<RuntimeOptions> = {}) {
   const runs: number[] = [];
-  const { handler = ({ n }) => n * 10, ...options } = own;
+  const { execute: handler = ({ n }) => n * 10, ...options } = own;
   const tool = defineTool({
     ...common,
     name: "t",
     effect: "read",
     ...(options as object),
-    handler: (given: { n: number }, context: CallContext) => {
+    execute: (given: { n: number }, context: CallContext) => {
       runs.push(given.n);
       return handler(given, context);
     },
@@ -66,7 +66,7 @@ test("calls of a corrected program are answered as before: no handler runs, and 
   const second = await runtime.execute(
     "return [await tools.t({ n: 2 }), await tools.t({ n: 1 }), await tools.t({ n: 3 })];",
     {
-      after: first.execution,
+      corrects: first.execution,
     },
   );
   expect(second.outcome).toEqual({ type: "completed", value: [20, 10, 30] });
@@ -87,18 +87,21 @@ test("events and the view tell where an answer comes from", async () => {
   const events: unknown[] = [];
   const { runtime, journal } = await open();
   const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
-  const second = await runtime.execute("return tools.t({ n: 1 });", { after, onEvent: (event) => events.push(event) });
+  const second = await runtime.execute("return tools.t({ n: 1 });", {
+    corrects: after,
+    onEvent: (event) => events.push(event),
+  });
   expect(events).toMatchObject([
-    { type: "execution_started", after },
+    { type: "execution_started", corrects: after },
     { type: "call_ended", callId: "1", started: false, from: { execution: after, callId: "1" } },
     { type: "execution_ended" },
   ]);
   const view = await viewExecution(journal, second.execution);
   expect(view).toMatchObject({
-    after,
+    corrects: after,
     calls: [{ id: "1", state: "value", detail: "number, from before", from: { execution: after, callId: "1" } }],
   });
-  expect(await runtime.status(second.execution)).toMatchObject({
+  expect(await runtime.execution(second.execution).status()).toMatchObject({
     report: { calls: second.calls, usage: { reused: 1 } },
   });
 });
@@ -106,7 +109,7 @@ test("events and the view tell where an answer comes from", async () => {
 test("the journal of the corrected program is complete: it replays, and is reported, without the other one", async () => {
   const { runtime, journal } = await open();
   const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
-  const { execution, calls } = await runtime.execute("return tools.t({ n: 1 });", { after });
+  const { execution, calls } = await runtime.execute("return tools.t({ n: 1 });", { corrects: after });
   const records = await Array.fromAsync(journal.read(execution));
   expect(records.filter(({ type }) => type === "call")).toMatchObject([
     { decision: "reused", earlier: { execution: after, call: "1" } },
@@ -116,16 +119,20 @@ test("the journal of the corrected program is complete: it replays, and is repor
   await alone.append(execution, 1, records.slice(1));
   expect(await replay(records, sandbox, new AbortController().signal)).toEqual({ type: "identical" });
   const other = await open({}, { journal: alone });
-  expect(await other.runtime.status(execution)).toMatchObject({ report: { outcome: { value: 10 }, calls } });
+  expect(await other.runtime.execution(execution).status()).toMatchObject({
+    report: { outcome: { value: 10 }, calls },
+  });
 });
 
 test("each recorded call serves once, and a chain of corrections sees all of it", async () => {
   const { runtime, runs } = await open({ effect: "write" });
   const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 2 }); ${FAILS}`);
-  const b = await runtime.execute(`await tools.t({ n: 2 }); await tools.t({ n: 3 }); ${FAILS}`, { after: a.execution });
+  const b = await runtime.execute(`await tools.t({ n: 2 }); await tools.t({ n: 3 }); ${FAILS}`, {
+    corrects: a.execution,
+  });
   const c = await runtime.execute(
     "const out = []; for (const n of [1, 2, 3, 3]) out.push(await tools.t({ n })); return out;",
-    { after: b.execution },
+    { corrects: b.execution },
   );
   expect(c.outcome).toMatchObject({ value: [10, 20, 30, 30] });
   expect(runs).toEqual([1, 2, 3, 3]);
@@ -152,13 +159,13 @@ test("a program reads the one that it corrects and none before, and makes no cha
   const { runtime, runs } = await open({ effect: "write" }, { journal });
   const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 2 }); ${FAILS}`);
   // It fails before it comes to the second change, and the next one before the first.
-  const b = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`, { after: a.execution });
-  const c = await runtime.execute(FAILS, { after: b.execution });
+  const b = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`, { corrects: a.execution });
+  const c = await runtime.execute(FAILS, { corrects: b.execution });
   read.clear();
   const d = await runtime.execute(
     "return [await tools.t({ n: 2 }), await tools.t({ n: 1 }), await tools.t({ n: 2 })];",
     {
-      after: c.execution,
+      corrects: c.execution,
     },
   );
   expect(d.outcome).toEqual({ type: "completed", value: [20, 10, 20] });
@@ -169,14 +176,14 @@ test("a program reads the one that it corrects and none before, and makes no cha
 
 test("a write of unknown outcome that the program between did not come to still waits for a decision", async () => {
   const { runtime, runs } = await open(
-    { effect: "write", timeoutMs: 20, handler: () => new Promise(() => {}) },
+    { effect: "write", timeoutMs: 20, execute: () => new Promise(() => {}) },
     { approve: later },
   );
   const a = await runtime.execute("return tools.t({ n: 1 });");
-  const b = await runtime.execute(FAILS, { after: a.execution });
-  const c = await runtime.execute("return tools.t({ n: 1 });", { after: b.execution });
+  const b = await runtime.execute(FAILS, { corrects: a.execution });
+  const c = await runtime.execute("return tools.t({ n: 1 });", { corrects: b.execution });
   expect(c.outcome).toMatchObject({ type: "waiting", approvals: [{ why: "outcome_unknown" }] });
-  const d = await runtime.resume(c.execution, { decisions: { 1: { done: { value: 5 } } } });
+  const d = await runtime.execution(c.execution).resume({ decisions: { 1: { done: { value: 5 } } } });
   expect([d.outcome, runs]).toEqual([{ type: "completed", value: 5 }, [1]]);
 });
 
@@ -191,7 +198,7 @@ test("an approval holds through all corrections, for what was done as well", asy
   const a = await runtime.execute(`${call} ${FAILS}`);
   let after = a.execution;
   for (const source of [`${call} ${FAILS}`, FAILS, `${call} return 1;`])
-    ({ execution: after } = await runtime.execute(source, { after }));
+    ({ execution: after } = await runtime.execute(source, { corrects: after }));
   expect([asked, runs]).toEqual([1, [1]]);
   const records = await Array.fromAsync(journal.read(after));
   expect(records.filter(({ type }) => type === "decision")).toMatchObject([
@@ -203,8 +210,8 @@ test("an answer that is given again stays as old as it is", async () => {
   const { runtime, journal } = await open();
   const call = "await tools.t({ n: 1 });";
   const a = await runtime.execute(`${call} ${FAILS}`);
-  const b = await runtime.execute(`${call} ${FAILS}`, { after: a.execution });
-  const c = await runtime.execute(`${call} return 1;`, { after: b.execution });
+  const b = await runtime.execute(`${call} ${FAILS}`, { corrects: a.execution });
+  const c = await runtime.execute(`${call} return 1;`, { corrects: b.execution });
   const [first, , last] = await Promise.all(
     [a, b, c].map(async ({ execution }) => Array.fromAsync(journal.read(execution))),
   );
@@ -218,8 +225,8 @@ test("a program begins also after more changes than it may make calls, and makes
   const { runtime, runs } = await open({ effect: "write" }, { limits: { calls: 2 } });
   const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 2 }); ${FAILS}`);
   const two = "await tools.t({ n: 3 }); await tools.t({ n: 4 });";
-  const b = await runtime.execute(`${two} ${FAILS}`, { after: a.execution });
-  const c = await runtime.execute(`${two} return 1;`, { after: b.execution });
+  const b = await runtime.execute(`${two} ${FAILS}`, { corrects: a.execution });
+  const c = await runtime.execute(`${two} return 1;`, { corrects: b.execution });
   expect([c.outcome, c.usage.reused, runs]).toEqual([{ type: "completed", value: 1 }, 2, [1, 2, 3, 4]]);
 });
 
@@ -233,10 +240,10 @@ describe("a program that ended before it had taken over what was done does not h
     const many = "for (let n = 3; n <= 1500; n += 1) await tools.t({ n });";
     const { execution: first } = await runtime.execute(`${many} ${kept}`);
     const { runtime: small } = await open({ effect: "write" }, { journal, heldBytes: 2 ** 20 });
-    const stopped = await small.execute(fixed, { after: first });
+    const stopped = await small.execute(fixed, { corrects: first });
     expect(stopped.outcome).toMatchObject({ type: "stopped", limit: "heldBytes" });
-    const again = await small.execute(fixed, { after: stopped.execution });
-    const last = await runtime.execute(fixed, { after: again.execution });
+    const again = await small.execute(fixed, { corrects: stopped.execution });
+    const last = await runtime.execute(fixed, { corrects: again.execution });
     expect([last.outcome, runs.length]).toEqual([{ type: "completed", value: 5 }, 1500]);
     expect(last.calls.slice(0, 2).map(({ from }) => from?.execution)).toEqual([first, first]);
   });
@@ -252,9 +259,9 @@ describe("a program that ended before it had taken over what was done does not h
     const { runtime, runs } = await open({ effect: "write" }, { journal: { ...store, read } });
     const { execution: after } = await runtime.execute(kept);
     fails = true;
-    await expect(runtime.execute(fixed, { after, execution: "crashed" })).rejects.toThrow("unreachable");
+    await expect(runtime.execute(fixed, { corrects: after, id: "crashed" })).rejects.toThrow("unreachable");
     fails = false;
-    const last = await runtime.execute(fixed, { after: "crashed" });
+    const last = await runtime.execute(fixed, { corrects: "crashed" });
     expect([last.outcome, runs]).toEqual([{ type: "completed", value: 5 }, [1, 2]]);
   });
 });
@@ -272,16 +279,16 @@ test("what is known of calls before counts in heldBytes until the program has en
   });
   const many = "await Promise.all(Array.from({ length: 125 }, () => tools.t({ n: 1 })));";
   const { execution: after } = await runtime.execute(`${many} ${many} ${many} ${many} ${FAILS}`);
-  const holding = runtime.execute("return tools.t({ n: -1 });", { after });
+  const holding = runtime.execute("return tools.t({ n: -1 });", { corrects: after });
   await asked.promise;
-  expect((await runtime.execute("return 1;", { after })).outcome).toMatchObject({
+  expect((await runtime.execute("return 1;", { corrects: after })).outcome).toMatchObject({
     type: "stopped",
     limit: "heldBytes",
   });
   expect((await runtime.execute("return 1;")).outcome.type).toBe("completed");
   decided.resolve(true);
   expect((await holding).outcome.type).toBe("completed");
-  expect((await runtime.execute("return 1;", { after })).outcome.type).toBe("completed");
+  expect((await runtime.execute("return 1;", { corrects: after })).outcome.type).toBe("completed");
 });
 
 test("what a program was given of changes before it counts for the program that corrects it in turn", async () => {
@@ -289,9 +296,9 @@ test("what a program was given of changes before it counts for the program that 
   const { execution: first } = await runtime.execute(
     `for (let n = 1; n <= 1500; n += 1) await tools.t({ n }); ${FAILS}`,
   );
-  const { execution: after } = await runtime.execute(FAILS, { after: first });
+  const { execution: after } = await runtime.execute(FAILS, { corrects: first });
   const { runtime: small } = await open({ effect: "write" }, { journal, heldBytes: 2 ** 20 });
-  const { outcome } = await small.execute("return 1;", { after });
+  const { outcome } = await small.execute("return 1;", { corrects: after });
   expect(outcome).toMatchObject({ type: "stopped", limit: "heldBytes" });
 });
 
@@ -305,7 +312,7 @@ test("what was read is read again once it is older than maxAgeMs, what was done 
     const { runtime, runs } = await open({ effect });
     const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
     jump(3);
-    const { outcome } = await runtime.execute("return tools.t({ n: 1 });", { after, maxAgeMs: 1 });
+    const { outcome } = await runtime.execute("return tools.t({ n: 1 });", { corrects: after, maxAgeMs: 1 });
     expect([effect, outcome, runs.length]).toEqual([effect, { type: "completed", value: 10 }, expected]);
   }
 });
@@ -314,16 +321,18 @@ test("what was read before a change is read again after it", async () => {
   let stock = 5;
   const { runtime, runs } = await open({
     effect: ({ n }: { n: number }) => (n === 0 ? "read" : "write"),
-    handler: ({ n }: { n: number }) => (n === 0 ? stock : (stock -= n)),
+    execute: ({ n }: { n: number }) => (n === 0 ? stock : (stock -= n)),
   } as never);
   const a = await runtime.execute(`await tools.t({ n: 0 }); ${FAILS}`);
   const b = await runtime.execute(`await tools.t({ n: 2 }); const left = await tools.t({ n: 0 }); ${FAILS}`, {
-    after: a.execution,
+    corrects: a.execution,
   });
   expect(b.usage.reused).toBeUndefined();
   expect(runs).toEqual([0, 2, 0]);
   // The change is given again, and only what was read after it.
-  const c = await runtime.execute("return [await tools.t({ n: 2 }), await tools.t({ n: 0 })];", { after: b.execution });
+  const c = await runtime.execute("return [await tools.t({ n: 2 }), await tools.t({ n: 0 })];", {
+    corrects: b.execution,
+  });
   expect(c.outcome).toMatchObject({ value: [3, 3] });
   expect(c.usage.reused).toBe(2);
   expect(c.calls.map(({ effect, started }) => [effect, started])).toEqual([
@@ -333,29 +342,29 @@ test("what was read before a change is read again after it", async () => {
 });
 
 test("the order of fields and the form of numbers make no other call, and another definition does", async () => {
-  const { runtime, runs, journal } = await open({ input: z.object({ n: z.number(), m: z.number() }) });
+  const { runtime, runs, journal } = await open({ inputSchema: z.object({ n: z.number(), m: z.number() }) });
   const { execution: after } = await runtime.execute(`await tools.t({ n: 1, m: 2 }); ${FAILS}`);
-  await runtime.execute("return tools.t({ m: 2.0, n: 1e0 });", { after });
+  await runtime.execute("return tools.t({ m: 2.0, n: 1e0 });", { corrects: after });
   expect(runs).toEqual([1]);
   const changed = await open(
-    { input: z.object({ n: z.number(), m: z.number(), o: z.number().optional() }) },
+    { inputSchema: z.object({ n: z.number(), m: z.number(), o: z.number().optional() }) },
     { journal },
   );
-  await changed.runtime.execute("return tools.t({ n: 1, m: 2 });", { after });
+  await changed.runtime.execute("return tools.t({ n: 1, m: 2 });", { corrects: after });
   expect(changed.runs).toEqual([1]);
 });
 
 test("streams are taken over if they had ended", async () => {
   const { runtime, runs } = await open({
     stream: true,
-    output: z.object({ i: z.number() }),
-    handler: ({ n }: { n: number }) => Array.from({ length: n }, (_, i) => ({ i })),
+    outputSchema: z.object({ i: z.number() }),
+    execute: ({ n }: { n: number }) => Array.from({ length: n }, (_, i) => ({ i })),
   });
   const all = "(await Array.fromAsync(tools.t({ n: 1200 }))).reduce((sum, { i }) => sum + i, 0)";
   const some = "for await (const { i } of tools.t({ n: 40 })) if (i === 20) break;";
   const a = await runtime.execute(`const sum = ${all}; ${some} ${FAILS}`);
   expect(runs).toEqual([1200, 40]);
-  const b = await runtime.execute(`const sum = ${all}; ${some} return sum;`, { after: a.execution });
+  const b = await runtime.execute(`const sum = ${all}; ${some} return sum;`, { corrects: a.execution });
   expect(b.outcome).toEqual({ type: "completed", value: 600 * 1199 });
   expect(runs).toEqual([1200, 40, 40]);
   expect(b.calls[0]).toMatchObject({ items: 1200, from: { callId: "1" }, bytes: a.calls[0]?.bytes });
@@ -367,7 +376,7 @@ test("a write whose outcome is unknown waits, and goes on as a person decides", 
   const { runtime, runs } = await open(
     {
       effect: "write",
-      handler: ({ n }) => {
+      execute: ({ n }) => {
         if (n !== 1 || runs.length > 1) return n;
         begun.resolve();
         return new Promise(() => {});
@@ -379,24 +388,24 @@ test("a write whose outcome is unknown waits, and goes on as a person decides", 
   await begun.promise;
   const program = "return tools.t({ n: 1 });";
   const waiting = async () => {
-    const { outcome, execution, output } = await runtime.execute(program, { after: a.execution });
+    const { outcome, execution, output } = await runtime.execute(program, { corrects: a.execution });
     expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", tool: "t", why: "outcome_unknown" }] });
     expect(output.text).toContain("a decision about t (call 1), which may have taken effect already");
     return execution;
   };
-  const done = await runtime.resume(await waiting(), { decisions: { 1: { done: { value: 7 } } } });
+  const done = await runtime.execution(await waiting()).resume({ decisions: { 1: { done: { value: 7 } } } });
   expect(done.outcome).toEqual({ type: "completed", value: 7 });
-  const denied = await runtime.resume(await waiting(), { decisions: { 1: { allow: false } } });
+  const denied = await runtime.execution(await waiting()).resume({ decisions: { 1: { allow: false } } });
   expect(denied.outcome).toMatchObject({
     fault: { code: "outcome_unknown", message: expect.stringContaining("An earlier run made the same call of t") },
   });
   expect(runs).toEqual([1]);
-  const again = await runtime.resume(await waiting(), { decisions: { 1: { allow: true } } });
+  const again = await runtime.execution(await waiting()).resume({ decisions: { 1: { allow: true } } });
   expect(again.outcome).toEqual({ type: "completed", value: 1 });
   expect(runs).toEqual([1, 1]);
   // What was said to be done, and what was done again, stands for the call from then on.
   for (const { execution } of [done, again])
-    expect((await runtime.execute(program, { after: execution })).usage.reused).toBe(1);
+    expect((await runtime.execute(program, { corrects: execution })).usage.reused).toBe(1);
 });
 
 test.each([
@@ -413,13 +422,13 @@ test.each([
       ...common,
       name: "read",
       effect: "read",
-      handler: ({ n }: { n: number }) => reads.push(n),
+      execute: ({ n }: { n: number }) => reads.push(n),
     });
     const write = defineTool({
       ...common,
       name: "write",
       effect: "write",
-      handler: () => {
+      execute: () => {
         writes += 1;
         if (writes > 1) return writes;
         begun.resolve();
@@ -435,11 +444,11 @@ test.each([
     );
     await begun.promise;
     const source = `await tools.write({ n: 1 }).catch(() => {}); return tools.read({ n: 1 });`;
-    const b = await runtime.execute(source, { after: a.execution });
+    const b = await runtime.execute(source, { corrects: a.execution });
     expect(b.outcome.type).toBe("waiting");
     // Another process takes it up, which knows of the decision and of the call that stands for it from the journal alone.
     await using other = await createRuntime({ tools, sandbox, journal, logger, approve: later });
-    const ended = await other.resume(b.execution, { decisions: { 1: decision } });
+    const ended = await other.execution(b.execution).resume({ decisions: { 1: decision } });
     expect(ended.outcome).toEqual({ type: "completed", value: 2 });
     expect(reads).toEqual([1, 1]);
   },
@@ -454,11 +463,11 @@ test.each([
     effect: "write",
     onUnknown,
     timeoutMs: 20,
-    handler: () => (runs.length > 1 ? 1 : new Promise(() => {})),
+    execute: () => (runs.length > 1 ? 1 : new Promise(() => {})),
   });
   const a = await runtime.execute("return tools.t({ n: 1 });");
   expect(a.outcome).toMatchObject({ type: "failed", fault: { code: "handler_timed_out" } });
-  const b = await runtime.execute("return tools.t({ n: 1 });", { after: a.execution });
+  const b = await runtime.execute("return tools.t({ n: 1 });", { corrects: a.execution });
   expect(b.outcome.type).toBe(type);
   expect(runs).toHaveLength(times);
 });
@@ -467,8 +476,8 @@ test("a write whose result was refused is not made again by itself, and one that
   const { runtime, runs } = await open(
     {
       effect: "write",
-      output: z.unknown(),
-      handler: ({ n }: { n: number }) => {
+      outputSchema: z.unknown(),
+      execute: ({ n }: { n: number }) => {
         if (n === 1) return "too long a text";
         if (n === 3) return () => "done";
         throw new PortcullisError("tool_failed", "The account is closed.");
@@ -482,7 +491,9 @@ test("a write whose result was refused is not made again by itself, and one that
     [2, "failed"],
   ] as const) {
     const a = await runtime.execute(`return tools.t({ n: ${n} });`);
-    expect((await runtime.execute(`return tools.t({ n: ${n} });`, { after: a.execution })).outcome.type).toBe(expected);
+    expect((await runtime.execute(`return tools.t({ n: ${n} });`, { corrects: a.execution })).outcome.type).toBe(
+      expected,
+    );
   }
   expect(runs).toEqual([1, 3, 2, 2]);
 });
@@ -496,7 +507,7 @@ test("refused and dropped calls are made as if they had never been", async () =>
     asked.push(given);
     return true;
   };
-  const b = await runtime.execute("return tools.t({ n: 1 });", { after: denied.execution, approve });
+  const b = await runtime.execute("return tools.t({ n: 1 });", { corrects: denied.execution, approve });
   expect([b.outcome, asked, runs]).toEqual([{ type: "completed", value: 10 }, [{ n: 1 }], [1]]);
 });
 
@@ -507,7 +518,7 @@ test("an approval counts for the call that was made with it: one that is made an
     {
       effect: "write",
       approval: "always",
-      handler: ({ n }) => {
+      execute: ({ n }) => {
         if (fails && n === 2) throw new Error("out of order");
         return n;
       },
@@ -525,7 +536,7 @@ test("an approval counts for the call that was made with it: one that is made an
   const b = await runtime.execute(
     "return [await tools.t({ n: 1 }), await tools.t({ n: 2 }), await tools.t({ n: 3 })];",
     {
-      after: a.execution,
+      corrects: a.execution,
     },
   );
   expect([b.outcome, asked, runs]).toEqual([{ type: "completed", value: [1, 2, 3] }, [1, 2, 2, 3], [1, 2, 2, 3]]);
@@ -538,23 +549,23 @@ test("an approval of a call that was never begun counts for no call of the progr
       effect: "write",
       approval: "always",
       concurrency: 1,
-      handler: ({ n }) => n === 1 && (begun.resolve(), untilEnded),
+      execute: ({ n }) => n === 1 && (begun.resolve(), untilEnded),
     },
     { approve: later },
   );
   const cancelling = new AbortController();
   const untilEnded = new Promise((resolve) => cancelling.signal.addEventListener("abort", resolve));
   const both = "await Promise.all([tools.t({ n: 1 }), tools.t({ n: 2 })]);";
-  const a = await runtime.execute(both, { execution: "a" });
+  const a = await runtime.execute(both, { id: "a" });
   expect(a.outcome.type).toBe("waiting");
-  const running = runtime.resume("a", {
+  const running = runtime.execution("a").resume({
     decisions: { 1: { allow: true }, 2: { allow: true } },
     signal: cancelling.signal,
   });
   await begun.promise;
   cancelling.abort();
   expect((await running).outcome.type).toBe("cancelled");
-  const after = await runtime.execute("return tools.t({ n: 2 });", { after: "a" });
+  const after = await runtime.execute("return tools.t({ n: 2 });", { corrects: "a" });
   expect([after.outcome, runs]).toMatchObject([{ type: "waiting", approvals: [{ why: "approval" }] }, [1]]);
 });
 
@@ -564,7 +575,7 @@ test.each(["read", "write"] as const)(
     const { runtime, runs } = await open({ effect });
     const a = await runtime.execute(`await tools.t({ n: 9007199254740992 }); ${FAILS}`);
     const other = `return tools.t({ n: JSON.rawJSON("9007199254740993") }).catch(({ code }) => code);`;
-    const b = await runtime.execute(other, { after: a.execution });
+    const b = await runtime.execute(other, { corrects: a.execution });
     expect([b.outcome, b.usage.reused ?? 0, runs.length]).toEqual([
       { type: "completed", value: "input_invalid" },
       0,
@@ -582,10 +593,10 @@ test("a call that needs approval now, and needed none, is not answered as before
     const before = await open({ effect }, { journal });
     const { execution: after } = await before.runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
     const strict = await open({ effect }, { journal, approve: later, policy: "ask-all" });
-    const { outcome } = await strict.runtime.execute("return tools.t({ n: 1 });", { after });
+    const { outcome } = await strict.runtime.execute("return tools.t({ n: 1 });", { corrects: after });
     expect(outcome).toMatchObject({ type: "waiting", approvals: [{ why }] });
     const denying = await open({ effect }, { journal, policy: () => ({ deny: "not today" }) });
-    const refused = await denying.runtime.execute("return tools.t({ n: 1 });", { after });
+    const refused = await denying.runtime.execute("return tools.t({ n: 1 });", { corrects: after });
     expect(refused.outcome).toMatchObject({ type: "failed", fault: { code: "policy_denied" } });
     expect([...strict.runs, ...denying.runs]).toEqual([]);
   }
@@ -600,24 +611,17 @@ test("a call that was approved is not answered as before while the policy fails"
       throw new Error("down");
     };
     const failing = await open({ effect }, { journal, policy: down, logger: { error: () => {} } });
-    const { outcome } = await failing.runtime.execute("return tools.t({ n: 1 });", { after });
+    const { outcome } = await failing.runtime.execute("return tools.t({ n: 1 });", { corrects: after });
     expect(outcome).toMatchObject({ type: "failed", fault: { code: "policy_unavailable" } });
     expect([asking.runs.length, failing.runs.length]).toEqual([1, 0]);
   }
 });
 
-test("a tool with reusable: false is called each time", async () => {
-  const { runtime, runs } = await open({ effect: "write", reusable: false });
-  const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
-  expect((await runtime.execute("return tools.t({ n: 1 });", { after })).usage.reused).toBeUndefined();
-  expect(runs).toEqual([1, 1]);
-});
-
 test("an answer that is given again spends no rate and no place of its tool", async () => {
   const { runtime, runs } = await open({ rate: { calls: 2, perMs: 3_600_000 }, concurrency: 1 });
   const a = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
-  for (let time = 0; time < 5; time += 1) await runtime.execute("return tools.t({ n: 1 });", { after: a.execution });
-  expect((await runtime.execute("return tools.t({ n: 2 });", { after: a.execution })).outcome).toMatchObject({
+  for (let time = 0; time < 5; time += 1) await runtime.execute("return tools.t({ n: 1 });", { corrects: a.execution });
+  expect((await runtime.execute("return tools.t({ n: 2 });", { corrects: a.execution })).outcome).toMatchObject({
     value: 20,
   });
   expect(runs).toEqual([1, 2]);
@@ -625,51 +629,51 @@ test("an answer that is given again spends no rate and no place of its tool", as
 
 test("what a handler said to people, and what a program did not get, is told again", async () => {
   const image = { type: "image", mediaType: "image/png", data: Buffer.from("png").toString("base64") } as const;
-  const { runtime } = await open({ handler: () => content({ value: 1, display: { chart: 3 }, parts: [image] }) });
+  const { runtime } = await open({ execute: () => content({ value: 1, display: { chart: 3 }, parts: [image] }) });
   const a = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
-  const b = await runtime.execute("return tools.t({ n: 1 });", { after: a.execution });
+  const b = await runtime.execute("return tools.t({ n: 1 });", { corrects: a.execution });
   expect(b.calls).toMatchObject([{ display: { chart: 3 }, partsLeftOut: 1, from: { callId: "1" } }]);
 });
 
 test("values that the failed program kept are there to be loaded, also after two corrections and a restart", async () => {
   const { runtime, journal } = await open();
   const a = await runtime.execute(`await save("rows", [1, 2, 3]); await save("other", 1); ${FAILS}`);
-  const b = await runtime.execute(`await save("other", 2); ${FAILS}`, { after: a.execution });
-  const c = await runtime.execute('return [await load("rows"), await load("other")];', { after: b.execution });
+  const b = await runtime.execute(`await save("other", 2); ${FAILS}`, { corrects: a.execution });
+  const c = await runtime.execute('return [await load("rows"), await load("other")];', { corrects: b.execution });
   expect(c.outcome).toEqual({ type: "completed", value: [[1, 2, 3], 2] });
   expect(c.artifacts.map(({ name }) => name)).toEqual(["rows", "other"]);
   const other = await open({}, { journal });
-  const status = await other.runtime.status(c.execution);
+  const status = await other.runtime.execution(c.execution).status();
   expect(await status.report?.artifacts[0]?.read()).toEqual([1, 2, 3]);
 });
 
 test("large results are read from the journal once they are given", async () => {
-  const { runtime, runs } = await open({ handler: ({ n }) => "x".repeat(n) });
+  const { runtime, runs } = await open({ execute: ({ n }) => "x".repeat(n) });
   const all = "(await Promise.all([1, 2, 3].map((i) => tools.t({ n: 1000000 + i })))).map((text) => text.length)";
   const a = await runtime.execute(`${all}; ${FAILS}`.replace("(await", "void (await"));
-  const b = await runtime.execute(`return ${all};`, { after: a.execution });
+  const b = await runtime.execute(`return ${all};`, { corrects: a.execution });
   expect(b.outcome).toEqual({ type: "completed", value: [1_000_001, 1_000_002, 1_000_003] });
   expect(runs).toHaveLength(3);
 });
 
 /** What becomes of executions by other ways than an ending. */
 test.each([
-  ["an unknown id", { after: "nothing" }, "execution_unknown"],
+  ["an unknown id", { corrects: "nothing" }, "execution_unknown"],
   ["another tenant's", { tenant: "b" }, "execution_unknown"],
-  ["one that waits", { after: "waits" }, "execution_open"],
-  ["a call of the host", { after: "call" }, "option_invalid"],
-  ["an age without it", { after: undefined, maxAgeMs: 1 }, "option_invalid"],
+  ["one that waits", { corrects: "waits" }, "execution_open"],
+  ["a call of the host", { corrects: "call" }, "option_invalid"],
+  ["an age without it", { corrects: undefined, maxAgeMs: 1 }, "option_invalid"],
   ["an age that is none", { maxAgeMs: -1 }, "option_invalid"],
-  ["an id that is none", { after: "" }, "option_invalid"],
+  ["an id that is none", { corrects: "" }, "option_invalid"],
 ])("%s is refused, and nothing runs", async (_, options, code) => {
   const { runtime, runs, journal } = await open({ approval: "always", effect: "write" }, { approve: later });
-  await runtime.execute("return 1;", { execution: "ended" });
-  await runtime.execute("return tools.t({ n: 1 });", { execution: "waits" });
+  await runtime.execute("return 1;", { id: "ended" });
+  await runtime.execute("return tools.t({ n: 1 });", { id: "waits" });
   await runtime.call({ tool: "t", input: { n: "x" }, caller: "programmatic" });
   const calls = await Array.fromAsync(journal.list());
   const call = calls.find(({ kind }) => kind === "call")?.execution ?? "";
-  const given = { after: "ended", ...options };
-  const asked = { ...given, ...(given.after === "call" ? { after: call } : {}) } as { readonly after: string };
+  const given = { corrects: "ended", ...options };
+  const asked = { ...given, ...(given.corrects === "call" ? { corrects: call } : {}) } as { readonly corrects: string };
   const known = (await Array.fromAsync(journal.list())).length;
   await expect(runtime.execute("return tools.t({ n: 2 });", asked)).rejects.toMatchObject({ code });
   expect((await Array.fromAsync(journal.list())).length).toBe(known);
@@ -682,9 +686,9 @@ test("a program of another language is refused", async () => {
   const records = await Array.fromAsync(journal.read(a.execution));
   const [header] = records as [JournalRecord & { readonly type: "header" }];
   await add(journal, [{ ...header, execution: "python", language: "python" } as never, ...records.slice(1)]);
-  await expect(runtime.execute("return 1;", { after: "python" })).rejects.toMatchObject({
+  await expect(runtime.execute("return 1;", { corrects: "python" })).rejects.toMatchObject({
     code: "option_invalid",
-    message: 'execute({ after }): expected an execution of a program in "javascript", got one in "python".',
+    message: 'execute({ corrects }): expected an execution of a program in "javascript", got one in "python".',
   });
 });
 
@@ -699,11 +703,11 @@ test("the same id again gives the same corrected program, and with another `afte
   const { runtime, runs } = await open();
   const a = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
   const b = await runtime.execute(FAILS);
-  const options = { after: a.execution, execution: "fixed" };
+  const options = { corrects: a.execution, id: "fixed" };
   for (let time = 0; time < 2; time += 1)
     expect((await runtime.execute("return tools.t({ n: 1 });", options)).usage.reused).toBe(1);
-  for (const after of [{}, { after: b.execution }])
-    await expect(runtime.execute("return tools.t({ n: 1 });", { execution: "fixed", ...after })).rejects.toMatchObject({
+  for (const after of [{}, { corrects: b.execution }])
+    await expect(runtime.execute("return tools.t({ n: 1 });", { id: "fixed", ...after })).rejects.toMatchObject({
       code: "execution_exists",
     });
   expect(runs).toEqual([1]);
@@ -721,15 +725,15 @@ test("with redact, what was taken out of the journal is not given again, and a w
   const tool = (effect: "read" | "write") => ({
     effect,
     onUnknown: "fail",
-    input: z.object({ word: z.string() }),
-    handler: ({ word }: { readonly word: string }) => (word === "plain" ? "secret-2" : word),
+    inputSchema: z.object({ word: z.string() }),
+    execute: ({ word }: { readonly word: string }) => (word === "plain" ? "secret-2" : word),
   });
   for (const effect of ["read", "write"] as const) {
     const { runtime, runs } = await open(tool(effect) as never, options);
     for (const word of ["secret-1", "plain"]) {
       const a = await runtime.execute(`await tools.t({ word: "${word}" }); ${FAILS}`);
-      const b = await runtime.execute(`return tools.t({ word: "${word}" });`, { after: a.execution });
-      const c = await runtime.execute('return tools.t({ word: "other" });', { after: a.execution });
+      const b = await runtime.execute(`return tools.t({ word: "${word}" });`, { corrects: a.execution });
+      const c = await runtime.execute('return tools.t({ word: "other" });', { corrects: a.execution });
       expect(b.outcome).toMatchObject(
         effect === "read" ? { type: "completed" } : { type: "failed", fault: { code: "outcome_unknown" } },
       );
@@ -749,8 +753,8 @@ test("a call whose input the journal has in part, like an earlier one's, is rule
     {
       effect: "write",
       timeoutMs: 1,
-      input: z.object({ n: z.number(), to: z.string() }),
-      handler: () => (runs.length === 1 ? new Promise(() => {}) : 7),
+      inputSchema: z.object({ n: z.number(), to: z.string() }),
+      execute: () => (runs.length === 1 ? new Promise(() => {}) : 7),
       approval: ({ to }: { readonly to: string }) => to === "acc-3",
     } as never,
     {
@@ -761,13 +765,13 @@ test("a call whose input the journal has in part, like an earlier one's, is rule
   );
   const pay = (to: string) => `return tools.t({ n: 1, to: "${to}" });`;
   const { execution: after } = await runtime.execute(pay("acc-1"));
-  const denied = await runtime.execute(pay("acc-9"), { after });
+  const denied = await runtime.execute(pay("acc-9"), { corrects: after });
   expect(denied.outcome).toMatchObject({ type: "failed", fault: { code: "policy_denied" } });
   const ended = await runtime.execute(pay("acc-3"), {
-    after,
-    execution: "asks",
+    corrects: after,
+    id: "asks",
     onEvent: (event) => {
-      if (event.type === "execution_waiting") void runtime.decide("asks", { 1: { allow: true } });
+      if (event.type === "execution_waiting") void runtime.execution("asks").decide({ 1: { allow: true } });
     },
   });
   expect(ended.outcome).toMatchObject({ type: "completed", value: 7 });
@@ -785,10 +789,10 @@ test("a program that died after it was given answers is given no other ones", as
   const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 1 }); ${FAILS}`);
   const program =
     "return [await tools.t({ n: 1 }), await tools.t({ n: 9 }), await tools.t({ n: 1 }), await tools.t({ n: 1 })];";
-  const waiting = await runtime.execute(program, { after: a.execution });
+  const waiting = await runtime.execute(program, { corrects: a.execution });
   expect(waiting.outcome.type).toBe("waiting");
   const other = await open({ effect: "write", approval: ({ n }: { n: number }) => n === 9 } as never, { journal });
-  const ended = await other.runtime.resume(waiting.execution, { decisions: { 2: { allow: true } } });
+  const ended = await other.runtime.execution(waiting.execution).resume({ decisions: { 2: { allow: true } } });
   expect(ended.outcome).toEqual({ type: "completed", value: [10, 90, 10, 10] });
   expect(ended.calls.map(({ from }) => from?.callId)).toEqual(["1", undefined, "2", undefined]);
   expect([runs, other.runs]).toEqual([

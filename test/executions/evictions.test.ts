@@ -221,7 +221,7 @@ test("all waits in its guest count against a program, however short each is", as
   for (const first of [[], ['{"kind":"unreplayable","cause":"network"}']]) {
     const turns = [[...first, ...(calls[0] ?? [])], ...calls.slice(1), [SETTLED]];
     const sandbox = evicting(scripted(turns), (_, offer) => (offers.push(offer), "never"), "others");
-    await using runtime = await createRuntime({ tools: [slow], sandbox, limits: { runningMs: 1000 } });
+    await using runtime = await createRuntime({ tools: [slow], sandbox, limits: { cpuMs: 1000 } });
     await runtime.execute("unused");
   }
   const [cheap, lost] = [offers.slice(0, 4), offers.slice(4)];
@@ -241,14 +241,14 @@ test("a program keeps its guest from others for as long as its replay takes, or 
     (_, offer) => (offers.push(offer), "never"),
     "others",
   );
-  await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { runningMs: 1000 } });
+  await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { cpuMs: 1000 } });
   const { usage } = await runtime.execute("unused");
   expect(offers.map(({ othersMs }) => Math.round(othersMs))).toEqual([300, 1000]);
   expect(offers.map(({ ownMs }) => ownMs)).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
   expect(usage.notEvicted).toBe("replay");
 });
 
-test("a program with an expensive replay keeps its guest, and its replays never take half of runningMs", async () => {
+test("a program with an expensive replay keeps its guest, and its replays never take half of cpuMs", async () => {
   const clock = manualClock();
   const calls = Array.from({ length: 12 }, (_, index) => [CALL(index + 1, "echo"), TURN_END]);
   let replayedMs = 0;
@@ -260,7 +260,7 @@ test("a program with an expensive replay keeps its guest, and its replays never 
       if (turn < number) replayedMs += 60;
     }),
   );
-  await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { runningMs: 3000 } });
+  await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { cpuMs: 3000 } });
   const { usage, outcome } = await runtime.execute("unused");
   expect(outcome).toEqual({ type: "completed", value: "done" });
   expect(usage.notEvicted).toBe("replay");
@@ -389,13 +389,13 @@ test("an evicted program whose calls all wait for decisions is left, and goes on
       return "later" as const;
     },
   });
-  const running = runtime.execute("await tools.echo({}); return tools.pay({});", { execution: "one" });
+  const running = runtime.execute("await tools.echo({}); return tools.pay({});", { id: "one" });
   await asked.happened;
   await isEvicted(sandbox, 2);
   answered.happen();
   expect((await running).outcome).toMatchObject({ type: "waiting" });
-  await runtime.decide("one", { "2": { allow: true } });
-  const { outcome } = await runtime.resume("one");
+  await runtime.execution("one").decide({ "2": { allow: true } });
+  const { outcome } = await runtime.execution("one").resume();
   expect(outcome).toEqual({ type: "completed", value: "paid" });
   expect((await Array.fromAsync(journal.read("one"))).filter(({ type }) => type === "restart")).toEqual([]);
 });
@@ -406,7 +406,7 @@ testOfAll("programs give up their guests only while half of heldBytes is free", 
   await using runtime = await createRuntime({ tools: [hold], sandbox, heldBytes: 16 * 1024 * 1024 });
   const running: Promise<Report>[] = [];
   // All of them are replayed at once in this process.
-  const limits = { runningMs: 120_000, wallMs: 240_000 };
+  const limits = { cpuMs: 120_000, wallMs: 240_000 };
   for (let count = 0; count < 250; count += 1) {
     const asked = signal();
     const onEvent = ({ type }: ExecutionEvent) => type === "call_started" && asked.happen();

@@ -15,12 +15,17 @@ const ENOUGH_MS = 1000;
 const LONG_MS = 3_600_000;
 
 const done: string[] = [];
-const common = { description: "d", input: z.object({}), allowedCallers: ["programmatic"], effect: "write" } as const;
+const common = {
+  description: "d",
+  inputSchema: z.object({}),
+  allowedCallers: ["programmatic"],
+  effect: "write",
+} as const;
 const handler = (_: unknown, { callId }: { readonly callId: string }) => done.push(callId);
 const tools = [
-  defineTool({ ...common, name: "pay", approval: "always", handler }),
-  defineTool({ ...common, name: "send", handler }),
-  defineTool({ ...common, name: "stock", handler: "client" }),
+  defineTool({ ...common, name: "pay", approval: "always", execute: handler }),
+  defineTool({ ...common, name: "send", execute: handler }),
+  defineTool({ ...common, name: "stock", execute: "client" }),
 ];
 /** Makes a call of each tool that waits, and gives the code that each ends with. */
 const PROGRAM = `
@@ -50,7 +55,7 @@ async function aged(journal: Journal, ms: number, count = Number.POSITIVE_INFINI
 async function waitingFor(ms: number, program = PROGRAM): Promise<Journal> {
   const journal = createMemoryJournal();
   await using runtime = await open(journal, LONG_MS);
-  expect((await runtime.execute(program, { execution: "one" })).outcome.type).toBe("waiting");
+  expect((await runtime.execute(program, { id: "one" })).outcome.type).toBe("waiting");
   return aged(journal, ms);
 }
 
@@ -66,7 +71,7 @@ describe("while its driver lives", () => {
     const journal = createMemoryJournal();
     await using runtime = await open(journal, SHORT_MS, { approve });
     const program = `try { await tools.pay({}); } catch (error) { return [error.code, error.message]; }`;
-    const { outcome, calls } = await runtime.execute(program, { execution: "one" });
+    const { outcome, calls } = await runtime.execute(program, { id: "one" });
     expect(outcome).toEqual({
       type: "completed",
       value: ["approval_expired", expect.stringContaining("30 ms (limit waitMs)")],
@@ -86,7 +91,7 @@ describe("while its driver lives", () => {
       return new Promise<never>(() => {});
     };
     await using runtime = await open(journal, ENOUGH_MS, { approve });
-    const { outcome } = await runtime.execute("return await tools.pay({});", { execution: "one" });
+    const { outcome } = await runtime.execute("return await tools.pay({});", { id: "one" });
     expect(outcome).toEqual({ type: "completed", value: 1 });
     expect(done).toEqual(["1"]);
   });
@@ -116,9 +121,9 @@ describe("where no process waits with it", () => {
     await using runtime = await open(journal, LONG_MS);
     const expired = { code: "approval_expired", message: expect.stringContaining("(limit waitMs: 3600000 ms)") };
     const decisions = { "1": { allow: true } };
-    await expect(runtime.decide("one", decisions)).rejects.toMatchObject(expired);
-    await expect(runtime.resume("one", { decisions })).rejects.toMatchObject(expired);
-    await expect(runtime.resume("one", { results: { "2": { value: 1 } } })).rejects.toMatchObject(expired);
+    await expect(runtime.execution("one").decide(decisions)).rejects.toMatchObject(expired);
+    await expect(runtime.execution("one").resume({ decisions })).rejects.toMatchObject(expired);
+    await expect(runtime.execution("one").resume({ results: { "2": { value: 1 } } })).rejects.toMatchObject(expired);
     expect(await read(journal)).toEqual(before);
     expect(done).toEqual([]);
   });
@@ -128,11 +133,11 @@ describe("where no process waits with it", () => {
     {
       await using runtime = await open(early, LONG_MS);
       expect(await Array.fromAsync(runtime.recover())).toEqual([]);
-      expect(await Array.fromAsync(runtime.executions())).toMatchObject([{ state: "waiting" }]);
+      expect(await Array.fromAsync(runtime.executions.list())).toMatchObject([{ state: "waiting" }]);
     }
     const late = await waitingFor(LONG_MS);
     await using runtime = await open(late, LONG_MS);
-    expect(await Array.fromAsync(runtime.executions())).toMatchObject([{ state: "running", driven: false }]);
+    expect(await Array.fromAsync(runtime.executions.list())).toMatchObject([{ state: "running", driven: false }]);
     const [report] = await Array.fromAsync(runtime.recover());
     expect(report).toHaveProperty("outcome", { type: "completed", value: ["approval_expired", "result_expired"] });
     expect(done).toEqual([]);
@@ -146,9 +151,9 @@ describe("where no process waits with it", () => {
       `const one = await tools.pay({}).catch(({ code }) => code); return [one, await tools.stock({})];`,
     );
     await using runtime = await open(journal, LONG_MS);
-    const waits = await runtime.resume("one");
+    const waits = await runtime.execution("one").resume();
     expect(waits.outcome).toMatchObject({ type: "waiting", approvals: [], calls: [{ callId: "2", tool: "stock" }] });
-    const { outcome } = await runtime.resume("one", { results: { "2": { value: 5 } } });
+    const { outcome } = await runtime.execution("one").resume({ results: { "2": { value: 5 } } });
     expect(outcome).toEqual({ type: "completed", value: ["approval_expired", 5] });
   });
 
@@ -156,16 +161,18 @@ describe("where no process waits with it", () => {
     const journal = createMemoryJournal();
     {
       await using runtime = await open(journal, LONG_MS);
-      await runtime.execute("return await tools.send({}).catch(({ code }) => code);", { execution: "one" });
+      await runtime.execute("return await tools.send({}).catch(({ code }) => code);", { id: "one" });
     }
     const records = await read(journal);
     const allowed = records.findIndex((record) => record.type === "call");
     const cut = await aged(journal, 0, allowed + 1);
     await using runtime = await open(cut, LONG_MS);
-    expect((await runtime.resume("one")).outcome).toMatchObject({ approvals: [{ why: "outcome_unknown" }] });
+    expect((await runtime.execution("one").resume()).outcome).toMatchObject({
+      approvals: [{ why: "outcome_unknown" }],
+    });
     const late = await aged(cut, LONG_MS);
     await using last = await open(late, LONG_MS);
-    expect((await last.resume("one")).outcome).toEqual({ type: "completed", value: "outcome_unknown" });
+    expect((await last.execution("one").resume()).outcome).toEqual({ type: "completed", value: "outcome_unknown" });
     expect(done).toEqual([]);
   });
 });
@@ -177,12 +184,12 @@ test.each([
   const journal = createMemoryJournal();
   await using first = await createRuntime({ tools, sandbox, journal, limits, approve });
   const program = "return await tools.pay({}).catch(({ code }) => code);";
-  await first.execute(program, { execution: "one" });
+  await first.execute(program, { id: "one" });
   const records = await read(journal);
   const refused = records.findIndex((record) => record.type === "call" && record.decision === "refused");
   const cut = await aged(journal, 0, refused + 1);
   let asked = 0;
   await using second = await createRuntime({ tools, sandbox, journal: cut, approve: () => (asked += 1) > 0 });
-  expect((await second.resume("one")).outcome).toEqual({ type: "completed", value: code });
+  expect((await second.execution("one").resume()).outcome).toEqual({ type: "completed", value: code });
   expect(asked).toBe(0);
 });

@@ -15,17 +15,21 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { runs } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
-const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
+const common = {
+  description: "d",
+  inputSchema: z.object({ n: z.number() }),
+  allowedCallers: ["programmatic"],
+} as const;
 const tools = [
-  defineTool({ ...common, name: "read", effect: "read", handler: ({ n }) => ({ n }) }),
-  defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => n }),
-  defineTool({ ...common, name: "ask", effect: "read", handler: "client" }),
+  defineTool({ ...common, name: "read", effect: "read", execute: ({ n }) => ({ n }) }),
+  defineTool({ ...common, name: "pay", effect: "write", approval: "always", execute: ({ n }) => n }),
+  defineTool({ ...common, name: "ask", effect: "read", execute: "client" }),
   defineTool({
     ...common,
     name: "rows",
     effect: "read",
     stream: true,
-    handler: ({ n }, { after }) => [1, 2, 3].slice(after?.items ?? 0, n),
+    execute: ({ n }, { previous: after }) => [1, 2, 3].slice(after?.items ?? 0, n),
   }),
 ];
 // Without a loop: a program that was changed must not run for ever in this process.
@@ -42,16 +46,16 @@ const STREAMS = `let sum = 0;
 async function exported(): Promise<readonly string[]> {
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({ tools, journal, sandbox, approve: () => "later" });
-  await runtime.execute(PROGRAM, { execution: "waits" });
-  await runtime.execute(PROGRAM, { execution: "ended" });
-  await runtime.resume("ended", {
+  await runtime.execute(PROGRAM, { id: "waits" });
+  await runtime.execute(PROGRAM, { id: "ended" });
+  await runtime.execution("ended").resume({
     decisions: { "2": { allow: true, by: "ann", note: "checked" } },
     results: { "3": { value: { units: 4 } } },
   });
-  await runtime.execute("throw new TypeError(await tools.read({ n: 1 }));", { execution: "failed" });
-  await runtime.execute(PROGRAM, { execution: "decided" });
-  await runtime.decide("decided", { "2": { allow: true } });
-  await runtime.execute(STREAMS, { execution: "streams" });
+  await runtime.execute("throw new TypeError(await tools.read({ n: 1 }));", { id: "failed" });
+  await runtime.execute(PROGRAM, { id: "decided" });
+  await runtime.execution("decided").decide({ "2": { allow: true } });
+  await runtime.execute(STREAMS, { id: "streams" });
   return Array.fromAsync(exportLines(journal, ["waits", "ended", "failed", "decided", "streams"]));
 }
 
@@ -82,14 +86,16 @@ async function walk(text: string | Uint8Array): Promise<void> {
     approve: () => "later",
     logger: { error() {} },
   });
-  for await (const { execution: id } of runtime.executions()) {
+  for await (const { execution: id } of runtime.executions.list()) {
     const signal = AbortSignal.timeout(1000);
     await typed(() => shownText(journal, id));
     await typed(() => Array.fromAsync(exportLines(journal, [id])));
     await typed(() => runtime.execution(id).replay());
-    await typed(() => runtime.decide(id, { "2": { allow: true } }));
-    await typed(() => runtime.resume(id, { signal }));
-    await typed(() => runtime.resume(id, { signal, allowChangedTools: true, results: { "3": { value: 1 } } }));
+    await typed(() => runtime.execution(id).decide({ "2": { allow: true } }));
+    await typed(() => runtime.execution(id).resume({ signal }));
+    await typed(() =>
+      runtime.execution(id).resume({ signal, allowChangedTools: true, results: { "3": { value: 1 } } }),
+    );
   }
   for await (const one of runtime.recover()) if ("error" in one && !PortcullisError.is(one.error)) throw one.error;
 }
@@ -226,7 +232,7 @@ test.each([
     const text = withChanged(execution, type, changes);
     await Array.fromAsync(importLines(journal, readLines(chunksOf(Buffer.from(text), 7))));
     await using runtime = await createRuntime({ tools, journal, sandbox });
-    await expect(runtime.resume(execution, { decisions: {} })).rejects.toMatchObject({
+    await expect(runtime.execution(execution).resume({ decisions: {} })).rejects.toMatchObject({
       code: "journal_invalid",
       message: expect.stringMatching(message),
     });
@@ -248,7 +254,7 @@ test.each(["02", "2.0", " 2", "0x2", "2e0"])("a decision about the call %j decid
   const text = Buffer.from(withChanged("decided", "decision", { call }));
   await Array.fromAsync(importLines(journal, readLines(chunksOf(text, 1000))));
   await using runtime = await createRuntime({ tools, journal, sandbox, approve: () => "later" });
-  const { outcome } = await runtime.resume("decided", {});
+  const { outcome } = await runtime.execution("decided").resume({});
   expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "2" }] });
 });
 
@@ -264,14 +270,14 @@ test("what follows from records that name another execution is not written to th
   const stored = createMemoryJournal();
   for (const tenant of ["ann", "bob"]) {
     await using runtime = await createRuntime({ tools, journal: stored, sandbox, tenant, approve: () => "later" });
-    await runtime.execute("return await tools.pay({ n: 1 });", { execution: tenant });
+    await runtime.execute("return await tools.pay({ n: 1 });", { id: tenant });
   }
   const before = await Array.fromAsync(stored.read("bob"));
   const journal = reading(stored, (record) => [
     record.type === "header" && record.execution === "ann" ? { ...record, execution: "bob" } : record,
   ]);
   await using runtime = await createRuntime({ tools, journal, sandbox, tenant: "ann" });
-  const resuming = runtime.resume("ann", { decisions: { "1": { allow: true } } });
+  const resuming = runtime.execution("ann").resume({ decisions: { "1": { allow: true } } });
   await expect(resuming).rejects.toMatchObject({ code: "journal_corrupt" });
   expect(await Array.fromAsync(stored.read("bob"))).toEqual(before);
 });
@@ -279,9 +285,12 @@ test("what follows from records that name another execution is not written to th
 test("a second header, also its own, ends the reading of an execution", async () => {
   const stored = createMemoryJournal();
   await using first = await createRuntime({ tools, journal: stored, sandbox, approve: () => "later" });
-  await first.execute("return await tools.pay({ n: 1 });", { execution: "one" });
+  await first.execute("return await tools.pay({ n: 1 });", { id: "one" });
   const journal = reading(stored, (record) => (record.type === "header" ? [record, record] : [record]));
   await using runtime = await createRuntime({ tools, journal, sandbox });
-  for (const asked of [runtime.resume("one", { decisions: { 1: { allow: true } } }), runtime.status("one")])
+  for (const asked of [
+    runtime.execution("one").resume({ decisions: { 1: { allow: true } } }),
+    runtime.execution("one").status(),
+  ])
     await expect(asked).rejects.toMatchObject({ code: "journal_corrupt" });
 });

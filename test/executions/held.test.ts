@@ -35,7 +35,7 @@ function payTool() {
     name: "pay",
     effect: "write",
     approval: "always",
-    handler: (_, { callId }) => {
+    execute: (_, { callId }) => {
       paid.push(callId);
       return "paid";
     },
@@ -57,7 +57,7 @@ async function startHeld(journal: Journal, options: { readonly signal?: AbortSig
   const waits = Promise.withResolvers<ExecutionEvent>();
   const events: ExecutionEvent[] = [];
   const running = runtime.execute("unused", {
-    execution: "one",
+    id: "one",
     signal: options.signal ?? new AbortController().signal,
     limits: { waitMs: options.waitMs },
     onEvent: (event) => {
@@ -84,7 +84,7 @@ test("a program that cannot be replayed waits where it runs, says so, and is dec
     held: "network",
     waiting: { approvals: [{ callId: "1", tool: "pay" }] },
   });
-  const [listed] = await Array.fromAsync(runtime.executions());
+  const [listed] = await Array.fromAsync(runtime.executions.list());
   expect(listed).toMatchObject({ state: "waiting", driven: true, waitsFor: ["pay"] });
 
   // Another connection to the file is another process to the journal.
@@ -92,9 +92,9 @@ test("a program that cannot be replayed waits where it runs, says so, and is dec
   const { tool } = payTool();
   await using other = await createRuntime({ tools: [tool], journal: elsewhere, sandbox: createMemorySandbox() });
   // It only waits, so a resume reports that, and drives nothing.
-  expect((await other.resume("one")).outcome.type).toBe("waiting");
+  expect((await other.execution("one").resume()).outcome.type).toBe("waiting");
   expect(await Array.fromAsync(other.recover())).toEqual([]);
-  await other.decide("one", { "1": { allow: true, by: "ann" } });
+  await other.execution("one").decide({ "1": { allow: true, by: "ann" } });
   const report = await running;
   expect(report.outcome).toEqual({ type: "completed", value: "paid" });
   expect(report.output.text).toContain("could not be put down");
@@ -126,19 +126,19 @@ test("if its host dies it ends as crashed with the cause, decided or not, and no
   await running;
   for (const [index, journal] of journals.entries()) {
     await using next = await createRuntime({ tools: [tool], journal, sandbox: guests.sandbox, approve: () => true });
-    const [left] = await Array.fromAsync(next.executions());
+    const [left] = await Array.fromAsync(next.executions.list());
     expect(left).toMatchObject({ state: "running", driven: false });
     const report =
       index === 0
         ? (await Array.fromAsync(next.recover()))[0]
-        : await next.resume("one", index === 1 ? {} : { decisions: { "1": { allow: true } } });
+        : await next.execution("one").resume(index === 1 ? {} : { decisions: { "1": { allow: true } } });
     expect(report).toHaveProperty("outcome", {
       type: "crashed",
       code: "engine_died",
       detail:
         "the host died; the program was not taken up, because it had used state that a replay cannot reproduce (network)",
     });
-    expect(await Array.fromAsync(next.executions({ open: true }))).toEqual([]);
+    expect(await Array.fromAsync(next.executions.list({ open: true }))).toEqual([]);
   }
   expect(paid).toEqual([]);
 });
@@ -152,14 +152,14 @@ test.skipIf(PYTHON.missing)("a Python program that read a file waits in its proc
   const running = runtime.execute(
     `own = open("/proc/self/stat").read().split()[0]\nanswer = await tools.pay()\nreturn [answer, own == open("/proc/self/stat").read().split()[0]]`,
     {
-      execution: "one",
+      id: "one",
       language: "python",
       limits: { wallMs: 60_000 },
       onEvent: (event) => event.type === "execution_waiting" && waits.resolve(event),
     },
   );
   expect(await waits.promise).toMatchObject({ held: "files" });
-  await runtime.decide("one", { "1": { allow: true } });
+  await runtime.execution("one").decide({ "1": { allow: true } });
   expect((await running).outcome).toEqual({ type: "completed", value: ["paid", true] });
   expect(paid).toEqual(["1"]);
 });

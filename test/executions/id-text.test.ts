@@ -19,13 +19,13 @@ test.each(HALF)("%j as a tenant or an id is refused wherever a host names one, a
   const model = scriptedModel([]);
   const attempts: Record<string, () => unknown> = {
     "execute({ tenant })": () => runtime.execute("return 1", { tenant: half }),
-    "execute({ execution })": () => runtime.execute("return 1", { execution: half }),
+    "execute({ execution })": () => runtime.execute("return 1", { id: half }),
     "agent({ tenant })": () => runtime.agent({ model, task: "x", tenant: half }),
-    "agent({ execution })": () => runtime.agent({ model, task: "x", execution: half }),
+    "agent({ execution })": () => runtime.agent({ model, task: "x", id: half }),
     "call({ tenant })": () => runtime.call({ tool: "x", caller: "direct", input: {}, tenant: half }),
     "derive({ tenant })": async () => runtime.derive({ tenant: half }),
-    "status({ tenant })": () => runtime.status("x", { tenant: half }),
-    "decide({ tenant })": () => runtime.decide("x", { 1: { allow: true } }, { tenant: half }),
+    "status({ tenant })": () => runtime.execution("x", { tenant: half }).status(),
+    "decide({ tenant })": () => runtime.execution("x", { tenant: half }).decide({ 1: { allow: true } }),
   };
   for (const [what, attempt] of Object.entries(attempts))
     await expect((async () => attempt())(), what).rejects.toEqual(INVALID);

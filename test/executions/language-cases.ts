@@ -137,7 +137,7 @@ export const LANGUAGE_CASES: Readonly<Record<Language, LanguageCases>> = {
       `for (let n = 0; n < ${texts}; n += 1) console.log(Array.from({ length: 50 }, (_, line) => line + " xxxxxxxxxx").join("\\n"));`,
     returnsList: "return Array.from({ length: 1000 }, (_, n) => ({ n }));",
     stopped: [
-      ["return 'x'.repeat(100000);", "frameBytes"],
+      ["return 'x'.repeat(9_000_000);", "frameBytes"],
       ["await tools.hang();", "wallMs"],
     ],
     mixed: { calls: 500, program: MIXED_JAVASCRIPT },
@@ -163,7 +163,7 @@ export const LANGUAGE_CASES: Readonly<Record<Language, LanguageCases>> = {
     returnsList: "return [{'n': n} for n in range(1000)]",
     stopped: [
       ["async with asyncio.TaskGroup() as g:\n    for n in range(9):\n        g.create_task(tools.echo(n=n))", "calls"],
-      ["return 'x' * 200_000", "frameBytes"],
+      ["return 'x' * 9_000_000", "frameBytes"],
       ["await tools.hang()", "wallMs"],
       ["await asyncio.sleep(60)", "wallMs"],
       ["return [0] * 10**15", "memoryBytes"],

@@ -15,7 +15,7 @@ import {
 } from "../../src/executions/limits.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 
-const NAMES = Object.keys(LIMIT_RULES) as (keyof Limits)[];
+const NAMES = Object.keys(LIMIT_RULES) as (keyof typeof LIMIT_RULES)[];
 
 const PLACE = optionsIn("execute", "limits");
 
@@ -39,12 +39,33 @@ test("of all limits only waitMs has no default, and none applies where it is not
 
 test.each(NAMES)("%s can be set to its bounds, and not past them", (name) => {
   const { min, max } = LIMIT_RULES[name];
-  expect(resolveLimits(DEFAULT_LIMITS, { [name]: min }, PLACE)).toEqual({ ...DEFAULT_LIMITS, [name]: min });
-  expect(resolveLimits(DEFAULT_LIMITS, { [name]: max }, PLACE)).toEqual({ ...DEFAULT_LIMITS, [name]: max });
+  for (const value of [min, max])
+    expect(resolveLimits(DEFAULT_LIMITS, { [name]: value }, PLACE)).toMatchObject({ [name]: value });
   for (const value of [min - 1, max + 1])
     expect(refusal({ [name]: value })).toBe(
       `execute({ limits: { ${name} } }): expected a whole number from ${min} to ${max}, got ${value}.`,
     );
+});
+
+test("the others follow from these, and are no less than by default where less would keep out what every program does", () => {
+  const KIB = 1024;
+  const MIB = 1024 * KIB;
+  expect(DEFAULT_LIMITS).toMatchObject({
+    inputBytes: MIB,
+    inputValues: 40_000,
+    resultValues: 4_194_304,
+    streams: 64,
+    partBytes: 8 * MIB,
+    artifactBytes: 32 * MIB,
+    logBytes: 8 * KIB,
+    printedBytes: MIB,
+    frameBytes: 8 * MIB,
+  });
+  const of = (changes: object) => resolveLimits(DEFAULT_LIMITS, changes, PLACE);
+  expect(of({ resultBytes: 256 * MIB })).toMatchObject({ inputBytes: 8 * MIB, frameBytes: 64 * MIB });
+  expect(of({ resultBytes: 1000 })).toMatchObject({ inputBytes: MIB, frameBytes: 8 * MIB, artifactBytes: MIB });
+  expect(of({ outputBytes: 64 })).toMatchObject({ logBytes: 256, printedBytes: MIB });
+  expect(of({ concurrentCalls: 1 })).toMatchObject({ streams: 2 });
 });
 
 test("an error names the option in which the limits were given", () => {

@@ -11,9 +11,9 @@ const tools = [makeTool({ name: "pay", approval: "always", effect: "write" })];
 
 /** Every way by which a report of an execution that waits, and of one that has ended, is asked for. */
 const ways: Readonly<Record<string, (runtime: Runtime, id: string) => Promise<Report | undefined>>> = {
-  resume: (runtime, id) => runtime.resume(id),
-  "execute again": (runtime, execution) => runtime.execute(source, { execution }),
-  status: async (runtime, id) => (await runtime.status(id)).report,
+  resume: (runtime, id) => runtime.execution(id).resume(),
+  "execute again": (runtime, execution) => runtime.execute(source, { id: execution }),
+  status: async (runtime, id) => (await runtime.execution(id).status()).report,
   recover: async (runtime, id) => {
     for await (const one of runtime.recover()) if ("output" in one && one.execution === id) return one;
     return undefined;
@@ -33,10 +33,10 @@ test.each([
         createRuntime({ tools, sandbox, journal, approve, limits: { outputBytes } });
       await using first = await open(own, () => "later");
       const { execution } = await first.execute(source);
-      await first.decide(execution, { "1": { allow: true } });
+      await first.execution(execution).decide({ "1": { allow: true } });
       await using second = await open(others, () => "later");
       const ended = way === "status" ? undefined : await report(second, execution);
-      if (way === "status") await first.resume(execution);
+      if (way === "status") await first.execution(execution).resume();
       const isCut = own < 4000;
       for (const one of [ended, await ways.status?.(second, execution), await ways.resume?.(second, execution)])
         if (one) expect([way, "cut" in one.output, one.outcome.type]).toEqual([way, isCut, "completed"]);

@@ -14,15 +14,15 @@ const text = readFileSync(join(import.meta.dirname, "../../docs/programs.md"), "
 
 const invoices = makeTool({
   name: "billing.listInvoices",
-  input: z.object({ customer: z.string() }),
-  handler: () => [],
+  inputSchema: z.object({ customer: z.string() }),
+  execute: () => [],
 });
 
 const eachInvoice = makeTool({
   name: "billing.eachInvoice",
-  output: z.object({ id: z.number() }),
+  outputSchema: z.object({ id: z.number() }),
   stream: true,
-  *handler() {
+  *execute() {
     for (let id = 1; id <= 3; id += 1) yield { id };
   },
 });

@@ -9,25 +9,29 @@ import { makeTool } from "../support/tools.ts";
 
 const find = makeTool({
   name: "orders.find",
-  input: z.object({ id: z.number(), limit: z.number().optional() }),
-  handler: (input) => ({ input, customer: { name: "Ann" }, items: [1, 2] }),
+  inputSchema: z.object({ id: z.number(), limit: z.number().optional() }),
+  execute: (input) => ({ input, customer: { name: "Ann" }, items: [1, 2] }),
 });
-const all = makeTool({ name: "orders.all", input: z.object({ limit: z.number().optional() }), handler: () => [] });
+const all = makeTool({
+  name: "orders.all",
+  inputSchema: z.object({ limit: z.number().optional() }),
+  execute: () => [],
+});
 
 const rates = makeTool({
   name: "rates",
-  output: z.object({ currency: z.string() }),
+  outputSchema: z.object({ currency: z.string() }),
   stream: true,
-  *handler() {
+  *execute() {
     for (const currency of ["EUR", "GBP", "USD"]) yield { currency };
   },
 });
 const orders = makeTool({
   name: "warehouse.orders",
-  input: z.object({ customers: z.number() }),
-  output: z.object({ customer: z.string(), cents: z.number() }),
+  inputSchema: z.object({ customers: z.number() }),
+  outputSchema: z.object({ customer: z.string(), cents: z.number() }),
   stream: true,
-  handler: ({ customers }) => [1, 2, 3].map((cents) => ({ customer: `C${cents % customers}`, cents })),
+  execute: ({ customers }) => [1, 2, 3].map((cents) => ({ customer: `C${cents % customers}`, cents })),
 });
 const READ_IT = "read it with `async for item in ...`, or collect a small one with `[item async for item in ...]`.";
 

@@ -7,15 +7,15 @@ import { header, turn } from "../journal/records.ts";
 
 const sandbox = createMemorySandbox();
 const input = z.object({ n: z.number() });
-const common = { description: "d", input, allowedCallers: ["programmatic"], effect: "read" } as const;
-const plain = defineTool({ ...common, name: "plain", handler: ({ n }) => n });
+const common = { description: "d", inputSchema: input, allowedCallers: ["programmatic"], effect: "read" } as const;
+const plain = defineTool({ ...common, name: "plain", execute: ({ n }) => n });
 
 /** A journal with executions as their hosts left them before their first turn. `tools` are those that they began with. */
 async function leftOpen(ids: readonly string[], tools = [plain], tenant?: string): Promise<Journal> {
   const [from, to] = [createMemoryJournal(), createMemoryJournal()];
   await using runtime = await createRuntime({ tools, journal: from, sandbox });
   for (const execution of ids) {
-    await runtime.execute(`return "${execution}";`, { execution, ...(tenant === undefined ? {} : { tenant }) });
+    await runtime.execute(`return "${execution}";`, { id: execution, ...(tenant === undefined ? {} : { tenant }) });
     for await (const record of from.read(execution)) if (record.type === "header") await to.create(record);
   }
   return to;
@@ -27,7 +27,7 @@ const outcomes = (all: readonly (Report | Unrecovered)[]) =>
   );
 
 test("executions that cannot be taken up are told with their error, stay as they are, and do not end the others", async () => {
-  const changed = defineTool({ ...common, name: "plain", input: z.object({}), handler: () => 1 });
+  const changed = defineTool({ ...common, name: "plain", inputSchema: z.object({}), execute: () => 1 });
   const journal = await leftOpen(["good-1", "good-2"]);
   for await (const record of (await leftOpen(["changed"], [changed])).read("changed"))
     if (record.type === "header") await journal.create(record);
@@ -67,7 +67,7 @@ test("so many are taken up at once as the option says, and each is reported as s
   const hold = defineTool({
     ...common,
     name: "hold",
-    handler: async (_, { execution }) => {
+    execute: async (_, { execution }) => {
       begun.push(execution);
       onBegun();
       await gates.get(execution)?.promise;
@@ -80,7 +80,7 @@ test("so many are taken up at once as the option says, and each is reported as s
     for (const gate of gates.values()) gate.resolve();
     await using runtime = await createRuntime({ tools: [hold], journal: from, sandbox });
     for (const execution of ids) {
-      await runtime.execute("return await tools.hold({ n: 1 });", { execution });
+      await runtime.execute("return await tools.hold({ n: 1 });", { id: execution });
       for await (const record of from.read(execution)) if (record.type === "header") await journal.create(record);
     }
     begun.length = 0;
@@ -115,7 +115,7 @@ test("executions that hosts may have died of come last, one after the other", as
   const work = defineTool({
     ...common,
     name: "work",
-    handler: async (_, { execution }) => {
+    execute: async (_, { execution }) => {
       order.push(execution);
       most = Math.max(most, (open += 1));
       await new Promise((resolve) => {
@@ -128,7 +128,7 @@ test("executions that hosts may have died of come last, one after the other", as
   {
     await using runtime = await createRuntime({ tools: [work], journal: from, sandbox });
     for (const execution of ["good", "suspect-1", "suspect-2"]) {
-      await runtime.execute("return await tools.work({ n: 1 });", { execution });
+      await runtime.execute("return await tools.work({ n: 1 });", { id: execution });
       for await (const record of from.read(execution)) if (record.type === "header") await journal.create(record);
     }
   }
@@ -152,7 +152,7 @@ test("each execution runs for its tenant, with the context that the host gives f
   const who = defineTool<typeof input, undefined, User>({
     ...common,
     name: "who",
-    handler: (_, { context, tenant }) => {
+    execute: (_, { context, tenant }) => {
       seen.push([tenant, context.name]);
       return context.name;
     },
@@ -163,7 +163,7 @@ test("each execution runs for its tenant, with the context that the host gives f
     await using runtime = await createRuntime<User>({ tools: [who], journal: from, sandbox });
     for (const tenant of ["acme", "zeta"]) {
       const context = { name: "first" };
-      await runtime.execute("return await tools.who({ n: 1 });", { execution: tenant, tenant, context });
+      await runtime.execute("return await tools.who({ n: 1 });", { id: tenant, tenant, context });
       for await (const record of from.read(tenant)) if (record.type === "header") await journal.create(record);
     }
     seen.length = 0;

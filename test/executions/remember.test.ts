@@ -14,10 +14,10 @@ function makePay(input: z.ZodObject = z.object({ n: z.number() })) {
   const done: unknown[] = [];
   const pay = makeTool({
     name: "pay",
-    input,
+    inputSchema: input,
     effect: "write",
     approval: "always",
-    handler: (given) => {
+    execute: (given) => {
       done.push(given);
       return "paid";
     },
@@ -42,19 +42,19 @@ test("a remembered decision holds for equal calls in later runtimes, and each ca
   {
     await using runtime = await open(journal, [pay]);
     const program = `${TRY} return [await attempt(1), await attempt(1), await attempt(2), await attempt(1)];`;
-    await runtime.execute(program, { execution: "one" });
-    await runtime.decide("one", { "1": { allow: true, by: "ann", note: "small", remember: "execution" } });
+    await runtime.execute(program, { id: "one" });
+    await runtime.execution("one").decide({ "1": { allow: true, by: "ann", note: "small", remember: "execution" } });
   }
   {
     await using runtime = await open(journal, [pay]);
-    const waits = await runtime.resume("one");
+    const waits = await runtime.execution("one").resume();
     // The third call has another input.
     expect(waits.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "3", input: { n: 2 } }] });
     expect(done).toEqual([{ n: 1 }, { n: 1 }]);
   }
   // Without an approver, and with the decision only in the journal.
   await using runtime = await createRuntime({ tools: [pay], sandbox, journal });
-  const { outcome } = await runtime.resume("one", { decisions: { "3": { allow: true, by: "bob" } } });
+  const { outcome } = await runtime.execution("one").resume({ decisions: { "3": { allow: true, by: "bob" } } });
   expect(outcome).toEqual({ type: "completed", value: ["paid", "paid", "paid", "paid"] });
   expect(done).toEqual([{ n: 1 }, { n: 1 }, { n: 2 }, { n: 1 }]);
   const ann = { type: "decision", allow: true, by: "ann", note: "small", at: 0 };
@@ -72,10 +72,10 @@ test("a remembered denial is repeated with its note, and calls that wait at the 
   const { pay, done } = makePay();
   await using runtime = await open(journal, [pay]);
   const program = `${TRY} return [...await Promise.all([attempt(1), attempt(1)]), await attempt(1)];`;
-  const waits = await runtime.execute(program, { execution: "one" });
+  const waits = await runtime.execute(program, { id: "one" });
   expect(waits.outcome).toMatchObject({ approvals: [{ callId: "1" }, { callId: "2" }] });
   const decisions = { "2": { allow: false, by: "ann", note: "not this one", remember: "execution" } } as const;
-  const { outcome } = await runtime.resume("one", { decisions });
+  const { outcome } = await runtime.execution("one").resume({ decisions });
   const denied = expect.stringMatching(/^approval_denied: .*"not this one"$/);
   expect(outcome).toEqual({ type: "completed", value: [denied, denied, denied] });
   expect(done).toEqual([]);
@@ -121,13 +121,13 @@ test("a remembered decision does not hold for a tool that has changed under its 
   const first = makePay();
   {
     await using runtime = await open(journal, [first.pay]);
-    await runtime.execute(`${TRY} return [await attempt(1), await attempt(1)];`, { execution: "one" });
+    await runtime.execute(`${TRY} return [await attempt(1), await attempt(1)];`, { id: "one" });
     const decisions = { "1": { allow: true, remember: "execution" } } as const;
-    await runtime.decide("one", decisions);
+    await runtime.execution("one").decide(decisions);
   }
   const second = makePay(z.object({ n: z.number().max(5) }));
   await using runtime = await open(journal, [second.pay]);
-  const waits = await runtime.resume("one", { allowChangedTools: true });
+  const waits = await runtime.execution("one").resume({ allowChangedTools: true });
   expect(second.done).toEqual([{ n: 1 }]);
   expect(waits.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "2" }] });
 });
@@ -137,24 +137,26 @@ test("a decision about a call whose outcome is unknown cannot be remembered, nor
   const { pay } = makePay();
   {
     await using runtime = await open(journal, [pay], () => true);
-    await runtime.execute(`${TRY} return await attempt(1);`, { execution: "one" });
+    await runtime.execute(`${TRY} return await attempt(1);`, { id: "one" });
   }
   const records = await Array.fromAsync(journal.read("one"));
   const allowed = records.findIndex((record) => record.type === "call" && record.decision === "allowed");
   const cut = await journalWith(records.slice(0, allowed + 1));
   await using runtime = await open(cut, [pay]);
-  const { outcome, output } = await runtime.resume("one");
+  const { outcome, output } = await runtime.execution("one").resume();
   expect(outcome).toMatchObject({ approvals: [{ why: "outcome_unknown" }] });
   expect(output.text).toContain("waits for a decision about pay (call 1), which may have taken effect already.");
   expect(await shownText(cut, "one")).toContain("waits for a decision: it may have taken effect already");
   const refused = { code: "option_invalid", message: expect.stringContaining('decisions["1"].remember') };
   const remember = "execution";
-  await expect(runtime.decide("one", { "1": { allow: true, hold: 2, remember } })).rejects.toMatchObject(refused);
-  await expect(runtime.decide("one", { "1": { done: { value: 1 }, hold: 2, remember } })).rejects.toMatchObject(
+  await expect(runtime.execution("one").decide({ "1": { allow: true, hold: 2, remember } })).rejects.toMatchObject(
     refused,
   );
+  await expect(
+    runtime.execution("one").decide({ "1": { done: { value: 1 }, hold: 2, remember } }),
+  ).rejects.toMatchObject(refused);
   const always = { allow: true, remember: "always" as "execution" };
-  await expect(runtime.decide("one", { "1": always })).rejects.toMatchObject(refused);
+  await expect(runtime.execution("one").decide({ "1": always })).rejects.toMatchObject(refused);
 });
 
 test("of two decisions about a call the one that is in the journal first holds, also against the approver's own", async () => {
@@ -167,7 +169,7 @@ test("of two decisions about a call the one that is in the journal first holds, 
     return true;
   };
   await using runtime = await open(journal, [pay], approve);
-  const { outcome } = await runtime.execute(`${TRY} return await attempt(1);`, { execution: "one" });
+  const { outcome } = await runtime.execute(`${TRY} return await attempt(1);`, { id: "one" });
   expect(outcome).toMatchObject({ value: expect.stringMatching(/^approval_denied: .*"no"$/) });
   expect(done).toEqual([]);
 });

@@ -59,15 +59,15 @@ test.each<[string, () => unknown]>([
   });
 });
 
-test("a replay ends after runningMs, or by its signal", async () => {
+test("a replay ends after cpuMs, or by its signal", async () => {
   await using isolates = createIsolateSandbox({ warm: 1 });
   const header = records[0] as Header;
   const start = lastTurn();
   const first = records.find((record): record is TurnRecord => record.type === "turn");
   const [head = "", body = "{}"] = first?.event.split("\n") ?? [];
   const looping = `${head}\n${JSON.stringify({ ...(JSON.parse(body) as object), program: "for (;;);" })}`;
-  const tampered = (runningMs: number): JournalRecord[] => [
-    { ...header, limits: { ...header.limits, runningMs } },
+  const tampered = (cpuMs: number): JournalRecord[] => [
+    { ...header, limits: { ...header.limits, cpuMs } },
     { ...start, event: looping },
   ];
   expect(await replay(tampered(50), isolates, never)).toMatchObject({

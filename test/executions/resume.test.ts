@@ -28,25 +28,25 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 function bank() {
   const done: string[] = [];
   const input = z.object({ n: z.number() });
-  const common = { description: "d", input, allowedCallers: ["programmatic"] } as const;
+  const common = { description: "d", inputSchema: input, allowedCallers: ["programmatic"] } as const;
   const tools: readonly Tool[] = [
     defineTool({
       ...common,
       name: "pay",
       effect: "write",
       approval: "always",
-      handler: ({ n }, { idempotencyKey }) => {
+      execute: ({ n }, { idempotencyKey }) => {
         done.push(idempotencyKey);
         return { paid: n };
       },
     }),
-    defineTool({ ...common, name: "read", effect: "read", handler: ({ n }) => n * 2 }),
+    defineTool({ ...common, name: "read", effect: "read", execute: ({ n }) => n * 2 }),
     defineTool({
       ...common,
       name: "stock",
       effect: "read",
-      output: z.object({ units: z.number() }),
-      handler: "client",
+      outputSchema: z.object({ units: z.number() }),
+      execute: "client",
     }),
   ];
   return { tools, done };
@@ -77,7 +77,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     `;
     {
       await using runtime = await open(journal, tools);
-      const report = await runtime.execute(program, { execution: "order-1" });
+      const report = await runtime.execute(program, { id: "order-1" });
       expect(report.outcome).toEqual({
         type: "waiting",
         approvals: [
@@ -94,14 +94,14 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
         calls: [],
       });
       expect(report.output.text).toContain("pay (call 2)");
-      expect(await Array.fromAsync(runtime.executions({ open: true }))).toMatchObject([
+      expect(await Array.fromAsync(runtime.executions.list({ open: true }))).toMatchObject([
         { execution: "order-1", state: "waiting", waitsFor: ["pay"], driven: false },
       ]);
     }
     await using runtime = await open(journal, tools);
-    await runtime.decide("order-1", { "2": { allow: true, by: "ann", note: "checked" } });
+    await runtime.execution("order-1").decide({ "2": { allow: true, by: "ann", note: "checked" } });
     expect(done).toEqual([]);
-    const report = await runtime.resume("order-1");
+    const report = await runtime.execution("order-1").resume();
     expect(report.outcome).toEqual({ type: "completed", value: 12 });
     expect(report.logs.text).toBe("before\nafter\n");
     expect(report.calls.map(({ callId, tool, outcome }) => [callId, tool, outcome.type])).toEqual([
@@ -117,14 +117,14 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     const { tools, done } = bank();
     await using runtime = await open(journal, tools);
     const program = `try { await tools.pay({ n: 1 }); } catch (error) { return error.message; }`;
-    await runtime.execute(program, { execution: "one" });
+    await runtime.execute(program, { id: "one" });
     const decisions = { "1": { allow: false, by: "ann", note: "too much" } };
-    const report = await runtime.resume("one", { decisions });
+    const report = await runtime.execution("one").resume({ decisions });
     expect(report.outcome).toMatchObject({ type: "completed", value: expect.stringContaining('"too much"') });
-    const again = await runtime.execute(program, { execution: "one" });
+    const again = await runtime.execute(program, { id: "one" });
     expect(again.outcome).toEqual(report.outcome);
     expect(again.output.text).toBe(report.output.text);
-    expect((await runtime.resume("one")).calls).toMatchObject(
+    expect((await runtime.execution("one").resume()).calls).toMatchObject(
       report.calls.map(({ callId, outcome }) => ({ callId, outcome })),
     );
     expect(done).toEqual([]);
@@ -139,13 +139,13 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
        await new Promise((resolve) => setTimeout(resolve, 20));
        console.log(await tools.read({ n: 4 }));
        return (await Promise.all(paid)).map(({ paid }) => paid);`,
-      { execution: "two" },
+      { id: "two" },
     );
     expect(report.logs.text).toBe("8\n");
     expect(report.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1" }, { callId: "2" }] });
-    const half = await runtime.resume("two", { decisions: { "2": { allow: true } } });
+    const half = await runtime.execution("two").resume({ decisions: { "2": { allow: true } } });
     expect(half.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1" }] });
-    const whole = await runtime.resume("two", { decisions: { "1": { allow: true } } });
+    const whole = await runtime.execution("two").resume({ decisions: { "1": { allow: true } } });
     expect(whole.outcome).toEqual({ type: "completed", value: [1, 2] });
   });
 
@@ -155,7 +155,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     await using runtime = await open(journal, tools);
     const program = `const tried = await Promise.allSettled([1, 2, 3].map((n) => tools.stock({ n })));
       return tried.map(({ value, reason }) => value?.units ?? reason.message);`;
-    const waits = await runtime.execute(program, { execution: "stock" });
+    const waits = await runtime.execute(program, { id: "stock" });
     expect(waits.outcome).toMatchObject({
       type: "waiting",
       approvals: [],
@@ -168,26 +168,26 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     const before = await Array.fromAsync(journal.read("stock"));
     const first = { "1": { value: { units: 4 } }, "2": { error: "There is no article 2." } };
     await expect(
-      runtime.resume("stock", { results: { ...first, "3": { value: { units: "many" } } } }),
+      runtime.execution("stock").resume({ results: { ...first, "3": { value: { units: "many" } } } }),
     ).rejects.toMatchObject({
       code: "option_invalid",
       message: expect.stringMatching(/^results\["3"\]\.value does not match the output of stock: units: /),
     });
     expect(await Array.fromAsync(journal.read("stock"))).toEqual(before);
-    const report = await runtime.resume("stock", { results: { ...first, "3": { value: { units: 7 } } } });
+    const report = await runtime.execution("stock").resume({ results: { ...first, "3": { value: { units: 7 } } } });
     expect(report.outcome).toEqual({ type: "completed", value: [4, "There is no article 2.", 7] });
   });
 
   test("another tenant's execution is unknown, in the words of one that is not there", async () => {
     const { tools } = bank();
     await using runtime = await open(makeJournal(), tools);
-    await runtime.execute("return tools.pay({ n: 1 });", { execution: "one" });
+    await runtime.execute("return tools.pay({ n: 1 });", { id: "one" });
     const refusal = (work: Promise<unknown>) =>
       work.then(String, ({ code, message }: Error & { code?: string }) => ({ code, message }));
-    const other = { tenant: "other" };
+    const other = (id: string) => runtime.execution(id, { tenant: "other" });
     for (const work of [
-      (id: string) => runtime.decide(id, { "1": { allow: true } }, other),
-      (id: string) => runtime.resume(id, other),
+      (id: string) => other(id).decide({ "1": { allow: true } }),
+      (id: string) => other(id).resume(),
     ]) {
       const absent = JSON.stringify(await refusal(work("two")));
       expect(absent).toContain("execution_unknown");
@@ -199,18 +199,18 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     const journal = makeJournal();
     const { tools } = bank();
     await using runtime = await open(journal, tools);
-    await runtime.execute("return [await tools.pay({ n: 1 }), await tools.stock({ n: 1 })];", { execution: "one" });
-    expect(await codeOf(runtime.decide("two", { "1": { allow: true } }))).toBe("execution_unknown");
-    expect(await codeOf(runtime.decide("one", { "9": { allow: true } }))).toBe("call_unknown");
-    expect(await codeOf(runtime.decide("one", { __proto__: { allow: true }, "01": { allow: true } }))).toBe(
+    await runtime.execute("return [await tools.pay({ n: 1 }), await tools.stock({ n: 1 })];", { id: "one" });
+    expect(await codeOf(runtime.execution("two").decide({ "1": { allow: true } }))).toBe("execution_unknown");
+    expect(await codeOf(runtime.execution("one").decide({ "9": { allow: true } }))).toBe("call_unknown");
+    expect(await codeOf(runtime.execution("one").decide({ __proto__: { allow: true }, "01": { allow: true } }))).toBe(
       "call_unknown",
     );
-    expect(await codeOf(runtime.resume("one", { results: { "1": { value: 1 } } }))).toBe("call_unknown");
-    expect(await codeOf(runtime.decide("one", { "1": { done: { value: 1 } } }))).toBe("call_unknown");
-    expect(await codeOf(runtime.decide("one", { "1": {} }))).toBe("option_invalid");
+    expect(await codeOf(runtime.execution("one").resume({ results: { "1": { value: 1 } } }))).toBe("call_unknown");
+    expect(await codeOf(runtime.execution("one").decide({ "1": { done: { value: 1 } } }))).toBe("call_unknown");
+    expect(await codeOf(runtime.execution("one").decide({ "1": {} }))).toBe("option_invalid");
     const before = await Array.fromAsync(journal.read("one"));
-    await runtime.decide("one", { "1": { allow: true, by: "ann" } });
-    await expect(runtime.decide("one", { "1": { allow: false } })).rejects.toMatchObject({
+    await runtime.execution("one").decide({ "1": { allow: true, by: "ann" } });
+    await expect(runtime.execution("one").decide({ "1": { allow: false } })).rejects.toMatchObject({
       code: "decision_exists",
       message: expect.stringContaining("by ann: allowed") as string,
     });
@@ -220,15 +220,17 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
   test("a second decision is told who made the first one, also after the execution has gone on or ended", async () => {
     const { tools } = bank();
     await using runtime = await open(makeJournal(), tools);
-    await runtime.execute("return [await tools.pay({ n: 1 }), await tools.stock({ n: 1 })];", { execution: "one" });
-    const second = () => runtime.decide("one", { "1": { allow: true } });
+    await runtime.execute("return [await tools.pay({ n: 1 }), await tools.stock({ n: 1 })];", { id: "one" });
+    const second = () => runtime.execution("one").decide({ "1": { allow: true } });
     const told = {
       code: "decision_exists",
       message: expect.stringContaining("by ann: denied"),
     };
-    await runtime.resume("one", { decisions: { "1": { allow: false, by: "ann" } } });
+    await runtime.execution("one").resume({ decisions: { "1": { allow: false, by: "ann" } } });
     await expect(second()).rejects.toMatchObject(told);
-    await expect(runtime.decide("one", { "2": { allow: true } })).rejects.toMatchObject({ code: "call_unknown" });
+    await expect(runtime.execution("one").decide({ "2": { allow: true } })).rejects.toMatchObject({
+      code: "call_unknown",
+    });
   });
 
   test.each<[Record<string, unknown>, string]>([
@@ -242,11 +244,11 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     const { tools } = bank();
     const journal = makeJournal();
     await using runtime = await open(journal, tools);
-    await runtime.execute("return tools.pay({ n: 1 });", { execution: "one" });
+    await runtime.execute("return tools.pay({ n: 1 });", { id: "one" });
     const before = await Array.fromAsync(journal.read("one"));
     const refused = { code: "option_invalid", message: expect.stringContaining(message) };
-    await expect(runtime.decide("one", { "1": decision })).rejects.toMatchObject(refused);
-    await expect(runtime.resume("one", { decisions: { "1": decision } })).rejects.toMatchObject(refused);
+    await expect(runtime.execution("one").decide({ "1": decision })).rejects.toMatchObject(refused);
+    await expect(runtime.execution("one").resume({ decisions: { "1": decision } })).rejects.toMatchObject(refused);
     expect(await Array.fromAsync(journal.read("one"))).toEqual(before);
   });
 
@@ -258,20 +260,20 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
   ])("a client's result %j is refused with what is wrong, and the call still waits", async (result, message) => {
     const { tools } = bank();
     await using runtime = await open(makeJournal(), tools);
-    await runtime.execute("return tools.stock({ n: 1 });", { execution: "one" });
-    await expect(runtime.resume("one", { results: { "1": result as never } })).rejects.toMatchObject({
+    await runtime.execute("return tools.stock({ n: 1 });", { id: "one" });
+    await expect(runtime.execution("one").resume({ results: { "1": result as never } })).rejects.toMatchObject({
       code: "option_invalid",
       message: expect.stringContaining(message),
     });
-    expect((await runtime.resume("one")).outcome.type).toBe("waiting");
+    expect((await runtime.execution("one").resume()).outcome.type).toBe("waiting");
   });
 
   test("no decision at all is refused: a caller that lost its map would wait for an execution that nobody decided", async () => {
     await using runtime = await open(makeJournal(), bank().tools);
     for (const none of [{}, undefined, []])
-      await expect(runtime.decide("one", none as never)).rejects.toMatchObject({
+      await expect(runtime.execution("one").decide(none as never)).rejects.toMatchObject({
         code: "option_invalid",
-        message: expect.stringContaining("decide(id, decisions): expected decisions by call id"),
+        message: expect.stringContaining("decide(decisions): expected decisions by call id"),
       });
   });
 
@@ -280,27 +282,27 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     const { tools } = bank();
     {
       await using runtime = await open(journal, tools);
-      await runtime.execute("return await tools.pay({ n: 1 });", { execution: "one" });
+      await runtime.execute("return await tools.pay({ n: 1 });", { id: "one" });
     }
     const [pay, , stock] = tools as readonly [Tool, Tool, Tool];
-    const other: Tool = { ...pay, input: z.object({ n: z.string() }) };
+    const other: Tool = { ...pay, inputSchema: z.object({ n: z.string() }) };
     await using runtime = await open(journal, [other, stock]);
     const decisions = { "1": { allow: true } };
-    await expect(runtime.resume("one", { decisions })).rejects.toMatchObject({
+    await expect(runtime.execution("one").resume({ decisions })).rejects.toMatchObject({
       code: "tools_changed",
       message: expect.stringContaining("(gone: read; changed: pay)"),
     });
-    const report = await runtime.resume("one", { decisions, allowChangedTools: true });
+    const report = await runtime.execution("one").resume({ decisions, allowChangedTools: true });
     expect(report.outcome).toMatchObject({ type: "failed", fault: { code: "input_invalid" } });
   });
 
   test("another program, language or tenant under an id is refused", async () => {
     const journal = makeJournal();
     await using runtime = await open(journal, []);
-    await runtime.execute("return 1;", { execution: "one" });
-    expect(await codeOf(runtime.execute("return 2;", { execution: "one" }))).toBe("execution_exists");
-    expect(await codeOf(runtime.execute("return 1;", { execution: "one", tenant: "b" }))).toBe("execution_exists");
-    expect((await runtime.execute("return 1;", { execution: "one" })).outcome).toMatchObject({ value: 1 });
+    await runtime.execute("return 1;", { id: "one" });
+    expect(await codeOf(runtime.execute("return 2;", { id: "one" }))).toBe("execution_exists");
+    expect(await codeOf(runtime.execute("return 1;", { id: "one", tenant: "b" }))).toBe("execution_exists");
+    expect((await runtime.execute("return 1;", { id: "one" })).outcome).toMatchObject({ value: 1 });
   });
 
   test("the same id joins an execution that runs", async () => {
@@ -308,7 +310,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     const { tools } = bank();
     await using runtime = await open(journal, tools);
     const program = "return await tools.read({ n: 1 });";
-    const reports = await Promise.all([1, 2, 3].map(() => runtime.execute(program, { execution: "one" })));
+    const reports = await Promise.all([1, 2, 3].map(() => runtime.execute(program, { id: "one" })));
     expect(reports.map(({ outcome }) => outcome)).toEqual([1, 2, 3].map(() => ({ type: "completed", value: 2 })));
     expect(await Array.fromAsync(journal.list())).toHaveLength(1);
   });
@@ -322,9 +324,9 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
       asked.resolve();
       return answer.promise;
     });
-    const running = runtime.execute("return await tools.pay({ n: 1 });", { execution: "one" });
+    const running = runtime.execute("return await tools.pay({ n: 1 });", { id: "one" });
     await asked.promise;
-    await runtime.decide("one", { "1": { allow: true, by: "ann" } });
+    await runtime.execution("one").decide({ "1": { allow: true, by: "ann" } });
     expect((await running).outcome).toEqual({ type: "completed", value: { paid: 1 } });
     answer.resolve(false);
     const decisions = (await Array.fromAsync(journal.read("one"))).filter(({ type }) => type === "decision");
@@ -338,22 +340,22 @@ test("what waits is listed as far as its inputs have room together; the rest is 
     ...tools,
     makeTool({
       name: "send",
-      input: z.object({ n: z.number(), text: z.string() }),
+      inputSchema: z.object({ n: z.number(), text: z.string() }),
       approval: "always",
       effect: "idempotent",
-      handler: ({ n }) => n,
+      execute: ({ n }) => n,
     }),
   ]);
   const program = `const text = "x".repeat(30_000);
 return (await Promise.all(Array.from({ length: 30 }, (_, n) => tools.send({ n, text })))).length;`;
-  let report = await runtime.execute(program, { execution: "many" });
+  let report = await runtime.execute(program, { id: "many" });
   const listed: number[] = [];
   for (let rounds = 0; report.outcome.type === "waiting" && rounds < 30; rounds += 1) {
     const { approvals, more = 0 } = report.outcome;
     expect(listed.length + approvals.length + more).toBe(30);
     listed.push(...approvals.map(({ input }) => (input as { readonly n: number }).n));
     const decisions = Object.fromEntries(approvals.map(({ callId }) => [callId, { allow: true }]));
-    report = await runtime.resume("many", { decisions });
+    report = await runtime.execution("many").resume({ decisions });
   }
   expect(report.outcome).toMatchObject({ type: "completed", value: 30 });
   expect(listed).toEqual(Array.from({ length: 30 }, (_, n) => n));

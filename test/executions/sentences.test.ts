@@ -9,10 +9,10 @@ const tool = (name: string, effect: "read" | "write", more: object = {}) =>
   defineTool({
     name,
     description: name,
-    input: jsonSchema({ type: "object" }),
+    inputSchema: jsonSchema({ type: "object" }),
     allowedCallers: ["programmatic"],
     effect,
-    handler: () => 1,
+    execute: () => 1,
     ...more,
   });
 const late = () => new Promise(() => {});
@@ -39,8 +39,8 @@ const ENDED = [
 
 test("each program that is refused or does not complete has one text for its model", async () => {
   const tools = [
-    tool("add", "write", { handler: late }),
-    tool("find", "read", { handler: late }),
+    tool("add", "write", { execute: late }),
+    tool("find", "read", { execute: late }),
     tool("pay", "write", { approval: "always" }),
   ];
   const runtime = await createRuntime({
@@ -51,7 +51,7 @@ test("each program that is refused or does not complete has one text for its mod
   });
   await using _ = runtime;
   const text = async (program: string, more: object = {}) => (await runtime.execute(program, more)).output.text;
-  const decide = (decisions: object) => () => runtime.decide("waits", decisions as never);
+  const decide = (decisions: object) => () => runtime.execution("waits").decide(decisions as never);
   await holdSentences([
     ...REFUSED.map((source) => async () => {
       const prepared = await prepare(source);
@@ -60,17 +60,17 @@ test("each program that is refused or does not complete has one text for its mod
     ...ENDED.map((program) => () => text(program)),
     () =>
       text("return { rows: 1 }", { result: jsonSchema({ type: "object", properties: { rows: { type: "array" } } }) }),
-    () => text("return 1", { limits: { runningMs: 0 } }),
+    () => text("return 1", { limits: { cpuMs: 0 } }),
     () => text("return 1", { limits: { outputBites: 1 } }),
     () => text("return 1", { limits: { zzzzzzzzz: 1 } }),
-    async () => (await runtime.execute("return tools.pay({})", { execution: "waits" })).output.text,
+    async () => (await runtime.execute("return tools.pay({})", { id: "waits" })).output.text,
     decide({}),
     decide({ 9: { allow: true } }),
     async () => {
       await decide({ 1: { allow: true, by: "ann" } })();
       await decide({ 1: { allow: false } })();
     },
-    () => runtime.execute("return 1", { execution: "waits" }),
-    () => runtime.resume("never"),
+    () => runtime.execute("return 1", { id: "waits" }),
+    () => runtime.execution("never").resume(),
   ]);
 });

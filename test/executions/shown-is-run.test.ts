@@ -11,7 +11,7 @@ const sandbox = createMemorySandbox();
 const LATER: Approve = () => "later";
 const never = () => false;
 type ApprovalRequest = Parameters<Approve>[0];
-type Input = Parameters<typeof defineTool>[0]["input"];
+type Input = Parameters<typeof defineTool>[0]["inputSchema"];
 
 /** A tool that needs approval, and what its handler was given. */
 function takes(input: Input, { approval = "always" }: { readonly approval?: "always" | typeof never } = {}) {
@@ -19,11 +19,11 @@ function takes(input: Input, { approval = "always" }: { readonly approval?: "alw
   const tool = defineTool({
     name: "pay",
     description: "Pays",
-    input,
+    inputSchema: input,
     allowedCallers: ["programmatic"],
     effect: "write",
     approval,
-    handler: (value: unknown) => {
+    execute: (value: unknown) => {
       given.push(value);
       return "paid";
     },
@@ -92,7 +92,7 @@ test.each(CONVERTED)(
     const both = { input: converted, rawInput: sent };
     expect([ruled, asked]).toMatchObject([[both], [both]]);
     expect(outcome).toMatchObject({ type: "waiting", approvals: [both] });
-    await runtime.resume(execution, { decisions: { "1": { allow: true } } });
+    await runtime.execution(execution).resume({ decisions: { "1": { allow: true } } });
     expect(given).toEqual([converted]);
     // Written once, by the first record that knows it.
     const [held, allowed] = await recordOf(journal, execution);
@@ -112,7 +112,7 @@ test("an input that its schema leaves as it is is shown once, in whatever order 
   expect(waits).toMatchObject({ input: sent });
   expect(waits).not.toHaveProperty("rawInput");
   expect((await recordOf(journal, execution))[0]).not.toHaveProperty("input");
-  await runtime.resume(execution, { decisions: { "1": { allow: true } } });
+  await runtime.execution(execution).resume({ decisions: { "1": { allow: true } } });
   expect(given).toEqual([sent]);
 });
 
@@ -180,7 +180,7 @@ test.each([
       ({ execution } = await runtime.execute(pays(sent)));
     }
     await using runtime = await open(LATER);
-    const { outcome } = await runtime.resume(execution, { decisions: { "1": { allow: true } } });
+    const { outcome } = await runtime.execution(execution).resume({ decisions: { "1": { allow: true } } });
     expect(outcome).toMatchObject({ value: ["paid"] });
     expect(seen).toHaveLength(2);
     for (const shown of seen) expect(JSON.parse(JSON.stringify(given[0]))).toEqual(shown);
@@ -201,7 +201,7 @@ test("a call that was begun and is made again has the input that it had, though 
   if (header?.type !== "header") throw new Error("no header");
   await other.append(execution, await other.create(header), rest);
   await using second = await createRuntime({ tools: [idempotent], sandbox, journal: other });
-  expect((await second.resume(execution)).outcome).toMatchObject({ value: ["paid"] });
+  expect((await second.execution(execution).resume()).outcome).toMatchObject({ value: ["paid"] });
   expect(given).toEqual([given[0], given[0]]);
   // The journal has it where it was written first.
   expect((await recordOf(other, execution)).map(({ input }) => input)).toEqual([JSON.stringify(given[0]), undefined]);
@@ -286,7 +286,9 @@ test.each<[string, (to: string) => unknown]>([
     await using runtime = await createRuntime({ tools: [tool], sandbox, journal, approve });
     const { execution, outcome } = await runtime.execute(pays({ to: "ann" }, { to: "ann" }, { to: "eve" }));
     const last =
-      driven === "at once" ? outcome : (await runtime.resume(execution, { decisions: { "1": decision } })).outcome;
+      driven === "at once"
+        ? outcome
+        : (await runtime.execution(execution).resume({ decisions: { "1": decision } })).outcome;
     expect(last).toMatchObject({ type: "waiting", approvals: [{ callId: "3", rawInput: { to: "eve" } }] });
     expect(given).toEqual([{ to: made("ann") }, { to: made("ann") }]);
   }
@@ -296,7 +298,7 @@ test("the sums of a grant count what the handler gets, with a driver and without
   const cents = z.object({ amount: z.number().transform((amount) => amount * 100) });
   const grant = { sums: { "/amount": 1000 } };
   for (const decide of [
-    async (runtime: Runtime, execution: string) => runtime.decide(execution, { "1": { allow: true, grant } }),
+    async (runtime: Runtime, execution: string) => runtime.execution(execution).decide({ "1": { allow: true, grant } }),
     undefined,
   ]) {
     const { tool, given } = takes(cents);
@@ -305,7 +307,7 @@ test("the sums of a grant count what the handler gets, with a driver and without
     await using runtime = await createRuntime({ tools: [tool], sandbox, journal: createMemoryJournal(), approve });
     const { execution, outcome } = await runtime.execute(pays({ amount: 1 }, { amount: 9 }, { amount: 2 }));
     await decide?.(runtime, execution);
-    const last = decide ? (await runtime.resume(execution)).outcome : outcome;
+    const last = decide ? (await runtime.execution(execution).resume()).outcome : outcome;
     expect(last).toMatchObject({ type: "waiting", approvals: [{ callId: "3", input: { amount: 200 } }] });
     expect(given).toEqual([{ amount: 100 }, { amount: 900 }]);
   }
@@ -315,10 +317,10 @@ test("a client is given the input that a handler would get", async () => {
   const stock = defineTool({
     name: "pay",
     description: "Pays",
-    input: trimmed,
+    inputSchema: trimmed,
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: "client",
+    execute: "client",
   });
   await using runtime = await createRuntime({ tools: [stock], sandbox, journal: createMemoryJournal() });
   const { outcome } = await runtime.execute(pays({ to: " eve" }));

@@ -25,10 +25,10 @@ function obedientWrites(concurrency: number) {
   const first = Promise.withResolvers<void>();
   const tool = makeTool({
     name: "write",
-    input: z.object({ id: z.number() }),
+    inputSchema: z.object({ id: z.number() }),
     effect: "write",
     concurrency,
-    handler: ({ id }, { signal }) => {
+    execute: ({ id }, { signal }) => {
       started.push(id);
       if (started.length === Math.min(4, concurrency)) first.resolve();
       return new Promise((resolve) => {
@@ -50,7 +50,7 @@ test.each<[string, number, ExecuteOptions, string]>([
   await using runtime = await createRuntime({
     tools: [tool],
     sandbox: createMemorySandbox(),
-    limits: { callsAtOnce: 4 },
+    limits: { concurrentCalls: 4 },
   });
   const running = runtime.execute(MANY_WRITES, { ...options, signal: stop.signal });
   await first;
@@ -79,11 +79,11 @@ test("while a call waits for approval the state of its execution shows it held, 
   };
   const options = {
     description: "d",
-    input: z.looseObject({}),
+    inputSchema: z.looseObject({}),
     allowedCallers: ["programmatic"],
     effect: "write",
   } as const;
-  const pay = defineTool({ ...options, name: "pay", approval: "always", handler: () => null });
+  const pay = defineTool({ ...options, name: "pay", approval: "always", execute: () => null });
   await using runtime = await createRuntime({ tools: [pay], sandbox: createMemorySandbox(), journal, approve });
   const { execution } = await runtime.execute("await tools.pay({ amount: 5 })");
   expect((await seen.promise).calls.get(1)).toMatchObject({
@@ -101,10 +101,10 @@ test("cancelling a program aborts the approver's signal, and a later approval ru
   let runs = 0;
   const tool = makeTool({
     name: "write",
-    input: z.object({ id: z.number() }),
+    inputSchema: z.object({ id: z.number() }),
     effect: "write",
     approval: "always",
-    handler: () => {
+    execute: () => {
       runs += 1;
     },
   });
@@ -130,8 +130,8 @@ test("cancelling a program aborts the approver's signal, and a later approval ru
 test("a report lists the calls that a program makes as it ends, as its journal does", async () => {
   const read = makeTool({
     name: "read",
-    input: z.object({ id: z.number() }),
-    handler: ({ id }) => (id === 1 ? new Promise<never>(() => {}) : id),
+    inputSchema: z.object({ id: z.number() }),
+    execute: ({ id }) => (id === 1 ? new Promise<never>(() => {}) : id),
   });
   await using runtime = await createRuntime({ tools: [read], sandbox: createMemorySandbox() });
   const program = "tools.read({ id: 1 }); await tools.read({ id: 2 }); tools.read({ id: 3 }); return 4;";
@@ -148,7 +148,7 @@ test("a report lists the calls that a program makes as it ends, as its journal d
       { callId: "3", outcome: "aborted", started: false },
     ],
   });
-  expect(told(await runtime.resume(report.execution))).toEqual(told(report));
+  expect(told(await runtime.execution(report.execution).resume())).toEqual(told(report));
 
   // A host that died as the program ended left the same calls.
   const records = await Array.fromAsync(runtime.journal.read(report.execution));
@@ -158,21 +158,21 @@ test("a report lists the calls that a program makes as it ends, as its journal d
     ...rest,
     calls: calls.toSorted((one, other) => one.callId.localeCompare(other.callId)),
   });
-  const second = await next.resume(report.execution);
+  const second = await next.execution(report.execution).resume();
   expect(byId(told(second))).toEqual(byId(told(report)));
-  expect(told(await next.resume(report.execution))).toEqual(told(second));
+  expect(told(await next.execution(report.execution).resume())).toEqual(told(second));
 });
 
 test("a write that failed and was not awaited is told in a note, with its tool and what became of it", async () => {
   const write = makeTool({
     name: "write",
-    input: z.object({ id: z.number() }),
+    inputSchema: z.object({ id: z.number() }),
     effect: "write",
-    handler: () => {
+    execute: () => {
       throw new Error("no");
     },
   });
-  const read = makeTool({ name: "read", input: z.object({ id: z.number() }), handler: () => "row" });
+  const read = makeTool({ name: "read", inputSchema: z.object({ id: z.number() }), execute: () => "row" });
   await using runtime = await createRuntime({ tools: [write, read], sandbox: createMemorySandbox() });
   const source =
     "tools.write({ id: 1 }); tools.write({ id: 2 }); await new Promise((resolve) => setTimeout(resolve, 50)); return await tools.read({ id: 1 });";
@@ -190,9 +190,9 @@ test.each<[string, RuntimeOptions["redact"], unknown[]]>([
 ])("of a write that ended its program, a note says %s", async (_, redact, expected) => {
   const write = makeTool({
     name: "write",
-    input: z.object({ id: z.number(), text: z.string().optional() }),
+    inputSchema: z.object({ id: z.number(), text: z.string().optional() }),
     effect: "write",
-    handler: () => {
+    execute: () => {
       throw new Error("no");
     },
   });
@@ -213,8 +213,8 @@ test("if heldBytes is spent, an execution that needs more is stopped by it and o
   const held = Promise.withResolvers<void>();
   const wait = makeTool({
     name: "wait",
-    input: z.object({ x: z.string() }),
-    handler: () => {
+    inputSchema: z.object({ x: z.string() }),
+    execute: () => {
       held.resolve();
       return hold.promise;
     },
@@ -251,7 +251,7 @@ test.each([
     const started = Promise.withResolvers<void>();
     const slow = makeTool({
       name: "slow",
-      handler: (__, { signal }) => {
+      execute: (__, { signal }) => {
         started.resolve();
         return new Promise((resolve) => {
           signal.addEventListener("abort", () => {

@@ -9,11 +9,11 @@ import type { CallContext } from "../../src/tools/tool.ts";
 export interface Run {
   readonly callId: string;
   readonly tool: string;
-  readonly after?: CallContext["after"];
+  readonly after?: CallContext["previous"];
 }
 
 const input = z.object({ n: z.number() });
-const common = { description: "d", input, allowedCallers: ["programmatic"] } as const;
+const common = { description: "d", inputSchema: input, allowedCallers: ["programmatic"] } as const;
 const output = z.object({ i: z.number(), from: z.string() });
 
 export type Row = z.infer<typeof output>;
@@ -31,32 +31,32 @@ export function streamingTools(
   runs: Run[],
   rows: (name: string, n: number) => readonly Row[] = rowsOf,
 ): readonly Tool[] {
-  const noted = (tool: string, { callId, after }: CallContext) =>
+  const noted = (tool: string, { callId, previous: after }: CallContext) =>
     runs.push({ callId, tool, ...(after === undefined ? {} : { after }) });
   const yielding = (name: string) =>
     async function* ({ n }: z.infer<typeof input>, context: CallContext) {
       noted(name, context);
-      yield* rows(name, n).slice(context.after?.items ?? 0);
+      yield* rows(name, n).slice(context.previous?.items ?? 0);
       if (name === "falls") throw new Error("There are no more.");
     };
-  const stream = { ...common, output, stream: true } as const;
+  const stream = { ...common, outputSchema: output, stream: true } as const;
   return [
-    defineTool({ ...stream, name: "rows", effect: "read", handler: yielding("rows") }),
-    defineTool({ ...stream, name: "put", effect: "idempotent", handler: yielding("put") }),
-    defineTool({ ...stream, name: "falls", effect: "read", handler: yielding("falls") }),
-    defineTool({ ...stream, name: "again", effect: "read", resumes: "from-start", handler: yielding("again") }),
-    defineTool({ ...stream, name: "pay", effect: "write", handler: yielding("pay") }),
+    defineTool({ ...stream, name: "rows", effect: "read", execute: yielding("rows") }),
+    defineTool({ ...stream, name: "put", effect: "idempotent", execute: yielding("put") }),
+    defineTool({ ...stream, name: "falls", effect: "read", execute: yielding("falls") }),
+    defineTool({ ...stream, name: "again", effect: "read", resumes: "from-start", execute: yielding("again") }),
+    defineTool({ ...stream, name: "pay", effect: "write", execute: yielding("pay") }),
     defineTool({
       ...stream,
       name: "either",
       effect: ({ n }) => (n > 5 ? "write" : "read"),
-      handler: yielding("either"),
+      execute: yielding("either"),
     }),
     defineTool({
       ...common,
       name: "one",
       effect: "read",
-      handler: ({ n }, context) => {
+      execute: ({ n }, context) => {
         noted("one", context);
         return n;
       },

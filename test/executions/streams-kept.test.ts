@@ -30,10 +30,10 @@ function gated(at: number, runs: string[]) {
   const [reached, open] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const tool = makeTool({
     name: "gated",
-    input: z.object({ n: z.number() }),
+    inputSchema: z.object({ n: z.number() }),
     effect: "write",
     stream: true,
-    async *handler({ n }, { callId }) {
+    async *execute({ n }, { callId }) {
       runs.push(callId);
       for (let i = 0; i < n; i += 1) {
         if (i === at) {
@@ -117,7 +117,7 @@ test("of more than a quarter of totalBytes a journal in memory keeps no batches,
   expect(report.outcome).toEqual({ type: "completed", value: 499_501 });
   // The operator has to know it, and the model has nothing of it.
   expect(report).toMatchObject({ unreplayable: "stream", notes: [], output: { text: "499501" } });
-  expect(await runtime.resume(report.execution)).toMatchObject({ unreplayable: "stream", notes: [] });
+  expect(await runtime.execution(report.execution).resume()).toMatchObject({ unreplayable: "stream", notes: [] });
   expect(await shownText(journal, report.execution)).toContain(sentence);
   expect(await runtime.execution(report.execution).replay()).toEqual({ type: "unreplayable", cause: "stream" });
 
@@ -132,7 +132,7 @@ test("of more than a quarter of totalBytes a journal in memory keeps no batches,
   // As its host left it in the midst of the stream.
   const copy = await journalWith(records.slice(0, records.findLastIndex(handsItems)));
   await using next = await createRuntime({ tools, sandbox, journal: copy, limits });
-  expect((await next.resume(report.execution)).outcome).toEqual({
+  expect((await next.execution(report.execution).resume()).outcome).toEqual({
     type: "crashed",
     code: "engine_died",
     detail:
@@ -218,7 +218,7 @@ test(
         {
           const journal = createMemoryJournal();
           await using runtime = await createRuntime({ ...options, journal });
-          expected = await runtime.execute(program, { execution: ID });
+          expected = await runtime.execute(program, { id: ID });
           records = await Array.fromAsync(journal.read(ID));
         }
         expect(expected.outcome.type).toBe("completed");
@@ -234,7 +234,7 @@ test(
             find: async (id: string) => ({ ...(await journal.find(id)), lease: { driver: "dead", until: 0 } }),
           };
           await using runtime = await createRuntime({ ...options, journal: left });
-          const report = await runtime.resume(ID);
+          const report = await runtime.execution(ID).resume();
           expect(report.outcome).toEqual(expected.outcome);
           expect(await runtime.execution(ID).replay()).toEqual({ type: "identical" });
           records = await Array.fromAsync(journal.read(ID));
@@ -273,7 +273,7 @@ test.skipIf(PYTHON.missing)(
     const options = { sandbox: python, tools: streamingTools([]), limits: LIMITS, logger: { error: () => {} } };
     const journal = createMemoryJournal();
     await using runtime = await createRuntime({ ...options, journal });
-    const expected = await runtime.execute(PYTHON_PROGRAM, { execution: ID, language: "python" });
+    const expected = await runtime.execute(PYTHON_PROGRAM, { id: ID, language: "python" });
     expect(expected.outcome).toEqual({ type: "completed", value: 190 + 45 + 496 + 15 });
     const records = await Array.fromAsync(journal.read(ID));
     expect(await runtime.execution(ID).replay()).toEqual({ type: "identical" });
@@ -286,7 +286,7 @@ test.skipIf(PYTHON.missing)(
       await copy.create(header);
       await copy.append(ID, 1, others);
       await using next = await createRuntime({ ...options, journal: copy });
-      const report = await next.resume(ID);
+      const report = await next.execution(ID).resume();
       expect([report.outcome, report.logs.text], `after record ${cut}`).toEqual([expected.outcome, expected.logs.text]);
       expect(await next.execution(ID).replay()).toEqual({ type: "identical" });
     }

@@ -65,7 +65,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     const runs: Run[] = [];
     const journal = makeJournal();
     await using runtime = await open(runs, journal, more);
-    const report = await runtime.execute(program, { execution: ID });
+    const report = await runtime.execute(program, { id: ID });
     return { report, runs, journal, records: await Array.fromAsync(journal.read(ID)) };
   }
 
@@ -74,7 +74,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     const journal = await journalWith(records, makeJournal());
     const runs: Run[] = [];
     await using runtime = await open(runs, journal, more);
-    const report = await runtime.resume(ID);
+    const report = await runtime.execution(ID).resume();
     return { report, runs, journal, records: await Array.fromAsync(journal.read(ID)) };
   }
 
@@ -180,9 +180,9 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     })[0];
     expect(cut).toBeDefined();
     const slow = streamingTools([]).map((tool) =>
-      tool.name !== "rows" || tool.handler === "client"
+      tool.name !== "rows" || tool.execute === "client"
         ? tool
-        : { ...tool, handler: slowly(tool.handler as (...given: readonly unknown[]) => unknown) },
+        : { ...tool, execute: slowly(tool.execute as (...given: readonly unknown[]) => unknown) },
     );
     const { report } = await takeUp(records.slice(0, cut), { tools: slow });
     expect(report.outcome).toEqual({ type: "completed", value: 435 });
@@ -194,7 +194,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     const cancel = new AbortController();
     const held = makeTool({
       name: "held",
-      handler: () => {
+      execute: () => {
         cancel.abort();
         return new Promise<never>(() => {});
       },
@@ -202,7 +202,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     const tools = [...streamingTools(runs), held];
     await using runtime = await createRuntime({ ...options, tools, journal, limits: LIMITS });
     const program = `for await (const { i } of tools.rows({ n: 400 })) if (i === 9) await Promise.all([tools.one({ n: 1 }), tools.held()]);`;
-    const live = await runtime.execute(program, { execution: ID, signal: cancel.signal });
+    const live = await runtime.execute(program, { id: ID, signal: cancel.signal });
     const told = ({ calls, usage }: Report) => ({
       bytesIn: usage.bytesIn,
       // Calls that end at the same moment have no order.
@@ -211,7 +211,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
         .toSorted((a, b) => Number(a.callId) - Number(b.callId)),
     });
     expect(live.calls.find(({ tool }) => tool === "rows")?.items).toBeGreaterThan(0);
-    expect(told(await runtime.resume(ID))).toEqual(told(live));
+    expect(told(await runtime.execution(ID).resume())).toEqual(told(live));
   });
 
   test("items of a stream do not count against totalBytes, before or after a take-up", async () => {
@@ -255,9 +255,9 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
       const journal = await journalWith(records.slice(0, cut), makeJournal());
       const runs: Run[] = [];
       await using runtime = await open(runs, journal);
-      const { outcome } = await runtime.resume(ID);
+      const { outcome } = await runtime.execution(ID).resume();
       expect(outcome).toMatchObject({ type: "waiting", approvals: [{ tool: "pay", why: "outcome_unknown" }] });
-      const report = await runtime.resume(ID, { decisions: { [id]: decision } });
+      const report = await runtime.execution(ID).resume({ decisions: { [id]: decision } });
       return { report, runs };
     };
     const done = await decided({ done: { value: rowsOf("pay", 9) } });
@@ -296,9 +296,9 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     for (const value of [{ i: 1 }, [...rowsOf("pay", items), { i: "x" }]]) {
       const journal = await journalWith(records.slice(0, cut), makeJournal());
       await using runtime = await open([], journal);
-      await runtime.resume(ID);
-      await runtime.decide(ID, { [id]: { done: { value } } });
-      const { outcome, calls } = await runtime.resume(ID);
+      await runtime.execution(ID).resume();
+      await runtime.execution(ID).decide({ [id]: { done: { value } } });
+      const { outcome, calls } = await runtime.execution(ID).resume();
       expect(outcome).toMatchObject({ type: "failed", fault: { code: "output_invalid" } });
       expect(calls).toMatchObject([{ items, outcome: { type: "failed", code: "output_invalid" } }]);
     }
@@ -341,14 +341,14 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     expect(await lines(imported)).toEqual(await lines(first.journal));
     await using runtime = await open([], imported);
     expect(await runtime.execution(ID).replay()).toEqual({ type: "identical" });
-    expect(factsOf(await runtime.resume(ID))).toEqual(factsOf(first.report));
+    expect(factsOf(await runtime.execution(ID).resume())).toEqual(factsOf(first.report));
 
     const cut = cutsWhere(first.records, (_, last) => handsItems(last))[9] ?? 0;
     const part = await journalWith(first.records.slice(0, cut));
     const left = makeJournal();
     await Array.fromAsync(importLines(left, linesOf(await lines(part))));
     await using next = await open([], left);
-    expect(factsOf(await next.resume(ID))).toEqual(factsOf(first.report));
+    expect(factsOf(await next.execution(ID).resume())).toEqual(factsOf(first.report));
     expect(await next.execution(ID).replay()).toEqual({ type: "identical" });
   });
 }

@@ -21,10 +21,10 @@ export function streamsSuite(language: Language, sandbox: Sandbox, guests?: "con
     const rows = makeTool({
       name: "rows",
       description: "Gives rows, and fails after some if told so",
-      input: z.object({ n: z.number(), fails_at: z.number().optional() }),
-      output: z.object({ id: z.number() }),
+      inputSchema: z.object({ n: z.number(), fails_at: z.number().optional() }),
+      outputSchema: z.object({ id: z.number() }),
       stream: true,
-      async *handler({ n, fails_at: failsAt }, { callId, signal }) {
+      async *execute({ n, fails_at: failsAt }, { callId, signal }) {
         try {
           for (let id = 0; id < n; id += 1) {
             if (id === failsAt) throw new Error("It is out of rows.");
@@ -35,10 +35,10 @@ export function streamsSuite(language: Language, sandbox: Sandbox, guests?: "con
         }
       },
     });
-    const double = makeTool({ name: "double", input: z.object({ n: z.number() }), handler: ({ n }) => n * 2 });
+    const double = makeTool({ name: "double", inputSchema: z.object({ n: z.number() }), execute: ({ n }) => n * 2 });
     const journal = createMemoryJournal();
     await using runtime = await createRuntime({ sandbox, journal, tools: [rows, double] });
-    const report = await runtime.execute(program, { language, execution: "one" });
+    const report = await runtime.execute(program, { language, id: "one" });
     const records = () => journal.read("one");
     const replayed = await replay(records, sandbox, new AbortController().signal);
     expect(replayed).toEqual({ type: "identical" });

@@ -10,7 +10,7 @@ const SLOW = `return /${pattern}/.test("");`;
 test("a program that is still being read when its runtime is suspended was not started, and is told so", async () => {
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
-  const running = Promise.allSettled(["a", "b", "c"].map((execution) => runtime.execute(SLOW, { execution })));
+  const running = Promise.allSettled(["a", "b", "c"].map((execution) => runtime.execute(SLOW, { id: execution })));
   expect(await runtime.suspend()).toBe(0);
   for (const one of await running)
     expect(one).toMatchObject({ status: "rejected", reason: { code: "runtime_closed" } });

@@ -19,11 +19,11 @@ function makeTool(effect: Effect, options: { readonly hangs?: number; readonly o
   const tool = defineTool({
     name: "work",
     description: "d",
-    input: z.object({}),
+    inputSchema: z.object({}),
     allowedCallers: ["programmatic"],
     effect,
     onUnknown,
-    handler: (_, { idempotencyKey }) => {
+    execute: (_, { idempotencyKey }) => {
       keys.push(idempotencyKey);
       begun.resolve();
       return keys.length <= hangs ? new Promise<never>(() => {}) : "done";
@@ -41,7 +41,7 @@ async function cutAfter(journal: Journal, execution: string, count: number): Pro
 async function dieInCall(made: ReturnType<typeof makeTool>): Promise<Journal> {
   const journal = createMemoryJournal();
   const runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
-  const running = runtime.execute("return await tools.work({});", { execution: "one" });
+  const running = runtime.execute("return await tools.work({});", { id: "one" });
   await made.begun;
   const records = await Array.fromAsync(journal.read("one"));
   const copy = await cutAfter(journal, "one", records.length);
@@ -71,7 +71,7 @@ describe("a call whose host died while its handler ran", () => {
       const journal = createMemoryJournal();
       const first = await createRuntime({ tools: [made.tool], journal, sandbox });
       const running = first.execute("try { return await tools.work({}); } catch (error) { return error.code; }", {
-        execution: "one",
+        id: "one",
       });
       await made.begun;
       const copy = await cutAfter(journal, "one", (await Array.fromAsync(journal.read("one"))).length);
@@ -81,7 +81,7 @@ describe("a call whose host died while its handler ran", () => {
       const [waits] = await recovered(runtime);
       expect(waits?.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", why: "outcome_unknown" }] });
       expect(await Array.fromAsync(runtime.recover())).toEqual([]);
-      const report = await runtime.resume("one", { decisions: { "1": decision } });
+      const report = await runtime.execution("one").resume({ decisions: { "1": decision } });
       expect(report.outcome).toEqual({ type: "completed", value });
       expect(made.keys).toHaveLength(runs);
     }
@@ -94,7 +94,7 @@ describe("a call whose host died while its handler ran", () => {
     const made = makeTool("write", { hangs: 1, onUnknown });
     const journal = await dieInCall(made);
     await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
-    expect((await runtime.resume("one")).outcome).toMatchObject(outcome);
+    expect((await runtime.execution("one").resume()).outcome).toMatchObject(outcome);
   });
 });
 
@@ -104,7 +104,7 @@ describe("two drivers", () => {
     const made = makeTool("read", { hangs: 1 });
     const tools = [made.tool];
     await using first = await createRuntime({ tools, journal, sandbox, leaseMs: LEASE_MS });
-    const running = first.execute("await tools.work({}); return await tools.work({});", { execution: "one" });
+    const running = first.execute("await tools.work({}); return await tools.work({});", { id: "one" });
     const rejected = expect(running).rejects.toMatchObject({ code: "head_moved" });
     await made.begun;
     // As if the first driver had been stopped past its lease: another one claims at the head.
@@ -132,15 +132,15 @@ describe("two drivers", () => {
     const held = defineTool({
       name: "work",
       description: "d",
-      input: z.object({}),
+      inputSchema: z.object({}),
       allowedCallers: ["programmatic"],
       effect: "write",
       approval: "always",
-      handler: () => 1,
+      execute: () => 1,
     });
     await using runtime = await createRuntime({ tools: [held], journal: fenced, sandbox, approve: () => "later" });
     await expect(
-      runtime.execute("await Promise.all([tools.work({}), tools.work({})]);", { execution: "one" }),
+      runtime.execute("await Promise.all([tools.work({}), tools.work({})]);", { id: "one" }),
     ).rejects.toMatchObject({ code: "head_moved" });
     // Node reports unhandled rejections once the microtasks of a turn of its event loop have run out.
     await new Promise((resolve) => {
@@ -157,7 +157,7 @@ describe("two drivers", () => {
       { type: "claim", driver: "other", leaseMs: 60_000, at: Date.now() },
     ]);
     await using runtime = await createRuntime({ tools: [made.tool], journal: copy, sandbox });
-    await expect(runtime.resume("one")).rejects.toMatchObject({ code: "execution_driven" });
+    await expect(runtime.execution("one").resume()).rejects.toMatchObject({ code: "execution_driven" });
     expect(await Array.fromAsync(runtime.recover())).toEqual([]);
     expect(made.keys).toHaveLength(1);
     expect(await Array.fromAsync(journal.list())).toEqual([]);
@@ -168,9 +168,9 @@ describe("two drivers", () => {
     await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
     const told: unknown[] = [];
     const onEvent = (event: unknown) => told.push(event);
-    const { outcome } = await runtime.resume("one", { onEvent });
+    const { outcome } = await runtime.execution("one").resume({ onEvent });
     expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
-    expect((await runtime.resume("one")).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+    expect((await runtime.execution("one").resume()).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
     expect(told).toEqual([{ type: "execution_ended", at: expect.any(Number) as number, execution: "one", outcome }]);
   });
 
@@ -182,7 +182,7 @@ describe("two drivers", () => {
       sandbox,
       redact: finding("hosts", ["model"]),
     });
-    const { outcome } = await runtime.resume("one");
+    const { outcome } = await runtime.execution("one").resume();
     expect(outcome).toMatchObject({ type: "crashed", detail: expect.stringMatching(/^3 (?!hosts).* died/) as string });
   });
 
@@ -193,7 +193,7 @@ describe("two drivers", () => {
   ] as const)("one whose drivers died %s goes on", async (_, hands, deaths) => {
     const cut = await diedAfter(hands, deaths);
     await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
-    expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+    expect((await runtime.execution("one").resume()).outcome).toEqual({ type: "completed", value: 1 });
   });
 
   test("a driver that lost the execution while the program had the turn says that it is alive, and does not count", async () => {
@@ -212,7 +212,7 @@ describe("two drivers", () => {
     };
     const taken = Promise.withResolvers<void>();
     await using slow = await createRuntime({ tools: [], journal: held, sandbox });
-    const lost = expect(slow.resume("one")).rejects.toMatchObject({ code: "head_moved" });
+    const lost = expect(slow.execution("one").resume()).rejects.toMatchObject({ code: "head_moved" });
     await begun.promise;
     const { records } = await journal.find("one");
     await journal.append("one", records, [{ type: "claim", driver: "next", leaseMs: 0, at: 1 }]);
@@ -220,7 +220,7 @@ describe("two drivers", () => {
     await lost;
     expect((await Array.fromAsync(journal.read("one"))).at(-1)).toMatchObject({ type: "alive" });
     await using runtime = await createRuntime({ tools: [], journal, sandbox });
-    expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+    expect((await runtime.execution("one").resume()).outcome).toEqual({ type: "completed", value: 1 });
   });
 });
 
@@ -229,7 +229,7 @@ async function diedAfter(hands: readonly ("program" | "host")[], deaths: number)
   const journal = createMemoryJournal();
   {
     await using runtime = await createRuntime({ tools: [], journal, sandbox });
-    await runtime.execute("return 1;", { execution: "one" });
+    await runtime.execute("return 1;", { id: "one" });
   }
   const cut = await cutAfter(journal, "one", 1);
   for (let death = 0; death < deaths; death += 1) {
@@ -263,15 +263,16 @@ describe("an execution that was taken up and gets no engine", () => {
       {
         await using runtime = await createRuntime({ tools: [], journal, sandbox, limits: { queueMs: 10 } });
         await runtime.execute("await new Promise((resolve) => setTimeout(resolve, 1)); return 1;", {
-          execution: "one",
+          id: "one",
         });
       }
       const cut = await cutAfter(journal, "one", records);
       await using busy = await createRuntime({ tools: [], journal: cut, sandbox: failing(openGuest) });
-      for (let attempt = 0; attempt < 4; attempt += 1) await expect(busy.resume("one")).rejects.toMatchObject({ code });
+      for (let attempt = 0; attempt < 4; attempt += 1)
+        await expect(busy.execution("one").resume()).rejects.toMatchObject({ code });
       expect(await cut.find("one")).toMatchObject({ ended: false, lease: { until: 0 } });
       await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
-      expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+      expect((await runtime.execution("one").resume()).outcome).toEqual({ type: "completed", value: 1 });
     }
   });
 });
@@ -283,7 +284,7 @@ describe("an execution that is taken up with other versions of node, V8 or the p
     {
       await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
       await runtime.execute("const one = await tools.work({}); return one + (await tools.work({}));", {
-        execution: "one",
+        id: "one",
       });
     }
     const records = await Array.fromAsync(journal.read("one"));
@@ -299,14 +300,14 @@ describe("an execution that is taken up with other versions of node, V8 or the p
   test("goes on, and the report says so", async () => {
     const journal = await begun(older);
     await using runtime = await createRuntime({ tools: [makeTool("read").tool], journal, sandbox });
-    const report = await runtime.resume("one");
+    const report = await runtime.execution("one").resume();
     expect(report.outcome).toEqual({ type: "completed", value: "donedone" });
     expect(report.notes).toEqual([
       expect.stringContaining(
         `node 22.1.0 there, ${process.versions.node} here; v8 12.4 there, ${process.versions.v8} here`,
       ),
     ]);
-    expect((await runtime.resume("one")).notes).toEqual(report.notes);
+    expect((await runtime.execution("one").resume()).notes).toEqual(report.notes);
   });
 
   test("ends as replay_diverged where the program does something else, with the turn and both commands", async () => {
@@ -317,7 +318,7 @@ describe("an execution that is taken up with other versions of node, V8 or the p
     );
     const made = makeTool("read");
     await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
-    const report = await runtime.resume("one");
+    const report = await runtime.execution("one").resume();
     expect(report.outcome).toMatchObject({
       type: "crashed",
       code: "replay_diverged",
@@ -327,13 +328,13 @@ describe("an execution that is taken up with other versions of node, V8 or the p
     });
     expect(report.notes).toHaveLength(1);
     expect(made.keys).toEqual([]);
-    expect((await runtime.resume("one")).outcome).toEqual(report.outcome);
+    expect((await runtime.execution("one").resume()).outcome).toEqual(report.outcome);
   });
 
   test("says nothing of versions where they are the same", async () => {
     const journal = await begun((record) => record);
     await using runtime = await createRuntime({ tools: [makeTool("read").tool], journal, sandbox });
-    expect((await runtime.resume("one")).notes).toEqual([]);
+    expect((await runtime.execution("one").resume()).notes).toEqual([]);
   });
 });
 
@@ -341,15 +342,15 @@ test("the usage of a journal from elsewhere changes no other fact of a report", 
   const journal = createMemoryJournal();
   {
     await using runtime = await createRuntime({ tools: [], journal, sandbox });
-    await runtime.execute("console.log('hi'); return 1;", { execution: "one" });
+    await runtime.execute("console.log('hi'); return 1;", { id: "one" });
   }
   const records = await Array.fromAsync(journal.read("one"));
   const forged = await cutAfter(journal, "one", records.length - 1);
-  const usage = { ending: 1, logs: 2, turns: 99, calls: 3, runningMs: 4 };
+  const usage = { ending: 1, logs: 2, turns: 99, calls: 3, cpuMs: 4 };
   const outcome = { type: "outcome", outcome: '{"type":"completed"}', usage, at: 5 } as const;
   await forged.append("one", records.length - 1, [outcome]);
   await using runtime = await createRuntime({ tools: [], journal: forged, sandbox });
-  const report = await runtime.resume("one");
+  const report = await runtime.execution("one").resume();
   expect(report).toMatchObject({ outcome: { type: "completed", value: 1 }, logs: { text: "hi\n" }, calls: [] });
-  expect(report.usage).toMatchObject({ turns: 1, runningMs: 4 });
+  expect(report.usage).toMatchObject({ turns: 1, cpuMs: 4 });
 });

@@ -32,12 +32,12 @@ async function ranInSteps(times: number, away: number) {
   await using first = await open(journal);
   let report = await first.execute(source(20, times));
   const { execution } = report;
-  const running = [report.usage.runningMs];
+  const running = [report.usage.cpuMs];
   for (let call = 1; report.outcome.type === "waiting"; call += 1) {
     wall += away;
     await using next = await open(journal);
-    report = await next.resume(execution, { decisions: { [call]: { allow: true } } });
-    running.push(report.usage.runningMs);
+    report = await next.execution(execution).resume({ decisions: { [call]: { allow: true } } });
+    running.push(report.usage.cpuMs);
   }
   return { journal, report, execution, running };
 }
@@ -50,11 +50,11 @@ test("the running time of all drivers counts: a program that waits and is resume
   const journal = createMemoryJournal();
   await journal.create(head as Header);
   const spent = (record: JournalRecord): JournalRecord =>
-    record.type === "turn" ? { ...record, usage: { ...record.usage, runningMs: 9999 } } : record;
+    record.type === "turn" ? { ...record, usage: { ...record.usage, cpuMs: 9999 } } : record;
   await journal.append(execution, 1, records.map(spent));
   await using next = await open(journal);
-  const report = await next.resume(execution, { decisions: { 1: { allow: true } } });
-  expect(report.outcome).toMatchObject({ type: "stopped", limit: "runningMs", allowed: 10_000 });
+  const report = await next.execution(execution).resume({ decisions: { 1: { allow: true } } });
+  expect(report.outcome).toMatchObject({ type: "stopped", limit: "cpuMs", allowed: 10_000 });
 });
 
 testOfAll("usage, page and limits show the times of all drivers", async () => {
@@ -65,11 +65,11 @@ testOfAll("usage, page and limits show the times of all drivers", async () => {
   expect(report.usage.approvalMs).toBeGreaterThanOrEqual(240_000);
   expect(report.usage.approvalMs + report.usage.waitingMs).toBeLessThan(300_000);
   const view = await viewExecution(journal, execution);
-  expect(view.limits.find(({ name }) => name === "runningMs")?.used).toBeCloseTo(report.usage.runningMs, 0);
+  expect(view.limits.find(({ name }) => name === "cpuMs")?.used).toBeCloseTo(report.usage.cpuMs, 0);
   const records = await Array.fromAsync(journal.read(execution));
   expect(parseRecords(records)).toEqual(records);
   await using other = await open(journal);
-  const { usage } = await other.resume(execution);
+  const { usage } = await other.execution(execution).resume();
   expect(usage).toEqual(report.usage);
 });
 
@@ -77,8 +77,8 @@ test("a program that waits has used what its drivers have used so far", async ()
   const journal = createMemoryJournal();
   await using runtime = await open(journal);
   const { execution } = await runtime.execute(source(60, 1));
-  const { report } = await runtime.status(execution);
-  expect(report?.usage.runningMs).toBeGreaterThan(0);
+  const { report } = await runtime.execution(execution).status();
+  expect(report?.usage.cpuMs).toBeGreaterThan(0);
 });
 
 test("a program that was denied after a wait tells how long it waited", async () => {
@@ -87,8 +87,8 @@ test("a program that was denied after a wait tells how long it waited", async ()
   await using runtime = await createRuntime({ ...options, approve: () => "later" });
   const { execution } = await runtime.execute("return 1;");
   settableClock().jump(60_000);
-  const { usage } = await runtime.resume(execution, { decisions: { program: { allow: false } } });
+  const { usage } = await runtime.execution(execution).resume({ decisions: { program: { allow: false } } });
   expect(usage.approvalMs).toBeGreaterThanOrEqual(60_000);
-  const { report } = await runtime.status(execution);
+  const { report } = await runtime.execution(execution).status();
   expect(report?.usage.approvalMs).toBe(usage.approvalMs);
 });

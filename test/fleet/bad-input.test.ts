@@ -12,8 +12,12 @@ import { testOfAll } from "../support/all-tests.ts";
  * the journal's to tell: `postgres/failures.test.ts`.
  */
 
-const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
-const double = defineTool({ ...common, name: "double", effect: "read", handler: ({ n }) => 2 * n });
+const common = {
+  description: "d",
+  inputSchema: z.object({ n: z.number() }),
+  allowedCallers: ["programmatic"],
+} as const;
+const double = defineTool({ ...common, name: "double", effect: "read", execute: ({ n }) => 2 * n });
 const DOUBLE = "return await tools.double({ n: 21 });";
 const DONE = { type: "completed", value: 42 };
 
@@ -47,7 +51,10 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
     };
     const work = async (runtime: Awaited<ReturnType<typeof join>>) =>
       processes.use(
-        await runtime.work({ reconcileMs: 100, onError: (error) => void told.push((error as Error).message) }),
+        await runtime.fleet!.work(runtime, {
+          reconcileMs: 100,
+          onError: (error) => void told.push((error as Error).message),
+        }),
       );
     return { join, work, told, [Symbol.asyncDispose]: () => processes.disposeAsync() };
   }
@@ -83,7 +90,7 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
       await using shared = await share();
       const submitter = await shared.join({ unavailableMs: 2000 });
       const worker = await shared.join({ unavailableMs: 2000 });
-      await submitter.submit(DOUBLE, { execution: "before" });
+      await submitter.fleet!.submit(submitter, DOUBLE, { id: "before" });
       const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const holding = heldTransaction(server.url({ database: `bad_${count}` }), async (sql) => {
         await sql("LOCK TABLE portcullis_queue.job IN ACCESS EXCLUSIVE MODE");
@@ -92,18 +99,20 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
       });
       await held.promise;
       await shared.work(worker);
-      await expect(submitter.submit(DOUBLE, { execution: "slow" })).rejects.toMatchObject({
+      await expect(submitter.fleet!.submit(submitter, DOUBLE, { id: "slow" })).rejects.toMatchObject({
         code: "journal_unavailable",
         message: expect.stringContaining("Nothing of this is half done") as string,
       });
-      expect((await Array.fromAsync(submitter.executions())).map(({ execution }) => execution)).toEqual(["before"]);
+      expect((await Array.fromAsync(submitter.executions.list())).map(({ execution }) => execution)).toEqual([
+        "before",
+      ]);
       await expect
         .poll(() => shared.told, { timeout: 20_000 })
         .toContainEqual(expect.stringMatching(/cannot be used, for \d+ ms/));
       release.resolve();
       await holding;
-      await submitter.submit(DOUBLE, { execution: "slow" });
-      for (const id of ["before", "slow"]) expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
+      await submitter.fleet!.submit(submitter, DOUBLE, { id: "slow" });
+      for (const id of ["before", "slow"]) expect((await submitter.execution(id).wait()).report?.outcome).toEqual(DONE);
     },
     120_000,
   );

@@ -17,7 +17,11 @@ import { useFleets } from "./use-fleets.ts";
  * and `src/runtime/executions/rest-reader.ts`.
  */
 
-const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
+const common = {
+  description: "d",
+  inputSchema: z.object({ n: z.number() }),
+  allowedCallers: ["programmatic"],
+} as const;
 
 function makeTools(made: string[] = []) {
   const write = (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
@@ -25,9 +29,9 @@ function makeTools(made: string[] = []) {
     return made.length;
   };
   return [
-    defineTool({ ...common, name: "double", effect: "read", handler: ({ n }) => n * 2 }),
-    defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: write }),
-    defineTool({ ...common, name: "ask", effect: "read", handler: "client" }),
+    defineTool({ ...common, name: "double", effect: "read", execute: ({ n }) => n * 2 }),
+    defineTool({ ...common, name: "pay", effect: "write", approval: "always", execute: write }),
+    defineTool({ ...common, name: "ask", effect: "read", execute: "client" }),
   ];
 }
 
@@ -46,18 +50,18 @@ describe.skipIf(noPostgres)("a fleet", () => {
       ...options,
     });
   const work = (runtime: Runtime, more: object = {}) =>
-    runtime.work({ reconcileMs: 100, onError: (error) => expect.unreachable(String(error)), ...more });
+    runtime.fleet!.work(runtime, { reconcileMs: 100, onError: (error) => expect.unreachable(String(error)), ...more });
   const valueOf = ({ report }: ExecutionStatus) => report?.outcome;
 
   test("a worker drives what another process has submitted, and ends its wake", async () => {
     await using shared = await share();
     await using server = await open(shared.join());
-    const id = await server.submit(SUM);
-    expect((await server.status(id)).listed).toMatchObject({ state: "running", driven: false, records: 1 });
+    const id = await server.fleet!.submit(server, SUM);
+    expect((await server.execution(id).status()).listed).toMatchObject({ state: "running", driven: false, records: 1 });
     expect(await shared.wakes()).toBe(1);
     await using runtime = await open(shared.join());
     await using _ = await work(runtime);
-    expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 12 });
+    expect(valueOf(await server.execution(id).wait())).toEqual({ type: "completed", value: 12 });
     await expect.poll(() => shared.wakes()).toBe(0);
   });
 
@@ -67,16 +71,17 @@ describe.skipIf(noPostgres)("a fleet", () => {
     await using server = await open(shared.join());
     await using runtime = await open(shared.join(), { tools: makeTools(made) });
     await using _ = await work(runtime);
-    const id = await server.submit(
+    const id = await server.fleet!.submit(
+      server,
       "const paid = await tools.pay({ n: 1 }); const units = await tools.ask({ n: 2 }); return [paid, units];",
     );
-    const waiting = await server.wait(id);
+    const waiting = await server.execution(id).wait();
     expect(waiting.listed).toMatchObject({ state: "waiting", waitsFor: ["pay"] });
     expect(made).toEqual([]);
-    await server.decide(id, { 1: { allow: true, by: "ann" } });
-    expect((await server.wait(id)).listed).toMatchObject({ state: "waiting", waitsFor: ["ask"] });
-    await server.answer(id, { 2: { value: 7 } });
-    expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: [1, 7] });
+    await server.execution(id).decide({ 1: { allow: true, by: "ann" } });
+    expect((await server.execution(id).wait()).listed).toMatchObject({ state: "waiting", waitsFor: ["ask"] });
+    await server.execution(id).answer({ 2: { value: 7 } });
+    expect(valueOf(await server.execution(id).wait())).toEqual({ type: "completed", value: [1, 7] });
     expect(made).toHaveLength(1);
   });
 
@@ -85,14 +90,20 @@ describe.skipIf(noPostgres)("a fleet", () => {
     await using server = await open(shared.join());
     await using runtime = await open(shared.join());
     await using _ = await work(runtime);
-    const waiting = await server.submit("return tools.ask({ n: 1 });");
-    await server.wait(waiting);
-    const ended = await server.submit(SUM, { tenant: "acme" });
-    await server.wait(ended, { tenant: "acme" });
+    const waiting = await server.fleet!.submit(server, "return tools.ask({ n: 1 });");
+    await server.execution(waiting).wait();
+    const ended = await server.fleet!.submit(server, SUM, { tenant: "acme" });
+    await server.execution(ended, { tenant: "acme" }).wait();
     await expect.poll(() => shared.wakes()).toBe(0);
-    await expect(server.submit(SUM, { after: waiting })).rejects.toMatchObject({ code: "execution_open" });
-    await expect(server.submit(SUM, { after: ended })).rejects.toMatchObject({ code: "execution_unknown" });
-    await expect(server.submit(SUM, { after: "no-such" })).rejects.toMatchObject({ code: "execution_unknown" });
+    await expect(server.fleet!.submit(server, SUM, { corrects: waiting })).rejects.toMatchObject({
+      code: "execution_open",
+    });
+    await expect(server.fleet!.submit(server, SUM, { corrects: ended })).rejects.toMatchObject({
+      code: "execution_unknown",
+    });
+    await expect(server.fleet!.submit(server, SUM, { corrects: "no-such" })).rejects.toMatchObject({
+      code: "execution_unknown",
+    });
     expect(await shared.wakes()).toBe(0);
   });
 
@@ -101,28 +112,28 @@ describe.skipIf(noPostgres)("a fleet", () => {
     const fleet = shared.join();
     await using runtime = await open(fleet);
     await using _ = await work(runtime);
-    const id = await runtime.submit("return tools.ask({ n: 1 });");
-    await runtime.wait(id);
+    const id = await runtime.fleet!.submit(runtime, "return tools.ask({ n: 1 });");
+    await runtime.execution(id).wait();
     const { rows } = fleet.journal as FleetJournal;
     await expect.poll(() => rows.lost(0)).toEqual([]);
     await expect.poll(() => shared.wakes()).toBe(0);
     const { records } = await fleet.journal.find(id);
-    await runtime.answer(id, { 1: { value: 1 } });
-    await runtime.wait(id);
+    await runtime.execution(id).answer({ 1: { value: 1 } });
+    await runtime.execution(id).wait();
     expect((await fleet.journal.find(id)).records).toBeGreaterThan(records);
   });
 
   test("what was submitted and decided goes on although all wakes are lost", async () => {
     await using shared = await share();
     await using server = await open(shared.join());
-    const ids = await Promise.all([1, 2, 3].map(() => server.submit("return tools.ask({ n: 1 });")));
+    const ids = await Promise.all([1, 2, 3].map(() => server.fleet!.submit(server, "return tools.ask({ n: 1 });")));
     await shared.loseWakes();
     await using runtime = await open(shared.join());
     await using _ = await work(runtime);
-    for (const id of ids) expect((await server.wait(id)).listed.state).toBe("waiting");
-    for (const id of ids) await server.answer(id, { 1: { value: 5 } });
+    for (const id of ids) expect((await server.execution(id).wait()).listed.state).toBe("waiting");
+    for (const id of ids) await server.execution(id).answer({ 1: { value: 5 } });
     await shared.loseWakes();
-    for (const id of ids) expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 5 });
+    for (const id of ids) expect(valueOf(await server.execution(id).wait())).toEqual({ type: "completed", value: 5 });
   });
 
   test("a worker that ends leaves what it drives to another one at once", async () => {
@@ -133,21 +144,21 @@ describe.skipIf(noPostgres)("a fleet", () => {
       ...common,
       name: "slow",
       effect: "read",
-      handler: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+      execute: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
         begun.resolve();
         await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
       },
     });
-    const quick = defineTool({ ...common, name: "slow", effect: "read", handler: () => 3 });
+    const quick = defineTool({ ...common, name: "slow", effect: "read", execute: () => 3 });
     await using submitter = await open(shared.join(), { tools: [slow] });
     const first = await open(shared.join(), { tools: [slow], leaseMs: 600_000 });
     const firstWorker = await work(first);
-    const id = await submitter.submit("return tools.slow({ n: 1 });");
+    const id = await submitter.fleet!.submit(submitter, "return tools.slow({ n: 1 });");
     await begun.promise;
     await using second = await open(shared.join(), { tools: [quick] });
     await using _ = await work(second, { reconcileMs: 3_600_000 });
     expect(await firstWorker.drain(60_000)).toBe(1);
-    expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 3 });
+    expect(valueOf(await server.execution(id).wait())).toEqual({ type: "completed", value: 3 });
     await first[Symbol.asyncDispose]();
   });
 
@@ -159,7 +170,7 @@ describe.skipIf(noPostgres)("a fleet", () => {
       ...common,
       name: "put",
       effect: "write",
-      handler: async (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
+      execute: async (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
         made.push(idempotencyKey);
         begun.resolve();
         await finish.promise;
@@ -168,26 +179,26 @@ describe.skipIf(noPostgres)("a fleet", () => {
     });
     await using runtime = await open(shared.join(), { tools: [put] });
     const worker = await work(runtime);
-    const id = await runtime.submit("return [await tools.put({ n: 1 }), await tools.put({ n: 2 })];");
+    const id = await runtime.fleet!.submit(runtime, "return [await tools.put({ n: 1 }), await tools.put({ n: 2 })];");
     await begun.promise;
     const drained = worker.drain(60_000);
     finish.resolve();
     expect(await drained).toBe(1);
     expect(made).toHaveLength(1);
     await using _ = await work(runtime);
-    expect(valueOf(await runtime.wait(id))).toEqual({ type: "completed", value: [1, 2] });
+    expect(valueOf(await runtime.execution(id).wait())).toEqual({ type: "completed", value: [1, 2] });
     expect(new Set(made).size).toBe(2);
   });
 
   test("a submission again is the same execution, and another program under its id is refused", async () => {
     await using shared = await share();
     await using server = await open(shared.join());
-    expect(await server.submit(SUM, { execution: "one" })).toBe("one");
-    expect(await server.submit(SUM, { execution: "one" })).toBe("one");
-    await expect(server.submit("return 1;", { execution: "one" })).rejects.toMatchObject({
+    expect(await server.fleet!.submit(server, SUM, { id: "one" })).toBe("one");
+    expect(await server.fleet!.submit(server, SUM, { id: "one" })).toBe("one");
+    await expect(server.fleet!.submit(server, "return 1;", { id: "one" })).rejects.toMatchObject({
       code: "execution_exists",
     });
-    expect(await Array.fromAsync(server.executions())).toHaveLength(1);
+    expect(await Array.fromAsync(server.executions.list())).toHaveLength(1);
   });
 
   test("a text that is larger than a program may be is refused as `execute` refuses it, and none of it is stored", async () => {
@@ -197,8 +208,8 @@ describe.skipIf(noPostgres)("a fleet", () => {
     const { outcome } = await server.execute(program);
     const message = outcome.type === "failed" ? outcome.fault.message : "";
     expect(message).toMatch(/400\d\d .*32768/);
-    await expect(server.submit(program)).rejects.toMatchObject({ code: "program_too_large", message });
-    expect(await Array.fromAsync(server.executions())).toEqual([]);
+    await expect(server.fleet!.submit(server, program)).rejects.toMatchObject({ code: "program_too_large", message });
+    expect(await Array.fromAsync(server.executions.list())).toEqual([]);
     expect(await shared.wakes()).toBe(0);
   });
 
@@ -209,23 +220,23 @@ describe.skipIf(noPostgres)("a fleet", () => {
       ({ results }) => ({ text: results.map(({ text }) => text).join() }),
     ]);
     const tools = [
-      defineTool({ ...common, name: "ask", allowedCallers: ["direct"], effect: "read", handler: "client" }),
+      defineTool({ ...common, name: "ask", allowedCallers: ["direct"], effect: "read", execute: "client" }),
     ];
     await using server = await open(shared.join(), { tools });
-    const report = await server.agent({ model, task: "Work.", execution: "talk" });
+    const report = await server.agent({ model, task: "Work.", id: "talk" });
     expect(report.ending.type).toBe("waiting");
     await using without = await open(shared.join(), { tools });
     const told: unknown[] = [];
     await using _ = await work(without, { onError: (error: unknown) => told.push(error) });
-    await server.answer("talk", { c1: { value: 7 } });
+    await server.execution("talk").answer({ c1: { value: 7 } });
     await expect
-      .poll(async () => (await server.status("talk")).listed)
+      .poll(async () => (await server.execution("talk").status()).listed)
       .toMatchObject({ state: "running", needs: { what: "model", names: ["scripted:script"] } });
     expect(String(told[0])).toContain('Conversation "talk" waits for a worker with its model scripted:script');
     await using runtime = await open(shared.join(), { tools });
     await using other = await work(runtime, { model: () => model });
     expect(other.driven).toBeLessThanOrEqual(1);
-    const { conversation } = await server.wait("talk");
+    const { conversation } = await server.execution("talk").wait();
     expect(conversation?.ending).toMatchObject({ type: "answered", answer: "7" });
   });
 
@@ -234,24 +245,30 @@ describe.skipIf(noPostgres)("a fleet", () => {
     await using server = await open(shared.join());
     const told: unknown[] = [];
     const other = [
-      defineTool({ ...common, name: "double", input: z.object({ n: z.string() }), effect: "read", handler: () => 0 }),
+      defineTool({
+        ...common,
+        name: "double",
+        inputSchema: z.object({ n: z.string() }),
+        effect: "read",
+        execute: () => 0,
+      }),
     ];
     await using without = await open(shared.join(), { tools: other });
     await using _ = await work(without, { onError: (error: unknown) => told.push(error) });
-    const id = await server.submit(SUM);
+    const id = await server.fleet!.submit(server, SUM);
     await expect.poll(() => told, { timeout: 10_000 }).toHaveLength(1);
     expect(told[0]).toMatchObject({
       code: "tools_changed",
       message: expect.stringMatching(/gone: .*ask.*changed: double/),
     });
     const needs = { what: "tools", names: ["pay", "ask", "double"] };
-    const listed = async () => (await server.status(id)).listed;
+    const listed = async () => (await server.execution(id).status()).listed;
     await expect.poll(listed).toMatchObject({ state: "running", driven: false, needs });
-    expect(await Array.fromAsync(server.executions())).toMatchObject([{ needs }]);
+    expect(await Array.fromAsync(server.executions.list())).toMatchObject([{ needs }]);
     expect(await viewExecution(server.journal, id)).toMatchObject({ needs });
     await using runtime = await open(shared.join());
     await using worker = await work(runtime);
-    expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 12 });
+    expect(valueOf(await server.execution(id).wait())).toEqual({ type: "completed", value: 12 });
     expect(told).toHaveLength(1);
     expect(worker.driven).toBeLessThanOrEqual(1);
     expect(await listed()).not.toHaveProperty("needs");
@@ -261,12 +278,12 @@ describe.skipIf(noPostgres)("a fleet", () => {
     await using shared = await share();
     await using runtime = await open(shared.join());
     await using _ = await work(runtime);
-    const id = await runtime.submit("return tools.pay({ n: 1 }).catch(({ code }) => code);", {
+    const id = await runtime.fleet!.submit(runtime, "return tools.pay({ n: 1 }).catch(({ code }) => code);", {
       limits: { waitMs: 300 },
     });
-    await runtime.wait(id);
+    await runtime.execution(id).wait();
     await expect
-      .poll(async () => valueOf(await runtime.status(id)), { timeout: 5000 })
+      .poll(async () => valueOf(await runtime.execution(id).status()), { timeout: 5000 })
       .toMatchObject({
         type: "completed",
         value: "approval_expired",
@@ -284,7 +301,7 @@ describe.skipIf(noPostgres)("a fleet", () => {
       ...common,
       name: "busy",
       effect: "read",
-      handler: async (_: unknown, { tenant }: { readonly tenant: string }) => {
+      execute: async (_: unknown, { tenant }: { readonly tenant: string }) => {
         const key = tenant === "a" ? "a" : "b";
         atOnce[key] += 1;
         most[key] = Math.max(most[key], atOnce[key]);
@@ -293,7 +310,7 @@ describe.skipIf(noPostgres)("a fleet", () => {
       },
     });
     await using runtime = await open(shared.join(), { tools: [busy] });
-    const submit = (tenant: string) => runtime.submit("await tools.busy({ n: 1 });", { tenant });
+    const submit = (tenant: string) => runtime.fleet!.submit(runtime, "await tools.busy({ n: 1 });", { tenant });
     const ofA = await Promise.all(Array.from({ length: 6 }, () => submit("a")));
     await using _ = await work(runtime, { concurrency: 4, perTenant: 2 });
     await expect.poll(() => atOnce.a).toBe(2);
@@ -301,8 +318,8 @@ describe.skipIf(noPostgres)("a fleet", () => {
     await expect.poll(() => atOnce.b).toBe(1);
     expect(most.a).toBe(2);
     release.resolve();
-    for (const id of ofA) expect((await runtime.wait(id, { tenant: "a" })).listed.state).toBe("ended");
-    expect((await runtime.wait(ofB, { tenant: "b" })).listed.state).toBe("ended");
+    for (const id of ofA) expect((await runtime.execution(id, { tenant: "a" }).wait()).listed.state).toBe("ended");
+    expect((await runtime.execution(ofB, { tenant: "b" }).wait()).listed.state).toBe("ended");
     expect(most.a).toBe(2);
   });
 
@@ -311,7 +328,7 @@ describe.skipIf(noPostgres)("a fleet", () => {
     const fleet = shared.join();
     await using server = await open(fleet);
     const ids = await Promise.all(
-      ["a", "a", "b"].map(async (tenant) => [await server.submit(SUM, { tenant }), tenant]),
+      ["a", "a", "b"].map(async (tenant) => [await server.fleet!.submit(server, SUM, { tenant }), tenant]),
     );
     const byTenant = async () => new Map((await fleet.figures()).queued.map(({ tenant, wakes }) => [tenant, wakes]));
     expect(await byTenant()).toEqual(
@@ -322,7 +339,8 @@ describe.skipIf(noPostgres)("a fleet", () => {
     );
     await using runtime = await open(shared.join());
     const worker = await work(runtime, { concurrency: 3 });
-    for (const [id = "", tenant = ""] of ids) expect((await server.wait(id, { tenant })).listed.state).toBe("ended");
+    for (const [id = "", tenant = ""] of ids)
+      expect((await server.execution(id, { tenant }).wait()).listed.state).toBe("ended");
     await expect.poll(() => fleet.figures(), { timeout: 10_000 }).toMatchObject({ driven: 0, queued: [] });
     await worker.drain(0);
   });
@@ -335,7 +353,7 @@ describe.skipIf(noPostgres)("a fleet", () => {
       name: "few",
       effect: "read",
       concurrency: 2,
-      handler: async () => {
+      execute: async () => {
         begun += 1;
         most = Math.max(most, (atOnce += 1));
         await new Promise(setImmediate);
@@ -345,7 +363,7 @@ describe.skipIf(noPostgres)("a fleet", () => {
     const tools = [few];
     await using server = await open(shared.join(), { tools });
     const program = "await Promise.all([1, 2, 3].map((n) => tools.few({ n })));";
-    const ids = await Promise.all(Array.from({ length: 12 }, () => server.submit(program)));
+    const ids = await Promise.all(Array.from({ length: 12 }, () => server.fleet!.submit(server, program)));
     const first = await open(shared.join(), { tools });
     const firstWorker = await work(first, { concurrency: 4 });
     await using second = await open(shared.join(), { tools });
@@ -353,7 +371,7 @@ describe.skipIf(noPostgres)("a fleet", () => {
     await expect.poll(() => begun).toBeGreaterThan(1);
     await firstWorker.drain(60_000);
     await first[Symbol.asyncDispose]();
-    for (const id of ids) expect((await server.wait(id)).listed).toMatchObject({ outcome: "completed" });
+    for (const id of ids) expect((await server.execution(id).wait()).listed).toMatchObject({ outcome: "completed" });
     expect(most).toBe(2);
   });
 
@@ -364,7 +382,7 @@ describe.skipIf(noPostgres)("a fleet", () => {
       ...common,
       name: "put",
       effect: "write",
-      handler: (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => made.push(idempotencyKey),
+      execute: (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => made.push(idempotencyKey),
     });
     await using server = await open(shared.join(), { tools: [pay] });
     await using stack = new AsyncDisposableStack();
@@ -372,21 +390,25 @@ describe.skipIf(noPostgres)("a fleet", () => {
       const runtime = stack.use(await open(shared.join(), { tools: [pay] }));
       stack.use(await work(runtime, { concurrency: 4 }));
     }
-    const ids = await Promise.all(Array.from({ length: 40 }, () => server.submit("return tools.put({ n: 1 });")));
-    for (const id of ids) expect(valueOf(await server.wait(id))).toMatchObject({ type: "completed" });
+    const ids = await Promise.all(
+      Array.from({ length: 40 }, () => server.fleet!.submit(server, "return tools.put({ n: 1 });")),
+    );
+    for (const id of ids) expect(valueOf(await server.execution(id).wait())).toMatchObject({ type: "completed" });
     expect(new Set(made).size).toBe(40);
     expect(made).toHaveLength(40);
   });
 });
 
-test("a fleet needs a journal that all its machines reach, and a runtime a fleet for its methods", async () => {
+test("a fleet needs a journal that all its machines reach, and takes runtimes of its own alone", async () => {
   using journal = createSqliteJournal({ path: ":memory:" });
   expect(() => createFleet({ journal })).toThrow(/createFleet\(\{ journal \}\): a fleet needs a journal in PostgreSQL/);
   expect(() => createFleet({ journal: createMemoryJournal() })).toThrow(/needs a journal in PostgreSQL/);
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
-  await expect(runtime.submit("return 1;")).rejects.toThrow("submit: this runtime has no fleet");
-  await expect(runtime.work()).rejects.toThrow("work: this runtime has no fleet");
   const fleet = createFleet({ journal: createPostgresJournal({ url: "postgres://nowhere/x" }) });
+  const isNone = "(runtime): expected a runtime of this fleet: createRuntime({ fleet })";
+  await expect(fleet.submit(runtime, "return 1;")).rejects.toThrow(`submit${isNone}`);
+  await expect(fleet.work(runtime)).rejects.toThrow(`work${isNone}`);
+  await expect(fleet.work(undefined as never)).rejects.toThrow(`work${isNone}`);
   await expect(createRuntime({ tools: [], fleet, journal: createMemoryJournal() })).rejects.toThrow(
     "createRuntime: give a fleet or a journal",
   );

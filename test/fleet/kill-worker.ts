@@ -20,7 +20,12 @@ const onError = (error: unknown) => {
 };
 await using fleet = createFleet({ journal, onError });
 await using runtime = await createRuntime({ ...driverOptions(effects), fleet, leaseMs: Number(leaseMs) });
-await using worker = await runtime.work({ concurrency: 16, reconcileMs: 300, model: () => model, onError });
+await using worker = await runtime.fleet!.work(runtime, {
+  concurrency: 16,
+  reconcileMs: 300,
+  model: () => model,
+  onError,
+});
 process.send?.("ready");
 await new Promise((resolve) => process.once("SIGTERM", resolve));
 await worker.drain(2000);

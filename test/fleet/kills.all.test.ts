@@ -99,8 +99,11 @@ describe.skipIf(noPostgres)("a fleet on PostgreSQL whose workers die", () => {
         const begin = async (index: number) => {
           const conversation = index % CONVERSATION_EVERY === 0;
           const execution = `${conversation ? "c" : "e"}${index}`;
-          if (conversation) await lasting(() => any().agent({ model, task: "Work.", execution }));
-          else await lasting(() => any().submit(programOf(index), { execution }));
+          if (conversation) await lasting(() => any().agent({ model, task: "Work.", id: execution }));
+          else {
+            const runtime = any();
+            await lasting(() => runtime.fleet!.submit(runtime, programOf(index), { id: execution }));
+          }
           all.push(execution);
         };
         const until = Math.ceil(STORM.submissions * Math.min(1, part));
@@ -218,7 +221,7 @@ async function untilEnded(
     const open = ids.filter((id) => !ended.has(id));
     if (open.length === 0 && isOver) return;
     for (const id of open) {
-      const status = await lasting(() => any().status(id));
+      const status = await lasting(() => any().execution(id).status());
       const { state, records } = status.listed;
       const now = `${state} ${records} ${status.conversation?.calls.length}`;
       if (known.get(id) !== now || !isOver) changedAt = Date.now();
@@ -229,7 +232,7 @@ async function untilEnded(
       if (hasDecided) changedAt = Date.now();
     }
     if (Date.now() > changedAt + STILL_MS) {
-      const stuck = await Promise.all(open.slice(0, 5).map((id) => any().status(id)));
+      const stuck = await Promise.all(open.slice(0, 5).map((id) => any().execution(id).status()));
       const listed = stuck.map((status) => JSON.stringify(status.listed)).join("\n");
       const whole = JSON.stringify(stuck, undefined, 1);
       throw new Error(`${open.length} executions did not end:\n${listed}\n${whole}\n${printed}`);
@@ -242,13 +245,13 @@ async function untilEnded(
 async function decideWaiting(
   runtime: Runtime,
   id: string,
-  { report, conversation }: Awaited<ReturnType<Runtime["status"]>>,
+  { report, conversation }: Awaited<ReturnType<ReturnType<Runtime["execution"]>["status"]>>,
   effects: string,
 ): Promise<boolean> {
   const waiting = report?.outcome ?? conversation?.ending;
   if (waiting?.type !== "waiting") return false;
-  if (waiting.approvals.length > 0) await runtime.decide(id, decisionsOf(id, waiting.approvals, effects));
-  if (waiting.calls.length > 0) await runtime.answer(id, resultsOf(waiting.calls));
+  if (waiting.approvals.length > 0) await runtime.execution(id).decide(decisionsOf(id, waiting.approvals, effects));
+  if (waiting.calls.length > 0) await runtime.execution(id).answer(resultsOf(waiting.calls));
   return waiting.approvals.length + waiting.calls.length > 0;
 }
 

@@ -10,7 +10,7 @@ import { makeTool } from "../support/tools.ts";
 /** Longer than any test: what is not woken does not go on. */
 const NEVER_MS = 3_600_000;
 
-const ask = makeTool({ name: "ask", input: z.object({ n: z.number() }), handler: "client" });
+const ask = makeTool({ name: "ask", inputSchema: z.object({ n: z.number() }), execute: "client" });
 
 type Query = PostgresJournal["query"];
 
@@ -35,7 +35,7 @@ async function joined(shared: SharedFleet, meanwhile: Meanwhile = () => undefine
 }
 
 const work = (runtime: Runtime) =>
-  runtime.work({ reconcileMs: NEVER_MS, onError: (error) => expect.unreachable(String(error)) });
+  runtime.fleet!.work(runtime, { reconcileMs: NEVER_MS, onError: (error) => expect.unreachable(String(error)) });
 
 /** A statement that is held up once: `reached` resolves when it is sent, and it goes on with `open`. */
 function gate(isHeld: (text: string, values: readonly unknown[]) => boolean) {
@@ -73,13 +73,13 @@ describe.skipIf(noPostgres)("a worker", () => {
     const held = gate(isHeld);
     await using runtime = await joined(shared, held.meanwhile);
     await using worker = await work(runtime);
-    const id = await server.submit("return tools.ask({ n: 1 });", { limits: { waitMs: NEVER_MS } });
+    const id = await server.fleet!.submit(server, "return tools.ask({ n: 1 });", { limits: { waitMs: NEVER_MS } });
     await held.reached;
-    await server.answer(id, { 1: { value: 5 } });
+    await server.execution(id).answer({ 1: { value: 5 } });
     // The worker that puts it to rest is the one that takes the wake of the answer.
     await expect.poll(shared.wakes).toBe(0);
     held.open();
-    expect((await server.wait(id)).report?.outcome).toEqual({ type: "completed", value: 5 });
+    expect((await server.execution(id).wait()).report?.outcome).toEqual({ type: "completed", value: 5 });
     expect(worker.driven).toBeLessThanOrEqual(1);
   });
 
@@ -93,14 +93,20 @@ describe.skipIf(noPostgres)("a worker", () => {
     };
     await using runtime = await joined(shared, lose);
     const model = talk();
-    const { ending } = await runtime.agent({ model, task: "Work.", execution: "talk" });
+    const { ending } = await runtime.agent({ model, task: "Work.", id: "talk" });
     if (ending.type !== "waiting") throw new Error("It waits for its program's call.");
     const told: unknown[] = [];
-    await using worker = await runtime.work({ reconcileMs: 100, model: () => model, onError: (e) => told.push(e) });
+    await using worker = await runtime.fleet!.work(runtime, {
+      reconcileMs: 100,
+      model: () => model,
+      onError: (e) => told.push(e),
+    });
     await expect.poll(shared.wakes).toBe(0);
     isLost = true;
-    await runtime.answer("talk", Object.fromEntries(ending.calls.map(({ callId }) => [callId, { value: 7 }])));
-    const { conversation } = await runtime.wait("talk");
+    await runtime
+      .execution("talk")
+      .answer(Object.fromEntries(ending.calls.map(({ callId }) => [callId, { value: 7 }])));
+    const { conversation } = await runtime.execution("talk").wait();
     expect(conversation?.ending).toMatchObject({ type: "answered", answer: expect.stringContaining("7") });
     expect([isLost, told.length]).toEqual([false, 1]);
     expect(worker.driven).toBeLessThanOrEqual(1);
@@ -111,26 +117,29 @@ describe.skipIf(noPostgres)("a worker", () => {
     const resting = gate((text, values) => rests(text) && values[0] === "talk");
     await using runtime = await joined(shared, resting.meanwhile);
     const model = talk();
-    const { ending } = await runtime.agent({ model, task: "Work.", execution: "talk" });
+    const { ending } = await runtime.agent({ model, task: "Work.", id: "talk" });
     if (ending.type !== "waiting") throw new Error("It waits for its program's call.");
-    await using _ = await runtime.work({ reconcileMs: 100, model: () => model, onError: () => {} });
+    await using _ = await runtime.fleet!.work(runtime, { reconcileMs: 100, model: () => model, onError: () => {} });
     await resting.reached;
-    await runtime.answer("talk", Object.fromEntries(ending.calls.map(({ callId }) => [callId, { value: 7 }])));
+    await runtime
+      .execution("talk")
+      .answer(Object.fromEntries(ending.calls.map(({ callId }) => [callId, { value: 7 }])));
     await shared.loseWakes();
     resting.open();
-    const { conversation } = await runtime.wait("talk");
+    const { conversation } = await runtime.execution("talk").wait();
     expect(conversation?.ending).toMatchObject({ type: "answered", answer: expect.stringContaining("7") });
   });
 
   test("tells of an entry that cannot be read, leaves it alone for a while, and takes up the others", async () => {
     await using shared = await share();
     await using runtime = await joined(shared);
-    const ids = await Promise.all([1, 2, 3].map((n) => runtime.submit(`return ${n};`)));
+    const ids = await Promise.all([1, 2, 3].map((n) => runtime.fleet!.submit(runtime, `return ${n};`)));
     await shared.open().query("UPDATE portcullis.executions SET kind = 'unknown' WHERE id = $1", [ids[1]]);
     await shared.loseWakes();
     const told: unknown[] = [];
-    await using _ = await runtime.work({ reconcileMs: 100, onError: (error) => told.push(error) });
-    for (const id of [ids[0] ?? "", ids[2] ?? ""]) expect((await runtime.wait(id)).listed.state).toBe("ended");
+    await using _ = await runtime.fleet!.work(runtime, { reconcileMs: 100, onError: (error) => told.push(error) });
+    for (const id of [ids[0] ?? "", ids[2] ?? ""])
+      expect((await runtime.execution(id).wait()).listed.state).toBe("ended");
     await expect.poll(() => told[0]).toMatchObject({ code: "journal_corrupt" });
     await expect.poll(shared.wakes).toBe(1);
   });
@@ -140,25 +149,25 @@ describe.skipIf(noPostgres)("a worker", () => {
     const giving = gate((text) => text.includes("SKIP LOCKED") && text.includes("'active'") && text.includes("wakes"));
     await using first = await joined(shared, giving.meanwhile);
     await using server = await joined(shared);
-    const id = await server.submit("return 1;");
+    const id = await server.fleet!.submit(server, "return 1;");
     const worker = await work(first);
     await giving.reached;
     const drained = worker.drain(0);
     giving.open();
     expect(await drained).toBe(0);
     expect(worker.driven).toBe(0);
-    expect((await server.status(id)).listed.records).toBe(1);
+    expect((await server.execution(id).status()).listed.records).toBe(1);
     await using _ = await work(server);
-    expect((await server.wait(id)).report?.outcome).toEqual({ type: "completed", value: 1 });
+    expect((await server.execution(id).wait()).report?.outcome).toEqual({ type: "completed", value: 1 });
   });
 
   test("of a runtime that closes while it begins is none, and is handed nothing", async () => {
     await using shared = await share();
     const runtime = await joined(shared);
-    const beginning = runtime.work({ reconcileMs: NEVER_MS });
+    const beginning = runtime.fleet!.work(runtime, { reconcileMs: NEVER_MS });
     const closed = runtime[Symbol.asyncDispose]();
     await expect(beginning).rejects.toMatchObject({ code: "runtime_closed" });
     await closed;
-    await expect(runtime.work()).rejects.toMatchObject({ code: "runtime_closed" });
+    await expect(runtime.fleet!.work(runtime)).rejects.toMatchObject({ code: "runtime_closed" });
   });
 });

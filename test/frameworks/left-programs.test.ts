@@ -23,12 +23,12 @@ async function openRefunds(journal: Journal = createMemoryJournal()) {
   const refund = defineTool({
     name: "refund",
     description: "Pays back.",
-    input: z.object({ n: z.number() }),
-    output: z.string(),
+    inputSchema: z.object({ n: z.number() }),
+    outputSchema: z.string(),
     effect: "write",
     approval: "always",
     allowedCallers: ["programmatic"],
-    handler: ({ n }) => {
+    execute: ({ n }) => {
       paid.push(n);
       return `paid ${n}`;
     },
@@ -49,10 +49,10 @@ const programOf = async (runtime: Runtime) => {
 const handleOf = (text: string): string => /program_[\da-f-]{36}/.exec(text)?.[0] ?? "none";
 
 async function decide(runtime: Runtime, id: string, allow = true): Promise<void> {
-  const { report } = await runtime.status(id);
+  const { report } = await runtime.execution(id).status();
   const { outcome } = report ?? {};
   const [first] = outcome?.type === "waiting" ? outcome.approvals : [];
-  await runtime.decide(id, { [first?.callId ?? "none waits"]: { allow } });
+  await runtime.execution(id).decide({ [first?.callId ?? "none waits"]: { allow } });
 }
 
 test("a program that waits gives its model one handle, and goes on by itself once a person has decided", async () => {
@@ -64,7 +64,7 @@ test("a program that waits gives its model one handle, and goes on by itself onc
     'The program waits for a person to approve a call of refund. Nothing is lost, and it goes on by itself once that is there: do not run it again. For its result, call run_program later with {"code":"HANDLE"}.',
   );
   await decide(refunds.runtime, handle);
-  const { report } = await refunds.runtime.wait(handle);
+  const { report } = await refunds.runtime.execution(handle).wait();
   expect(report?.outcome).toEqual({ type: "completed", value: "paid 1" });
   expect([await run(handle), refunds.asked, refunds.paid]).toEqual(['"paid 1"', ["1"], [1]]);
 });
@@ -114,7 +114,7 @@ test("the same program sent again while it waits has the same handle, and nobody
   const text = await run(ONE);
   expect([await run(ONE), await run(` ${ONE}\n`), refunds.asked]).toEqual([text, text, ["1"]]);
   await decide(refunds.runtime, handleOf(text));
-  await refunds.runtime.wait(handleOf(text));
+  await refunds.runtime.execution(handleOf(text)).wait();
   expect([await run(handleOf(text)), refunds.paid]).toEqual(['"paid 1"', [1]]);
   await expect.poll(async () => handleOf(await run(ONE)) === handleOf(text)).toBe(false);
   expect([refunds.asked, refunds.paid]).toEqual([["1", "1"], [1]]);

@@ -12,8 +12,8 @@ const pay = defineTool({
   ...needsApproval,
   name: "bank.pay",
   description: "Pays an amount",
-  input: z.object({ cents: z.number() }),
-  handler: ({ cents }) => {
+  inputSchema: z.object({ cents: z.number() }),
+  execute: ({ cents }) => {
     paid.push(cents);
     return `paid ${cents}`;
   },
@@ -23,8 +23,8 @@ const move = defineTool({
   ...needsApproval,
   name: "bank.move",
   description: "Moves an amount",
-  input: z.object({ to: z.string().trim() }),
-  handler: ({ to }) => `moved to ${to}`,
+  inputSchema: z.object({ to: z.string().trim() }),
+  execute: ({ to }) => `moved to ${to}`,
 });
 
 const open = (): Promise<Runtime> => createRuntime({ tools: [pay, move], sandbox: createMemorySandbox() });
@@ -227,7 +227,13 @@ test("requests that are repeated at once leave one time to answer, counted from 
 test("what a user is shown of an input is bounded, and cannot pass for the question", async () => {
   const input = z.object({ text: z.string() });
   const description = "Writes a note";
-  const write = defineTool({ ...needsApproval, name: "notes.write", description, input, handler: () => "done" });
+  const write = defineTool({
+    ...needsApproval,
+    name: "notes.write",
+    description,
+    inputSchema: input,
+    execute: () => "done",
+  });
   await using runtime = await createRuntime({
     tools: [write],
     sandbox: createMemorySandbox(),

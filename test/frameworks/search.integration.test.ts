@@ -41,7 +41,7 @@ test.each(loops)("in the loop of %s a search is a JSON array of tools for progra
       description: "Price of one thing.",
     },
   ]);
-  const [recorded] = await Array.fromAsync(runtime.executions());
+  const [recorded] = await Array.fromAsync(runtime.executions.list());
   const records = await runtime.execution(recorded?.execution ?? "").records();
   expect(records.find(({ type }) => type === "call")).toMatchObject({ tool: "search_tools", decision: "allowed" });
 });

@@ -59,17 +59,17 @@ test("a conversation that waits in the journal, in a process for each approval, 
   const open = () => openRefunds({ policy: "ask-writes", approve: () => "later", journal });
   {
     await using refunds = await open();
-    const { ending } = await refunds.runtime.agent({ model: script(), task: "refund", execution: "talk" });
+    const { ending } = await refunds.runtime.agent({ model: script(), task: "refund", id: "talk" });
     expect(ending.type).toBe("waiting");
   }
   let answer: string | undefined;
   for (const _ of PAID) {
     clock.pass(TEN_MINUTES);
     await using refunds = await open();
-    const { ending } = await refunds.runtime.resumeAgent("talk", { model: script() });
+    const { ending } = await refunds.runtime.execution("talk").resume({ model: script() });
     const [first] = ending.type === "waiting" ? ending.approvals : [];
-    await refunds.runtime.decide("talk", { [first?.callId ?? ""]: { allow: true } });
-    ({ answer } = await refunds.runtime.resumeAgent("talk", { model: script() }));
+    await refunds.runtime.execution("talk").decide({ [first?.callId ?? ""]: { allow: true } });
+    ({ answer } = await refunds.runtime.execution("talk").resume({ model: script() }));
   }
   expect(JSON.parse(answer ?? "")).toEqual(PAID);
   expect(requests).toBe(2);

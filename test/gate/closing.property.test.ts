@@ -46,7 +46,7 @@ async function hops(count: number): Promise<void> {
   for (let hop = 0; hop < count; hop += 1) await Promise.resolve();
 }
 
-async function runCase(before: readonly Move[], after: readonly Move[], callsAtOnce: number) {
+async function runCase(before: readonly Move[], after: readonly Move[], concurrentCalls: number) {
   const gates = new Gates();
   const started: string[] = [];
   const waiting = new Set<AbortSignal>();
@@ -55,7 +55,7 @@ async function runCase(before: readonly Move[], after: readonly Move[], callsAtO
   let closed = false;
   const slow: Schema = {
     "~standard": {
-      ...makeTool().input["~standard"],
+      ...makeTool().inputSchema["~standard"],
       validate: async (value: unknown) => {
         await gates.wait("schema");
         return { value };
@@ -73,11 +73,11 @@ async function runCase(before: readonly Move[], after: readonly Move[], callsAtO
     return true;
   };
   const tools = [
-    makeTool({ name: "plain", effect: "write", handler }),
-    makeTool({ name: "narrow", effect: "write", concurrency: 1, handler }),
-    makeTool<Schema>({ name: "checked", effect: "write", input: slow, handler }),
-    makeTool({ name: "asked", effect: "write", approval: "always", handler }),
-    makeTool({ name: "perhaps", effect: "write", approval: predicate, handler }),
+    makeTool({ name: "plain", effect: "write", execute: handler }),
+    makeTool({ name: "narrow", effect: "write", concurrency: 1, execute: handler }),
+    makeTool<Schema>({ name: "checked", effect: "write", inputSchema: slow, execute: handler }),
+    makeTool({ name: "asked", effect: "write", approval: "always", execute: handler }),
+    makeTool({ name: "perhaps", effect: "write", approval: predicate, execute: handler }),
   ];
   const approve = async ({ callId, signal }: ApprovalRequest) => {
     if (closed) unwanted.push("approval");
@@ -89,7 +89,7 @@ async function runCase(before: readonly Move[], after: readonly Move[], callsAtO
   const { session, call, records } = openSession({
     tools,
     approve,
-    limits: { callsAtOnce },
+    limits: { concurrentCalls },
     append: () => gates.wait("journal"),
   });
   const answers: Promise<unknown>[] = [];
@@ -135,8 +135,8 @@ type Move = typeof moves extends fc.Arbitrary<readonly (infer One)[]> ? One : ne
 
 test("after a session closes no handler starts and no approver is asked, whatever a call waits for, and each call ends once in the journal", async () => {
   const seen = { open: 0, started: 0, held: 0, approved: 0, denied: 0, answered: 0, dropped: 0 };
-  const property = fc.asyncProperty(moves, moves, fc.constantFrom(1, 2, 50), async (before, after, callsAtOnce) => {
-    const { records, started, unwanted, wereOpen, open } = await runCase(before, after, callsAtOnce);
+  const property = fc.asyncProperty(moves, moves, fc.constantFrom(1, 2, 50), async (before, after, concurrentCalls) => {
+    const { records, started, unwanted, wereOpen, open } = await runCase(before, after, concurrentCalls);
     expect(unwanted).toEqual([]);
     expect(open).toBe(0);
     expect(new Set(started).size).toBe(started.length);

@@ -14,7 +14,7 @@ const EFFECTS = { GET: "read", PUT: "idempotent", POST: "write" } as const;
 const effect = ({ method }: z.infer<typeof INPUT>): Effect => EFFECTS[method];
 
 test("a tool whose effect depends on its input is a write to all who do not know the input", () => {
-  expect(makeTool({ input: INPUT, effect })).toMatchObject({ effect: "write" });
+  expect(makeTool({ inputSchema: INPUT, effect })).toMatchObject({ effect: "write" });
 });
 
 test.each([
@@ -40,7 +40,7 @@ test("of two effects the graver one counts", () => {
 
 test("the handler, the journal and the report have the effect of each call", async () => {
   const seen: Effect[] = [];
-  const tool = makeTool({ input: INPUT, effect, handler: (_, context) => void seen.push(context.effect) });
+  const tool = makeTool({ inputSchema: INPUT, effect, execute: (_, context) => void seen.push(context.effect) });
   const { session, call, records } = openSession({ tools: [tool] });
   for (const method of ["GET", "PUT", "POST"]) await call({ method });
   const all = ["read", "idempotent", "write"];
@@ -52,10 +52,10 @@ test("the handler, the journal and the report have the effect of each call", asy
 test("what a program that failed has done, and what a call that took too long may have done, go by the input", async () => {
   const tool = makeTool({
     name: "http",
-    input: INPUT,
+    inputSchema: INPUT,
     effect,
     timeoutMs: 5,
-    handler: ({ method }) => (method === "PUT" ? new Promise(() => {}) : "ok"),
+    execute: ({ method }) => (method === "PUT" ? new Promise(() => {}) : "ok"),
   });
   await using runtime = await createRuntime({ tools: [tool], sandbox });
   const { output } = await runtime.execute(`
@@ -74,7 +74,7 @@ async function taken({ before, after }: { readonly before: Effect; readonly afte
   const make = (given: Effect) =>
     makeTool({
       effect: () => given,
-      handler: () => {
+      execute: () => {
         runs += 1;
         begun.resolve();
         return runs === 1 ? new Promise<never>(() => {}) : "done";
@@ -82,7 +82,7 @@ async function taken({ before, after }: { readonly before: Effect; readonly afte
     });
   const journal = createMemoryJournal();
   const first = await createRuntime({ tools: [make(before)], journal, sandbox });
-  const running = first.execute("return await tools.t({});", { execution: "one" });
+  const running = first.execute("return await tools.t({});", { id: "one" });
   await begun.promise;
   const copy = await copyOf(journal);
   await first[Symbol.asyncDispose]();
@@ -123,7 +123,7 @@ test("none who are asked about a call can change what another sees of it, and it
   const tool = makeTool({
     effect: (input) => (spoiling("effect")(input), "write"),
     approval: (input) => (spoiling("approval")(input), false),
-    handler: spoiling("handler"),
+    execute: spoiling("handler"),
   });
   const policyOf =
     (name: string): Policy =>

@@ -48,7 +48,7 @@ const toolParts = fc.record({
   name: fc.constantFrom(...NAMES),
   allowedCallers: fc.constantFrom<readonly Caller[]>(["direct"], ["programmatic"], ["direct", "programmatic"]),
   effect: fc.constantFrom<Effect>("read", "idempotent", "write"),
-  input: fc.constantFrom(...SCHEMAS),
+  inputSchema: fc.constantFrom(...SCHEMAS),
   approval: fc.constantFrom("never" as const, "never" as const, "always" as const),
   concurrency: fc.constantFrom(1, 2, 100),
   result: fc.constantFrom<() => unknown>(
@@ -92,7 +92,7 @@ async function runCase({ parts, turns, calls, approves }: Case) {
     const tool = defineTool({
       ...options,
       description: "Does it",
-      handler: (_, context) => {
+      execute: (_, context) => {
         runs.push({ tool, context, journalled: [...appended] });
         return result();
       },

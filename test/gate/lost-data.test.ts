@@ -11,7 +11,7 @@ async function called(texts: readonly string[]) {
   const tool = makeTool({
     name: "keep",
     allowedCallers: ["direct"],
-    handler: (input) => {
+    execute: (input) => {
       given.push(input);
       return "kept";
     },
@@ -83,8 +83,8 @@ test("a program in JavaScript that writes a number that it does not have is refu
   const given: unknown[] = [];
   const tool = makeTool({
     name: "keep",
-    input: z.object({ id: z.union([z.number(), z.string()]) }),
-    handler: ({ id }) => given.push(id),
+    inputSchema: z.object({ id: z.union([z.number(), z.string()]) }),
+    execute: ({ id }) => given.push(id),
   });
   await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
   const { outcome } = await runtime.execute(

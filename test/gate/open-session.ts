@@ -18,7 +18,7 @@ export { makeTool };
 
 export const ROOMY: GateLimits = {
   calls: 1000,
-  callsAtOnce: 100,
+  concurrentCalls: 100,
   inputBytes: 1_000_000,
   inputValues: 40_000,
   resultBytes: 1_000_000,

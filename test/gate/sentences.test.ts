@@ -26,5 +26,5 @@ test("each refusal and each failure of a call has a code and one sentence, and s
     ]),
     toldOf({ tools: [makeTool({ approval: fails })] }),
     toldOf({}),
-    toldOf({ tools: [makeTool({ output: makeTool().input, handler: () => "1" })] }),
+    toldOf({ tools: [makeTool({ outputSchema: makeTool().inputSchema, execute: () => "1" })] }),
   ]));

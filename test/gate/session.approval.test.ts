@@ -28,7 +28,7 @@ test.each<[string, () => unknown]>([
   ["rejects", () => Promise.reject(new Error("nobody there"))],
 ])("no handler runs where the approver %s, and only its no is journalled as a decision", async (answer, approve) => {
   const held = holdCalls();
-  const tools = [makeTool({ approval: "always", handler: held.handler })];
+  const tools = [makeTool({ approval: "always", execute: held.handler })];
   const { call, session, records } = openSession({ tools, approve: approve as () => boolean });
   const isDecided = answer === "says no" || answer === "says that it does not allow";
   expect(await call()).toMatchObject(isDecided ? DENIED : UNDECIDED);
@@ -55,7 +55,7 @@ test.each<[string, () => unknown, string]>([
 
 test("a decision that would come later is refused where the execution cannot wait", async () => {
   const held = holdCalls();
-  const tools = [makeTool({ approval: "always", handler: held.handler })];
+  const tools = [makeTool({ approval: "always", execute: held.handler })];
   const { call, session, records, events } = openSession({ tools, approve: () => "later" });
   expect(await call()).toMatchObject(UNDECIDED);
   expect(held.counts.started).toBe(0);
@@ -106,7 +106,7 @@ test("the approver's name and note are in the journal before the handler starts,
   const atStart: string[] = [];
   const tool = makeTool({
     approval: "always",
-    handler: () => atStart.push(...stepsOf(records).map(([, step]) => step)),
+    execute: () => atStart.push(...stepsOf(records).map(([, step]) => step)),
   });
   const { call, records } = openSession({ tools: [tool], approve });
   expect(await call()).toMatchObject({ ok: true });
@@ -133,7 +133,7 @@ test("a long note is shortened before it is journalled, and the caller's message
 
 test("without an approver a call that needs approval is refused at once, and one that needs none is made", async () => {
   const input = z.object({ amount: z.number() });
-  const held = makeTool<typeof input>({ input, approval: ({ amount }) => amount > 10 });
+  const held = makeTool<typeof input>({ inputSchema: input, approval: ({ amount }) => amount > 10 });
   const { call, records, events } = openSession({ tools: [held] });
   expect(await call({ amount: 10 })).toMatchObject({ ok: true });
   expect(await call({ amount: 11 })).toMatchObject({ ...UNDECIDED, tool: "t" });
@@ -154,10 +154,10 @@ test("the approver gets the input that the handler gets, and as it was sent, and
   const asked: ApprovalRequest[] = [];
   const input = z.object({ amount: z.number(), to: z.string().default("me") });
   const tool = makeTool<typeof input>({
-    input,
+    inputSchema: input,
     approval: ({ amount, to }) => amount > 10 && to === "me",
     effect: ({ amount }) => (amount > 10 ? "idempotent" : "read"),
-    handler: () => null,
+    execute: () => null,
   });
   const approve = (request: ApprovalRequest) => asked.push(request) > 0;
   const context = { user: "ann" };
@@ -171,7 +171,7 @@ test("the approver gets the input that the handler gets, and as it was sent, and
   expect(asked).toEqual([{ ...who, ...about, ...inputs, signal: expect.any(AbortSignal) }]);
 });
 
-test("of 3,000 calls that need approval callsAtOnce are asked about at once, and in the end all", async () => {
+test("of 3,000 calls that need approval concurrentCalls are asked about at once, and in the end all", async () => {
   const open: (() => void)[] = [];
   const counts = { asked: 0, mostAtOnce: 0 };
   const approve = () =>
@@ -183,7 +183,7 @@ test("of 3,000 calls that need approval callsAtOnce are asked about at once, and
   const { call } = openSession({
     tools: [makeTool({ approval: "always" })],
     approve,
-    limits: { callsAtOnce: 4, calls: 3000 },
+    limits: { concurrentCalls: 4, calls: 3000 },
   });
   const answers = Promise.all(Array.from({ length: 3000 }, () => call()));
   while (counts.asked < 3000 || open.length > 0) {
@@ -198,8 +198,12 @@ test("of 3,000 calls that need approval callsAtOnce are asked about at once, and
 test("calls that need no approval do not wait for those that do, of the same tool or of another", async () => {
   const approval = ({ amount }: { readonly amount: number }) => amount > 10;
   const input = z.object({ amount: z.number().default(0) });
-  const tools = [makeTool<typeof input>({ input, approval }), makeTool({ name: "other" })];
-  const { call, session } = openSession({ tools, approve: () => new Promise(() => {}), limits: { callsAtOnce: 2 } });
+  const tools = [makeTool<typeof input>({ inputSchema: input, approval }), makeTool({ name: "other" })];
+  const { call, session } = openSession({
+    tools,
+    approve: () => new Promise(() => {}),
+    limits: { concurrentCalls: 2 },
+  });
   const waiting = Array.from({ length: 50 }, () => call({ amount: 100 }));
   expect(await call({ amount: 1 })).toMatchObject({ ok: true });
   expect(await call({}, { tool: "other" })).toMatchObject({ ok: true });

@@ -9,7 +9,7 @@ const HELD_BYTES = 8_000_000;
 
 test("a tool's queue keeps no input of a session that has closed, nor of a call that was given up", async () => {
   const held = holdCalls();
-  const gate = new Gate(new ToolSet([makeTool({ concurrency: 1, handler: held.handler })]));
+  const gate = new Gate(new ToolSet([makeTool({ concurrency: 1, execute: held.handler })]));
   const other = openSession({ gate, execution: "other" });
   const running = other.call();
   await held.untilStarted(1);

@@ -24,7 +24,7 @@ test("a tool's fields are read from its schema once, however many calls are refu
       },
     },
   };
-  const { call } = openSession({ tools: [makeTool({ input })] });
+  const { call } = openSession({ tools: [makeTool({ inputSchema: input })] });
   const before = read;
   const answers = await Promise.all(Array.from({ length: 50 }, () => call({ b: 1 })));
   for (const answer of answers)
@@ -44,9 +44,9 @@ test("of a thousand unknown names that come at once, the first ten get a hint", 
 
 // ---- its turn --------------------------------------------------------------------------------------------------
 
-test("an execution runs callsAtOnce calls at once, and each one that ends starts the next", async () => {
+test("an execution runs concurrentCalls calls at once, and each one that ends starts the next", async () => {
   const held = holdCalls();
-  const { call } = openSession({ tools: [makeTool({ handler: held.handler })], limits: { callsAtOnce: 2 } });
+  const { call } = openSession({ tools: [makeTool({ execute: held.handler })], limits: { concurrentCalls: 2 } });
   const answers = Array.from({ length: 5 }, () => call());
   for (let ended = 0; ended < 5; ended += 1) {
     await held.untilStarted(Math.min(5, ended + 2));
@@ -63,8 +63,8 @@ test("an execution runs callsAtOnce calls at once, and each one that ends starts
 test("a tool's concurrency applies to all sessions together, and other tools do not wait for it", async () => {
   const [narrow, wide] = [holdCalls(), holdCalls()];
   const tools = [
-    makeTool({ name: "narrow", concurrency: 2, handler: narrow.handler }),
-    makeTool({ name: "wide", handler: wide.handler }),
+    makeTool({ name: "narrow", concurrency: 2, execute: narrow.handler }),
+    makeTool({ name: "wide", execute: wide.handler }),
   ];
   const gate = new Gate(new ToolSet(tools));
   const sessions = ["one", "two", "three"].map((execution) => openSession({ gate, execution }));
@@ -83,13 +83,13 @@ test("a tool's concurrency applies to all sessions together, and other tools do 
   expect(wide.counts.mostAtOnce).toBe(3);
 });
 
-test("a call that waits for its tool's concurrency counts against callsAtOnce", async () => {
+test("a call that waits for its tool's concurrency counts against concurrentCalls", async () => {
   const [narrow, wide] = [holdCalls(), holdCalls()];
   const tools = [
-    makeTool({ name: "narrow", concurrency: 1, handler: narrow.handler }),
-    makeTool({ name: "wide", handler: wide.handler }),
+    makeTool({ name: "narrow", concurrency: 1, execute: narrow.handler }),
+    makeTool({ name: "wide", execute: wide.handler }),
   ];
-  const { call } = openSession({ tools, limits: { callsAtOnce: 2 } });
+  const { call } = openSession({ tools, limits: { concurrentCalls: 2 } });
   const answers = ["narrow", "narrow", "wide"].map((tool) => call({}, { tool }));
   await narrow.untilStarted(1);
   await idle();
@@ -103,7 +103,7 @@ test("a call that waits for its tool's concurrency counts against callsAtOnce", 
 
 test("calls start in the order in which they arrive", async () => {
   const order: unknown[] = [];
-  const tool = makeTool({ concurrency: 1, handler: (input) => order.push(input) });
+  const tool = makeTool({ concurrency: 1, execute: (input) => order.push(input) });
   const { call } = openSession({ tools: [tool] });
   await Promise.all([1, 2, 3, 4].map((n) => call({ n })));
   expect(order).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
@@ -114,7 +114,7 @@ test("calls start in the order in which they arrive", async () => {
 /** Calls once and hands out the context that the handler got. */
 async function contextOf(execution: string, input: unknown, callId: string): Promise<CallContext> {
   const contexts: CallContext[] = [];
-  const tool = makeTool({ handler: (_, context) => void contexts.push(context) });
+  const tool = makeTool({ execute: (_, context) => void contexts.push(context) });
   await openSession({ tools: [tool], execution }).call(input, { callId });
   return contexts[0] as CallContext;
 }
@@ -145,7 +145,7 @@ test("a late handler's signal is aborted, whether it is read before or after the
   const heard: unknown[] = [];
   const tool = makeTool({
     timeoutMs: 1,
-    handler: ({ early }, context) => {
+    execute: ({ early }, context) => {
       contexts.push(context);
       if (early === true) context.signal.addEventListener("abort", () => heard.push(context.signal.reason));
       return new Promise(() => {});
@@ -165,7 +165,7 @@ test("a late handler's signal is aborted, whether it is read before or after the
 
 test("what a late handler returns or throws changes no answer and causes no event", async () => {
   const held = holdCalls();
-  const { call, session, events } = openSession({ tools: [makeTool({ timeoutMs: 1, handler: held.handler })] });
+  const { call, session, events } = openSession({ tools: [makeTool({ timeoutMs: 1, execute: held.handler })] });
   expect(await call()).toMatchObject({ code: "handler_timed_out" });
   held.release();
   await idle();
@@ -178,7 +178,7 @@ test("what a late handler returns or throws changes no answer and causes no even
 test("where the journal cannot be written, no handler runs and the call rejects with the cause", async () => {
   const held = holdCalls();
   const gone = new Error("the store is gone");
-  const { call } = openSession({ tools: [makeTool({ handler: held.handler })], append: () => Promise.reject(gone) });
+  const { call } = openSession({ tools: [makeTool({ execute: held.handler })], append: () => Promise.reject(gone) });
   await expect(call()).rejects.toBe(gone);
   await expect(call({}, { tool: "unknown" })).rejects.toBe(gone);
   expect(held.counts.started).toBe(0);
@@ -199,7 +199,7 @@ test("a large input is checked against its schema in a later turn of the event l
     return parse(text) as unknown;
   });
   const input = z.looseObject({}).refine(() => (seen.checked = turn) >= 0);
-  const { call } = openSession({ tools: [makeTool({ input })] });
+  const { call } = openSession({ tools: [makeTool({ inputSchema: input })] });
   expect(await call(parse(inputText))).toMatchObject({ ok: true });
   turn = Number.NEGATIVE_INFINITY;
   spy.mockRestore();
@@ -210,7 +210,7 @@ test("a large input is checked against its schema in a later turn of the event l
 
 test("a call whose result exceeds totalBytes has run, and its line says so", async () => {
   const { call, session } = openSession({
-    tools: [makeTool({ handler: () => "x".repeat(100) })],
+    tools: [makeTool({ execute: () => "x".repeat(100) })],
     limits: { totalBytes: 50 },
   });
   expect(await call()).toMatchObject({ code: "result_over_budget" });
@@ -221,7 +221,7 @@ test("a call whose result exceeds totalBytes has run, and its line says so", asy
 
 test("onEvent receives the start of a handler and its end, with the error for the operator", async () => {
   const cause = new Error("a secret of the host");
-  const { call, events } = openSession({ tools: [makeTool({ handler: () => Promise.reject(cause) })] });
+  const { call, events } = openSession({ tools: [makeTool({ execute: () => Promise.reject(cause) })] });
   await call();
   expect(events).toMatchObject([
     { type: "call_started", execution: "execution", callId: "1", tool: "t", caller: "programmatic" },
@@ -245,7 +245,7 @@ test("a call that is given up is aborted, journalled as dropped and has no answe
     contexts.push(context);
     return held.handler();
   };
-  const { session, call, records, events } = openSession({ tools: [makeTool({ handler })] });
+  const { session, call, records, events } = openSession({ tools: [makeTool({ execute: handler })] });
   const [late, good] = [call({}, { callId: "late" }), call({}, { callId: "good" })];
   await held.untilStarted(2);
   await session.giveUp("late", "Nobody waits any more.");
@@ -277,15 +277,15 @@ test.each<[string, Partial<Parameters<typeof makeTool>[0]>, unknown, string | un
   [
     "a handler's own message",
     {
-      handler: () => {
+      execute: () => {
         throw new PortcullisError("tool_failed", `It failed. ${"→".repeat(1_000_000)} The end.`);
       },
     },
     {},
     undefined,
   ],
-  ["the path to a fault", { input: z.strictObject({}) }, { ["x".repeat(300_000)]: 1 }, undefined],
-  ["many faults", { input: z.record(z.string(), z.number()) }, { ["x".repeat(400_000)]: "a", b: "c" }, undefined],
+  ["the path to a fault", { inputSchema: z.strictObject({}) }, { ["x".repeat(300_000)]: 1 }, undefined],
+  ["many faults", { inputSchema: z.record(z.string(), z.number()) }, { ["x".repeat(400_000)]: "a", b: "c" }, undefined],
   ["a name that no tool has", {}, {}, "x".repeat(1_000_000)],
 ])("what a caller is told has a few kilobytes, and says that it was cut: %s", async (_, changes, input, tool) => {
   const { call } = openSession({ tools: [makeTool(changes)] });
@@ -301,7 +301,7 @@ test("messages of failures count against totalBytes", async () => {
   const handler = () => {
     throw new PortcullisError("tool_failed", "x".repeat(4000));
   };
-  const { call } = openSession({ tools: [makeTool({ handler })], limits: { totalBytes: 10_000 } });
+  const { call } = openSession({ tools: [makeTool({ execute: handler })], limits: { totalBytes: 10_000 } });
   const codes: (string | undefined)[] = [];
   for (let n = 0; n < 4; n += 1) {
     const answer = await call();
@@ -316,7 +316,10 @@ test.each([
   ["what a result names", { names: Array.from({ length: 100 }, (_, index) => `https://example.com/${index}`) }],
 ])("%s counts against totalBytes", async (_, beside) => {
   const handler = () => new Content({ value: 1, ...beside });
-  const { call, session, records } = openSession({ tools: [makeTool({ handler })], limits: { totalBytes: 13_000 } });
+  const { call, session, records } = openSession({
+    tools: [makeTool({ execute: handler })],
+    limits: { totalBytes: 13_000 },
+  });
   for (let n = 0; n < 3; n += 1) await call();
   expect(session.lines.at(-1)).toMatchObject({ outcome: { type: "failed", code: "result_over_budget" } });
   expect(JSON.stringify([session.lines.at(-1), records.at(-1)]).length).toBeLessThan(1000);
@@ -335,18 +338,18 @@ test.each<[string, () => unknown]>([
   ["has failed with a revoked proxy", () => new Content({ value: dead(), isError: true })],
   ["cannot be asked for its prototype", () => withoutPrototype],
 ])("a result that %s fails its call, and nothing else", async (_, handler) => {
-  const { call } = openSession({ tools: [makeTool({ handler })] });
+  const { call } = openSession({ tools: [makeTool({ execute: handler })] });
   expect(await call()).toMatchObject({ ok: false });
 });
 
 test("a long text in an object of its own is that text", async () => {
-  const { call } = openSession({ tools: [makeTool({ handler: () => [Object("x".repeat(100_000))] })] });
+  const { call } = openSession({ tools: [makeTool({ execute: () => [Object("x".repeat(100_000))] })] });
   expect(await call()).toMatchObject({ ok: true, text: JSON.stringify(["x".repeat(100_000)]) });
 });
 
 test("a text with a character beyond ASCII counts two bytes for each character", async () => {
   const { call } = openSession({
-    tools: [makeTool({ handler: () => `${"x".repeat(6000)}→` })],
+    tools: [makeTool({ execute: () => `${"x".repeat(6000)}→` })],
     limits: { totalBytes: 10_000 },
   });
   expect(await call()).toMatchObject({ code: "result_over_budget" });
@@ -360,8 +363,8 @@ test("inputs are parsed when it is a call's turn, and not before", async () => {
     return true;
   });
   const { call, session } = openSession({
-    tools: [makeTool({ input, handler: held.handler })],
-    limits: { callsAtOnce: 3 },
+    tools: [makeTool({ inputSchema: input, execute: held.handler })],
+    limits: { concurrentCalls: 3 },
   });
   const answers = Array.from({ length: 20 }, () => call());
   await held.untilStarted(3);
@@ -372,7 +375,7 @@ test("inputs are parsed when it is a call's turn, and not before", async () => {
 });
 
 test("if heldBytes is spent, a call is refused and calls of other executions continue", async () => {
-  const gate = new Gate(new ToolSet([makeTool({ handler: () => "x".repeat(1000) })]), new HeldBytes(10_000));
+  const gate = new Gate(new ToolSet([makeTool({ execute: () => "x".repeat(1000) })]), new HeldBytes(10_000));
   const [greedy, modest] = [openSession({ gate }), openSession({ gate })];
   let answer = await greedy.call();
   while (answer?.ok === true) answer = await greedy.call();

@@ -48,7 +48,7 @@ test.each(FAILED)("a call whose handler ran fails with %s (way %#)", async (code
 });
 
 test("a call that passes every check is answered with the result's JSON text", async () => {
-  const { answer, runs, records } = await send({ tool: { handler: () => ({ ü: [1, null] }) } });
+  const { answer, runs, records } = await send({ tool: { execute: () => ({ ü: [1, null] }) } });
   expect(answer).toEqual({ ok: true, text: '{"ü":[1,null]}', bytes: 15 });
   expect(runs).toBe(1);
   expect(records).toMatchObject([
@@ -132,9 +132,9 @@ function violating(wrong: ReadonlySet<Step>): Way {
     tool: {
       allowedCallers: wrong.has("unknown") || wrong.has("caller") ? ["direct"] : ["programmatic"],
       approval: "always",
-      output: z.string(),
+      outputSchema: z.string(),
       timeoutMs: wrong.has("late") ? 1 : 60_000,
-      handler: () => {
+      execute: () => {
         if (wrong.has("throws")) throw new Error("failed");
         if (wrong.has("gone")) throw new PortcullisError("source_unavailable", "It has gone.");
         if (wrong.has("cut")) throw new PortcullisError("result_too_large", "It has more bytes.");
@@ -161,7 +161,10 @@ test.each(STEPS)("where everything from the step `%s` on is wrong, it answers: %
 
 test("a large result over its limit fails before it is checked against its schema", async () => {
   const value = { toLong: "x".repeat(200_000) };
-  const { answer } = await send({ limits: { resultBytes: 1000 }, tool: { output: throwing, handler: () => value } });
+  const { answer } = await send({
+    limits: { resultBytes: 1000 },
+    tool: { outputSchema: throwing, execute: () => value },
+  });
   expect(codeOf(answer)).toBe("result_too_large");
 });
 

@@ -17,11 +17,11 @@ export interface Way extends Omit<SessionParts, "tools"> {
 /** Sends one call the way that is described, and says what came of it. */
 export async function send({ tool = {}, request = {}, closed = false, beside, ...parts }: Way) {
   let runs = 0;
-  const { handler = () => "ok" } = tool;
+  const { execute: handler = () => "ok" } = tool;
   if (handler === "client") throw new Error("These calls have a handler.");
   const counted = makeTool<Schema, Schema>({
     ...tool,
-    handler: (input, context) => {
+    execute: (input, context) => {
       runs += 1;
       return handler(input, context);
     },
@@ -33,9 +33,9 @@ export async function send({ tool = {}, request = {}, closed = false, beside, ..
   return { answer, runs, records };
 }
 
-const STRING_ID = { input: z.object({ id: z.string() }) };
+const STRING_ID = { inputSchema: z.object({ id: z.string() }) };
 const LONG_TYPE = {
-  input: z.object(Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`field${n}`, z.string()]))),
+  inputSchema: z.object(Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`field${n}`, z.string()]))),
 };
 const explode = (): never => {
   throw new Error("a secret of the host");
@@ -72,8 +72,8 @@ export const REFUSED: readonly [string, Way][] = [
   ["input_invalid", { request: { inputText: "" } }],
   ["input_invalid", { request: { inputText: '{"a":{"__proto__":1}}' } }],
   ["input_invalid", { request: { inputText: `${"[".repeat(200)}${"]".repeat(200)}` } }],
-  ["input_invalid", { tool: { input: throwing } }],
-  ["input_invalid", { tool: { input: rejecting } }],
+  ["input_invalid", { tool: { inputSchema: throwing } }],
+  ["input_invalid", { tool: { inputSchema: rejecting } }],
   ["policy_denied", { policies: [() => ({ deny: "Not today." })] }],
   ["policy_unavailable", { policies: [() => Promise.reject(new Error("db down"))] }],
   ["approval_unavailable", { tool: { approval: "always" }, approve: () => Promise.reject(new Error("db down")) }],
@@ -86,15 +86,15 @@ export const REFUSED: readonly [string, Way][] = [
 
 /** Calls whose handler runs without success. */
 export const FAILED: readonly [string, Way][] = [
-  ["handler_failed", { tool: { handler: explode } }],
-  ["handler_failed", { tool: { handler: async () => explode() } }],
-  ["output_invalid", { tool: { handler: () => Symbol("5") } }],
-  ["output_invalid", { tool: { handler: () => circular } }],
+  ["handler_failed", { tool: { execute: explode } }],
+  ["handler_failed", { tool: { execute: async () => explode() } }],
+  ["output_invalid", { tool: { execute: () => Symbol("5") } }],
+  ["output_invalid", { tool: { execute: () => circular } }],
   [
     "handler_failed",
     {
       tool: {
-        handler: () => {
+        execute: () => {
           throw new PortcullisError("tool_failed", "No customer has this id.");
         },
       },
@@ -104,7 +104,7 @@ export const FAILED: readonly [string, Way][] = [
     "handler_failed",
     {
       tool: {
-        handler: () => {
+        execute: () => {
           throw new PortcullisError("head_moved", "a secret of the host");
         },
       },
@@ -114,7 +114,7 @@ export const FAILED: readonly [string, Way][] = [
     "source_unavailable",
     {
       tool: {
-        handler: () => {
+        execute: () => {
           throw new PortcullisError("source_unavailable", "The server of t has gone. Call it again.");
         },
       },
@@ -125,20 +125,20 @@ export const FAILED: readonly [string, Way][] = [
     {
       limits: { resultBytes: 3 },
       tool: {
-        handler: (_input, { resultBytes }) => {
+        execute: (_input, { resultBytes }) => {
           throw new PortcullisError("result_too_large", `The body has more than ${resultBytes} bytes.`);
         },
       },
     },
   ],
-  ["handler_timed_out", { tool: { handler: never, timeoutMs: 1 } }],
-  ["handler_timed_out", { tool: { handler: never, timeoutMs: 1, effect: "write" } }],
-  ["handler_timed_out", { tool: { handler: never, timeoutMs: 1, effect: "idempotent" } }],
-  ["output_invalid", { tool: { output: z.number() } }],
-  ["output_invalid", { tool: { output: throwing } }],
-  ["output_invalid", { tool: { output: rejecting } }],
+  ["handler_timed_out", { tool: { execute: never, timeoutMs: 1 } }],
+  ["handler_timed_out", { tool: { execute: never, timeoutMs: 1, effect: "write" } }],
+  ["handler_timed_out", { tool: { execute: never, timeoutMs: 1, effect: "idempotent" } }],
+  ["output_invalid", { tool: { outputSchema: z.number() } }],
+  ["output_invalid", { tool: { outputSchema: throwing } }],
+  ["output_invalid", { tool: { outputSchema: rejecting } }],
   ["result_too_large", { limits: { resultBytes: 3 } }],
-  ["result_too_large", { limits: { resultBytes: 9 }, tool: { handler: () => "éééé" } }],
-  ["result_too_large", { limits: { resultValues: 3 }, tool: { handler: () => [1, 2, 3] } }],
+  ["result_too_large", { limits: { resultBytes: 9 }, tool: { execute: () => "éééé" } }],
+  ["result_too_large", { limits: { resultValues: 3 }, tool: { execute: () => [1, 2, 3] } }],
   ["result_over_budget", { limits: { totalBytes: 10 } }],
 ];

@@ -1,4 +1,4 @@
 // Tries: to close its bridge and to go on without.
-// Ends: stopped runningMs | crashed engine_died
+// Ends: stopped cpuMs | crashed engine_died
 for (const descriptor of [0, 1, 2, 3, 4]) fs.closeSync(descriptor);
 for (;;);

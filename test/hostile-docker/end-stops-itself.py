@@ -1,3 +1,3 @@
 # Tries: to stand still without using any time of its own.
-# Ends: stopped runningMs
+# Ends: stopped cpuMs
 os.kill(os.getpid(), signal.SIGSTOP)

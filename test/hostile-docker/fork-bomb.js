@@ -1,3 +1,3 @@
 // Tries: to start processes that start processes, for ever.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 for (;;) spawnSync("/bin/sh", ["-c", "b() { b | b & b; }; b"], { timeout: 50 });

@@ -1,5 +1,5 @@
 # Tries: to start threads until there can be no more, and to keep them.
-# Ends: stopped runningMs | stopped wallMs
+# Ends: stopped cpuMs | stopped wallMs
 while True:
     try:
         threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()

@@ -1,5 +1,5 @@
 # Tries: to take all memory by children, each of them small, and new ones for those that are ended.
-# Ends: stopped memoryBytes | stopped runningMs
+# Ends: stopped memoryBytes | stopped cpuMs
 while True:
     try:
         if os.fork() == 0:

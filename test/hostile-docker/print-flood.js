@@ -1,5 +1,5 @@
 // Tries: to print on standard output and standard error for ever, to fill the host's disk or memory.
-// Ends: crashed bridge_broken | stopped runningMs
+// Ends: crashed bridge_broken | stopped cpuMs
 const text = Buffer.alloc(1_000_000, "noise ");
 for (;;) {
   writeAll(1, text);

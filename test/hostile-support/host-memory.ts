@@ -36,8 +36,8 @@ const tools = [
     ...programmatic,
     name: "slow",
     description: "Keeps its input for a while",
-    input: z.object({ rows: z.array(z.array(z.number())) }),
-    handler: async ({ rows }) => {
+    inputSchema: z.object({ rows: z.array(z.array(z.number())) }),
+    execute: async ({ rows }) => {
       await new Promise((resolve) => {
         setTimeout(resolve, 100);
       });
@@ -49,8 +49,8 @@ const tools = [
     ...programmatic,
     name: "fail",
     description: "Fails at length",
-    input: z.object({ n: z.number() }),
-    handler: ({ n }) => {
+    inputSchema: z.object({ n: z.number() }),
+    execute: ({ n }) => {
       sample();
       throw new PortcullisError("tool_failed", `${n} ${"x".repeat(1_000_000)}`);
     },
@@ -59,15 +59,15 @@ const tools = [
     ...programmatic,
     name: "strict",
     description: "Takes no other field",
-    input: z.strictObject({ n: z.number().optional() }),
-    handler: () => null,
+    inputSchema: z.strictObject({ n: z.number().optional() }),
+    execute: () => null,
   }),
   defineTool({
     ...programmatic,
     name: "tick",
     description: "Looks how much is held",
-    input: z.object({}),
-    handler: () => {
+    inputSchema: z.object({}),
+    execute: () => {
       sample();
       return null;
     },
@@ -76,8 +76,8 @@ const tools = [
     ...programmatic,
     name: "look",
     description: "Looks a while later how much is held",
-    input: z.object({}),
-    handler: async () => {
+    inputSchema: z.object({}),
+    execute: async () => {
       await new Promise((resolve) => {
         setTimeout(resolve, 1500);
       });
@@ -89,8 +89,8 @@ const tools = [
     ...programmatic,
     name: "large",
     description: "Returns a very long text, a moment later",
-    input: z.object({}),
-    handler: async () => {
+    inputSchema: z.object({}),
+    execute: async () => {
       await new Promise((resolve) => {
         setTimeout(resolve, 50);
       });
@@ -101,8 +101,8 @@ const tools = [
     ...programmatic,
     name: "text",
     description: "Returns a long text",
-    input: z.object({ wide: z.boolean() }),
-    handler: ({ wide }) => {
+    inputSchema: z.object({ wide: z.boolean() }),
+    execute: ({ wide }) => {
       sample();
       return "x".repeat(1_000_000) + (wide ? "→" : "");
     },
@@ -111,8 +111,8 @@ const tools = [
     ...programmatic,
     name: "take",
     description: "Takes a long text",
-    input: z.object({ value: z.string() }),
-    handler: ({ value }) => {
+    inputSchema: z.object({ value: z.string() }),
+    execute: ({ value }) => {
       sample();
       return value.length;
     },
@@ -121,9 +121,9 @@ const tools = [
     ...programmatic,
     name: "stay",
     description: "Keeps a long text until the call is ended",
-    input: z.object({ value: z.string() }),
+    inputSchema: z.object({ value: z.string() }),
     timeoutMs: 3000,
-    handler: () => {
+    execute: () => {
       setTimeout(sample, 1000);
       return new Promise(() => {});
     },
@@ -132,8 +132,8 @@ const tools = [
     ...programmatic,
     name: "late",
     description: "Returns a long text after a while",
-    input: z.object({}),
-    handler: async () => {
+    inputSchema: z.object({}),
+    execute: async () => {
       await new Promise((resolve) => {
         setTimeout(resolve, 100);
       });

@@ -15,7 +15,7 @@ if (command.mode !== process.argv[2])
 const runtime = await createRuntime({
   tools: HOSTILE_TOOLS,
   sandbox: createIsolateSandbox({ command }),
-  limits: { memoryBytes: 512 * 1024 * 1024, runningMs: 60_000, wallMs: 60_000 },
+  limits: { memoryBytes: 512 * 1024 * 1024, cpuMs: 60_000, wallMs: 60_000 },
 });
 const attacks = ["cpu-loop", "cpu-reverse", "memory-garbage"];
 await Promise.all(

@@ -94,7 +94,7 @@ export function limitsOf({ endings }: Attack): Partial<Limits> {
   const ends = (limit: string) => endings.includes(`stopped ${limit}`);
   return {
     memoryBytes: 64 * MIB,
-    runningMs: ends("runningMs") ? RUNNING_MS : FAR_MS,
+    cpuMs: ends("cpuMs") ? RUNNING_MS : FAR_MS,
     wallMs: endings.join() === "stopped wallMs" ? HANGING_MS : ends("wallMs") ? 5 * RUNNING_MS : FAR_MS,
   };
 }
@@ -122,11 +122,11 @@ export class HostileLog {
     return report;
   }
 
-  #expectDeclared(attack: Attack, { outcome, usage }: Report, { runningMs = 0 }: Partial<Limits>): void {
+  #expectDeclared(attack: Attack, { outcome, usage }: Report, { cpuMs: cpuMs = 0 }: Partial<Limits>): void {
     expect(endsAsDeclared(attack, outcome), `ended otherwise: ${JSON.stringify(outcome).slice(0, 500)}`).toBe(true);
     if (outcome.type === "stopped") {
       expect(outcome.seen).toBeGreaterThanOrEqual(outcome.allowed);
-      if (outcome.limit === "runningMs") expect(usage.runningMs).toBeGreaterThanOrEqual(runningMs);
+      if (outcome.limit === "cpuMs") expect(usage.cpuMs).toBeGreaterThanOrEqual(cpuMs);
     }
     expect(forbiddenRuns).toEqual([]);
     for (const [tool, runs] of attack.runs) expect({ [tool]: this.#started(tool) }).toEqual({ [tool]: runs });

@@ -255,10 +255,10 @@ if (what === "make") await make(name, journal);
 else {
   const take = makeTool({
     name: "take",
-    input: z.object({ value: z.string() }),
+    inputSchema: z.object({ value: z.string() }),
     effect: "write",
     approval: "always",
-    handler: () => 1,
+    execute: () => 1,
   });
   const sandbox = createMemorySandbox();
   const runtime = await createRuntime({ tools: [take], journal, sandbox, approve: () => "later" });

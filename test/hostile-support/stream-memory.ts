@@ -43,10 +43,10 @@ const tools = [
     ...programmatic,
     name: "rows",
     description: "Gives rows in the order of their keys, which are multiples of a number",
-    input: z.object({ of: z.number() }),
-    output: z.object({ key: z.number(), text: z.string() }),
+    inputSchema: z.object({ of: z.number() }),
+    outputSchema: z.object({ key: z.number(), text: z.string() }),
     stream: true,
-    async *handler({ of }) {
+    async *execute({ of }) {
       for (let row = 0; row < rows; row += 1) {
         sample();
         yield { key: row * of, text: textOf(row * of) };
@@ -57,8 +57,8 @@ const tools = [
     ...programmatic,
     name: "given",
     description: "Tells a while later how many rows were given",
-    input: z.object({}),
-    handler: () =>
+    inputSchema: z.object({}),
+    execute: () =>
       new Promise((resolve) => {
         setTimeout(() => resolve(given), 300);
       }),
@@ -95,7 +95,7 @@ const READ_SLOWLY = `
   }
   return Math.max(...ahead);`;
 
-const limits = { memoryBytes: 128 * MIB, runningMs: 3_600_000, wallMs: 3_600_000 };
+const limits = { memoryBytes: 128 * MIB, cpuMs: 3_600_000, wallMs: 3_600_000 };
 const journal = file === undefined ? undefined : createSqliteJournal({ path: file });
 const runtime = await createRuntime({ tools, limits, ...(journal && { journal }) });
 

@@ -41,38 +41,38 @@ export const HOSTILE_TOOLS: readonly Tool[] = [
     ...programmatic,
     name: "read",
     description: "Reads a row",
-    input: z.object({ id: z.number() }),
-    handler: ({ id }) => ({ id, name: `row ${id}` }),
+    inputSchema: z.object({ id: z.number() }),
+    execute: ({ id }) => ({ id, name: `row ${id}` }),
   }),
   defineTool({
     ...programmatic,
     name: "echo",
     description: "Returns what it is given",
-    input: z.object({ value: z.any() }),
-    handler: ({ value }) => value as unknown,
+    inputSchema: z.object({ value: z.any() }),
+    execute: ({ value }) => value as unknown,
   }),
   defineTool({
     ...programmatic,
     name: "list",
     description: "Counts rows",
-    input: z.object({ ids: z.array(z.number()) }),
-    handler: ({ ids }) => ({ count: ids.length }),
+    inputSchema: z.object({ ids: z.array(z.number()) }),
+    execute: ({ ids }) => ({ count: ids.length }),
   }),
   defineTool({
     ...programmatic,
     name: "large",
     description: "Returns about 300 MB",
-    input: z.object({ kind: z.enum(["rows", "numbers", "keys", "string", "documents", "bytes"]) }),
-    handler: ({ kind }) => large.get(kind),
+    inputSchema: z.object({ kind: z.enum(["rows", "numbers", "keys", "string", "documents", "bytes"]) }),
+    execute: ({ kind }) => large.get(kind),
   }),
   defineTool({
     ...programmatic,
     name: "rows",
     description: "Gives rows, by default without end",
-    input: z.object({ n: z.number().default(Number.POSITIVE_INFINITY), size: z.number().default(100) }),
-    output: z.object({ id: z.number(), text: z.string() }),
+    inputSchema: z.object({ n: z.number().default(Number.POSITIVE_INFINITY), size: z.number().default(100) }),
+    outputSchema: z.object({ id: z.number(), text: z.string() }),
     stream: true,
-    async *handler({ n, size }) {
+    async *execute({ n, size }) {
       const text = "x".repeat(size);
       for (let id = 0; id < n; id += 1) yield { id, text };
     },
@@ -81,26 +81,26 @@ export const HOSTILE_TOOLS: readonly Tool[] = [
     ...programmatic,
     name: "bad_rows",
     description: "Gives two rows, and then goes wrong",
-    input: z.object({
+    inputSchema: z.object({
       how: z.enum(["throws", "invalid", "huge", "hangs", "endless", "promise", "returns", "text", "finally"]),
     }),
-    output: z.any(),
+    outputSchema: z.any(),
     stream: true,
-    handler: ({ how }) => (how === "text" ? "no rows" : (goWrong(how) as Iterable<unknown>)),
+    execute: ({ how }) => (how === "text" ? "no rows" : (goWrong(how) as Iterable<unknown>)),
   }),
   defineTool({
     ...programmatic,
     name: "hang",
     description: "Never returns",
-    input: empty,
-    handler: () => new Promise(() => {}),
+    inputSchema: empty,
+    execute: () => new Promise(() => {}),
   }),
   defineTool({
     ...programmatic,
     name: "slow",
     description: "Returns after a while",
-    input: z.object({ ms: z.number() }),
-    handler: ({ ms }) =>
+    inputSchema: z.object({ ms: z.number() }),
+    execute: ({ ms }) =>
       new Promise((resolve) => {
         setTimeout(() => resolve({ ms }), ms);
       }),
@@ -109,23 +109,23 @@ export const HOSTILE_TOOLS: readonly Tool[] = [
     ...programmatic,
     name: "fail",
     description: "Throws an error that is full of host data",
-    input: z.object({ how: z.enum(["error", "cause", "getter", "string", "rejection", "public", "result"]) }),
-    handler: ({ how }) => failWithHostData(how),
+    inputSchema: z.object({ how: z.enum(["error", "cause", "getter", "string", "rejection", "public", "result"]) }),
+    execute: ({ how }) => failWithHostData(how),
   }),
   defineTool({
     ...programmatic,
     name: "strange",
     description: "Returns names that mean something",
-    input: empty,
-    handler: () => STRANGE,
+    inputSchema: empty,
+    execute: () => STRANGE,
   }),
   defineTool({
     name: "write",
     description: "Changes something",
-    input: z.object({ id: z.number(), ms: z.number().default(20) }),
+    inputSchema: z.object({ id: z.number(), ms: z.number().default(20) }),
     allowedCallers: ["programmatic"],
     effect: "write",
-    handler: ({ id, ms }, { signal }) =>
+    execute: ({ id, ms }, { signal }) =>
       new Promise((resolve) => {
         const end = () => resolve({ id });
         setTimeout(end, ms).unref();
@@ -135,10 +135,10 @@ export const HOSTILE_TOOLS: readonly Tool[] = [
   defineTool({
     name: "vault.open",
     description: "Not for programs",
-    input: z.looseObject({}),
+    inputSchema: z.looseObject({}),
     allowedCallers: ["direct"],
     effect: "write",
-    handler: () => {
+    execute: () => {
       forbiddenRuns.push("vault.open");
       return { secret: HOST_SECRET };
     },

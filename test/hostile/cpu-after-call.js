@@ -1,5 +1,5 @@
 // Tries: to loop in the continuation of a call instead of in the script itself.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 // Runs: read 1
 await tools.read({ id: 1 });
 for (;;);

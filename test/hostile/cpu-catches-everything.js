@@ -1,5 +1,5 @@
 // Tries: to catch its own termination and to go on.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 function again() {
   try {
     for (;;);

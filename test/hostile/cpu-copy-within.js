@@ -1,3 +1,3 @@
 // Tries: to move properties that are not there, for ever, inside one builtin.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 Array.prototype.copyWithin.call({ length: 2 ** 53 - 1 }, 0, 1);

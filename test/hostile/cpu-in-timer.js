@@ -1,5 +1,5 @@
 // Tries: to loop inside a timer's callback.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 setTimeout(() => {
   for (;;);
 }, 1);

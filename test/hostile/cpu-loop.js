@@ -1,3 +1,3 @@
 // Tries: to keep a core for itself.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 for (;;);

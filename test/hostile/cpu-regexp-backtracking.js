@@ -1,3 +1,3 @@
 // Tries: to let the engine of regular expressions backtrack for years.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 return /^(?:a+)+$/.test(`${"a".repeat(50)}b`);

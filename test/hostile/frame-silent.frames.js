@@ -1,4 +1,4 @@
 // Tries: to never say a word.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 import { guestThatSays } from "../hostile-support/frames.ts";
 export default () => guestThatSays([]);

@@ -1,5 +1,5 @@
 // Tries: to print until it is stopped, on both streams in turn.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 for (;;) {
   console.log("out");
   console.error("error");

@@ -1,5 +1,5 @@
 // Tries: to keep generators alive in the middle of their work, each with a frame of its own.
-// Ends: stopped memoryBytes | stopped runningMs
+// Ends: stopped memoryBytes | stopped cpuMs
 const kept = [];
 function* work(...values) {
   for (const value of values) yield value;

@@ -1,4 +1,4 @@
 // Tries: to keep more small objects alive than the heap may hold.
-// Ends: stopped memoryBytes | stopped runningMs
+// Ends: stopped memoryBytes | stopped cpuMs
 const kept = [];
 for (;;) kept.push({ index: kept.length, pair: [kept.length, kept.length] });

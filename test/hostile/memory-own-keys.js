@@ -1,5 +1,5 @@
 // Tries: to have a proxy name more keys than can be listed.
-// Ends: stopped memoryBytes | stopped runningMs
+// Ends: stopped memoryBytes | stopped cpuMs
 const names = [];
 const proxy = new Proxy({}, {
   ownKeys() {

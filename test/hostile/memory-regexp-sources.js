@@ -1,5 +1,5 @@
 // Tries: to fill the heap with the sources and the code of regular expressions, each another one.
-// Ends: stopped memoryBytes | stopped runningMs
+// Ends: stopped memoryBytes | stopped cpuMs
 const kept = [];
 const part = "(?:[a-z]+|\\d{2,9})".repeat(20);
 for (;;) {

@@ -1,5 +1,5 @@
 // Tries: to fill the heap with captured stacks of thousands of frames.
-// Ends: stopped memoryBytes | stopped runningMs
+// Ends: stopped memoryBytes | stopped cpuMs
 Error.stackTraceLimit = Infinity;
 const kept = [];
 const dig = (depth) => {

@@ -1,5 +1,5 @@
 // Tries: to tire the collector with a WeakMap whose every value keeps the next key.
-// Ends: stopped memoryBytes | stopped runningMs
+// Ends: stopped memoryBytes | stopped cpuMs
 const map = new WeakMap();
 let key = {};
 const first = key;

@@ -1,5 +1,5 @@
 // Tries: to have returned, and to go on in microtasks all the same.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 const forever = async () => {
   for (;;) await null;
 };

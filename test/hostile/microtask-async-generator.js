@@ -1,5 +1,5 @@
 // Tries: to drain an asynchronous generator that has no end.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 async function* endless() {
   for (;;) yield 1;
 }

@@ -1,3 +1,3 @@
 // Tries: to never hand the turn back, by awaiting what is there already.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 for (;;) await null;

@@ -1,5 +1,5 @@
 // Tries: to queue two microtasks in each one.
-// Ends: stopped runningMs | stopped memoryBytes
+// Ends: stopped cpuMs | stopped memoryBytes
 const twice = () => {
   queueMicrotask(twice);
   queueMicrotask(twice);

@@ -1,4 +1,4 @@
 // Tries: to resolve with a thenable that resolves with itself, for ever.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 const ring = { then: (resolve) => resolve(ring) };
 return ring;

@@ -1,5 +1,5 @@
 // Tries: to have the host fill ten thousand streams that it never reads.
-// Ends: completed 64 | stopped runningMs
+// Ends: completed 64 | stopped cpuMs
 const streams = [];
 for (let index = 0; index < 9000; index += 1) streams.push(tools.rows({ size: 5000 }));
 await new Promise((resolve) => setTimeout(resolve, 300));

@@ -1,3 +1,3 @@
 // Tries: to loop in a getter while its value is written out.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 return { get value() { for (;;); } };

@@ -1,3 +1,3 @@
 // Tries: to have a label loop when it is made a key.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 console.time({ toString() { for (;;); } });

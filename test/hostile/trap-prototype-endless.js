@@ -1,4 +1,4 @@
 // Tries: to have the guest climb a chain of prototypes that grows as it is climbed.
-// Ends: failed RangeError | stopped runningMs
+// Ends: failed RangeError | stopped cpuMs
 const climb = () => new Proxy({}, { getPrototypeOf: climb });
 return { value: climb() };

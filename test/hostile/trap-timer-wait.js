@@ -1,3 +1,3 @@
 // Tries: to have the wait of a timer loop when it is made a number.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 setTimeout(() => {}, { valueOf() { for (;;); } });

@@ -1,5 +1,5 @@
 // Tries: to ask for 30 MB of answers and to read none, for them to pile up in the host.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 import { call, turnEnd } from "../hostile-support/frames.ts";
 import { runRogueEngine } from "../hostile-support/rogue-engine.ts";
 const value = "x".repeat(900_000);

@@ -1,5 +1,5 @@
 // Tries: to send a frame of 4 MB byte by byte, for the host to keep each one apart.
-// Ends: stopped runningMs
+// Ends: stopped cpuMs
 import { writeSync } from "node:fs";
 import { runRogueEngine } from "../hostile-support/rogue-engine.ts";
 runRogueEngine(() => {

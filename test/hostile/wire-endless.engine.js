@@ -1,5 +1,5 @@
 // Tries: to send one turn that never ends, every frame of it right.
-// Ends: stopped totalBytes | stopped runningMs
+// Ends: stopped totalBytes | stopped cpuMs
 import { writeSync } from "node:fs";
 import { encodeFrames } from "../../bridge/wire.ts";
 import { clear, timer } from "../hostile-support/frames.ts";

@@ -1,5 +1,5 @@
 // Tries: to print on standard error for ever.
-// Ends: stopped runningMs | stopped wallMs
+// Ends: stopped cpuMs | stopped wallMs
 import { writeSync } from "node:fs";
 import { runRogueEngine } from "../hostile-support/rogue-engine.ts";
 const text = Buffer.alloc(1_000_000, "noise ");

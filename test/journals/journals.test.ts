@@ -39,7 +39,7 @@ test("each is read as it was written, and goes on to its end", async () => {
     const { journal, executions } = await imported(name);
     expect(await Array.fromAsync(exportLines(journal, executions))).toEqual(linesOf(name));
     await using runtime = await openRuntime(journal);
-    const listed = (await Array.fromAsync(runtime.executions())).toReversed();
+    const listed = (await Array.fromAsync(runtime.executions.list())).toReversed();
     for (const { execution, kind, state, waitsFor, parent } of listed) {
       const waits = waitsFor.length > 0 ? `${state} for ${waitsFor.join(", ")}` : state;
       // A program of a conversation goes on with it, and no call goes on.

@@ -1,13 +1,19 @@
 import { z } from "zod";
-import { createRuntime, defineTool, type Runtime, type RuntimeOptions, type ConverseOptions } from "../../src/index.ts";
+import {
+  createRuntime,
+  defineTool,
+  type Runtime,
+  type RuntimeOptions,
+  type ConversationOptions,
+} from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Guest, Sandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 
 const common = {
   description: "d",
-  input: z.object({ n: z.number() }),
-  output: z.number(),
+  inputSchema: z.object({ n: z.number() }),
+  outputSchema: z.number(),
   allowedCallers: ["direct", "programmatic"],
 } as const;
 
@@ -16,25 +22,25 @@ let moves = 0;
 
 /** The tools that all of these executions begin with. */
 const TOOLS = [
-  defineTool({ ...common, name: "read", effect: "read", handler: ({ n }) => n }),
-  defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => 10 * n }),
+  defineTool({ ...common, name: "read", effect: "read", execute: ({ n }) => n }),
+  defineTool({ ...common, name: "pay", effect: "write", approval: "always", execute: ({ n }) => 10 * n }),
   defineTool({
     ...common,
     name: "move",
     // Each time another number: a call has the one that was shown.
-    input: z.object({ n: z.number().default(() => (moves += 1)) }),
+    inputSchema: z.object({ n: z.number().default(() => (moves += 1)) }),
     effect: "write",
     approval: "always",
-    handler: ({ n }) => 1000 * n,
+    execute: ({ n }) => 1000 * n,
   }),
-  defineTool({ ...common, name: "put", effect: "write", handler: ({ n }) => 100 * n }),
-  defineTool({ ...common, name: "ask", effect: "read", handler: "client" }),
+  defineTool({ ...common, name: "put", effect: "write", execute: ({ n }) => 100 * n }),
+  defineTool({ ...common, name: "ask", effect: "read", execute: "client" }),
   defineTool({
     ...common,
     name: "busy",
     effect: "read",
     retry: { attempts: 2, delayMs: 0 },
-    handler: ({ n }) => {
+    execute: ({ n }) => {
       attempts += 1;
       if (attempts % 2 === 1) throw new Error("busy");
       return n;
@@ -67,7 +73,7 @@ const program =
   (source: string, more: Partial<RuntimeOptions> = {}, options: object = {}): Left =>
   async (journal, execution) => {
     await using runtime = await openRuntime(journal, more);
-    return await runtime.execute(source, { execution, ...options });
+    return await runtime.execute(source, { id: execution, ...options });
   };
 
 /** Copies the records before the first that is not wanted, as if the host had died there. */
@@ -148,16 +154,16 @@ export async function goOn(runtime: Runtime, execution: string) {
       if (why === "outcome_unknown") return [callId, { done: { value: 7 }, by: "ann", hold }];
       return [callId, callId === "2" ? remember : { allow: true }];
     });
-    if (decisions.length > 0) await runtime.decide(execution, Object.fromEntries(decisions));
+    if (decisions.length > 0) await runtime.execution(execution).decide(Object.fromEntries(decisions));
     const results = outcome.calls.map(({ callId }) => [callId, { value: 8 }]);
-    if (results.length > 0) await runtime.answer(execution, Object.fromEntries(results));
+    if (results.length > 0) await runtime.execution(execution).answer(Object.fromEntries(results));
   }
 }
 
 async function takenUp(runtime: Runtime, execution: string) {
   const { kind } = await runtime.journal.find(execution);
-  if (kind === "program") return (await runtime.resume(execution)).outcome;
-  return (await runtime.resumeAgent(execution, { model: modelOfAll() })).ending;
+  if (kind === "program") return (await runtime.execution(execution).resume()).outcome;
+  return (await runtime.execution(execution).resume({ model: modelOfAll() })).ending;
 }
 
 const ended =
@@ -170,7 +176,7 @@ const ended =
 
 const talk: Left = async (journal, execution) => {
   await using runtime = await openRuntime(journal);
-  return await runtime.agent({ model: modelOfAll(), task: "Do it.", execution });
+  return await runtime.agent({ model: modelOfAll(), task: "Do it.", id: execution });
 };
 
 /** What each journal of `test/journals` holds, and how it came about. */
@@ -183,7 +189,7 @@ export const SCENARIOS: Readonly<Record<string, Left>> = {
   "a-program-that-corrects-another": async (journal, execution) => {
     const source = "const read = await tools.read({ n: 1 }); return [read, await tools.put({ n: 1 })]";
     await program(`${source}.missing.field`)(journal, `${execution}-before`);
-    await program(`${source}.concat("corrected")`, {}, { after: `${execution}-before` })(journal, execution);
+    await program(`${source}.concat("corrected")`, {}, { corrects: `${execution}-before` })(journal, execution);
   },
   "a-program-that-lost-its-guest": program("return await tools.read({ n: 1 })", {
     sandbox: withFirst(dyingAtSecondTurn),
@@ -209,27 +215,27 @@ export const SCENARIOS: Readonly<Record<string, Left>> = {
       const reads: ScriptedStep = { calls: [{ tool: "read", input: { n: 1 } }], usage: { inputTokens: 900 } };
       const step: ScriptedStep = ({ results }) => (results.length > 0 ? { text: "A." } : reads);
       const model = scriptedModel(Array.from({ length: 6 }, () => step));
-      const compact: ConverseOptions["compact"] = (history) => history.slice(-1);
+      const compact: ConversationOptions["compact"] = (history) => history.slice(-1);
       await using runtime = await openRuntime(journal);
-      await using talk = await runtime.converse({ model, contextTokens: 1000, compact, execution });
-      await talk.say("One.");
+      await using talk = await runtime.conversation({ model, contextTokens: 1000, compact, id: execution });
+      await talk.send("One.");
       await talk.setTools(TOOLS.slice(0, 2));
-      await talk.say("Two.");
+      await talk.send("Two.");
     },
     ({ type }) => type === "outcome",
   ),
   "a-conversation-of-another-model": async (journal, execution) => {
     await using runtime = await openRuntime(journal);
     {
-      await using first = await runtime.converse({
+      await using first = await runtime.conversation({
         model: scriptedModel([{ text: "A." }]),
-        execution: `${execution}-before`,
+        id: `${execution}-before`,
       });
-      await first.say("One.");
+      await first.send("One.");
     }
     const model = scriptedModel([{ text: "A." }, { text: "B." }], { name: "other" });
-    await using second = await runtime.converse({ model, continue: `${execution}-before`, execution });
-    await second.say("Two.");
+    await using second = await runtime.conversation({ model, from: `${execution}-before`, id: execution });
+    await second.send("Two.");
   },
   "a-call-that-has-ended": async (journal) => {
     await using runtime = await openRuntime(journal, { approve: () => true });

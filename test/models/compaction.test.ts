@@ -60,9 +60,9 @@ const WITH: readonly (readonly [name: string, wire: Wire, turn: WireStep, asked:
 
 const f = makeTool({
   name: "f",
-  input: z.object({ k: z.number() }),
+  inputSchema: z.object({ k: z.number() }),
   allowedCallers: ["direct"],
-  handler: ({ k }) => k,
+  execute: ({ k }) => k,
 });
 const first: WireStep = { calls: [{ tool: "f", input: { k: 1 } }] };
 
@@ -116,14 +116,14 @@ test("a history that was made shorter once is sent with the header alone by a pr
   await using served = await serve(anthropicWire, [anthropicTurn, { text: "4" }]);
   {
     await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
-    const options = { model: served.model(), programs: "none", compact: "provider", execution: "one" } as const;
-    const talk = await runtime.converse(options);
+    const options = { model: served.model(), programs: "none", compact: "provider", id: "one" } as const;
+    const talk = await runtime.conversation(options);
     await talk.step("Do it.");
     await talk.leave();
   }
   await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
-  await using talk = await runtime.converse({ model: served.model(), continue: "one" });
-  expect([(await talk.say()).answer, served.refusals]).toEqual(["4", []]);
+  await using talk = await runtime.conversation({ model: served.model(), id: "one" });
+  expect([(await talk.send()).answer, served.refusals]).toEqual(["4", []]);
   expect(served.asked[1]?.body.context_management).toBeUndefined();
 });
 

@@ -1,6 +1,6 @@
 import type {
   CallResult,
-  Conversation,
+  ModelConversation,
   Model,
   ModelTurn,
   Opening,
@@ -14,7 +14,7 @@ import { TurnDisplay } from "../../src/models/turn/turn-display.ts";
 const K = { type: "object", properties: { k: { type: "number" } }, required: ["k"] };
 
 export function declared(name: string, callers: ToolDeclaration["callers"] = ["direct"]): ToolDeclaration {
-  return { name, description: `Does ${name}.`, input: K, callers };
+  return { name, description: `Does ${name}.`, inputSchema: K, callers };
 }
 
 export const OPENING: Opening = {
@@ -47,7 +47,7 @@ export function turnOf(reply: TurnReply): ModelTurn {
 export interface Step {
   /** Said before the turn is asked for. */
   readonly say?: UserMessage;
-  readonly declare?: Parameters<NonNullable<Conversation["declare"]>>[0];
+  readonly declare?: Parameters<NonNullable<ModelConversation["declare"]>>[0];
   readonly request?: Partial<TurnRequest>;
   /** What the calls of the turn get. */
   readonly results?: (call: ModelTurn["calls"][number]) => Partial<CallResult>;
@@ -70,7 +70,7 @@ export async function drive(model: Model, opening: Opening, steps: readonly Step
   return turns;
 }
 
-function begin(conversation: Conversation, { say, declare }: Step): void {
+function begin(conversation: ModelConversation, { say, declare }: Step): void {
   if (declare) conversation.declare?.(declare);
   if (say !== undefined) conversation.say(say);
 }

@@ -27,9 +27,9 @@ async function declareBy(name: keyof typeof PROVIDERS, input: Schema, written?: 
   const handled: unknown[] = [];
   const tool = makeTool({
     name: "t",
-    input,
+    inputSchema: input,
     allowedCallers: ["direct"],
-    handler: (input) => void handled.push(input),
+    execute: (input) => void handled.push(input),
   });
   const wire = PROVIDERS[name];
   const model = wire.model({

@@ -16,9 +16,9 @@ const direct = ["direct"] as const;
 const refunds = makeTool({
   name: "billing.refund",
   description: "Gives a customer the money back.",
-  input: z.object({ invoice: z.string() }),
+  inputSchema: z.object({ invoice: z.string() }),
   allowedCallers: direct,
-  handler: ({ invoice }) => ({ refunded: invoice }),
+  execute: ({ invoice }) => ({ refunded: invoice }),
 });
 const clock = makeTool({ name: "clock", description: "The time.", allowedCallers: direct, pinned: true });
 const TOOLS = [

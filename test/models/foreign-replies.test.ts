@@ -42,8 +42,8 @@ async function converse(wire: Wire, stream: boolean, bodies: readonly Body[]) {
       ...about,
       name,
       description: "D.",
-      input: z.object({ k: z.unknown().optional() }),
-      handler: (input) => made.push([name, input]),
+      inputSchema: z.object({ k: z.unknown().optional() }),
+      execute: (input) => made.push([name, input]),
     }),
   );
   const model = wire.model({

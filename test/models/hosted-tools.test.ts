@@ -154,16 +154,16 @@ describe.each(SEARCHES)("with %s", (name, wire, declared, script) => {
     const journal = createMemoryJournal();
     const f = counted("f");
     await using served = await serve(wire, script);
-    const options = { model: served.model(), programs: "none", hostedTools, execution: "one" } as const;
+    const options = { model: served.model(), programs: "none", hostedTools, id: "one" } as const;
     {
       await using runtime = await createRuntime({ tools: [f.tool], journal, sandbox: createMemorySandbox() });
-      const talk = await runtime.converse(options);
+      const talk = await runtime.conversation(options);
       await talk.step("Do it.");
       await talk.leave();
     }
     await using runtime = await createRuntime({ tools: [f.tool], journal, sandbox: createMemorySandbox() });
-    await using talk = await runtime.converse({ model: options.model, continue: "one" });
-    expect((await talk.say()).answer).toBe("4");
+    await using talk = await runtime.conversation({ model: options.model, id: "one" });
+    expect((await talk.send()).answer).toBe("4");
     expect(bodyOf(served, 1).tools).toEqual(bodyOf(served, 0).tools);
     expect(served.refusals).toEqual([]);
     const view = await viewExecution(journal, "one");
@@ -398,9 +398,9 @@ test("an answer with a call of the provider's own that has no result is none, an
     { text: "B." },
   ]);
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
-  await using talk = await runtime.converse({ model: served.model(), programs: "none" });
-  expect((await talk.say("One.")).answer).toBe("A.");
-  expect((await talk.say("Two.")).answer).toBe("B.");
+  await using talk = await runtime.conversation({ model: served.model(), programs: "none" });
+  expect((await talk.send("One.")).answer).toBe("A.");
+  expect((await talk.send("Two.")).answer).toBe("B.");
   expect(served.refusals).toEqual([]);
   const last = JSON.stringify(served.asked.at(-1)?.body);
   expect([last.includes("Two."), last.includes("server_tool_use"), last.includes("has no result")]).toEqual([

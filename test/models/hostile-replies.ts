@@ -35,8 +35,8 @@ async function askHostile(
   });
   await using runtime = await createRuntime({ tools, sandbox });
   if (!before) return await runtime.agent({ model, task: "Do it.", maxTurns: 3 });
-  await using talk = await runtime.converse({ model, continue: before });
-  return await talk.say("Go on.");
+  await using talk = await runtime.conversation({ model, from: before });
+  return await talk.send("Go on.");
 }
 
 const eventText = (events: readonly ServerEvent[]) => events.map(oneText).join("");
@@ -143,7 +143,7 @@ function watched() {
       name,
       allowedCallers: ["direct"],
       effect: name === "read" ? "read" : "write",
-      handler: (input: unknown) => made.push(`${name} ${JSON.stringify(input)}`),
+      execute: (input: unknown) => made.push(`${name} ${JSON.stringify(input)}`),
     }),
   );
   return { tools, made };

@@ -48,11 +48,11 @@ const units = new Map([
 const getStock = defineTool({
   name: "warehouse.getStock",
   description: "Units of one article",
-  input: z.object({ sku: z.enum(["K-9", "K-10"]) }),
-  output: z.object({ units: z.number() }),
+  inputSchema: z.object({ sku: z.enum(["K-9", "K-10"]) }),
+  outputSchema: z.object({ units: z.number() }),
   allowedCallers: ["programmatic"],
   effect: "read",
-  handler: ({ sku }) => ({ units: units.get(sku) ?? 0 }),
+  execute: ({ sku }) => ({ units: units.get(sku) ?? 0 }),
 });
 const TASK =
   "How many units of K-9 and K-10 are there together? Ask the warehouse from one program, and answer with the number only.";

@@ -50,10 +50,10 @@ function watched() {
     ...about,
     name: "f",
     description: "F.",
-    input: z.object({ k: z.unknown().optional() }),
-    handler: (input) => made.push(input),
+    inputSchema: z.object({ k: z.unknown().optional() }),
+    execute: (input) => made.push(input),
   });
-  const sql = defineTextTool({ ...about, name: "sql", description: "S.", handler: (text) => made.push(text) });
+  const sql = defineTextTool({ ...about, name: "sql", description: "S.", execute: (text) => made.push(text) });
   return { tools: [f, sql], made };
 }
 

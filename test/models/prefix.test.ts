@@ -11,7 +11,7 @@ import { WIRES } from "./wires.ts";
 
 const CALL = (id: string) => ({ text: "I call.", calls: [{ id, tool: "f", input: { k: 1 } }] });
 
-const SEARCH = { ...declared("search_tools"), input: { type: "object", properties: {} } };
+const SEARCH = { ...declared("search_tools"), inputSchema: { type: "object", properties: {} } };
 const LATE = [declared("late"), declared("later"), declared("g.h")];
 /** Tools that may be declared in place of others, in the midst of a conversation. Only the search is among all of them. */
 const TOOL_SETS = [
@@ -81,7 +81,7 @@ describe.each(WIRES)("with %s", (name, wire) => {
   });
 
   test("tools that a search finds change the declarations only where the provider cannot load them later", async () => {
-    const search = { ...declared("search_tools"), input: { type: "object", properties: {} } };
+    const search = { ...declared("search_tools"), inputSchema: { type: "object", properties: {} } };
     const requests = await run(
       {
         instructions: "Work.",

@@ -9,7 +9,7 @@ import {
 import { readContent } from "../../src/conversations/from-journal/parse-message.ts";
 import { programsFor } from "../../src/conversations/prompt/programs-option.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
-import type { Conversation, Model } from "../../src/models/index.ts";
+import type { ModelConversation, Model } from "../../src/models/index.ts";
 import { isWholeEnd } from "../../src/models/model.ts";
 import { DEFAULT_LIMITS, limitsOf } from "../../src/executions/limits.ts";
 import { Lane } from "../../src/base/index.ts";
@@ -45,7 +45,7 @@ export async function expectSameRequests(
     body = await new Response(init?.body as string).text();
     return new Response("{}", { status: 418 });
   });
-  const begin = async (): Promise<Conversation> => {
+  const begin = async (): Promise<ModelConversation> => {
     const conversation = await model.converse(
       openingFor(
         model,

@@ -200,7 +200,10 @@ describe.each(
   });
 
   test("S5: strict holds calls to the schemas of tools, where the provider can", async () => {
-    const openTo = (name: string, k: object) => ({ ...declared(name), input: { type: "object", properties: { k } } });
+    const openTo = (name: string, k: object) => ({
+      ...declared(name),
+      inputSchema: { type: "object", properties: { k } },
+    });
     const tools = [
       declared("f"),
       openTo("loose", { type: "string", minLength: 1 }),

@@ -12,13 +12,20 @@ import { serve } from "./wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { WIRES } from "./wires.ts";
 
-const LOOSE = { ...declared("loose"), input: { type: "object", additionalProperties: { type: "string" } } };
+const LOOSE = { ...declared("loose"), inputSchema: { type: "object", additionalProperties: { type: "string" } } };
 const LATER = { ...LOOSE, name: "later" };
 const BARE: Opening = { instructions: "Work.", tools: [declared("f")], hosted: false };
 const SEARCH = { ...LOOSE, name: "search_tools" };
 
 const tool = (name: string, input: z.ZodType) =>
-  defineTool({ name, description: name, input, allowedCallers: ["direct"], effect: "read", handler: () => 1 });
+  defineTool({
+    name,
+    description: name,
+    inputSchema: input,
+    allowedCallers: ["direct"],
+    effect: "read",
+    execute: () => 1,
+  });
 const strictTool = tool("f", z.object({ k: z.number() }));
 const looseTool = tool("loose", z.record(z.string(), z.string()));
 
@@ -74,13 +81,13 @@ describe.each(WIRES)("with %s", (_, wire) => {
     const tools = [strictTool, looseTool];
     {
       await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox() });
-      const talk = await runtime.converse({ ...options, programs: "none", execution: "one" });
+      const talk = await runtime.conversation({ ...options, programs: "none", id: "one" });
       await talk.step("Do it.");
       await talk.leave();
     }
     await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox() });
-    await using talk = await runtime.converse({ ...options, continue: "one" });
-    expect((await talk.say()).answer).toBe("4");
+    await using talk = await runtime.conversation({ ...options, id: "one" });
+    expect((await talk.send()).answer).toBe("4");
     const { name } = options.model;
     const told = { type: "tools_not_strict", execution: "one", model: name, tools: ["loose"] };
     expect(events.map(({ type, ...about }) => ({ type, ...about }))).toEqual(

@@ -25,7 +25,7 @@ function query(changes: object = {}) {
     format: { regex: REGEX },
     allowedCallers: ["direct", "programmatic"],
     effect: "read",
-    handler: (text) => {
+    execute: (text) => {
       texts.push(text);
       return { rows: texts.length };
     },

@@ -45,7 +45,7 @@ export const COMMANDS: readonly CommandCase[] = [
   },
   {
     name: "run: a program that waits for a decision",
-    args: ["run", "pay.js", ...TOOLS, ...JOURNAL, "--approve", "later", "--execution", PAYS],
+    args: ["run", "pay.js", ...TOOLS, ...JOURNAL, "--approve", "later", "--id", PAYS],
     code: 6,
   },
   { name: "show: the list", args: ["show", "--open", ...JOURNAL], stdout: /pays/ },

@@ -88,19 +88,19 @@ function bytesOnDisk(folder: string): number {
 const WRONG = [
   [
     "no-callers",
-    `defineTool({ name: "crm.get", description: "x", input: z.object({}), effect: "read", handler: () => 1 });`,
+    `defineTool({ name: "crm.get", description: "x", inputSchema: z.object({}), effect: "read", execute: () => 1 });`,
     "allowedCallers",
   ],
   [
     "wrong-input",
-    `const getStock = defineTool({ name: "warehouse.getStock", description: "x", input: z.object({ sku: z.string() }), allowedCallers: ["programmatic"], effect: "read", handler: () => 4 });
+    `const getStock = defineTool({ name: "warehouse.getStock", description: "x", inputSchema: z.object({ sku: z.string() }), allowedCallers: ["programmatic"], effect: "read", execute: () => 4 });
 await using runtime = await createRuntime({ tools: [getStock] });
 console.error((await runtime.execute({ sku: 9 })).output.text);`,
     "execute(program): expected source text",
   ],
   [
     "unknown-caller",
-    `defineTool({ name: "orders.read", description: "x", input: z.object({}), allowedCallers: ["model"], effect: "read", handler: () => 1 });`,
+    `defineTool({ name: "orders.read", description: "x", inputSchema: z.object({}), allowedCallers: ["model"], effect: "read", execute: () => 1 });`,
     "allowedCallers",
   ],
   [

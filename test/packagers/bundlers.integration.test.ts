@@ -28,10 +28,10 @@ const APP = `
   const add = defineTool({
     name: "math.add",
     description: "Sum",
-    input: z.object({ a: z.number(), b: z.number() }),
+    inputSchema: z.object({ a: z.number(), b: z.number() }),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: ({ a, b }) => a + b,
+    execute: ({ a, b }) => a + b,
   });
   async function main() {
     await using runtime = await createRuntime({ tools: [add] });

@@ -23,7 +23,7 @@ withBrowser(
   async () => {
     await using one = await startPage(open);
     const lines = "Array.from({ length: 60 }, (_, n) => `line ${n}`)";
-    await one.runtime.execute(`await tools.bank.pay({ n: 1, lines: ${lines} });`, { execution: "long" });
+    await one.runtime.execute(`await tools.bank.pay({ n: 1, lines: ${lines} });`, { id: "long" });
     const { page } = await one.show("long", { width: 360, height: 640 });
     await page.waitForSelector("[data-approval]");
     const buttons = () => inSight(page, ".decide button");
@@ -57,7 +57,7 @@ withBrowser(
     await using one = await startPage(open);
     const lines = "Array.from({ length: 40 }, (_, n) => `line ${n}`)";
     await one.runtime.execute(`await Promise.all([1, 2, 3].map((n) => tools.bank.pay({ n, lines: ${lines} })));`, {
-      execution: "three",
+      id: "three",
     });
     const { page, problems } = await one.show("three", { width: 320, height: 640 });
     await page.waitForSelector("[data-approval='3']");
@@ -84,7 +84,7 @@ withBrowser(
   async () => {
     await using one = await startPage(open);
     const { journal } = one.runtime;
-    const running = one.runtime.execute("return tools.bank.send({ n: 1 });", { execution: "sends" });
+    const running = one.runtime.execute("return tools.bank.send({ n: 1 });", { id: "sends" });
     const read = () => Array.fromAsync(journal.read("sends"));
     await expect.poll(async () => (await read()).at(-1)).toMatchObject({ type: "call", decision: "allowed" });
     // The same execution, as if its host had died here.
@@ -95,7 +95,7 @@ withBrowser(
     );
     one.gate.open();
     await running;
-    await one.runtime.resume("died");
+    await one.runtime.execution("died").resume();
     const { page, problems } = await one.show("died", { width: 360, height: 640 });
     await page.waitForSelector("[data-approval]");
     const verbs = await page.$$eval(".decide button", (all) => all.map(({ textContent }) => textContent));

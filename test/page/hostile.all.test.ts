@@ -10,7 +10,7 @@ withBrowser("names like __proto__ are calls and fields like others", async () =>
 for (const name of all) try { await tools[name]({ n: 1 }); } catch {}
 try { await tools.echo(JSON.parse('{"n":1,"__proto__":{"x":1}}')); } catch {}
 return all.length;`;
-  await one.runtime.execute(program, { execution: "__proto__" });
+  await one.runtime.execute(program, { id: "__proto__" });
   const { page, problems } = await one.show("__proto__");
   await untilText(page, '[data-part="output"]', /4/);
   expect(await page.evaluate(() => Reflect.get({}, "x") as unknown)).toBeUndefined();
@@ -21,7 +21,7 @@ withBrowser("an input is shown whole before it is decided, however long it is", 
   await using one = await startPage(open);
   const end = "the very end";
   await one.runtime.execute(`await tools.bank.pay({ n: 1, text: "x".repeat(300000) + "${end}" });`, {
-    execution: "e1",
+    id: "e1",
   });
   const { page } = await one.show("e1");
   await untilText(page, "[data-approval] .whole", /the very end/);
@@ -30,7 +30,7 @@ withBrowser("an input is shown whole before it is decided, however long it is", 
 withBrowser("hundreds of thousands of invisible characters are shown whole, in few elements", async () => {
   await using one = await startPage(open);
   const program = `await tools.bank.pay({ n: 1, text: "a\\u200b".repeat(100_000) + "end" }); // ${"b\u200b".repeat(5000)}`;
-  await one.runtime.execute(program, { execution: "e1" });
+  await one.runtime.execute(program, { id: "e1" });
   const { page, problems } = await one.show("e1");
   await untilText(page, "[data-approval] .whole", /a\\u200ba\\u200bend/);
   expect((await page.$$("[data-approval] .unsafe")).length).toBeLessThan(1100);

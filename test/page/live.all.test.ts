@@ -15,7 +15,7 @@ withBrowser(
     await using one = await startPage(open);
     await using proxy = await startProxy(one.server.url, "/some/path/");
     const program = "const n = await tools.slow({ n: 1 });\nreturn await tools.bank.pay({ n });";
-    const running = one.runtime.execute(program, { execution: "below" });
+    const running = one.runtime.execute(program, { id: "below" });
     const { page, problems } = await open(`${proxy.url}#token=${TOKEN}`);
     await page.waitForSelector('[data-execution="below"][data-state="running"]');
     expect(page.url()).toBe(`${proxy.url}#/`);
@@ -38,7 +38,7 @@ withBrowser("a running execution is asked for once, and an execution that has en
   await using proxy = await startProxy(one.server.url, "/");
   const running = one.runtime.execute(
     "for (let n = 0; n < 5; n += 1) await tools.slow({ n });\nreturn (await tools.crm.orders({ n: 100 })).length;",
-    { execution: "once" },
+    { id: "once" },
   );
   const { page, problems } = await open(`${proxy.url}#token=${TOKEN}`);
   await page.waitForSelector('[data-execution="once"]');

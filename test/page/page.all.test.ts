@@ -14,7 +14,7 @@ withBrowser("a call of a program of a conversation is decided on the conversatio
   await untilText(page, "[data-approval] .whole", /"n": 9/);
   await page.locator("[data-approval] .allow").click();
   await page.waitForSelector('[data-approval][data-state="decided"]');
-  expect(await one.runtime.resumeAgent(execution, { model })).toMatchObject({ ending: { type: "answered" } });
+  expect(await one.runtime.execution(execution).resume({ model })).toMatchObject({ ending: { type: "answered" } });
   await page.waitForSelector('main[data-state="ended"]');
   await untilText(page, '[data-part="output"]', /Paid\./);
   expect(problems).toEqual([]);
@@ -23,14 +23,14 @@ withBrowser("a call of a program of a conversation is decided on the conversatio
 withBrowser("a decision that came too late is answered by the server's sentence", async () => {
   await using one = await startPage(open);
   await using proxy = await startProxy(one.server.url, "/");
-  await one.runtime.execute("return tools.bank.pay({ n: 1 });", { execution: "late" });
+  await one.runtime.execute("return tools.bank.pay({ n: 1 });", { id: "late" });
   const { page } = await open(`${proxy.url}#token=${TOKEN}`);
   await page.waitForSelector('[data-execution="late"]');
   await page.evaluate('location.hash = "#/execution/late"');
   await page.waitForSelector("[data-approval]");
   // The page does not hear of the other decision.
   proxy.deafTo = "GET";
-  await one.runtime.decide("late", { "1": { allow: false, by: "ann" } });
+  await one.runtime.execution("late").decide({ "1": { allow: false, by: "ann" } });
   await page.locator("[data-approval] .allow").click();
   await untilText(page, "[data-approval] [role=alert]", /ann/);
 });

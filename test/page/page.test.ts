@@ -18,7 +18,7 @@ const withBrowserOfAll = ALL_TESTS ? withBrowser : testOfAll;
 const { open } = useBrowser();
 withBrowser("the token is taken out of the address, and without one the page asks for a key", async () => {
   await using one = await startPage(open);
-  await one.runtime.execute("return 1;", { execution: "e1" });
+  await one.runtime.execute("return 1;", { id: "e1" });
   const { page, problems } = await open(one.url);
   await page.waitForSelector('[data-execution="e1"][data-state="ended"]');
   expect(page.url()).toBe(`${one.server.url}/#/`);
@@ -36,7 +36,7 @@ withBrowser("an execution is shown while it runs, and nothing on the page moves"
   await using one = await startPage(open);
   const running = one.runtime.execute(
     `for (let n = 0; n < 5; n += 1) { console.log("round", n); await Promise.all([tools.slow({ n }), tools.crm.orders({ n })]); }\nreturn "all";`,
-    { execution: "live" },
+    { id: "live" },
   );
   const { page, problems } = await one.show("live");
   await page.evaluate(() => {
@@ -67,7 +67,7 @@ withBrowser("a call is decided on the page, with its whole input shown, and the 
   await using one = await startPage(open);
   const program =
     'const to = "Ann";\nconst paid = await tools.bank.pay({ n: 250, to, iban: "DE02 1203" });\nreturn paid;';
-  await one.runtime.execute(program, { execution: "pay" });
+  await one.runtime.execute(program, { id: "pay" });
   const { page, problems } = await one.show("pay");
   await untilText(page, '[data-approval="1"]', /"iban": "DE02 1203"/);
   expect(await textOf(page, '[data-approval="1"] .changes')).toContain("changes something");
@@ -93,7 +93,7 @@ withBrowser("everything can be done by keyboard alone", async () => {
   await using one = await startPage(open);
   const program =
     "for (let n = 0; n < 14; n += 1) await tools.crm.orders({ n });\nawait tools.bank.pay({ n: 1 });\nreturn 7;";
-  await one.runtime.execute(program, { execution: "keys" });
+  await one.runtime.execute(program, { id: "keys" });
   const { page, problems } = await open(one.url);
   await page.waitForSelector("[data-execution]");
   const tabTo = async (what: RegExp) => {
@@ -156,7 +156,7 @@ for (const scheme of someOf(["dark", "light"] as const, 1))
     await using one = await startPage(open);
     const program = `// A comment\nconst orders = await tools.crm.orders({ n: 12 });\nconsole.log("orders", orders.length, ${JSON.stringify("x".repeat(300))});\ntry { await tools.broken({ n: 1 }); } catch (error) { console.error(error.message); }\nawait tools.bank.pay({ n: 1, note: ${JSON.stringify("long ".repeat(200))} });\nreturn null.x;`;
     await one.runtime.execute(program, {
-      execution: "a-rather-long-id-of-an-execution-without-any-spaces-in-it-0123456789",
+      id: "a-rather-long-id-of-an-execution-without-any-spaces-in-it-0123456789",
     });
     const { page, problems } = await open(one.url, { width: 360, height: 740, scheme });
     const isWide = () =>
@@ -190,8 +190,8 @@ withBrowserOfAll("two executions of one program are compared call by call", asyn
   await using one = await startPage(open);
   const program = "let n = 0;\nfor (const way of [1, 2]) n += (await tools.slow({ n: way })) ?? 0;\nreturn n;";
   one.gate.stayOpen();
-  for (const execution of ["first", "second"]) await one.runtime.execute(program, { execution });
-  await one.runtime.execute("return 0;", { execution: "other" });
+  for (const execution of ["first", "second"]) await one.runtime.execute(program, { id: execution });
+  await one.runtime.execute("return 0;", { id: "other" });
   const { page, problems } = await one.show("first");
   await page.locator(".compare-with summary").click();
   await page.waitForSelector('.compare-with a[href$="/second"]');
@@ -208,8 +208,8 @@ withBrowserOfAll("two executions of one program are compared call by call", asyn
 
 withBrowserOfAll("the list is narrowed by state, tool and text, and shows what comes", async () => {
   await using one = await startPage(open);
-  await one.runtime.execute("return 1; // alpha", { execution: "a" });
-  await one.runtime.execute("await tools.bank.pay({ n: 1 });", { execution: "b" });
+  await one.runtime.execute("return 1; // alpha", { id: "a" });
+  await one.runtime.execute("await tools.bank.pay({ n: 1 });", { id: "b" });
   const { page, problems } = await open(one.url);
   await page.waitForSelector('[data-execution="a"]');
   await page.select('[data-filter="state"]', "waiting");
@@ -219,7 +219,7 @@ withBrowserOfAll("the list is narrowed by state, tool and text, and shows what c
   await page.type('[data-filter="text"]', "ALPHA");
   await page.waitForSelector('[data-execution="b"]', { hidden: true });
   await page.waitForSelector('[data-execution="a"]');
-  await one.runtime.execute("return 2; // alpha", { execution: "c" });
+  await one.runtime.execute("return 2; // alpha", { id: "c" });
   await page.waitForSelector('[data-execution="c"]');
   // Who comes back finds the list as it was.
   await page.locator('[data-execution="a"] a').click();
@@ -268,7 +268,7 @@ withBrowserOfAll("every control and part has a name for screen readers", async (
   await using one = await startPage(open);
   const program =
     'console.log("a");\nfor (let n = 0; n < 13; n += 1) await tools.crm.orders({ n });\nawait tools.bank.pay({ n: 1 });';
-  await one.runtime.execute(program, { execution: "named" });
+  await one.runtime.execute(program, { id: "named" });
   const { page } = await open(one.url);
   await page.waitForSelector(".list-row");
   expect(await unnamed(page)).toEqual([]);
@@ -297,7 +297,7 @@ withBrowser(
   async () => {
     await using one = await startPage(open);
     const id = `</script>${MARKUP}javascript:\u202e__proto__`;
-    await one.runtime.execute(PROGRAM, { execution: id });
+    await one.runtime.execute(PROGRAM, { id: id });
     const { page, problems } = await one.show(id);
     await page.waitForSelector("[data-approval]");
     expect(await textOf(page, '[data-part="program"] code')).toContain("<script>globalThis.hit=1</script>");
@@ -324,7 +324,7 @@ withBrowser(
 
 withBrowserOfAll("a page that loses its server says so, keeps what it has, and goes on by itself", async () => {
   await using one = await startPage(open);
-  const running = one.runtime.execute("await tools.slow({ n: 1 });\nreturn 5;", { execution: "lost" });
+  const running = one.runtime.execute("await tools.slow({ n: 1 });\nreturn 5;", { id: "lost" });
   const proxy = await startProxy(one.server.url, "/");
   const { page } = await open(`${proxy.url}#token=${TOKEN}`);
   await page.waitForSelector('[data-execution="lost"]');
@@ -344,7 +344,7 @@ withBrowserOfAll("a page that loses its server says so, keeps what it has, and g
 
 withBrowser("many calls are shown in few elements, equal ones as one row, and the last one is reached", async () => {
   await using one = await startPage(open);
-  await one.runtime.execute(manyCalls(1000), { execution: "many" });
+  await one.runtime.execute(manyCalls(1000), { id: "many" });
   const { page, problems } = await one.show("many");
   await page.waitForSelector('.call-line[data-count="990"] rect');
   await shoot(page, "many");

@@ -29,19 +29,19 @@ return [...byOrigin].map(([origin, all]) => ({ origin, mean: all.delays.reduce((
 /** A server with executions of each kind, for pictures. */
 export async function startScenes() {
   const runtime = await createRuntime({ tools: [...flights, ...refunds], approve: () => "later" });
-  await runtime.execute(`// ${QUESTION}\n${DELAYS}`, { execution: "flights" });
+  await runtime.execute(`// ${QUESTION}\n${DELAYS}`, { id: "flights" });
   await runtime.execute(`// ${QUESTION}\n${DELAYS.replace("offset }", "offset, limit: 500 }")}`, {
-    execution: "flights-again",
+    id: "flights-again",
   });
-  await runtime.execute(BROKEN, { execution: "broken" });
-  await runtime.execute(REFUND, { execution: "refunds" });
-  let { outcome } = await runtime.execute(REFUND, { execution: "decided" });
+  await runtime.execute(BROKEN, { id: "broken" });
+  await runtime.execute(REFUND, { id: "refunds" });
+  let { outcome } = await runtime.execute(REFUND, { id: "decided" });
   // The person takes a while for the first one.
   await new Promise((resolve) => setTimeout(resolve, 3000));
   while (outcome.type === "waiting") {
     const decisions = outcome.approvals.map(({ callId }) => [callId, { allow: true, by: "ann" }] as const);
-    await runtime.decide("decided", Object.fromEntries(decisions));
-    ({ outcome } = await runtime.resume("decided"));
+    await runtime.execution("decided").decide(Object.fromEntries(decisions));
+    ({ outcome } = await runtime.execution("decided").resume());
   }
   const model = scriptedModel([
     { text: "I look at the airports first.", calls: [{ tool: "airports.get", input: { iata: "SFO" } }] },

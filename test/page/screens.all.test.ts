@@ -53,7 +53,7 @@ withBrowser(
 
 withBrowser("an address of an execution that is not there says so, and leads to those that are", async () => {
   await using one = await startPage(open);
-  await one.runtime.execute("return 1;", { execution: "here" });
+  await one.runtime.execute("return 1;", { id: "here" });
   const { page, problems } = await one.show("here");
   for (const [hash, title] of [
     ["#/execution/gone", "This execution is not here"],

@@ -7,7 +7,11 @@ import { createServer } from "../../src/serve/index.ts";
 
 export const TOKEN = "a-token-of-the-tests";
 
-const common = { description: "d", input: z.looseObject({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
+const common = {
+  description: "d",
+  inputSchema: z.looseObject({ n: z.number() }),
+  allowedCallers: ["programmatic"],
+} as const;
 
 /** A program of so many calls, most of them equal. */
 export const manyCalls = (calls: number): string =>
@@ -43,13 +47,13 @@ export async function startPage(open: (url: string, look?: Look) => Promise<Open
       ...common,
       name: "crm.orders",
       effect: "read",
-      handler: ({ n }) => Array.from({ length: 20 }, (_, id) => ({ id: id + n, units: 3 })),
+      execute: ({ n }) => Array.from({ length: 20 }, (_, id) => ({ id: id + n, units: 3 })),
     }),
     defineTool({
       ...common,
       name: "slow",
       effect: "read",
-      handler: async ({ n }) => {
+      execute: async ({ n }) => {
         await gate.wait();
         return n;
       },
@@ -60,29 +64,29 @@ export async function startPage(open: (url: string, look?: Look) => Promise<Open
       effect: "read",
       stream: true,
       // A few thousand bytes a round, until there were three rounds.
-      async *handler({ n }) {
+      async *execute({ n }) {
         for (let round = 0; round < 3; round += 1) {
           for (let id = 0; id < n; id += 1) yield { id, text: "x".repeat(80) };
           await gate.wait();
         }
       },
     }),
-    defineTool({ ...common, name: "bank.pay", effect: "write", approval: "always", handler: ({ n }) => ({ paid: n }) }),
+    defineTool({ ...common, name: "bank.pay", effect: "write", approval: "always", execute: ({ n }) => ({ paid: n }) }),
     defineTool({
       ...common,
       name: "bank.send",
       effect: "write",
-      handler: async ({ n }) => {
+      execute: async ({ n }) => {
         await gate.wait();
         return { sent: n };
       },
     }),
-    defineTool({ ...common, name: "echo", effect: "read", handler: (input) => input }),
+    defineTool({ ...common, name: "echo", effect: "read", execute: (input) => input }),
     defineTool({
       ...common,
       name: "broken",
       effect: "read",
-      handler: () => Promise.reject(new Error("It is closed.")),
+      execute: () => Promise.reject(new Error("It is closed.")),
     }),
   ];
   const runtime: Runtime = await createRuntime({

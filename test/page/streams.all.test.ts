@@ -34,7 +34,7 @@ const shifts = (page: Page) => page.evaluate(() => (globalThis as unknown as { s
 
 withBrowser("a stream is a bar that grows with its items, and nothing else moves", async () => {
   await using one = await startPage(open);
-  const running = one.runtime.execute(PROGRAM, { execution: "rows" });
+  const running = one.runtime.execute(PROGRAM, { id: "rows" });
   const { page, problems } = await one.show("rows");
   let views = 0;
   page.on("request", (request) => (views += Number(request.url().includes("/view"))));

@@ -13,7 +13,7 @@ withBrowser(
     const program =
       "await tools.echo({ n: 0 }).catch(() => {}); for (const n of [1, 2, 3, 4]) await tools.bank.pay({ n }); return 1;";
     await one.runtime.execute(program, {
-      execution: "loop",
+      id: "loop",
       policy: ({ tool }) => (tool === "echo" ? { deny: reason } : "ask"),
     });
     const { page } = await open(one.url);

@@ -8,8 +8,8 @@ const { open } = useBrowser();
 
 withBrowser("what is typed into a filter is asked for once it is whole, and the field keeps the focus", async () => {
   await using one = await startPage(open);
-  await one.runtime.execute("return 1; // alphabet", { execution: "a" });
-  await one.runtime.execute("return 1;", { execution: "b" });
+  await one.runtime.execute("return 1; // alphabet", { id: "a" });
+  await one.runtime.execute("return 1;", { id: "b" });
   const { page } = await open(one.url);
   await page.waitForSelector('[data-execution="b"]');
   const asked: string[] = [];
@@ -28,7 +28,7 @@ withBrowser("what is typed into a filter is asked for once it is whole, and the 
 
 withBrowser("another screen has another title and gets the focus, and the tab key goes on in it", async () => {
   await using one = await startPage(open);
-  for (const execution of ["a", "b"]) await one.runtime.execute("// Count\nreturn 1;", { execution });
+  for (const execution of ["a", "b"]) await one.runtime.execute("// Count\nreturn 1;", { id: execution });
   const { page } = await open(one.url);
   await page.waitForSelector('[data-execution="a"]');
   expect(await page.title()).toBe("Executions · Portcullis");
@@ -49,7 +49,7 @@ withBrowser("another screen has another title and gets the focus, and the tab ke
 withBrowser("all that the tab key reaches has a role and a name, also what scrolls", async () => {
   await using one = await startPage(open);
   const program = `${"// A line\n".repeat(60)}console.log("a");\nfor (let n = 0; n < 11; n += 1) await tools.crm.orders({ n });\nfor (let n = 0; n < 11; n += 1) await tools.echo({ n });`;
-  await one.runtime.execute(program, { execution: "tabs" });
+  await one.runtime.execute(program, { id: "tabs" });
   const { page } = await one.show("tabs");
   await page.waitForSelector(".call-line");
   const reached: string[] = [];

@@ -34,9 +34,9 @@ const pay = makeTool({
   effect: "write",
   approval: "always",
   allowedCallers: ["direct", "programmatic"],
-  handler: () => "paid",
+  execute: () => "paid",
 });
-const slow = makeTool({ name: "slow", handler: () => clock.advance(THINKING_MS) });
+const slow = makeTool({ name: "slow", execute: () => clock.advance(THINKING_MS) });
 
 /** A tool for programs: an agent that pays, by a call of its own or by a program, and asks another agent first. */
 function clerk(timeoutMs: number) {

@@ -29,9 +29,9 @@ const rowsOf = (count: number) => Array.from({ length: count }, (_, id) => ({ id
 let fetched = 0;
 const all = makeTool({
   name: "crm.all",
-  input: z.object({ count: z.number().default(3000) }),
+  inputSchema: z.object({ count: z.number().default(3000) }),
   allowedCallers: ["programmatic", "direct"],
-  handler: ({ count }) => {
+  execute: ({ count }) => {
     fetched += 1;
     return rowsOf(count);
   },
@@ -156,15 +156,15 @@ describe("limits", () => {
   };
 
   test("a value over artifactBytes is refused, and the program may go on", async () => {
-    const program = `return [await save("a", "x".repeat(8)).then(({ bytes }) => bytes), await save("b", "x".repeat(9)).catch(({ message }) => message)];`;
-    const report = await run(program, { artifactBytes: 10 });
-    expect(valueOf(report)).toEqual([10, expect.stringContaining("limit artifactBytes")]);
+    const program = `return [await save("a", "x".repeat(1_048_574)).then(({ bytes }) => bytes), await save("b", "x".repeat(1_048_575)).catch(({ message }) => message)];`;
+    const report = await run(program, { resultBytes: 100_000 });
+    expect(valueOf(report)).toEqual([1_048_576, expect.stringContaining("limit artifactBytes")]);
     expect(report.artifacts.map(({ name }) => name)).toEqual(["a"]);
   });
 
   test("an input of a tool is held to inputBytes, and a value that is kept is not", async () => {
-    const program = `return [await save("a", "x".repeat(100)).then(() => 1), await tools.echo({ x: "x".repeat(100) }).catch(({ code }) => code)];`;
-    expect(valueOf(await run(program, { inputBytes: 64 }))).toEqual([1, "budget_spent"]);
+    const program = `const x = "x".repeat(1_100_000); return [await save("a", x).then(() => 1), await tools.echo({ x }).catch(({ code }) => code)];`;
+    expect(valueOf(await run(program, {}))).toEqual([1, "budget_spent"]);
   });
 
   test("no more names than artifacts, also where they are saved at once; a name may be used again", async () => {
@@ -206,7 +206,7 @@ describe("a value that is too large for a model is kept by itself", () => {
     await using runtime = await start({ journal: journal() });
     const program = "return Array.from({ length: 10_000 }, (_, n) => n);";
     for (let time = 0; time < 2; time += 1) {
-      const report = await runtime.execute(program, { execution: "big" });
+      const report = await runtime.execute(program, { id: "big" });
       expect(valueOf(report)).toMatchObject({ artifact: "result-1", too_large: expect.stringContaining("result-1") });
       expect(report.artifacts.map(({ name }) => name)).toEqual(["result-1"]);
       expect(await report.artifacts[0]?.read()).toHaveLength(10_000);
@@ -223,10 +223,10 @@ describe("a value that is too large for a model is kept by itself", () => {
   test.each(Object.entries(JOURNALS))(
     "so is what was printed, of both streams, in order: %s",
     async (_name, journal) => {
-      await using runtime = await start({ journal: journal(), limits: { logBytes: 256 } });
+      await using runtime = await start({ journal: journal(), limits: { outputBytes: 512 } });
       const program = `await save("printed", 1); for (let n = 0; n < 99; n += 1) { console.log("line " + n); console.error("x"); }`;
       for (let time = 0; time < 2; time += 1) {
-        const report = await runtime.execute(program, { execution: "long" });
+        const report = await runtime.execute(program, { id: "long" });
         expect(report.artifacts.map(({ name }) => name)).toEqual(["printed", "printed-2"]);
         expect(await report.artifacts[1]?.read()).toBe(Array.from({ length: 99 }, (_, n) => `line ${n}\nx\n`).join(""));
         expect(report.output.text).toMatch(
@@ -238,7 +238,7 @@ describe("a value that is too large for a model is kept by itself", () => {
   );
 
   test("so is what a program printed before it failed or was stopped, and what fits both ends is not", async () => {
-    await using runtime = await start({ limits: { logBytes: 256, runningMs: 500 } });
+    await using runtime = await start({ limits: { outputBytes: 512, cpuMs: 500 } });
     const lines = `console.log(Array.from({ length: 99 }, (_, n) => n).join("\\n"));`;
     for (const end of ["throw new Error('no');", "await 0; await new Promise(() => {});"]) {
       const { artifacts, outcome } = await runtime.execute(`${lines} ${end}`);
@@ -250,7 +250,7 @@ describe("a value that is too large for a model is kept by itself", () => {
   });
 
   test("what was printed is not kept if no name is left, and its lines are counted as before", async () => {
-    await using runtime = await start({ limits: { artifacts: 0, logBytes: 256 } });
+    await using runtime = await start({ limits: { artifacts: 0, outputBytes: 512 } });
     const { artifacts, output } = await runtime.execute(`console.log("line\\n".repeat(999));`);
     expect(artifacts).toEqual([]);
     expect(output.text).toMatch(/\n\nPrinted:\n {2}line\n/);
@@ -315,7 +315,7 @@ describe.each(Object.entries(JOURNALS))(
     });
 
     test("what a program has printed is read by a later one, and another program's has a name of its own", async () => {
-      await using runtime = await start({ journal: open(), limits: { logBytes: 256 } });
+      await using runtime = await start({ journal: open(), limits: { outputBytes: 512 } });
       const prints = `for (let n = 0; n < 200; n += 1) console.log("line " + n);`;
       const { texts } = await converse(runtime, [
         prints,
@@ -338,14 +338,14 @@ describe.each(Object.entries(JOURNALS))(
       expect((await converse(runtime, [peek], { tenant: "other" })).texts[0]).toContain(nothing);
       const alone = await runtime.execute(peek);
       expect(alone.output.text).toContain(nothing);
-      await expect(runtime.resume(report.execution, { tenant: "other" })).rejects.toMatchObject({
+      await expect(runtime.execution(report.execution, { tenant: "other" }).resume()).rejects.toMatchObject({
         code: "execution_unknown",
       });
     });
 
     test("a conversation that waits goes on in another process with what it has kept", async () => {
       const journal = open();
-      const pay = makeTool({ name: "pay", effect: "write", approval: "always", handler: () => "paid" });
+      const pay = makeTool({ name: "pay", effect: "write", approval: "always", execute: () => "paid" });
       const tools = [all, pay];
       const script = [
         { programs: [SAVES] },
@@ -367,26 +367,28 @@ describe.each(Object.entries(JOURNALS))(
       await using runtime = await start({ tools, journal, approve: () => "later" });
       fetched = 0;
       const model = scriptedModel(script);
-      const waiting = await runtime.resumeAgent(id, { model });
+      const waiting = await runtime.execution(id).resume({ model });
       const [approval] = waiting.ending.type === "waiting" ? waiting.ending.approvals : [];
-      const report = await runtime.resumeAgent(id, { model, decisions: { [approval?.callId ?? ""]: { allow: true } } });
+      const report = await runtime
+        .execution(id)
+        .resume({ model, decisions: { [approval?.callId ?? ""]: { allow: true } } });
       expect(report.answer).toMatch(/^3001\b/);
       expect(fetched).toBe(0);
       expect(await report.artifacts[1]?.read()).toBe(1);
-      const again = await runtime.resumeAgent(id, { model });
+      const again = await runtime.execution(id).resume({ model });
       expect(await again.artifacts[0]?.read()).toHaveLength(3000);
     });
 
     test("what a program had printed before it waited is kept with the rest by the process that takes it up", async () => {
       const journal = open();
-      const ask = makeTool({ name: "ask", approval: "always", handler: () => "yes" });
+      const ask = makeTool({ name: "ask", approval: "always", execute: () => "yes" });
       const prints = (from: number) => `for (let n = ${from}; n < ${from + 100}; n += 1) console.log("line " + n);`;
       const script = [
         { programs: [`${prints(100)} await tools.ask({}); ${prints(200)}`] },
         { programs: [`return (await load("printed")).split("\\n").length;`] },
         ({ results }: { readonly results: readonly { readonly text: string }[] }) => ({ text: results[0]?.text ?? "" }),
       ];
-      const options: RuntimeOptions = { tools: [ask], journal, limits: { logBytes: 256 }, approve: () => "later" };
+      const options: RuntimeOptions = { tools: [ask], journal, limits: { outputBytes: 512 }, approve: () => "later" };
       let id = "";
       {
         await using runtime = await start(options);
@@ -396,9 +398,11 @@ describe.each(Object.entries(JOURNALS))(
       }
       await using runtime = await start(options);
       const model = scriptedModel(script);
-      const waiting = await runtime.resumeAgent(id, { model });
+      const waiting = await runtime.execution(id).resume({ model });
       const [approval] = waiting.ending.type === "waiting" ? waiting.ending.approvals : [];
-      const report = await runtime.resumeAgent(id, { model, decisions: { [approval?.callId ?? ""]: { allow: true } } });
+      const report = await runtime
+        .execution(id)
+        .resume({ model, decisions: { [approval?.callId ?? ""]: { allow: true } } });
       expect(report.answer).toBe("201");
       expect(report.transcript.turns[0]?.results[0]?.text).toContain('await load("printed")');
     });
@@ -414,8 +418,8 @@ describe.each(Object.entries(JOURNALS))(
         { programs: [LOADS] },
         ({ results }) => ({ text: results[0]?.text ?? "" }),
       ]);
-      await using talk = await runtime.converse({ model, continue: report.execution });
-      const said = await talk.say("And which?");
+      await using talk = await runtime.conversation({ model, from: report.execution });
+      const said = await talk.send("And which?");
       expect(said.answer).toBe('["customer 0","customer 1000","customer 2000"]');
       expect(fetched).toBe(0);
       expect(said.artifacts.map(({ name }) => name)).toEqual(["customers"]);
@@ -445,7 +449,7 @@ test("saves that were journalled, and whose answers were lost with their host, a
   const other = createMemoryJournal();
   await Array.fromAsync(importLines(other, Readable.from(left.map((record) => JSON.stringify(record)))));
   await using second = await start({ journal: other });
-  expect(valueOf(await second.resume(execution))).toBe(2);
+  expect(valueOf(await second.execution(execution).resume())).toBe(2);
   const artifacts = (await recordsOf(other, execution)).filter(isArtifact);
   expect(artifacts.map(({ call, value }) => [call, value])).toEqual([
     ["1", "1"],
@@ -467,5 +471,5 @@ test("an artifact of a journal from elsewhere weighs what it holds, whatever its
   using other = createSqliteJournal({ path });
   await Array.fromAsync(importLines(other, Readable.from(left.map((record) => JSON.stringify(record)))));
   await using second = await start({ journal: other, limits });
-  expect(valueOf(await second.resume(execution))).toBe("result_too_large");
+  expect(valueOf(await second.execution(execution).resume())).toBe("result_too_large");
 });

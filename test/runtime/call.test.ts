@@ -14,10 +14,10 @@ const direct = { caller: "direct", input: {} } as const;
 
 const double = makeTool({
   name: "math.double",
-  input: z.object({ value: z.number() }),
-  output: z.object({ value: z.number() }),
+  inputSchema: z.object({ value: z.number() }),
+  outputSchema: z.object({ value: z.number() }),
   allowedCallers: ["direct"],
-  handler: ({ value }) => ({ value: value * 2 }),
+  execute: ({ value }) => ({ value: value * 2 }),
 });
 
 test("a call comes back with its value, and is an execution of its own in the journal", async () => {
@@ -65,7 +65,7 @@ test.each<[string, Partial<CallOptions>, string, string]>([
     "math.double can only be called directly: call it outside of a program.",
   ],
   ["a wrong input", { input: { value: "x" } }, "input_invalid", "The input of math.double does not fit"],
-  ["an input that is too large", { input: { value: "x".repeat(2000) } }, "budget_spent", "limit inputBytes"],
+  ["an input that is too large", { input: { value: "x".repeat(1_100_000) } }, "budget_spent", "limit inputBytes"],
   ["a handler that fails", { tool: "failing" }, "handler_failed", "failing failed."],
   ["a call that needs approval", { tool: "paid" }, "approval_unavailable", "approval is not available here"],
   ["a call that is denied", { tool: "paid", approve: () => false }, "approval_denied", "approval was denied"],
@@ -74,9 +74,9 @@ test.each<[string, Partial<CallOptions>, string, string]>([
     double,
     makeTool({ name: "hidden" }),
     makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" }),
-    makeTool({ name: "failing", allowedCallers: ["direct"], handler: broken.handler }),
+    makeTool({ name: "failing", allowedCallers: ["direct"], execute: broken.execute }),
   ];
-  await using runtime = await createRuntime({ tools, sandbox, logger, limits: { inputBytes: 1000 } });
+  await using runtime = await createRuntime({ tools, sandbox, logger });
   const called = await runtime.call({ tool: "math.double", ...direct, ...changes });
   expect(called).toEqual({ ok: false, code, message: expect.stringContaining(message) as string });
   expect(JSON.stringify(called)).not.toContain("hunter2");
@@ -93,7 +93,7 @@ test("a handler and an approver get the tenant and the context of the call", asy
   const paid = makeTool({
     allowedCallers: ["direct"],
     approval: "always",
-    handler: (_, context) => note(context),
+    execute: (_, context) => note(context),
   });
   await using runtime = await createRuntime({ tools: [paid], sandbox, approve: () => false });
   const context = { user: "ann" };
@@ -110,7 +110,7 @@ test("a call is cancelled by its signal, before its handler starts and while it 
   const told = signal();
   const hang = makeTool({
     allowedCallers: ["direct"],
-    handler: (_, { signal: end }) => {
+    execute: (_, { signal: end }) => {
       end.addEventListener("abort", told.happen);
       started.happen();
       return new Promise(() => {});
@@ -139,7 +139,7 @@ test("closing the runtime cancels a call that is under way, and takes no further
   const started = signal();
   const hang = makeTool({
     allowedCallers: ["direct"],
-    handler: () => {
+    execute: () => {
       started.happen();
       return new Promise(() => {});
     },
@@ -159,7 +159,7 @@ test("a tool's concurrency holds over calls and programs of a runtime, and an ag
     name: "narrow",
     allowedCallers: ["direct", "programmatic"],
     concurrency: 1,
-    handler: async () => {
+    execute: async () => {
       most = Math.max(most, (atOnce += 1));
       await new Promise(setImmediate);
       atOnce -= 1;

@@ -11,7 +11,11 @@ const FAILURES: readonly (readonly [string, () => never])[] = [
   ["throws", () => outage()],
   ["rejects", (async () => outage()) as () => never],
 ];
-const ABOUT = { description: "Does it", input: z.object({}), allowedCallers: ["direct", "programmatic"] } as const;
+const ABOUT = {
+  description: "Does it",
+  inputSchema: z.object({}),
+  allowedCallers: ["direct", "programmatic"],
+} as const;
 
 function outage(): never {
   throw new Error("db down: 10.0.0.7");
@@ -24,7 +28,7 @@ function durable() {
 function open(options: Partial<RuntimeOptions>) {
   const paid = vi.fn(() => "paid");
   const error = vi.fn();
-  const tools = [defineTool({ ...ABOUT, name: "pay", effect: "write", approval: "always", handler: paid })];
+  const tools = [defineTool({ ...ABOUT, name: "pay", effect: "write", approval: "always", execute: paid })];
   const runtime = createRuntime({ tools, sandbox, logger: { error }, ...options });
   return { paid, error, runtime };
 }
@@ -35,7 +39,7 @@ test.each(FAILURES)(
     using journal = durable();
     const { paid, error, runtime: opening } = open({ approve, journal });
     await using runtime = await opening;
-    const report = await runtime.execute("return await tools.pay({});", { execution: "e" });
+    const report = await runtime.execute("return await tools.pay({});", { id: "e" });
     expect(report.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", tool: "pay" }] });
     expect(report.output.isError).toBe(false);
     expect(report.output.text).not.toContain("10.0.0.7");
@@ -52,8 +56,8 @@ test.each(FAILURES)(
     ]);
     const decisions = (await Array.fromAsync(journal.read("e"))).filter(({ type }) => type === "decision");
     expect(decisions).toEqual([]);
-    await runtime.decide("e", { 1: { allow: true, by: "ann" } });
-    expect((await runtime.resume("e")).outcome).toMatchObject({ type: "completed", value: "paid" });
+    await runtime.execution("e").decide({ 1: { allow: true, by: "ann" } });
+    expect((await runtime.execution("e").resume()).outcome).toMatchObject({ type: "completed", value: "paid" });
     expect(paid).toHaveBeenCalledOnce();
   },
 );
@@ -65,7 +69,7 @@ test.each(FAILURES)(
     const { paid, runtime: opening } = open({ approve, journal });
     await using runtime = await opening;
     const model = scriptedModel([{ calls: [{ tool: "pay", input: {} }] }, { text: "Done." }]);
-    const { ending } = await runtime.agent({ model, task: "Pay.", execution: "c" });
+    const { ending } = await runtime.agent({ model, task: "Pay.", id: "c" });
     expect(ending).toMatchObject({ type: "waiting", approvals: [{ tool: "pay" }] });
     expect(paid).not.toHaveBeenCalled();
   },
@@ -77,7 +81,7 @@ test.each(FAILURES)(
     const journal = createMemoryJournal();
     const { paid, error, runtime: opening } = open({ approve, journal });
     await using runtime = await opening;
-    const report = await runtime.execute("return await tools.pay({});", { execution: "e" });
+    const report = await runtime.execute("return await tools.pay({});", { id: "e" });
     expect(report.outcome).toMatchObject({ type: "failed", fault: { code: "approval_unavailable" } });
     expect(JSON.stringify(report)).not.toMatch(/10\.0\.0\.7|denied/);
     expect(error.mock.calls).toMatchObject([
@@ -93,7 +97,7 @@ test.each(FAILURES)(
     const journal = createMemoryJournal();
     const { paid, error, runtime: opening } = open({ policy, approve: () => true, journal });
     await using runtime = await opening;
-    const report = await runtime.execute("return await tools.pay({});", { execution: "e" });
+    const report = await runtime.execute("return await tools.pay({});", { id: "e" });
     expect(report.outcome).toMatchObject({ type: "failed", fault: { code: "policy_unavailable" } });
     const line = "pay was refused in call 1, policy_unavailable: The function `policy` failed: db down: 10.0.0.7";
     expect(error.mock.calls).toEqual([[expect.anything(), expect.stringContaining(line)]]);
@@ -107,8 +111,8 @@ test.each(FAILURES)(
 test("a logger, a listener and a switch that reject change nothing, and are handled", async () => {
   const rejects = (async () => outage()) as () => never;
   const tools = [
-    defineTool({ ...ABOUT, name: "broken", effect: "read", handler: () => outage() }),
-    defineTool({ ...ABOUT, name: "off", effect: "read", enabled: rejects, handler: () => 1 }),
+    defineTool({ ...ABOUT, name: "broken", effect: "read", execute: () => outage() }),
+    defineTool({ ...ABOUT, name: "off", effect: "read", enabled: rejects, execute: () => 1 }),
   ];
   await using runtime = await createRuntime({
     tools,

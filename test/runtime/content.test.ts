@@ -15,7 +15,7 @@ const part = { type: "image", mediaType: "image/png", data: new Uint8Array(PIXEL
 const KEPT = { ...part, data: PIXEL.toString("base64") };
 
 const chart = (given: () => unknown): Tool =>
-  makeTool({ name: "chart", allowedCallers: ["programmatic", "direct"], handler: given });
+  makeTool({ name: "chart", allowedCallers: ["programmatic", "direct"], execute: given });
 const start = (given: () => unknown, options: object = {}) =>
   createRuntime({ tools: [chart(given)], sandbox, logger: { error() {} }, ...options });
 const direct = () => scriptedModel([{ calls: [{ tool: "chart", input: {} }] }, { text: "done" }]);
@@ -44,8 +44,8 @@ describe("content of a handler", () => {
   test("a program's report tells which images, files and links it did not get, also after another runtime has resumed it", async () => {
     const link = { type: "link", url: "https://example.com/a" } as const;
     const journal = createSqliteJournal({ path: ":memory:" });
-    const ask = makeTool({ name: "ask", handler: "client" });
-    const hidden = makeTool({ name: "hidden", handler: () => content({ value: 1, parts: [part] }) });
+    const ask = makeTool({ name: "ask", execute: "client" });
+    const hidden = makeTool({ name: "hidden", execute: () => content({ value: 1, parts: [part] }) });
     const tools = [chart(() => content({ value: 1, parts: [part, link] })), ask, hidden];
     const left =
       "Results of chart had 4 images, files or links that a program does not get: a direct call of chart shows them.";
@@ -56,13 +56,13 @@ describe("content of a handler", () => {
     const program = "await tools.chart({}); await tools.chart({}); await tools.hidden({}); return await tools.ask({});";
     {
       await using runtime = await createRuntime({ tools, sandbox, journal });
-      expect((await runtime.execute(program, { execution: "drawn" })).outcome.type).toBe("waiting");
+      expect((await runtime.execute(program, { id: "drawn" })).outcome.type).toBe("waiting");
     }
     await using runtime = await createRuntime({ tools, sandbox, journal });
-    const report = await runtime.resume("drawn", { results: { "4": { value: 2 } } });
+    const report = await runtime.execution("drawn").resume({ results: { "4": { value: 2 } } });
     expect(report).toMatchObject({ outcome: { value: 2 }, notes, calls });
     expect(report.output.text).toContain(left);
-    expect(await runtime.resume("drawn")).toMatchObject({ outcome: { value: 2 }, notes, calls });
+    expect(await runtime.execution("drawn").resume()).toMatchObject({ outcome: { value: 2 }, notes, calls });
   });
 
   test("what is for people and has no JSON form any more fails the call, and not the program", async () => {
@@ -77,11 +77,11 @@ describe("content of a handler", () => {
     const journal = createSqliteJournal({ path: ":memory:" });
     const given = () => content({ value: 1, display: { markdown: "**three points**" } });
     await using runtime = await start(given, { journal, onEvent: (event: ExecutionEvent) => events.push(event) });
-    const report = await runtime.execute("return await tools.chart({});", { execution: "shown" });
+    const report = await runtime.execute("return await tools.chart({});", { id: "shown" });
     const display = { markdown: "**three points**" };
     expect(report.calls).toMatchObject([{ tool: "chart", display }]);
     expect(report.output.text).not.toContain("three points");
-    expect((await runtime.execute("return await tools.chart({});", { execution: "shown" })).calls).toMatchObject([
+    expect((await runtime.execute("return await tools.chart({});", { id: "shown" })).calls).toMatchObject([
       { display },
     ]);
     expect(events.filter(({ type }) => type === "call_ended")).toMatchObject([{ display }]);
@@ -90,7 +90,9 @@ describe("content of a handler", () => {
   });
 
   test("parts over partBytes fail the call, and a program may still have the value", async () => {
-    await using runtime = await start(() => content({ value: 1, parts: [part] }), { limits: { partBytes: 50 } });
+    const large = { ...part, data: new Uint8Array(800_000) };
+    const limits = { resultBytes: 1000 };
+    await using runtime = await start(() => content({ value: 1, parts: [large] }), { limits });
     const { transcript } = await runtime.agent({ model: direct(), task: "t" });
     expect(transcript.turns[0]?.results[0]).toMatchObject({
       isError: true,
@@ -102,9 +104,9 @@ describe("content of a handler", () => {
   test("a host's own call gets the parts, and the value fits the tool's schema", async () => {
     const tool = makeTool({
       name: "chart",
-      output: z.object({ points: z.number() }),
+      outputSchema: z.object({ points: z.number() }),
       allowedCallers: ["direct"],
-      handler: () => content({ value: { points: 3 }, parts: [part] }),
+      execute: () => content({ value: { points: 3 }, parts: [part] }),
     });
     await using runtime = await createRuntime({ tools: [tool], sandbox, journal: createMemoryJournal() });
     expect(await runtime.call({ tool: "chart", input: {}, caller: "direct" })).toEqual({
@@ -119,7 +121,7 @@ describe("content of a handler", () => {
       journal: createSqliteJournal({ path: ":memory:" }),
     });
     const { execution } = await runtime.agent({ model: direct(), task: "t" });
-    const { transcript } = await runtime.resumeAgent(execution, { model: direct() });
+    const { transcript } = await runtime.execution(execution).resume({ model: direct() });
     expect(transcript.turns[0]?.results[0]?.parts).toEqual([KEPT]);
   });
 });
@@ -136,7 +138,7 @@ describe("content of a handler that has failed", () => {
     const result = { text: '{"code":5,"at":"axis"}', isJson: true, isError: true, parts: [KEPT] };
     expect(transcript.turns[0]?.results).toMatchObject([result]);
     expect(calls).toMatchObject([{ outcome: { type: "failed", code: "handler_failed" }, display: "No axis." }]);
-    const again = await runtime.resumeAgent(execution, { model: direct() });
+    const again = await runtime.execution(execution).resume({ model: direct() });
     expect(again.transcript).toEqual(transcript);
     expect(again.calls).toEqual(calls);
   });
@@ -194,10 +196,10 @@ describe("content of a handler that has failed", () => {
     let called = 0;
     const tool = makeTool({
       name: "chart",
-      output: z.object({ points: z.number() }),
+      outputSchema: z.object({ points: z.number() }),
       allowedCallers: ["direct"],
       retry: { attempts: 3 },
-      handler: () => {
+      execute: () => {
         called += 1;
         return content({ value: { points: 1 }, isError: true, source: "charts/a.svg" });
       },
@@ -209,14 +211,20 @@ describe("content of a handler that has failed", () => {
     expect(called).toBe(1);
   });
 
-  test.each<[string, unknown, object, string]>([
+  test.each<[string, unknown, object, string, (readonly (typeof part)[])?]>([
     ["too large", "x".repeat(5000), { resultBytes: 1000 }, "result_too_large"],
-    ["too many values", Array(100).fill(1), { resultValues: 50 }, "result_too_large"],
+    ["too many values", Array(4_200_000).fill(1), {}, "result_too_large"],
     ["no JSON", () => 3, {}, "output_invalid"],
     ["more than totalBytes leaves", "x".repeat(50_000), { totalBytes: 60_000 }, "result_over_budget"],
-    ["of parts that are too large", 1, { partBytes: 8 }, "result_too_large"],
-  ])("a value that is %s fails the call without it", async (_, value, limits, code) => {
-    await using runtime = await start(() => content({ ...FAILED, value }), { limits });
+    [
+      "of parts that are too large",
+      1,
+      { resultBytes: 1000 },
+      "result_too_large",
+      [{ ...part, data: new Uint8Array(800_000) }],
+    ],
+  ])("a value that is %s fails the call without it", async (_, value, limits, code, parts = FAILED.parts) => {
+    await using runtime = await start(() => content({ ...FAILED, parts, value }), { limits });
     const answer = await runtime.call({ tool: "chart", input: {}, caller: "direct" });
     const isHeld = value === "x".repeat(50_000);
     // The message of a text counts beside it.
@@ -241,7 +249,7 @@ describe("where a result comes from", () => {
     const { transcript, execution } = await runtime.agent({ model: direct(), task: "t" });
     const { from } = transcript.turns[0]?.results[0]?.provenance ?? {};
     expect(from).toBe(`${source}\\u202e\\u001b[2J`);
-    const again = await runtime.resumeAgent(execution, { model: direct() });
+    const again = await runtime.execution(execution).resume({ model: direct() });
     expect(again.transcript).toEqual(transcript);
   });
 

@@ -24,11 +24,11 @@ test("a context and a tenant reach handlers and the approver of their own execut
   const whoAmI = defineTool({
     name: "who",
     description: "Notes for whom it is called",
-    input: z.object({}),
+    inputSchema: z.object({}),
     allowedCallers: ["programmatic"],
     effect: "read",
     approval: "always",
-    handler: (_, { context, tenant }: CallContext<App>) => {
+    execute: (_, { context, tenant }: CallContext<App>) => {
       seen.push(`handler: ${context.user} of ${tenant}`);
       return "done";
     },
@@ -61,7 +61,7 @@ test("a context reaches the tools of a conversation, of its programs and of the 
   const note = makeTool({
     name: "note",
     allowedCallers: ["direct", "programmatic"],
-    handler: (_, { context }) => seen.push(context),
+    execute: (_, { context }) => seen.push(context),
   });
   const inner = scriptedModel([{ calls: [{ tool: "note" }] }, { text: "noted" }]);
   const clerk = agentAsTool({
@@ -112,7 +112,7 @@ test("an execution has a listener of its own, besides the runtime's, and hears o
 // ---- fewer tools -------------------------------------------------------------------------------------------------
 
 const SHOP = ["crm.find", "crm.list", "crmx", "mail.box.send", "mail.read"].map((name) =>
-  makeTool({ name, allowedCallers: ["direct", "programmatic"], handler: () => name }),
+  makeTool({ name, allowedCallers: ["direct", "programmatic"], execute: () => name }),
 );
 
 test.each<[readonly string[], readonly string[]]>([
@@ -187,7 +187,7 @@ test("in an isolate, a handler, a predicate and an approver are in the async con
   const narrow = makeTool({
     name: "narrow",
     concurrency: 1,
-    handler: async (_, { context }) => {
+    execute: async (_, { context }) => {
       await new Promise(setImmediate);
       seen.push([storage.getStore(), context]);
     },
@@ -198,7 +198,7 @@ test("in an isolate, a handler, a predicate and an approver are in the async con
       seen.push([storage.getStore(), storage.getStore() ?? "nothing"]);
       return true;
     },
-    handler: (_, { context }) => seen.push([storage.getStore(), context]),
+    execute: (_, { context }) => seen.push([storage.getStore(), context]),
   });
   const approve = ({ context }: ApprovalRequest) => seen.push([storage.getStore(), context]) > 0;
   await using runtime = await createRuntime({ tools: [narrow, asked], approve });

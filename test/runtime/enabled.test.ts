@@ -128,17 +128,17 @@ test("an execution that is taken up asks anew: a tool that it began with and has
   const decisions = { "1": { allow: true } };
   {
     await using runtime = await make();
-    expect((await runtime.execute(program, { execution: "with" })).outcome.type).toBe("waiting");
+    expect((await runtime.execute(program, { id: "with" })).outcome.type).toBe("waiting");
     isOn = false;
-    expect((await runtime.execute(program, { execution: "without" })).outcome.type).toBe("waiting");
+    expect((await runtime.execute(program, { id: "without" })).outcome.type).toBe("waiting");
   }
   await using runtime = await make();
-  await expect(runtime.resume("with", { decisions })).rejects.toMatchObject({
+  await expect(runtime.execution("with").resume({ decisions })).rejects.toMatchObject({
     code: "tools_changed",
     message: expect.stringContaining("gone: beta.search") as string,
   });
   isOn = true;
-  expect((await runtime.resume("without", { decisions })).outcome).toMatchObject({
+  expect((await runtime.execution("without").resume({ decisions })).outcome).toMatchObject({
     value: [["always", "held"], "none"],
   });
 });

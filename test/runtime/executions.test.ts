@@ -24,7 +24,7 @@ async function held(
   const events: ExecutionEvent[] = [];
   const tool = makeTool({
     name: "held",
-    handler: (_, { tenant }) => {
+    execute: (_, { tenant }) => {
       order.push(tenant);
       return calls.handler();
     },
@@ -40,9 +40,9 @@ async function held(
 }
 
 test("as many executions run as may, the next ones wait without a clock, and the runtime tells how many", async () => {
-  const { runtime, calls, events } = await held({ atOnce: 2 }, { limits: { wallMs: 60_000 } });
+  const { runtime, calls, events } = await held({ concurrency: 2 }, { limits: { wallMs: 60_000 } });
   await using _ = runtime;
-  const running = Array.from({ length: 5 }, (__, n) => runtime.execute(CALL, { execution: `e${n}` }));
+  const running = Array.from({ length: 5 }, (__, n) => runtime.execute(CALL, { id: `e${n}` }));
   await calls.untilStarted(2);
   expect(runtime.queue).toEqual({ running: 2, waiting: 3 });
   expect(events.filter(({ type }) => type === "execution_queued")).toEqual(
@@ -67,7 +67,7 @@ test("as many executions run as may, the next ones wait without a clock, and the
 });
 
 test("tenants are served in turn, and none has more than its share", async () => {
-  const { runtime, calls, order } = await held({ atOnce: 2, perTenant: 1 });
+  const { runtime, calls, order } = await held({ concurrency: 2, perTenant: 1 });
   await using _ = runtime;
   const running = ["a", "a", "a", "b", "b"].map((tenant) => runtime.execute(CALL, { tenant }));
   await calls.untilStarted(2);
@@ -82,7 +82,7 @@ test("tenants are served in turn, and none has more than its share", async () =>
 });
 
 test.each([1, 2, 8])("executions of two tenants that never end keep no third from a place of %i", async (atOnce) => {
-  const { runtime, calls, order } = await held({ atOnce });
+  const { runtime, calls, order } = await held({ concurrency: atOnce });
   const ending = new AbortController();
   const { signal } = ending;
   const run = (tenant: string) => runtime.execute(CALL, { tenant, signal });
@@ -100,7 +100,7 @@ test.each([1, 2, 8])("executions of two tenants that never end keep no third fro
 });
 
 test("where as many wait as may, the tenant with the most is refused with `busy`, and nothing of it was started", async () => {
-  const { runtime, calls, events } = await held({ atOnce: 1, queued: 2 });
+  const { runtime, calls, events } = await held({ concurrency: 1, queued: 2 });
   await using _ = runtime;
   const first = runtime.execute(CALL, { tenant: "a" });
   // A tenant that has no place takes one beyond.
@@ -132,7 +132,7 @@ test("where as many wait as may, the tenant with the most is refused with `busy`
 });
 
 test("one that is cancelled while it waits ends as cancelled at once, and leaves the line", async () => {
-  const { runtime, calls } = await held({ atOnce: 1 });
+  const { runtime, calls } = await held({ concurrency: 1 });
   const first = runtime.execute(CALL);
   await calls.untilStarted(1);
   const abort = new AbortController();
@@ -149,7 +149,7 @@ test("one that is cancelled while it waits ends as cancelled at once, and leaves
 });
 
 test("conversations, calls of a host and executions that are taken up need a place", async () => {
-  const { runtime, calls } = await held({ atOnce: 1, queued: 0 });
+  const { runtime, calls } = await held({ concurrency: 1, queued: 0 });
   await using _ = runtime;
   const first = runtime.execute(CALL);
   await calls.untilStarted(1);
@@ -157,7 +157,7 @@ test("conversations, calls of a host and executions that are taken up need a pla
   for (const attempt of [
     () => runtime.agent({ model, task: "Do it." }),
     () => runtime.call({ tool: "held", input: {}, caller: "programmatic" }),
-    () => runtime.resume("gone"),
+    () => runtime.execution("gone").resume(),
     () => runtime.execute("return 1;"),
   ])
     await expect(attempt()).rejects.toMatchObject({ code: "busy" });
@@ -166,29 +166,29 @@ test("conversations, calls of a host and executions that are taken up need a pla
 });
 
 test("a conversation that is held has a place while it is asked, and none while it rests", async () => {
-  const { runtime, calls } = await held({ atOnce: 1 });
+  const { runtime, calls } = await held({ concurrency: 1 });
   await using _ = runtime;
   const model = scriptedModel([{ text: "One." }, { text: "Two." }]);
-  await using talk = await runtime.converse({ model });
-  await talk.say("Go on.");
+  await using talk = await runtime.conversation({ model });
+  await talk.send("Go on.");
   expect(runtime.queue).toEqual({ running: 0, waiting: 0 });
   const running = runtime.execute(CALL);
   await calls.untilStarted(1);
-  const saying = talk.say("Go on.");
+  const saying = talk.send("Go on.");
   await idle();
   expect(runtime.queue).toEqual({ running: 1, waiting: 1 });
   talk.interrupt();
   expect((await saying).ending.type).toBe("cancelled");
   calls.release();
   await running;
-  expect((await talk.say("Go on.")).ending).toMatchObject({ type: "answered", answer: "Two." });
+  expect((await talk.send("Go on.")).ending).toMatchObject({ type: "answered", answer: "Two." });
 });
 
 test("what an execution starts has its place: programs and agents of a conversation, and what a handler runs, wait for none", async () => {
   const later: { runtime?: Runtime } = {};
   const nested = makeTool({
     name: "nested",
-    handler: async () => (await later.runtime?.execute("return 7;"))?.outcome,
+    execute: async () => (await later.runtime?.execute("return 7;"))?.outcome,
   });
   const inner = scriptedModel([{ programs: ["return 1;"] }, { text: "Found." }]);
   const ask = agentAsTool({
@@ -198,7 +198,11 @@ test("what an execution starts has its place: programs and agents of a conversat
     tools: [makeTool()],
     allowedCallers: ["programmatic"],
   });
-  await using runtime = await createRuntime({ sandbox, tools: [nested, ask], executions: { atOnce: 1, queued: 0 } });
+  await using runtime = await createRuntime({
+    sandbox,
+    tools: [nested, ask],
+    executions: { concurrency: 1, queued: 0 },
+  });
   later.runtime = runtime;
   const program = 'return [await tools.nested({}), await tools.ask({ task: "Do it." })];';
   const model = scriptedModel([{ programs: [program] }, { text: "Done." }]);
@@ -213,12 +217,12 @@ test("what an execution has begun and left behind needs a place of its own once 
   const started: Promise<unknown>[] = [];
   const leave = makeTool({
     name: "leave",
-    handler: () => {
+    execute: () => {
       started.push(ended.then(() => later.runtime?.execute("return 1;")));
       return null;
     },
   });
-  const { runtime, calls } = await held({ atOnce: 1, queued: 0 }, { tools: [leave] });
+  const { runtime, calls } = await held({ concurrency: 1, queued: 0 }, { tools: [leave] });
   await using _ = runtime;
   later.runtime = runtime;
   await runtime.execute("return tools.leave({});");
@@ -234,13 +238,13 @@ test("an execution of a second runtime between two of the first leaves them one 
   const later: { runtime?: Runtime; second?: Runtime } = {};
   const across = makeTool({
     name: "across",
-    handler: async () => (await later.second?.execute("return tools.back({});"))?.outcome.type,
+    execute: async () => (await later.second?.execute("return tools.back({});"))?.outcome.type,
   });
   const back = makeTool({
     name: "back",
-    handler: async () => (await later.runtime?.execute("return 7;"))?.outcome.type,
+    execute: async () => (await later.runtime?.execute("return 7;"))?.outcome.type,
   });
-  const executions = { atOnce: 1, queued: 0 };
+  const executions = { concurrency: 1, queued: 0 };
   await using runtime = await createRuntime({ sandbox, tools: [across], executions });
   await using second = await createRuntime({ sandbox, tools: [back], executions });
   Object.assign(later, { runtime, second });
@@ -259,10 +263,13 @@ test("without the option nothing waits, and options that cannot be are refused",
   await Promise.all(running);
   const open = vi.fn();
   for (const [executions, message] of [
-    [{ atOnce: 0 }, "createRuntime({ executions: { atOnce } }): expected a whole number of at least 1, got 0."],
+    [
+      { concurrency: 0 },
+      "createRuntime({ executions: { concurrency } }): expected a whole number of at least 1, got 0.",
+    ],
     [
       { most: 1 },
-      'createRuntime({ executions }): there is no option "most". The options are atOnce, perTenant, queued.',
+      'createRuntime({ executions }): there is no option "most". The options are concurrency, perTenant, queued.',
     ],
   ] as const)
     await expect(createRuntime({ sandbox, tools: [], executions: executions as never })).rejects.toMatchObject({
@@ -277,9 +284,10 @@ test("records and replays of another tenant's execution are refused as those of 
     journal: createMemoryJournal(),
     sandbox,
   });
-  await runtime.execute("return 1;", { execution: "e", tenant: "b" });
-  for (const read of [runtime.execution("e").records, runtime.execution("e").replay])
-    await expect(read()).rejects.toMatchObject({ code: "execution_unknown" });
+  await runtime.execute("return 1;", { id: "e", tenant: "b" });
+  const other = runtime.execution("e");
+  for (const read of [other.records(), other.replay(), other.status(), other.wait()])
+    await expect(read).rejects.toMatchObject({ code: "execution_unknown" });
   await using own = runtime.derive({ tenant: "b" });
   expect(await own.execution("e").replay()).toMatchObject({ type: "identical" });
 });
@@ -293,7 +301,7 @@ test("a replay gets no more than its runtime allows, whatever the journal names"
       sandbox,
       limits: { memoryBytes: 256 * 1024 * 1024 },
     });
-    await runtime.execute("return 1;", { execution: "e" });
+    await runtime.execute("return 1;", { id: "e" });
   }
   const opened: number[] = [];
   const counting: typeof sandbox = Object.assign(Object.create(sandbox) as typeof sandbox, {

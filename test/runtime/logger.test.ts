@@ -36,8 +36,8 @@ const caused = tool("caused", () => {
 const late = tool("late", () => new Promise(() => {}), { timeoutMs: 1 });
 const untrue = makeTool({
   name: "untrue",
-  output: z.object({ items: z.array(z.object({ id: z.number() })) }),
-  handler: () => ({ items: [{ id: 1 }, { id: "x" }] }) as never,
+  outputSchema: z.object({ items: z.array(z.object({ id: z.number() })) }),
+  execute: () => ({ items: [{ id: 1 }, { id: "x" }] }) as never,
 });
 
 test("a handler that failed has one entry with its tool, execution, call and error, and the program has the sentence alone", async () => {
@@ -79,7 +79,7 @@ test.each([
 
 test("a model is told no more than a program of a handler that failed", async () => {
   const logger = keepLog();
-  const failing = makeTool({ name: "failing", allowedCallers: ["direct"], handler: broken.handler });
+  const failing = makeTool({ name: "failing", allowedCallers: ["direct"], execute: broken.execute });
   await using runtime = await createRuntime({ tools: [failing], sandbox, logger });
   const model = scriptedModel([{ calls: [{ tool: "failing" }] }, { text: "It failed." }]);
   const { transcript, calls } = await runtime.agent({ model, task: "Do it." });
@@ -201,7 +201,7 @@ test("ids, names and messages of others control no terminal, with the console an
     throw new Error(foreign);
   });
   await using runtime = await createRuntime({ tools: [failing], sandbox });
-  await runtime.execute("await tools.failing().catch(() => {});", { execution: `id${foreign}` });
+  await runtime.execute("await tools.failing().catch(() => {});", { id: `id${foreign}` });
   const logger = keepLog();
   await using logged = runtime.derive({ logger });
   await logged.execute("await tools.failing().catch(() => {});");
@@ -235,7 +235,7 @@ test("a logger is told besides a listener, and what it throws changes nothing", 
 
 test("what one sentence says is printed once, without a stack that leads through this package", async () => {
   const tools = [
-    makeTool({ name: "share", handler: () => ({ part: Number.NaN }) }),
+    makeTool({ name: "share", execute: () => ({ part: Number.NaN }) }),
     makeTool({ name: "pay", effect: "write", approval: "always" }),
   ];
   await using runtime = await createRuntime({ tools, sandbox });
@@ -293,7 +293,7 @@ test("failures of agents, of their programs and of single calls are entries too,
   const failing = makeTool({
     name: "failing",
     allowedCallers: ["direct", "programmatic"],
-    handler: broken.handler,
+    execute: broken.execute,
   });
   const model = scriptedModel([
     { calls: [{ tool: "failing" }], programs: ["await tools.failing({}).catch(() => {})"] },

@@ -11,10 +11,10 @@ function untyped(name: string, handler: (input: { readonly of?: string | undefin
   return defineTool({
     name,
     description: "Gives what there is",
-    input: z.object({ of: z.string().optional() }),
+    inputSchema: z.object({ of: z.string().optional() }),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler,
+    execute: handler,
     ...more,
   });
 }
@@ -102,7 +102,7 @@ test("a definition that has changed begins anew", async () => {
   await using runtime = await run({ tools: () => tools, observeResults: true });
   await runtime.execute("await tools.desk.list({}); return 1");
   expect(runtime.declarations()).toContain("observed");
-  tools = [untyped("desk.list", () => 1, { input: z.object({ page: z.number() }) })];
+  tools = [untyped("desk.list", () => 1, { inputSchema: z.object({ page: z.number() }) })];
   await runtime.execute("return 1");
   expect(runtime.declarations()).toContain("Promise<unknown>");
 });
@@ -162,7 +162,7 @@ test("with a journal in memory nothing is learned, unless the host wants it; a d
   await using runtime = await run({ tools: [tickets], journal: createMemoryJournal() });
   await runtime.execute("await tools.desk.list({}); return 1");
   expect(runtime.declarations()).toContain("Promise<unknown>");
-  const typed = untyped("desk.typed", () => ({ id: 1, more: 2 }), { output: z.looseObject({ id: z.number() }) });
+  const typed = untyped("desk.typed", () => ({ id: 1, more: 2 }), { outputSchema: z.looseObject({ id: z.number() }) });
   await using own = await run({ tools: [typed], observeResults: true });
   await own.execute("await tools.desk.typed({}); return 1");
   expect(own.declarations()).not.toContain("observed");

@@ -7,7 +7,7 @@ import { makeTool } from "../gate/open-session.ts";
 
 const BOTH = ["direct", "programmatic"] as const;
 const write = (name: string, handler: () => unknown = () => "done") =>
-  makeTool({ name, allowedCallers: BOTH, effect: "write", handler });
+  makeTool({ name, allowedCallers: BOTH, effect: "write", execute: handler });
 const sandbox = createMemorySandbox();
 const CATCHES = `try { return await tools.pay({ n: 1 }); } catch (error) { return error.code + ": " + error.message; }`;
 
@@ -82,13 +82,13 @@ test("an execution that waits is taken up under the decision that its journal ho
   const program = `const look = await tools.look({}).catch(({ code }) => code); return [look, await tools.pay({})];`;
   {
     await using runtime = await createRuntime({ ...open, policy, approve: () => "later" });
-    expect((await runtime.execute(program, { execution: "e" })).outcome.type).toBe("waiting");
-    await runtime.decide("e", { 2: { allow: true, by: "ann" } });
+    expect((await runtime.execute(program, { id: "e" })).outcome.type).toBe("waiting");
+    await runtime.execution("e").decide({ 2: { allow: true, by: "ann" } });
   }
   expect(policy).toHaveBeenCalledTimes(2);
   const strict = vi.fn<Policy>(() => ({ deny: "closed since" }));
   await using runtime = await createRuntime({ ...open, policy: strict });
-  expect((await runtime.resume("e")).outcome).toMatchObject({ value: ["policy_denied", "paid"] });
+  expect((await runtime.execution("e").resume()).outcome).toMatchObject({ value: ["policy_denied", "paid"] });
   expect(await runtime.execution("e").replay()).toMatchObject({ type: "identical" });
   expect(strict).not.toHaveBeenCalled();
   expect(paid).toHaveBeenCalledTimes(1);
@@ -110,13 +110,13 @@ test("a policy by name holds for an execution also in a process that has none, f
   });
   {
     await using runtime = await createRuntime({ ...open, policy: "ask-writes" });
-    await runtime.execute("await tools.pay({}); return tools.pay({})", { execution: "program" });
-    await runtime.agent({ model, task: "pay", execution: "talk" });
+    await runtime.execute("await tools.pay({}); return tools.pay({})", { id: "program" });
+    await runtime.agent({ model, task: "pay", id: "talk" });
   }
   await using runtime = await createRuntime(open);
   const allow = { allow: true, by: "ann" };
-  expect((await runtime.resume("program", { decisions: { 1: allow } })).outcome.type).toBe("waiting");
-  const { ending } = await runtime.resumeAgent("talk", { model, decisions: { "call-1": allow } });
+  expect((await runtime.execution("program").resume({ decisions: { 1: allow } })).outcome.type).toBe("waiting");
+  const { ending } = await runtime.execution("talk").resume({ model, decisions: { "call-1": allow } });
   expect(ending).toMatchObject({ type: "waiting", approvals: [{ callId: "call-2/1" }] });
   expect(paid).toHaveBeenCalledTimes(2);
 });
@@ -131,10 +131,10 @@ test("an execution that began with a policy of its own asks about every call in 
   const program = "return [await tools.pay({}), await tools.send({}).catch(({ code }) => code)];";
   const allowed = { decisions: { 1: { allow: true } } } as const;
   const { execution } = await own.execute(program, { policy });
-  const goesOn = await other.resume(execution, allowed);
+  const goesOn = await other.execution(execution).resume(allowed);
   expect(goesOn.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "2", tool: "send" }] });
   const again = await own.execute(program, { policy });
-  expect((await own.resume(again.execution, { ...allowed, policy })).outcome).toMatchObject({
+  expect((await own.execution(again.execution).resume({ ...allowed, policy })).outcome).toMatchObject({
     value: ["done", "policy_denied"],
   });
 });

@@ -76,7 +76,7 @@ test("a runtime with a wrong option starts no guest", async () => {
     { stubTokens: -1 },
     { search: { first: -1 } },
     { limits: { calls: -1 } },
-    { executions: { atOnce: 0 } },
+    { executions: { concurrency: 0 } },
     { telemetry: { capture: "all-of" as never } },
   ])
     expect(await refusal(createRuntime({ tools: [], sandbox: warmed, ...wrong }))).toBeDefined();
@@ -84,7 +84,7 @@ test("a runtime with a wrong option starts no guest", async () => {
 });
 
 const EXECUTE_OPTIONS =
-  "The options are execution, after, maxAgeMs, language, result, limits, tools, tenant, context, approve, policy, approvePrograms, checkPrograms, onEvent, signal.";
+  "The options are id, corrects, maxAgeMs, language, result, limits, tools, tenant, context, approve, policy, approvePrograms, checkPrograms, onEvent, signal.";
 
 test.each<[unknown, unknown, string]>([
   [5, {}, "execute(program): expected source text, got 5."],

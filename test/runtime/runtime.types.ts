@@ -27,16 +27,16 @@ const sandbox = createMemorySandbox();
 const model = scriptedModel([]);
 
 // A tool whose handler reads no context is a plain tool, and fits in every runtime.
-const plain = defineTool({ ...base, input, handler: ({ id }, { callId }) => id + callId });
+const plain = defineTool({ ...base, inputSchema: input, execute: ({ id }, { callId }) => id + callId });
 expectTypeOf(plain).toEqualTypeOf<Tool>();
 expectTypeOf(plain).toExtend<Tool<App>>();
 
 // One whose handler says which context it reads needs a runtime with that context. Its input is typed all the same.
 const personal = defineTool({
   ...base,
-  input,
-  output: z.string(),
-  handler: ({ id }, { context, tenant }: CallContext<App>) => {
+  inputSchema: input,
+  outputSchema: z.string(),
+  execute: ({ id }, { context, tenant }: CallContext<App>) => {
     expectTypeOf(id).toBeString();
     expectTypeOf(tenant).toBeString();
     return context.user;
@@ -109,7 +109,9 @@ expectTypeOf(recovering.recover(recoverOptions)).toEqualTypeOf<AsyncGenerator<Re
 // The type of what the result's schema gives out is that of the report's value.
 const typed = await runtime.execute("return 1", { context: { user: "ann" }, result: z.object({ n: z.number() }) });
 expectTypeOf(typed.value).toEqualTypeOf<{ n: number } | undefined>();
-const resumed = await runtime.resume("id", { context: { user: "ann" }, result: z.string().transform(Number) });
+const resumed = await runtime
+  .execution("id")
+  .resume({ context: { user: "ann" }, result: z.string().transform(Number) });
 expectTypeOf(resumed.value).toEqualTypeOf<number | undefined>();
 expectTypeOf<Report["value"]>().toBeUnknown();
 // @ts-expect-error a plain JSON Schema is no schema
@@ -121,7 +123,7 @@ const answered = await runtime.agent({ model, task: "Do it.", answer: Reply, con
 expectTypeOf(answered.answer).toEqualTypeOf<{ reply: string; euros: string } | undefined>();
 const untyped = await runtime.agent({ model, task: "Do it.", context: { user: "ann" } });
 expectTypeOf(untyped.answer).toEqualTypeOf<string | undefined>();
-const talk = await runtime.converse({ model, answer: Reply, context: { user: "ann" } });
-expectTypeOf((await talk.say("Go on.")).answer).toEqualTypeOf<{ reply: string; euros: string } | undefined>();
+const talk = await runtime.conversation({ model, answer: Reply, context: { user: "ann" } });
+expectTypeOf((await talk.send("Go on.")).answer).toEqualTypeOf<{ reply: string; euros: string } | undefined>();
 // @ts-expect-error a schema is needed, not a type's name
 await runtime.agent({ model, task: "Do it.", answer: "number", context: { user: "ann" } });

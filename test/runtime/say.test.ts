@@ -7,20 +7,20 @@ const model = scriptedModel([{ text: "so" }]);
 test("`say` refuses wrong options, ids and messages before anything begins", async () => {
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   const refused = (promise: Promise<unknown>) => expect(promise).rejects.toMatchObject({ code: "option_invalid" });
-  await refused(runtime.say("", "x", { model }));
-  await refused(runtime.say("chat", "  ", { model }));
-  await refused(runtime.say("chat", [], { model }));
-  await refused(runtime.say("chat", "x", { model, expect: -1 }));
-  await refused(runtime.say("chat", "x", { model, tools: ["none"] }));
-  await refused(runtime.say("chat", "x", { model, task: "x" } as object as { model: typeof model }));
-  await expect(runtime.status("chat")).rejects.toMatchObject({ code: "execution_unknown" });
+  await refused(runtime.execution("").send("x", { model }));
+  await refused(runtime.execution("chat").send("  ", { model }));
+  await refused(runtime.execution("chat").send([], { model }));
+  await refused(runtime.execution("chat").send("x", { model, expect: -1 }));
+  await refused(runtime.execution("chat").send("x", { model, tools: ["none"] }));
+  await refused(runtime.execution("chat").send("x", { model, task: "x" } as object as { model: typeof model }));
+  await expect(runtime.execution("chat").status()).rejects.toMatchObject({ code: "execution_unknown" });
 });
 
 test("`say` takes a place of the runtime, and is refused with `busy` before anything begins", async () => {
   await using runtime = await createRuntime({
     tools: [],
     sandbox: createMemorySandbox(),
-    executions: { atOnce: 1, queued: 0 },
+    executions: { concurrency: 1, queued: 0 },
   });
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
@@ -31,13 +31,13 @@ test("`say` takes a place of the runtime, and is refused with `busy` before anyt
       return { text: "slow" };
     },
   ]);
-  const first = runtime.say("one", "x", { model: slow });
+  const first = runtime.execution("one").send("x", { model: slow });
   await asked.promise;
-  await expect(runtime.say("two", "x", { model })).rejects.toMatchObject({ code: "busy" });
-  await expect(runtime.status("two")).rejects.toMatchObject({ code: "execution_unknown" });
+  await expect(runtime.execution("two").send("x", { model })).rejects.toMatchObject({ code: "busy" });
+  await expect(runtime.execution("two").status()).rejects.toMatchObject({ code: "execution_unknown" });
   answered.resolve();
   expect((await first).answer).toBe("slow");
-  expect((await runtime.say("two", "x", { model })).answer).toBe("so");
+  expect((await runtime.execution("two").send("x", { model })).answer).toBe("so");
 });
 
 test("conversations whose histories have no room beside each other are refused with `busy`, and go on once one has ended", async () => {
@@ -54,16 +54,19 @@ test("conversations whose histories have no room beside each other are refused w
     },
     { text: "and" },
   ]);
-  for (const id of ["one", "two"]) await runtime.say(id, long, { model });
-  const first = runtime.say("one", long, { model });
+  for (const id of ["one", "two"]) await runtime.execution(id).send(long, { model });
+  const first = runtime.execution("one").send(long, { model });
   await asked.promise;
-  const refused = await runtime.say("two", "more", { model }).catch((error: unknown) => error);
+  const refused = await runtime
+    .execution("two")
+    .send("more", { model })
+    .catch((error: unknown) => error);
   expect(refused).toMatchObject({ code: "busy", message: expect.stringContaining('"two" needs') as string });
   // The same message again is held by its driver, and leaves room for others.
-  const again = Array.from({ length: 3 }, () => runtime.say("one", long, { model, expect: 1 }));
+  const again = Array.from({ length: 3 }, () => runtime.execution("one").send(long, { model, expect: 1 }));
   expect((await runtime.execute("return 'x'.repeat(100_000).length")).outcome.type).toBe("completed");
   answered.resolve();
   await Promise.all([first, ...again]);
-  await runtime.say("two", "more", { model });
-  expect((await runtime.status("two")).conversation).toMatchObject({ said: 2 });
+  await runtime.execution("two").send("more", { model });
+  expect((await runtime.execution("two").status()).conversation).toMatchObject({ said: 2 });
 });

@@ -17,19 +17,19 @@ import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 const invoices = defineTool({
   name: "billing.listInvoices",
   description: "Invoices of a customer, the latest first.",
-  input: z.object({ customer: z.string(), limit: z.number().int().optional() }),
-  output: z.array(z.object({ id: z.string(), euros: z.number() })),
+  inputSchema: z.object({ customer: z.string(), limit: z.number().int().optional() }),
+  outputSchema: z.array(z.object({ id: z.string(), euros: z.number() })),
   allowedCallers: ["programmatic"],
   effect: "read",
-  handler: () => [],
+  execute: () => [],
 });
 const payroll = defineTool({
   name: "hr.payInvoices",
   description: "Pays invoices of customers.",
-  input: z.object({ customer: z.string() }),
+  inputSchema: z.object({ customer: z.string() }),
   allowedCallers: ["direct"],
   effect: "write",
-  handler: () => [],
+  execute: () => [],
 });
 const weather = tool("weather.today", () => "sun");
 const TOOLS = [invoices, payroll, weather];
@@ -131,10 +131,10 @@ test("what a caller may not call changes nothing of what a search finds", async 
     defineTool({
       name: `secret.listInvoices${place}`,
       description: "Invoices of a customer invoices invoices.",
-      input: z.object({ customer: z.string() }),
+      inputSchema: z.object({ customer: z.string() }),
       allowedCallers: ["direct"],
       effect: "read",
-      handler: () => null,
+      execute: () => null,
     }),
   );
   const program = `return [await searchTools("invoices of a customer", 25), await searchTools("secret", 25), await searchTools("customer", 25)];`;
@@ -195,12 +195,12 @@ test("a host searches for either caller and in either language", async () => {
   const orders = defineTool({
     name: "orders",
     description: "Orders",
-    input: z.object({}),
-    output: z.object({ id: z.string() }),
+    inputSchema: z.object({}),
+    outputSchema: z.object({ id: z.string() }),
     stream: true,
     allowedCallers: ["direct", "programmatic"],
     effect: "read",
-    handler: () => [],
+    execute: () => [],
   });
   await using streaming = runtime.derive({ tools: [orders] });
   const stubFor = async (caller: "direct" | "programmatic") =>
@@ -298,7 +298,7 @@ test("an `embed` that does not answer holds up its own search for ten seconds, a
 const many = catalogueTools();
 
 const DECLARED = [
-  ["ten tools", many.slice(0, 10).map((one) => ({ ...one, output: undefined })), false],
+  ["ten tools", many.slice(0, 10).map((one) => ({ ...one, outputSchema: undefined })), false],
   ["4,000 tools", many, true],
   ["4,000 tools of 4,000 namespaces", many.map((one, place) => ({ ...one, name: `space${place}.${one.name}` })), true],
   ["4,000 tools without a namespace", many.map((one, place) => ({ ...one, name: `tool${place}` })), true],
@@ -364,7 +364,7 @@ test("the journal has a digest of each definition that a model or a program was 
     shown: [opening?.runProgram, ...(opening?.tools ?? [])].flatMap((one) => (one ? [digestOf(one)] : [])),
   });
   const [found] = await runtime.searchTools("invoices", 1);
-  const program = (await Array.fromAsync(runtime.executions())).find(({ kind }) => kind === "program");
+  const program = (await Array.fromAsync(runtime.executions.list())).find(({ kind }) => kind === "program");
   const records = await runtime.execution(program?.execution ?? "").records();
   expect(records.find(({ type }) => type === "answered")).toMatchObject({ shown: [found && digestOf(found)] });
 });
@@ -392,7 +392,7 @@ test("of declarations that do not fit, no more is counted than shows it", async 
   const kinds = z.enum(Array.from({ length: 16 }, (_, n) => `${n} ${"word ".repeat(12)}`));
   const wide = {
     ...invoices,
-    input: z.object(Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`f${n}`, kinds]))),
+    inputSchema: z.object(Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`f${n}`, kinds]))),
   };
   const model = scriptedModel([{ text: "done" }]);
   const split = vi.spyOn(String.prototype, "match");

@@ -4,7 +4,7 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { rawServer, READ } from "../sources/mcp/servers.ts";
 
-const named = (name: string, more: object = {}) => makeTool({ name, handler: () => name, ...more });
+const named = (name: string, more: object = {}) => makeTool({ name, execute: () => name, ...more });
 const options = (tools: () => readonly Tool[]) => ({ tools, sandbox: createMemorySandbox() });
 const KEYS = "return Object.keys(tools).sort()";
 
@@ -12,7 +12,7 @@ test("tools of a function are those that there are when an execution begins, and
   const held = Promise.withResolvers();
   const begun = Promise.withResolvers();
   const slow = named("slow", {
-    handler: async () => {
+    execute: async () => {
       begun.resolve(undefined);
       await held.promise;
     },
@@ -37,7 +37,7 @@ test("while they are the same they are one set, and a tool that stays keeps its 
   let most = 0;
   const one = named("one", {
     concurrency: 1,
-    handler: async () => {
+    execute: async () => {
       running += 1;
       most = Math.max(most, running);
       await new Promise((resolve) => setImmediate(resolve));
@@ -62,7 +62,7 @@ test("names of a function that conflict at first are an error", async () => {
   });
 });
 
-const of = (source: string, name: string) => named(`${source}.${name}`, { source, handler: () => source });
+const of = (source: string, name: string) => named(`${source}.${name}`, { source, execute: () => source });
 const CALLS_AS_BEFORE = `${KEYS.replace("return", "const keys =")}; return [keys, await tools.crm.notes.add({})]`;
 
 test.each<[string, (add: Tool, find: Tool) => readonly Tool[], number]>([

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { createRuntime, defineTool, jsonSchema } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 
-const about = { input: z.object({}), allowedCallers: ["programmatic"], effect: "read" } as const;
+const about = { inputSchema: z.object({}), allowedCallers: ["programmatic"], effect: "read" } as const;
 const NUMBERS = [
   ["9007199254740991", 9007199254740991],
   ["9007199254740993", "9007199254740993"],
@@ -23,9 +23,9 @@ const row = defineTool({
   ...about,
   name: "db.row",
   description: "R.",
-  handler: () => NUMBERS.map(([digits]) => BigInt(digits)),
+  execute: () => NUMBERS.map(([digits]) => BigInt(digits)),
 });
-const text = defineTool({ ...about, name: "db.text", description: "T.", handler: () => TEXT });
+const text = defineTool({ ...about, name: "db.text", description: "T.", execute: () => TEXT });
 
 test("a whole number is one value in a result and in its text: digits are lost nowhere", async () => {
   await using runtime = await createRuntime({ tools: [row, text], sandbox: createMemorySandbox() });
@@ -35,7 +35,7 @@ test("a whole number is one value in a result and in its text: digits are lost n
 
 test("digits within a text, of a name or of another number stay as they are", async () => {
   const written = String.raw`{"1234567890123456789":["\",9007199254740993,\\",1e-1234567890123456,0.9007199254740993123,90071992547409931.5]}`;
-  const quoted = defineTool({ ...about, name: "db.quoted", description: "Q.", handler: () => written });
+  const quoted = defineTool({ ...about, name: "db.quoted", description: "Q.", execute: () => written });
   await using runtime = await createRuntime({ tools: [quoted], sandbox: createMemorySandbox() });
   const { outcome } = await runtime.execute("return JSON.parse(await tools.db.quoted({}))");
   expect(outcome).toMatchObject({ value: JSON.parse(written) as unknown });
@@ -56,7 +56,7 @@ test("the stub says so of a result that was seen", async () => {
     ...about,
     name: "db.one",
     description: "O.",
-    handler: () => ({ id: 1234567890123456789n }),
+    execute: () => ({ id: 1234567890123456789n }),
   });
   await using runtime = await createRuntime({ tools: [one], sandbox: createMemorySandbox(), observeResults: true });
   await runtime.execute("return await tools.db.one({})");

@@ -29,7 +29,7 @@ test("an execution that has not ended is left open, its client is told, and anot
   using journal = createSqliteJournal({ path: join(folder, "left.db") });
   {
     await using door = await openServer(undefined, { journal });
-    const running = door.ask("POST", "/v1/executions", { body: { program: SLOW, execution: "slow" } });
+    const running = door.ask("POST", "/v1/executions", { body: { program: SLOW, id: "slow" } });
     await door.slow.begun();
     expect(await door.server.close({ drainMs: 0 })).toEqual({ leftOpen: 1 });
     const told = await running;
@@ -45,7 +45,7 @@ test("an execution that has not ended is left open, its client is told, and anot
 
 test("streams end with the server, after the last event of what still ended", async () => {
   await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: SLOW, execution: "slow", wait: false } });
+  await door.ask("POST", "/v1/executions", { body: { program: SLOW, id: "slow", wait: false } });
   const events = door.ask("GET", "/v1/executions/slow/events");
   await door.slow.begun();
   const closing = door.server.close({ drainMs: 60_000 });
@@ -89,7 +89,7 @@ test("a server that is told to end loses nothing that it has accepted, and the n
   {
     await using server = await openServerProcess("--journal", path, "--drain", "0");
     const asked = ids.map(async (execution, index) => {
-      const answer = await server.ask("POST", "/v1/executions", { program, execution, wait: index % 2 === 0 });
+      const answer = await server.ask("POST", "/v1/executions", { program, id: execution, wait: index % 2 === 0 });
       const { error } = (await answer.json()) as { readonly error?: { readonly code: string } };
       return error?.code ?? answer.status;
     });
@@ -131,7 +131,7 @@ testOfAll(
       await using server = await openServerProcess("--journal", path, "--drain", "0");
       let ended: Promise<number | null> | undefined;
       const asked = ids.map(async (execution, index) => {
-        const body = { program, execution, wait: index % 2 === 0 };
+        const body = { program, id: execution, wait: index % 2 === 0 };
         const response = await server.ask("POST", "/v1/executions", body).catch(() => undefined);
         const { error } = ((await response?.json().catch(() => ({}))) ?? {}) as { readonly error?: { code: string } };
         if (response?.ok || error?.code === "runtime_suspended") accepted.push(execution);

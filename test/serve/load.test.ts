@@ -97,7 +97,7 @@ async function loaded(created: Sandbox): Promise<void> {
     const response = await fetch(`${url}/v1/executions`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ program: PROGRAM(mark), execution: id, wait: waits(index) }),
+      body: JSON.stringify({ program: PROGRAM(mark), id, wait: waits(index) }),
     });
     expect([200, 202]).toContain(response.status);
     await response.text();

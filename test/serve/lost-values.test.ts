@@ -19,7 +19,7 @@ test.each(FAULTS)(
   async (_, value, said) => {
     await using door = await openServer();
     const program = "return await tools.desk.ask({})";
-    await door.ask("POST", "/v1/executions", { body: { program, execution: "asks" } });
+    await door.ask("POST", "/v1/executions", { body: { program, id: "asks" } });
     const answered = (text: string) =>
       door.ask("POST", "/v1/executions/asks/results", { body: `{"results":{"1":{"value":${text}}}}` });
     const answer = await answered(value);
@@ -50,7 +50,7 @@ test("a call whose answer is given twice in one body is refused, and not answere
 /** A server whose tool notes what it was given, called by an MCP client. */
 async function openDoor() {
   const given: unknown[] = [];
-  const keep = makeTool({ name: "keep", allowedCallers: ["direct"], handler: (input) => given.push(input) });
+  const keep = makeTool({ name: "keep", allowedCallers: ["direct"], execute: (input) => given.push(input) });
   const door = await openServer({ keys: { keys: KEYS.keys.filter(({ id }) => id === "ann") } }, { tools: [keep] });
   const called = (args: string, more = "") =>
     door.ask("POST", "/mcp", {

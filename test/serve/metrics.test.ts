@@ -23,7 +23,7 @@ test("a server that is refused leaves no metrics behind, to which each runtime o
 const ENDED = 'portcullis_executions_total{portcullis_kind="run_program",portcullis_outcome="completed"}';
 
 test("running and queued programs, ended programs and calls are counted", async () => {
-  await using door = await openServer({ keys: KEYS }, { executions: { atOnce: 1 } });
+  await using door = await openServer({ keys: KEYS }, { executions: { concurrency: 1 } });
   const metrics = async () => (await door.ask("GET", "/metrics", { key: keyOf("ops") })).text.split("\n");
   const begin = (program: string) => door.ask("POST", "/v1/executions", { body: { program } });
   const first = begin("return await tools.crm.slow({})");

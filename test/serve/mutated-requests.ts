@@ -102,7 +102,7 @@ const headers = fc.record(
  */
 export async function sendMutated(door: OpenServer, numRuns: number): Promise<ReadonlySet<string>> {
   await door.ask("POST", "/v1/executions", {
-    body: { program: "return await tools.bank.pay({ amount: 1 })", execution: "e" },
+    body: { program: "return await tools.bank.pay({ amount: 1 })", id: "e" },
   });
   const codes = new Set<string>();
   await fc.assert(

@@ -88,7 +88,7 @@ test.each(["/view", "", "/calls/1", "/cancel"])(
     };
     await using door = await openServer({ keys: KEYS }, { journal });
     const program = "await Promise.all(Array.from({ length: 50 }, () => tools.crm.find({}))); return 1";
-    await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
+    await door.ask("POST", "/v1/executions", { body: { program, id: "e" } });
     readings.most = 0;
     const [method, body] = path === "/cancel" ? ["POST", {}] : ["GET", undefined];
     const answers = await Promise.all(
@@ -162,7 +162,7 @@ test("however often an MCP client asks for the tools, each list has a turn of th
     name: "slow",
     description: "is looked at for as long as a long list takes",
     allowedCallers: ["direct"],
-    handler: () => 1,
+    execute: () => 1,
     enabled: () => {
       work(10);
       return true;
@@ -202,7 +202,7 @@ test("an execution that is asked for again and again by its id is read by few at
   };
   await using door = await openServer({ keys: KEYS }, { journal });
   for (const program of ["await tools.crm.find({}); return 1", "return await tools.bank.pay({ amount: 1 })"]) {
-    const body = { program, execution: program.slice(0, 10) };
+    const body = { program, id: program.slice(0, 10) };
     const run = (more: object) => door.ask("POST", "/v1/executions", { body: { ...body, ...more } });
     const { json } = await run({});
     readings.most = 0;
@@ -217,7 +217,7 @@ test("an execution that is asked for again and again by its id is read by few at
 test("a key that waits with half of all requests has no more, until one of them or a stream is over, and others have theirs", async () => {
   // Few connections count as 256.
   await using door = await openServer({ keys: KEYS, connections: 8 });
-  const body = { program: "return tools.crm.slow({})", execution: "e" };
+  const body = { program: "return tools.crm.slow({})", id: "e" };
   const slow = door.ask("POST", "/v1/executions", { body });
   await door.slow.begun();
   const headers = { authorization: `Bearer ${keyOf("ann")}` };

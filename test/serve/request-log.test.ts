@@ -5,7 +5,7 @@ import { KEYS, keyOf, openServer } from "./servers.ts";
 test("each request is told once, with whose it was and what became of it, and nothing of its contents", async () => {
   const told: AnsweredRequest[] = [];
   await using door = await openServer({ keys: KEYS, onRequest: (request) => told.push(request) });
-  await door.ask("POST", "/v1/executions", { body: { program: "return 'secret'", execution: "order-1" } });
+  await door.ask("POST", "/v1/executions", { body: { program: "return 'secret'", id: "order-1" } });
   const { json } = await door.ask("POST", "/v1/executions", { body: { program: "return 1" } });
   await door.ask("GET", "/v1/executions?text=secret");
   await door.ask("GET", "/v1/executions/order-1/events");

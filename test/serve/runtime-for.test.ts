@@ -13,7 +13,7 @@ test("a tool has one concurrency for all keys, whatever callers and tools they h
   await assert(
     asyncProperty(keysOf, async (keys) => {
       const calls = holdCalls();
-      const tool = makeTool({ name: "held", allowedCallers: [...CALLERS], concurrency: 2, handler: calls.handler });
+      const tool = makeTool({ name: "held", allowedCallers: [...CALLERS], concurrency: 2, execute: calls.handler });
       await using runtime = await createRuntime({ tools: [tool], sandbox });
       const answers = keys.map((callers, index) => {
         const principal = { id: `key-${index}`, tenant: `tenant-${index}`, callers, tools: ["held"] };
@@ -33,7 +33,7 @@ test("a tool has one concurrency for all keys, whatever callers and tools they h
 
 test("the runtime of a key that holds no more begins nothing, also if another key has its id by then", async () => {
   const runs: unknown[] = [];
-  const tool = makeTool({ name: "pay", allowedCallers: [...CALLERS], handler: (input) => runs.push(input) });
+  const tool = makeTool({ name: "pay", allowedCallers: [...CALLERS], execute: (input) => runs.push(input) });
   await using runtime = await createRuntime({ tools: [tool], sandbox });
   await using server = runtime.derive({}, { owners: { now: () => ({ signal: new AbortController().signal }) } });
   const former = runtimeFor(server, { id: "k", tenant: "t" }, AbortSignal.abort(new Error("replaced")));

@@ -38,7 +38,7 @@ test("each error of the runtime and each refusal of the server has a code and on
   refusals.push(await toldFor(new Error("/srv/secret")));
   await using door = await openServer();
   for (const [method, path, asked] of REFUSED) refusals.push((await door.ask(method, path, asked)).json.error);
-  await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution: "e" } });
+  await door.ask("POST", "/v1/executions", { body: { program: "return 1", id: "e" } });
   refusals.push((await door.ask("GET", "/v1/executions/e/artifacts/none")).json.error);
   const slow = { key: keyOf("one"), body: { program: "return await tools.crm.slow({})", wait: false } };
   await door.ask("POST", "/v1/executions", slow);

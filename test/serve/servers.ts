@@ -16,7 +16,7 @@ export const KEYS = {
     { id: "bea", key: "bea-0123456789abcdef", tenant: "bolt", scopes: ["converse", "read", "decide", "run"] },
     { id: "old", key: "old-0123456789abcdef", tenant: "acme", expires: "2020-01-01T00:00:00Z" },
     { id: "few", key: "few-0123456789abcdef", tenant: "acme", rate: { calls: 2, perMs: 60_000 } },
-    { id: "one", key: "one-0123456789abcdef", tenant: "acme", atOnce: 1, scopes: ["run", "decide"] },
+    { id: "one", key: "one-0123456789abcdef", tenant: "acme", concurrency: 1, scopes: ["run", "decide"] },
     { id: "low", key: "low-0123456789abcdef", tenant: "acme", limits: { calls: 2 }, tools: ["crm.find"] },
   ],
 };
@@ -55,13 +55,19 @@ export async function openServer(
   const released = Promise.withResolvers<void>();
   const read = { allowedCallers: ["programmatic"], effect: "read" } as const;
   const tools = [
-    defineTool({ name: "crm.find", description: "finds", input: z.object({}), ...read, handler: () => [{ id: 1 }] }),
+    defineTool({
+      name: "crm.find",
+      description: "finds",
+      inputSchema: z.object({}),
+      ...read,
+      execute: () => [{ id: 1 }],
+    }),
     defineTool({
       name: "crm.slow",
       description: "waits",
-      input: z.object({}),
+      inputSchema: z.object({}),
       ...read,
-      handler: async () => {
+      execute: async () => {
         begun.resolve();
         await released.promise;
         return 1;
@@ -70,19 +76,19 @@ export async function openServer(
     defineTool({
       name: "bank.pay",
       description: "pays",
-      input: z.object({ amount: z.number() }),
+      inputSchema: z.object({ amount: z.number() }),
       ...read,
       effect: "write",
       approval: "always",
-      handler: ({ amount }) => ({ paid: amount }),
+      execute: ({ amount }) => ({ paid: amount }),
     }),
     defineTool({
       name: "desk.ask",
       description: "asks a person",
-      input: z.object({}),
-      output: z.object({ said: z.string() }),
+      inputSchema: z.object({}),
+      outputSchema: z.object({ said: z.string() }),
       ...read,
-      handler: "client",
+      execute: "client",
     }),
   ];
   const runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), approve: () => "later", ...of });

@@ -84,7 +84,7 @@ test("the commands of the backup make a whole copy of a journal that is in use",
   const folder = newFolder(onTestFinished);
   using journal = createSqliteJournal({ path: join(folder, "portcullis.db") });
   await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
-  await runtime.execute("return 1", { execution: "one" });
+  await runtime.execute("return 1", { id: "one" });
   const [copy = "", check = ""] = blockWith("shell", "VACUUM INTO").trimEnd().split("\n");
   await promisify(execFile)("sh", ["-c", copy.replace(/^node /, `"${process.execPath}" `)], { cwd: folder });
   expect(check).toBe("npx portcullis journal check --journal backup.db");

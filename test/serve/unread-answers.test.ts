@@ -15,7 +15,7 @@ const ASKED = 22;
 
 /** Made once: to check its text takes as long as to send it. */
 const DRAWN = content({ value: 1, parts: [{ type: "image", mediaType: "image/png", data: "A".repeat(EACH) }] });
-const draw = makeTool({ name: "draw", allowedCallers: ["direct"], handler: () => DRAWN });
+const draw = makeTool({ name: "draw", allowedCallers: ["direct"], execute: () => DRAWN });
 
 async function openServer() {
   const runtime = await createRuntime({ tools: [draw], sandbox: createMemorySandbox() });
@@ -87,7 +87,7 @@ const WAYS: Readonly<Record<string, (server: PortcullisServer) => Ask>> = {
     const program = `await save("large", "x".repeat(${EACH}))`;
     const ran = new Map<string, Promise<unknown>>();
     return async (key) => {
-      const run = ran.get(key) ?? send(server, key, "/v1/executions", { program, execution: "e" });
+      const run = ran.get(key) ?? send(server, key, "/v1/executions", { program, id: "e" });
       ran.set(key, run);
       await run;
       return send(server, key, "/v1/executions/e/artifacts/large");

@@ -238,8 +238,8 @@ test("who may call has to be said, and a name that programs cannot write can be 
   expect(() => fromAnthropic([tool], { effect: "read", name: "a" } as never)).toThrow(
     'policy of "get-weather": { allowedCallers }: expected a list',
   );
-  expect(() => fromAnthropic([tool], { ...policy, handler: () => "rain" } as never)).toThrow(
-    'policy of "get-weather": there is no option "handler".',
+  expect(() => fromAnthropic([tool], { ...policy, execute: () => "rain" } as never)).toThrow(
+    'policy of "get-weather": there is no option "execute".',
   );
   expect(() => fromAnthropic([tool], policy)).toThrow('Tool "get-weather": this name cannot be used');
   expect(fromAnthropic([tool], { ...policy, name: "weather.get" })[0]?.name).toBe("weather.get");
@@ -280,7 +280,7 @@ test("a policy's shape makes the result that counts, of what the source gives an
   type Rows = { readonly rows: readonly { readonly id: number }[] };
   const shape = ({ rows }: Rows, input: { readonly k: number }) => rows.slice(0, input.k).map(({ id }) => id);
   const output = z.array(z.number());
-  const [tool] = fromAiSdk({ rows }, { ...policy, shape, output });
+  const [tool] = fromAiSdk({ rows }, { ...policy, shape, outputSchema: output });
   await using runtime = await createRuntime({
     tools: tool ? [tool] : [],
     sandbox: createMemorySandbox(),
@@ -293,7 +293,7 @@ test("a policy's shape makes the result that counts, of what the source gives an
 
 test("with a shape alone the source's own schema no longer holds, and with output alone that is checked", async () => {
   expect(await call(fromAiSdk({ rows }, { ...policy, shape: async () => "short" }), "rows({})")).toBe("short");
-  const odd = fromAiSdk({ rows }, { ...policy, output: z.object({ rows: z.string() }) });
+  const odd = fromAiSdk({ rows }, { ...policy, outputSchema: z.object({ rows: z.string() }) });
   expect(await call(odd, "rows({})")).toContain("does not match its declared output");
 });
 
@@ -310,7 +310,7 @@ test("a shape that throws fails the call, and its error stays on the host", asyn
 
 test.each([
   [{ shape: "x" }, 'policy of "rows": { shape }: expected a function'],
-  [{ output: { type: "object" } }, 'policy of "rows": { output }: expected a schema'],
+  [{ outputSchema: { type: "object" } }, 'policy of "rows": { outputSchema }: expected a schema'],
 ])("a policy with %j is refused", (wrong, said) => {
   expect(() => fromAiSdk({ rows }, { ...policy, ...wrong } as never)).toThrow(said);
 });

@@ -16,10 +16,10 @@ export function makeTool<
   return defineTool({
     name: "t",
     description: "Does it",
-    input: z.looseObject({}),
+    inputSchema: z.looseObject({}),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: () => "ok",
+    execute: () => "ok",
     ...changes,
   } as ToolOptions<Input, Output, unknown, Stream>);
 }
@@ -27,16 +27,16 @@ export function makeTool<
 /** A tool for programs that only reads, unless it says otherwise. */
 export function tool(
   name: string,
-  handler: Tool["handler"],
-  options: Partial<Pick<Tool, "effect" | "timeoutMs" | "concurrency" | "output">> = {},
+  handler: Tool["execute"],
+  options: Partial<Pick<Tool, "effect" | "timeoutMs" | "concurrency" | "outputSchema">> = {},
 ): Tool {
   return defineTool({
     name,
     description: `${name}, for tests`,
-    input: z.looseObject({}),
+    inputSchema: z.looseObject({}),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler,
+    execute: handler,
     ...options,
   });
 }
@@ -60,22 +60,22 @@ export const broken = tool("broken", () => {
 export const price = defineTool({
   name: "shop.price",
   description: "Price of one thing.",
-  input: z.object({ thing: z.string() }),
-  output: z.object({ euros: z.number() }),
+  inputSchema: z.object({ thing: z.string() }),
+  outputSchema: z.object({ euros: z.number() }),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ thing }) => ({ euros: thing.length }),
+  execute: ({ thing }) => ({ euros: thing.length }),
 });
 
 /** For programs: writes, and only after an approval. */
 export const pay = defineTool({
   name: "pay",
   description: "Pays",
-  input: z.object({}),
+  inputSchema: z.object({}),
   allowedCallers: ["programmatic"],
   effect: "write",
   approval: "always",
-  handler: () => "paid",
+  execute: () => "paid",
 });
 
 /** For both callers: pays euros, only after an approval. It counts the payments by idempotency key. */
@@ -84,11 +84,11 @@ export function payTool() {
   const tool = defineTool({
     name: "pay",
     description: "Pays",
-    input: z.object({ euros: z.number() }),
+    inputSchema: z.object({ euros: z.number() }),
     allowedCallers: ["direct", "programmatic"],
     effect: "write",
     approval: "always",
-    handler: ({ euros }, { idempotencyKey }) => {
+    execute: ({ euros }, { idempotencyKey }) => {
       paid.set(idempotencyKey, (paid.get(idempotencyKey) ?? 0) + 1);
       return { paid: euros };
     },

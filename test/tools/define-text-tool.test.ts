@@ -14,7 +14,7 @@ const options = {
   description: "Rows of the database.",
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: (text: string) => text.length,
+  execute: (text: string) => text.length,
 } as const;
 
 /** The message of the `tool_invalid` that these options are refused with. */
@@ -42,7 +42,7 @@ test.each<[string, object, string]>([
     { format: { regex: "a".repeat(10_001) } },
     "the regex has 10001 characters, and a pattern may have 4096",
   ],
-  ["a schema", { input: {} }, "a text tool takes one text and no fields"],
+  ["a schema", { inputSchema: {} }, "a text tool takes one text and no fields"],
   ["unknown fields", { unknownFields: "allow" }, "a text tool takes one text and no fields"],
   ["another option", { formt: "text" }, "formt"],
   ["a name that no tool can have", { name: "a b" }, "this name cannot be used"],
@@ -57,7 +57,7 @@ test("what is wrong with other options is said as of defineTool, under the name 
 
 const withRegex = (regex: string) => defineTextTool({ ...options, format: { regex } });
 const faultOf = (tool: Tool, value: unknown) => {
-  const validated = validate(tool.input, value);
+  const validated = validate(tool.inputSchema, value);
   if (validated instanceof Promise) throw new Error("It is checked at once.");
   return validated.ok ? undefined : validated.issues[0]?.message;
 };

@@ -8,10 +8,10 @@ import { type Schema } from "../../src/tools/schema.ts";
 const options = {
   name: "crm.find",
   description: "Finds people",
-  input: z.object({ id: z.string() }),
+  inputSchema: z.object({ id: z.string() }),
   allowedCallers: ["programmatic"],
   effect: "read",
-  handler: () => null,
+  execute: () => null,
 } as const;
 
 /** The message of the `tool_invalid` that these options are refused with. */
@@ -32,7 +32,7 @@ test.each<[string, unknown]>([
   ["a function that returns a list", () => [1]],
   ["an async function that returns a list", async () => [1]],
 ])("%s may be the handler of a stream", (_, handler) => {
-  expect(refusal({ stream: true, handler })).toBe("none");
+  expect(refusal({ stream: true, execute: handler })).toBe("none");
 });
 
 test("a tool does not change after it was defined, nor with the list of callers it was given", () => {

@@ -14,33 +14,33 @@ const output = z.object({ total: z.number().default(0) });
 // The handler gets what the schema makes of an input, not what was sent.
 defineTool({
   ...base,
-  input,
-  handler: (value) => expectTypeOf(value).toEqualTypeOf<{ page: number; on: boolean }>(),
+  inputSchema: input,
+  execute: (value) => expectTypeOf(value).toEqualTypeOf<{ page: number; on: boolean }>(),
 });
 defineTool({
   ...base,
-  input,
+  inputSchema: input,
   approval: (value) => {
     expectTypeOf(value).toEqualTypeOf<{ page: number; on: boolean }>();
     return value.on;
   },
-  handler: () => null,
+  execute: () => null,
 });
 defineTool({
   ...base,
-  input: jsonSchema<{ id: string }>({ type: "object" }),
-  handler: (value) => expectTypeOf(value).toEqualTypeOf<{ id: string }>(),
+  inputSchema: jsonSchema<{ id: string }>({ type: "object" }),
+  execute: (value) => expectTypeOf(value).toEqualTypeOf<{ id: string }>(),
 });
 
 // It returns what the output schema takes, at once or later.
-defineTool({ ...base, input, output, handler: () => ({}) });
-defineTool({ ...base, input, output, handler: async () => ({ total: 1 }) });
+defineTool({ ...base, inputSchema: input, outputSchema: output, execute: () => ({}) });
+defineTool({ ...base, inputSchema: input, outputSchema: output, execute: async () => ({ total: 1 }) });
 // @ts-expect-error a field of the wrong type
-defineTool({ ...base, input, output, handler: () => ({ total: "1" }) });
+defineTool({ ...base, inputSchema: input, outputSchema: output, execute: () => ({ total: "1" }) });
 // @ts-expect-error a promise of the wrong thing
-defineTool({ ...base, input, output, handler: async () => "1" });
+defineTool({ ...base, inputSchema: input, outputSchema: output, execute: async () => "1" });
 // @ts-expect-error nothing at all
-defineTool({ ...base, input, output, handler: () => {} });
+defineTool({ ...base, inputSchema: input, outputSchema: output, execute: () => {} });
 
 // The literals that a handler writes are those of its schema: enums, tuples, unions, lists, keys, in parts of a content.
 const ticket = z.object({ status: z.enum(["open", "closed"]), n: z.number().optional() });
@@ -52,100 +52,135 @@ const either = z.discriminatedUnion("t", [
 const byKey = z.record(z.string(), z.array(z.union([z.literal(1), z.literal("x")])));
 declare const open: boolean;
 declare const rows: () => Promise<{ status: "open" | "closed" }[]>;
-defineTool({ ...base, input, output: ticket, handler: () => ({ status: "closed" }) });
-defineTool({ ...base, input, output: ticket, handler: async ({ page }) => ({ status: "closed", n: page }) });
+defineTool({ ...base, inputSchema: input, outputSchema: ticket, execute: () => ({ status: "closed" }) });
 defineTool({
   ...base,
-  input,
-  output: ticket,
-  handler: async ({ on }) => {
+  inputSchema: input,
+  outputSchema: ticket,
+  execute: async ({ page }) => ({ status: "closed", n: page }),
+});
+defineTool({
+  ...base,
+  inputSchema: input,
+  outputSchema: ticket,
+  execute: async ({ on }) => {
     if (on) return { status: "open" };
     return { status: "closed" };
   },
 });
-defineTool({ ...base, input, output: ticket, handler: () => content({ value: { status: "open" } }) });
-defineTool({ ...base, input, output: z.enum(["a", "b"]), handler: async () => "a" });
-defineTool({ ...base, input, output: pair, handler: () => ["a", 1] });
-defineTool({ ...base, input, output: either, handler: () => (open ? { t: "a", n: 1 } : { t: "b" }) });
-defineTool({ ...base, input, output: z.array(z.object({ k: z.literal("a") })), handler: async () => [{ k: "a" }] });
-defineTool({ ...base, input, output: byKey, handler: ({ page }) => ({ [page]: [1, "x"] }) });
-defineTool({ ...base, input, output: z.array(ticket), handler: () => rows() });
 defineTool({
   ...base,
-  input,
-  output: z.object({ at: z.date().transform(String) }),
-  handler: () => ({ at: new Date() }),
+  inputSchema: input,
+  outputSchema: ticket,
+  execute: () => content({ value: { status: "open" } }),
 });
-defineTool({ ...base, input, output: ticket, stream: true, handler: () => [{ status: "open" }] });
-defineTextTool({ ...base, format: "text", output: ticket, handler: () => ({ status: "open" }) });
-defineTool({ ...base, input, handler: () => new Promise((resolve) => resolve(null)) });
+defineTool({ ...base, inputSchema: input, outputSchema: z.enum(["a", "b"]), execute: async () => "a" });
+defineTool({ ...base, inputSchema: input, outputSchema: pair, execute: () => ["a", 1] });
+defineTool({
+  ...base,
+  inputSchema: input,
+  outputSchema: either,
+  execute: () => (open ? { t: "a", n: 1 } : { t: "b" }),
+});
+defineTool({
+  ...base,
+  inputSchema: input,
+  outputSchema: z.array(z.object({ k: z.literal("a") })),
+  execute: async () => [{ k: "a" }],
+});
+defineTool({ ...base, inputSchema: input, outputSchema: byKey, execute: ({ page }) => ({ [page]: [1, "x"] }) });
+defineTool({ ...base, inputSchema: input, outputSchema: z.array(ticket), execute: () => rows() });
+defineTool({
+  ...base,
+  inputSchema: input,
+  outputSchema: z.object({ at: z.date().transform(String) }),
+  execute: () => ({ at: new Date() }),
+});
+defineTool({ ...base, inputSchema: input, outputSchema: ticket, stream: true, execute: () => [{ status: "open" }] });
+defineTextTool({ ...base, format: "text", outputSchema: ticket, execute: () => ({ status: "open" }) });
+defineTool({ ...base, inputSchema: input, execute: () => new Promise((resolve) => resolve(null)) });
 // @ts-expect-error a status that there is not
-defineTool({ ...base, input, output: ticket, handler: async () => ({ status: "shut" }) });
+defineTool({ ...base, inputSchema: input, outputSchema: ticket, execute: async () => ({ status: "shut" }) });
 // @ts-expect-error a field that is missing
-defineTool({ ...base, input, output: ticket, handler: () => ({}) });
-// @ts-expect-error a field that is missing from one of two
-defineTool({ ...base, input, output: ticket, handler: () => (open ? { status: "open" } : { n: 1 }) });
-// @ts-expect-error nothing, now and then
-defineTool({ ...base, input, output: ticket, handler: () => (open ? { status: "open" } : undefined) });
+defineTool({ ...base, inputSchema: input, outputSchema: ticket, execute: () => ({}) });
+defineTool({
+  ...base,
+  inputSchema: input,
+  outputSchema: ticket,
+  // @ts-expect-error a field that is missing from one of two
+  execute: () => (open ? { status: "open" } : { n: 1 }),
+});
+defineTool({
+  ...base,
+  inputSchema: input,
+  outputSchema: ticket,
+  // @ts-expect-error nothing, now and then
+  execute: () => (open ? { status: "open" } : undefined),
+});
 // @ts-expect-error any text
-defineTool({ ...base, input, output: ticket, handler: ({ page }) => ({ status: String(page) }) });
+defineTool({ ...base, inputSchema: input, outputSchema: ticket, execute: ({ page }) => ({ status: String(page) }) });
 // @ts-expect-error half a tuple
-defineTool({ ...base, input, output: pair, handler: () => ["a"] });
+defineTool({ ...base, inputSchema: input, outputSchema: pair, execute: () => ["a"] });
 // @ts-expect-error fields of another member
-defineTool({ ...base, input, output: either, handler: () => ({ t: "a" }) });
-// @ts-expect-error a status that there is not, in a content
-defineTool({ ...base, input, output: ticket, handler: () => content({ value: { status: "shut" } }) });
+defineTool({ ...base, inputSchema: input, outputSchema: either, execute: () => ({ t: "a" }) });
+defineTool({
+  ...base,
+  inputSchema: input,
+  outputSchema: ticket,
+  // @ts-expect-error a status that there is not, in a content
+  execute: () => content({ value: { status: "shut" } }),
+});
 // @ts-expect-error a status that there is not, of a text
-defineTextTool({ ...base, format: "text", output: ticket, handler: () => ({ status: "shut" }) });
+defineTextTool({ ...base, format: "text", outputSchema: ticket, execute: () => ({ status: "shut" }) });
 
 // Without an output schema it may return anything.
-defineTool({ ...base, input, handler: () => {} });
-defineTool({ ...base, input, handler: async () => [1, "a", null] });
+defineTool({ ...base, inputSchema: input, execute: () => {} });
+defineTool({ ...base, inputSchema: input, execute: async () => [1, "a", null] });
 
 // Of a stream the output schema is that of one item: an async generator yields items, or a function returns them.
 const row = z.object({ id: z.string() });
-const stream = { ...base, input, output: row, stream: true } as const;
+const stream = { ...base, inputSchema: input, outputSchema: row, stream: true } as const;
 defineTool({
   ...stream,
-  async *handler({ page }, { signal, after }) {
+  async *execute({ page }, { signal, previous: after }) {
     expectTypeOf(page).toBeNumber();
     expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
     expectTypeOf(after).toEqualTypeOf<StreamPosition | undefined>();
     yield { id: "a" };
   },
 });
-defineTool({ ...stream, handler: () => [{ id: "a" }] });
-defineTool({ ...stream, handler: async () => new Set([{ id: "a" }]) });
-defineTool({ ...base, input, stream: true, resumes: "from-start", handler: () => [1, "a", null] });
+defineTool({ ...stream, execute: () => [{ id: "a" }] });
+defineTool({ ...stream, execute: async () => new Set([{ id: "a" }]) });
+defineTool({ ...base, inputSchema: input, stream: true, resumes: "from-start", execute: () => [1, "a", null] });
 expectTypeOf(
   defineTool({
     ...stream,
-    async *handler(_, { context }: CallContext<{ readonly user: string }>) {
+    async *execute(_, { context }: CallContext<{ readonly user: string }>) {
       yield { id: context.user };
     },
   }),
 ).toEqualTypeOf<Tool<{ readonly user: string }>>();
 // @ts-expect-error an item with a field of the wrong type
-defineTool({ ...stream, handler: () => [{ id: 1 }] });
+defineTool({ ...stream, execute: () => [{ id: 1 }] });
 defineTool({
   ...stream,
   // @ts-expect-error the same, yielded
-  async *handler() {
+  async *execute() {
     yield { id: 1 };
   },
 });
 // @ts-expect-error one item, and no iterable of items
-defineTool({ ...stream, handler: () => ({ id: "a" }) });
+defineTool({ ...stream, execute: () => ({ id: "a" }) });
 // @ts-expect-error a list as the schema of an item
-defineTool({ ...stream, output: z.array(row), handler: () => [{ id: "a" }] });
+defineTool({ ...stream, outputSchema: z.array(row), execute: () => [{ id: "a" }] });
 // @ts-expect-error it goes on after, or from the start
-defineTool({ ...stream, resumes: "again", handler: () => [{ id: "a" }] });
+defineTool({ ...stream, resumes: "again", execute: () => [{ id: "a" }] });
 
 // The context says who calls, and carries a signal.
 defineTool({
   ...base,
-  input,
-  handler: (_, context) => {
+  inputSchema: input,
+  execute: (_, context) => {
     expectTypeOf(context.caller).toEqualTypeOf<"direct" | "programmatic">();
     expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
     return context.idempotencyKey;
@@ -153,29 +188,28 @@ defineTool({
 });
 
 const { allowedCallers: _callers, ...withoutCallers } = base;
-const { effect: _effect, ...withoutEffect } = base;
 // @ts-expect-error there is no safe guess who may call
-defineTool({ ...withoutCallers, input, handler: () => null });
-// @ts-expect-error nor what a call does to the world
-defineTool({ ...withoutEffect, input, handler: () => null });
+defineTool({ ...withoutCallers, inputSchema: input, execute: () => null });
+const { effect: _effect, ...withoutEffect } = base;
+defineTool({ ...withoutEffect, inputSchema: input, execute: () => null });
 // @ts-expect-error nor what it takes
-defineTool({ ...base, handler: () => null });
+defineTool({ ...base, execute: () => null });
 // @ts-expect-error there is no third caller
-defineTool({ ...base, input, allowedCallers: ["anyone"], handler: () => null });
+defineTool({ ...base, inputSchema: input, allowedCallers: ["anyone"], execute: () => null });
 // By the input, with its type.
 defineTool({
   ...base,
-  input,
+  inputSchema: input,
   effect: (given) => (Object.keys(given).length > 0 ? "write" : "read"),
-  handler: () => null,
+  execute: () => null,
 });
 // @ts-expect-error nor is a fourth one by the input
-defineTool({ ...base, input, effect: () => "delete", handler: () => null });
+defineTool({ ...base, inputSchema: input, effect: () => "delete", execute: () => null });
 // @ts-expect-error there is no fourth effect
-defineTool({ ...base, input, effect: "delete", handler: () => null });
+defineTool({ ...base, inputSchema: input, effect: "delete", execute: () => null });
 // @ts-expect-error an option that does not exist
-defineTool({ ...base, input, timeout: 5, handler: () => null });
+defineTool({ ...base, inputSchema: input, timeout: 5, execute: () => null });
 // @ts-expect-error a plain JSON Schema goes through jsonSchema()
-defineTool({ ...base, input: { type: "object" }, handler: () => null });
+defineTool({ ...base, inputSchema: { type: "object" }, execute: () => null });
 // @ts-expect-error whether to approve is yes or no
-defineTool({ ...base, input, approval: () => "yes", handler: () => null });
+defineTool({ ...base, inputSchema: input, approval: () => "yes", execute: () => null });

@@ -13,11 +13,11 @@ function toolWith(input: unknown, output?: unknown) {
   return defineTool({
     name: "shop.find",
     description: "Finds",
-    input: input as Schema,
-    ...(output === undefined ? {} : { output: output as Schema }),
+    inputSchema: input as Schema,
+    ...(output === undefined ? {} : { outputSchema: output as Schema }),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: (found) => found,
+    execute: (found) => found,
   });
 }
 
@@ -106,8 +106,8 @@ test.each<[string, unknown, string]>([
       code: "tool_invalid",
       message: `defineTool({ name: "shop.find", ${side} }): ${sentence}`,
     });
-  expect(() => toolWith(schema)).toThrow(refused("input"));
-  expect(() => toolWith(z.object({}), schema)).toThrow(refused("output"));
+  expect(() => toolWith(schema)).toThrow(refused("inputSchema"));
+  expect(() => toolWith(z.object({}), schema)).toThrow(refused("outputSchema"));
 });
 
 test("a tool of the AI SDK whose schema gives no JSON Schema is refused, and not taken for a JSON Schema", () => {

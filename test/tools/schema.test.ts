@@ -84,22 +84,28 @@ test("of a large value, zod describes the first fault alone: in results, items a
       defineTool({
         ...tool,
         name: "result",
-        input: none,
-        output: texts,
-        handler: () => numbers as unknown as string[],
+        inputSchema: none,
+        outputSchema: texts,
+        execute: () => numbers as unknown as string[],
       }),
-      defineTool({ ...tool, name: "late", input: none, output: late, handler: () => numbers as unknown as string[] }),
+      defineTool({
+        ...tool,
+        name: "late",
+        inputSchema: none,
+        outputSchema: late,
+        execute: () => numbers as unknown as string[],
+      }),
       defineTool({
         ...tool,
         name: "items",
-        input: none,
-        output: texts,
+        inputSchema: none,
+        outputSchema: texts,
         stream: true,
-        async *handler() {
+        async *execute() {
           yield numbers as unknown as string[];
         },
       }),
-      defineTool({ ...tool, name: "input", input: z.object({ texts }), handler: () => 1 }),
+      defineTool({ ...tool, name: "input", inputSchema: z.object({ texts }), execute: () => 1 }),
     ],
     sandbox: createMemorySandbox(),
   });

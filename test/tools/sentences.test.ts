@@ -6,8 +6,14 @@ import { missingFieldAdvice } from "../../src/tools/declarations/output-fields.t
 import { holdSentences } from "../support/sentences.ts";
 
 const object = jsonSchema({ type: "object" });
-const TOOL = { name: "crm.find", description: "d", input: object, allowedCallers: ["programmatic"], effect: "read" };
-const define = (changes: object) => defineTool({ ...TOOL, handler: () => null, ...changes } as never);
+const TOOL = {
+  name: "crm.find",
+  description: "d",
+  inputSchema: object,
+  allowedCallers: ["programmatic"],
+  effect: "read",
+};
+const define = (changes: object) => defineTool({ ...TOOL, execute: () => null, ...changes } as never);
 const retry = { attempts: 2 };
 
 /** Options that no tool may have, each refused for another reason. */
@@ -18,34 +24,36 @@ const REFUSED: readonly object[] = [
   { name: "search_tools" },
   { description: " \n" },
   ...[undefined, { type: "object" }, { "~standard": null }, z.string(), z.date(), z.object({ when: z.date() })].map(
-    (input) => ({ input }),
+    (inputSchema) => ({ inputSchema }),
   ),
-  { input: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]) },
-  ...["string", null, z.bigint(), z.string().transform(Number)].map((output) => ({ output })),
+  { inputSchema: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]) },
+  ...["string", null, z.bigint(), z.string().transform(Number)].map((outputSchema) => ({ outputSchema })),
   ...[undefined, [], ["direct", "direct"], ["program"]].map((allowedCallers) => ({ allowedCallers })),
-  { effect: undefined },
   { effect: "reads" },
   { approval: "sometimes" },
   ...[0, 1.5, Number.NaN, "2"].map((concurrency) => ({ concurrency })),
   ...[0, 2 ** 31, Number.POSITIVE_INFINITY].map((timeoutMs) => ({ timeoutMs })),
   { enabled: true },
-  { handler: undefined },
+  { execute: undefined },
   ...[3, {}, { attempts: 1 }, { ...retry, delay: 1 }, { ...retry, on: "503" }].map((given) => ({ retry: given })),
   ...[[], { calls: 1 }, { calls: 0, perMs: 1 }].map((rate) => ({ rate })),
   { retry, effect: "write" },
-  { retry, handler: "client" },
-  { rate: { calls: 1, perMs: 1 }, handler: "client" },
+  { retry, execute: "client" },
+  { rate: { calls: 1, perMs: 1 }, execute: "client" },
   { resumes: "after" },
   { stream: true, resumes: "again" },
   { stream: true, retry },
-  { stream: true, handler: "client" },
-  { async *handler() {} },
+  { stream: true, execute: "client" },
+  { async *execute() {} },
   { efect: "read" },
   { timeout: 5 },
   { xyzzyx: 1 },
 ];
 
-const tickets = define({ name: "tickets", output: jsonSchema({ type: "object", properties: { id: {}, next: {} } }) });
+const tickets = define({
+  name: "tickets",
+  outputSchema: jsonSchema({ type: "object", properties: { id: {}, next: {} } }),
+});
 
 test("each definition that is refused has a code and one sentence, and so has what is left out of stubs", () =>
   holdSentences([

@@ -8,7 +8,7 @@ import { makeTool } from "../gate/open-session.ts";
 import { INTEGRATIONS } from "../support/integrations.ts";
 
 function told(input: Schema, unknownFields: "refuse" | "allow" = "refuse"): JsonSchema {
-  const { $schema: _, ...schema } = inputSchemaOf(makeTool<Schema>({ input, unknownFields }));
+  const { $schema: _, ...schema } = inputSchemaOf(makeTool<Schema>({ inputSchema: input, unknownFields }));
   return schema;
 }
 
@@ -70,11 +70,14 @@ test.skipIf(!INTEGRATIONS)(
   },
 );
 
-test.each(["input", "output"] as const)(
+test.each([
+  ["input", "inputSchema"],
+  ["output", "outputSchema"],
+] as const)(
   "a schema of a library that is nested thirty thousand levels deep is refused by a sentence, as the %s of a tool",
-  (side) => {
+  (side, option) => {
     const deep = Array.from({ length: 30_000 }, () => 0).reduce<JsonSchema>((inner) => object({ a: inner }), text);
-    expect(() => makeTool<Schema, Schema>({ [side]: foreign(deep) })).toThrow(`${side} has no JSON Schema`);
+    expect(() => makeTool<Schema, Schema>({ [option]: foreign(deep) })).toThrow(`${side} has no JSON Schema`);
     expect(() => resultSchemaOf(foreign(deep), "execute({ result })")).toThrow(
       "execute({ result }) has no JSON Schema",
     );

@@ -8,10 +8,10 @@ function tool(name: string, ...allowedCallers: Caller[]): Tool {
   return defineTool({
     name,
     description: name,
-    input: z.object({}),
+    inputSchema: z.object({}),
     allowedCallers: allowedCallers.length === 0 ? ["programmatic"] : allowedCallers,
     effect: "read",
-    handler: () => null,
+    execute: () => null,
   });
 }
 

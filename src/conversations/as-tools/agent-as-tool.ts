@@ -106,15 +106,15 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
   const tool = defineTool({
     name,
     description,
-    input: jsonSchema<{ readonly task: string }>(INPUT),
-    output: answer ?? TEXT,
+    inputSchema: jsonSchema<{ readonly task: string }>(INPUT),
+    outputSchema: answer ?? TEXT,
     allowedCallers,
     effect: tools.all.every(({ effect }) => effect === "read") ? "read" : "write",
     // Its conversation has a journal of its own, from which it goes on if its host died.
     onUnknown: "retry",
     concurrency,
     timeoutMs,
-    async handler({ task }, context) {
+    async execute({ task }, context) {
       const { ending } = await ask(task, context);
       // The gate checks the value against the schema of the tool's output, which is that of the answer.
       if (ending.type === "answered") return answer ? answeredValue(ending.answer) : ending.answer;

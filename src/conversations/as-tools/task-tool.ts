@@ -52,8 +52,8 @@ export function taskTool<Context = unknown>(
   const tool = defineTool({
     name,
     description: descriptionOf(all),
-    input: jsonSchema<TaskInput>(inputOf(all)),
-    ...(all.every((agent) => agent.output === TEXT) ? { output } : {}),
+    inputSchema: jsonSchema<TaskInput>(inputOf(all)),
+    ...(all.every((agent) => agent.outputSchema === TEXT) ? { outputSchema: output } : {}),
     allowedCallers,
     effect: all.every(({ effect }) => effect === "read")
       ? "read"
@@ -61,12 +61,12 @@ export function taskTool<Context = unknown>(
     onUnknown: "retry",
     concurrency,
     timeoutMs,
-    async handler({ agent, task, context: more }, context) {
+    async execute({ agent, task, context: more }, context) {
       const chosen = known.get(agent);
-      if (!chosen || chosen.handler === "client")
+      if (!chosen || chosen.execute === "client")
         throw new PortcullisError("tool_failed", `There is no agent ${agent}.`);
       const whole = more === undefined ? task : `${task}\n\n${more}`;
-      return valueOf(chosen, await chosen.handler({ task: whole }, context));
+      return valueOf(chosen, await chosen.execute({ task: whole }, context));
     },
   });
   return runsAt(AGENT, tool);
@@ -82,7 +82,7 @@ function agentsOf(agents: unknown): ToolSet {
 }
 
 /** The value of an agent's answer. Nothing else checks it against the agent's own schema. */
-async function valueOf({ name, output }: Tool, given: unknown): Promise<unknown> {
+async function valueOf({ name, outputSchema: output }: Tool, given: unknown): Promise<unknown> {
   const validated = output ? await validate(output, given) : { ok: true as const, value: given };
   if (validated.ok) return validated.value;
   throw new PortcullisError("tool_failed", `${name}: the answer does not fit: ${issuesText(validated.issues)}.`);

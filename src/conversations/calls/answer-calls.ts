@@ -8,7 +8,7 @@ import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../../models/
 import { reportOf } from "../../executions/output/report.ts";
 import { correctedBy } from "../../executions/execute-options.ts";
 import type { KnownCall } from "../../executions/from-journal/call-history.ts";
-import { type After, isReadable } from "../../executions/from-journal/earlier-execution.ts";
+import { type Correction, isReadable } from "../../executions/from-journal/earlier-execution.ts";
 import { readOwn } from "../../executions/from-journal/past-execution.ts";
 import { standingOf } from "../../executions/from-journal/standing.ts";
 import type { Unreplayable, Waiting } from "../../executions/outcome.ts";
@@ -233,20 +233,20 @@ export class CallAnswerer {
     };
     const scope = { ...this.#scope, onEvent, above, artifacts: { space, prefix: `${callId}/` } };
     const startedAt = now();
-    const after = await this.#correctedBy(callId);
-    const run = () => executeOnce(scope, source, child, { allowChangedTools, asks, after });
+    const corrects = await this.#correctedBy(callId);
+    const run = () => executeOnce(scope, source, child, { allowChangedTools, asks, corrects });
     const ended = await (this.#span ? this.#span.run(run) : run());
     // A program that was refused before it started is not in the journal, and corrects nothing.
-    if (ended.kept) failed.begin(callId, after);
+    if (ended.kept) failed.begin(callId, corrects);
     if (ended.ending.type === "waiting") return WAITS;
     // A journal in memory may have deleted it as soon as it ended.
     const hasFailed = ended.kept !== undefined && ended.ending.type !== "completed";
     const isKnown = hasFailed && (await findIfKnown(journal, child)) !== undefined;
     if (hasFailed) failed.fail(callId, isKnown ? { execution: child, startedAt, turn: this.#turn } : undefined);
-    const isCorrected = after && ended.ending.type === "completed";
+    const isCorrected = corrects && ended.ending.type === "completed";
     const corrected = isCorrected && (await ifKnown(() => readOwn(this.#scope, child, NO_ITEMS)));
     if (corrected) failed.note(callId, corrected);
-    const isGivenAgain = isKnown && request.reuse !== "never";
+    const isGivenAgain = isKnown && request.reuseResults !== "never";
     const report = reportOf(ended, gate.tools, { isGivenAgain, shown: observed?.shown });
     const { outcome, output, usage } = report;
     telemetry?.noteOutput(usage.bytesOut);
@@ -258,20 +258,20 @@ export class CallAnswerer {
   }
 
   /** The programs that the program of a call corrects. What was read is given again of the last one alone. */
-  async #correctedBy(callId: string): Promise<After | undefined> {
+  async #correctedBy(callId: string): Promise<Correction | undefined> {
     const { failed, request, state } = this.#live;
     const { journal, tenant, language, gate } = this.#scope;
     if (failed.corrected.has(callId)) return failed.corrected.get(callId);
     const corrected: FailedProgram[] = [];
-    for (const one of request.reuse === "never" ? [] : failed.before(this.#turn))
+    for (const one of request.reuseResults === "never" ? [] : failed.before(this.#turn))
       if (await isReadable({ journal, tenant, language }, one.execution)) corrected.push(one);
       else failed.forget(one.execution);
     const last = corrected.pop();
     if (!last) return undefined;
     const hasChanged = last.isOld || changedSince(state.calls.all, gate.tools, last.startedAt);
-    const after = correctedBy({ after: last.execution, maxAgeMs: hasChanged ? 0 : undefined });
+    const corrects = correctedBy({ corrects: last.execution, maxAgeMs: hasChanged ? 0 : undefined });
     const besides = corrected.map(({ execution }) => execution);
-    return after && { ...after, ...(besides.length > 0 && { besides }) };
+    return corrects && { ...corrects, ...(besides.length > 0 && { besides }) };
   }
 
   /** Number of the turn whose calls are answered. */

@@ -165,8 +165,8 @@ export function resultOfReport(
 
 /** `completed, 1.2 s, 3 calls, 40 bytes`. Waiting for approvals is no part of the seconds. */
 function summaryOf({ outcome, usage }: Report): string {
-  const { runningMs, waitingMs, calls, bytesOut } = usage;
-  const seconds = ((runningMs + waitingMs) / 1000).toFixed(1);
+  const { cpuMs, waitingMs, calls, bytesOut } = usage;
+  const seconds = ((cpuMs + waitingMs) / 1000).toFixed(1);
   return `${outcome.type}, ${seconds} s, ${calls} ${calls === 1 ? "call" : "calls"}, ${bytesOut} bytes`;
 }
 

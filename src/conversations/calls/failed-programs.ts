@@ -1,5 +1,5 @@
 import type { ExecutionId } from "../../base/index.ts";
-import type { After } from "../../executions/from-journal/earlier-execution.ts";
+import type { Correction } from "../../executions/from-journal/earlier-execution.ts";
 import type { Past } from "../../executions/from-journal/past-execution.ts";
 import { refText } from "../../gate/reuse/earlier-calls.ts";
 
@@ -24,7 +24,7 @@ export class FailedPrograms {
   /** Earlier calls that stand for calls of programs that did not fail, by the calls of these programs. */
   readonly used = new Map<string, string>();
   /** What the programs correct that were begun, by their calls. Such a program goes on with it. */
-  readonly corrected = new Map<string, After | undefined>();
+  readonly corrected = new Map<string, Correction | undefined>();
   #failed: readonly FailedProgram[] = [];
 
   /** Those that a program of this turn corrects: the model has read of those of earlier turns alone. */
@@ -33,8 +33,8 @@ export class FailedPrograms {
   }
 
   /** The program of a call has begun, and is in the journal. */
-  begin(callId: string, after: After | undefined): void {
-    this.corrected.set(callId, after);
+  begin(callId: string, corrects: Correction | undefined): void {
+    this.corrected.set(callId, corrects);
     this.#failed = this.#failed.map((one) => ({ ...one, isOld: true }));
   }
 
@@ -55,8 +55,8 @@ export class FailedPrograms {
   }
 
   #corrects(callId: string, { execution }: FailedProgram): boolean {
-    const after = this.corrected.get(callId);
-    return after?.execution === execution || after?.besides?.includes(execution) === true;
+    const corrects = this.corrected.get(callId);
+    return corrects?.execution === execution || corrects?.besides?.includes(execution) === true;
   }
 
   /** A program that is not in the journal any more cannot be gone on from. */

@@ -53,7 +53,7 @@ found = await searchTools("invoices of a customer", 5)  # [{name, stub, descript
 const SEARCH: ToolDeclaration = {
   name: SEARCH_TOOLS,
   description: `Finds tools for programs by what they do, and gives back a JSON array of { name, stub, description }, empty if nothing is close. The stub says how a program calls the tool. Search before you write a program with tools that you have not seen; search again in other words if nothing fits.`,
-  input: SEARCH_INPUT,
+  inputSchema: SEARCH_INPUT,
   callers: ["direct"],
 };
 

@@ -16,7 +16,7 @@ export async function changeOpening(live: LiveConversation, { instructionsFor }:
   if (tools && tools.all.length > 0 && !areRecorded(tools.all, state.tools)) await changeTools(live, tools);
 }
 
-/** As `Talk.setTools`. Throws `tools_conflict`, and `option_invalid` if the model cannot take other tools. */
+/** As `Conversation.setTools`. Throws `tools_conflict`, and `option_invalid` if the model cannot take other tools. */
 export async function changeTools(live: LiveConversation, tools: ToolSet): Promise<void> {
   const { scope, request, model, state } = live;
   const {

@@ -7,7 +7,7 @@ import type { PastUse } from "../../gate/session.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import {
   type CallResult,
-  type Conversation,
+  type ModelConversation,
   isWholeEnd,
   type Model,
   type ModelCall,
@@ -42,7 +42,7 @@ export interface LiveParts {
   readonly log: ConversationLog;
   readonly request: AgentRequest;
   readonly opening: Opening;
-  readonly conversation: Conversation;
+  readonly conversation: ModelConversation;
   /** Whether it goes on after an ending, when the user says more. */
   readonly rests: boolean;
   /** The span of the first driving; later ones have spans of their own. */
@@ -69,7 +69,7 @@ export class LiveConversation {
   opening: Opening;
   /** The turn whose calls are being answered: the model's side does not have its results. */
   open: KeptTurn | undefined;
-  /** Ids of the open turn's calls whose programs an earlier driver or an earlier `say` has begun. */
+  /** Ids of the open turn's calls whose programs an earlier driver or an earlier `send` has begun. */
   begun: ReadonlySet<string> = new Set();
   /** What the conversation has used up to now, programs and agents of its calls included. */
   use: PastUse | undefined;
@@ -78,7 +78,7 @@ export class LiveConversation {
   /** The spans that the next driving's span refers to: the first driver's and the last driver's. */
   #before: readonly (string | undefined)[] = [];
   #span: ConversationSpan | undefined;
-  #conversation: Conversation | undefined;
+  #conversation: ModelConversation | undefined;
   /** Resolves once all results so far are in the journal. */
   recorded: Promise<void> = Promise.resolve();
 
@@ -109,7 +109,7 @@ export class LiveConversation {
     return this.log.state;
   }
 
-  /** What the journal says of the open turn's calls, if an earlier driver or an earlier `say` has left them. */
+  /** What the journal says of the open turn's calls, if an earlier driver or an earlier `send` has left them. */
   get leftOpen(): ReadonlyMap<string, UnansweredModelCall> {
     return new Map([...this.state.open].map(([id, call]) => [id, { ...call }]));
   }
@@ -146,7 +146,7 @@ export class LiveConversation {
     return span;
   }
 
-  async conversation(): Promise<Conversation> {
+  async conversation(): Promise<ModelConversation> {
     this.#conversation ??= await this.openedWith(this.opening);
     return this.#conversation;
   }
@@ -157,11 +157,11 @@ export class LiveConversation {
   }
 
   /** The model's side with another opening, or of another model. Nothing changes before it is taken over. */
-  openedWith(opening: Opening, model = this.model): Promise<Conversation> {
+  openedWith(opening: Opening, model = this.model): Promise<ModelConversation> {
     return restoreConversation(model, opening, this.state, this.open !== undefined);
   }
 
-  takeOpened(opening: Opening, conversation: Conversation): void {
+  takeOpened(opening: Opening, conversation: ModelConversation): void {
     this.opening = opening;
     this.#conversation = conversation;
     this.tellLoose();
@@ -219,7 +219,7 @@ export class LiveConversation {
     await this.log.append(...recordOf({ said }));
   }
 
-  #tell(conversation: Conversation, said: readonly SaidMessage[]): void {
+  #tell(conversation: ModelConversation, said: readonly SaidMessage[]): void {
     try {
       for (const { message } of said) conversation.say(message);
     } catch (error) {
@@ -256,7 +256,7 @@ export class LiveConversation {
     if (length > 0)
       throw new PortcullisError(
         "call_open",
-        `${length} ${length === 1 ? "call" : "calls"} of the last turn have no answer. Answer them by answer(callId, …), let \`say()\` make them, or say something else, which gives them up.`,
+        `${length} ${length === 1 ? "call" : "calls"} of the last turn have no answer. Answer them by answer(callId, …), let \`send()\` make them, or say something else, which gives them up.`,
       );
     // What was answered by hand counts.
     if (this.open) await this.refresh();

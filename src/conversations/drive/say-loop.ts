@@ -35,7 +35,7 @@ export class SayLoop {
   ending: AgentEnding | undefined;
   #value: unknown;
 
-  /** `scope` has the signal that ends this `say`. */
+  /** `scope` has the signal that ends this `send`. */
   constructor(live: LiveConversation, given: AgentScope, span?: ConversationSpan) {
     const scope = { ...given, answering: () => live.model };
     const { log, execution, request, opening, use } = live;
@@ -213,7 +213,7 @@ export class SayLoop {
     else this.#session.close();
   }
 
-  /** Leaves what is open to others, or to the next `say`. */
+  /** Leaves what is open to others, or to the next `send`. */
   suspend(reason?: Error): void {
     this.#session.suspend(reason);
     this.#leave();

@@ -1,5 +1,5 @@
 /*
- * What `runtime.say` does. A message of the user comes in; the conversation is begun or taken over, driven to its next
+ * What `runtime.execution(id).send` does. A message of the user comes in; the conversation is begun or taken over, driven to its next
  * ending and left in the journal; its report goes out. Between two messages nothing of the conversation is in memory.
  */
 import { isDeepStrictEqual } from "node:util";
@@ -63,7 +63,7 @@ function joinHere<Report>({ state }: ConversationLog, report: Promise<Report>, w
     refuseOther(state, known, work);
     throw new PortcullisError(
       "conversation_busy",
-      `say: the conversation ${JSON.stringify(state.header.execution)} is at work. Wait for it, or interrupt it first.`,
+      `send: the conversation ${JSON.stringify(state.header.execution)} is at work. Wait for it, or interrupt it first.`,
     );
   }
   work.onSaid();
@@ -83,7 +83,7 @@ async function sayInPast<Answer>(
   if (past.outcome)
     throw new PortcullisError(
       "conversation_ended",
-      `say: the conversation ${JSON.stringify(execution)} has ended. Begin another one.`,
+      `send: the conversation ${JSON.stringify(execution)} has ended. Begin another one.`,
     );
   const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
   if (here?.log instanceof ConversationLog) return joinHere(here.log, here.ended, work);
@@ -122,7 +122,7 @@ function refuseOther(
   if (expect === undefined || expect === length) return;
   throw new PortcullisError(
     "conversation_moved",
-    `say({ expect }): the conversation ${JSON.stringify(execution)} has ${length} of the user's messages, and ${expect} were expected. Nothing was said. Read it, then say what is still to be said.`,
+    `send({ expect }): the conversation ${JSON.stringify(execution)} has ${length} of the user's messages, and ${expect} were expected. Nothing was said. Read it, then say what is still to be said.`,
   );
 }
 
@@ -139,7 +139,7 @@ function taken(
   { request, allowChangedTools }: SayWork,
   history: Share,
 ): Promise<LiveConversation> {
-  return takeUp(scope, past, { ...request, allowChangedTools, subject: "say", rests: true }, history);
+  return takeUp(scope, past, { ...request, allowChangedTools, subject: "send", rests: true }, history);
 }
 
 /** What was said already is driven on if its driver is gone; otherwise its report is given. */
@@ -203,7 +203,7 @@ export async function sayOrGoOn(live: LiveConversation, messages: readonly UserM
     return live.say(saidByUser(messages));
   }
   if (live.open) await live.refresh();
-  else await refuseSilence(live, "say(message)");
+  else await refuseSilence(live, "send(message)");
   if (live.state.rest) await live.say([]);
 }
 

@@ -63,7 +63,7 @@ export async function readOwnConversation(
   if (kind !== "conversation")
     throw new PortcullisError(
       "option_invalid",
-      `resumeAgent(execution): expected a conversation. ${JSON.stringify(execution)} is a ${kind}${kind === "program" ? ": use resume" : ""}.`,
+      `resume({ model }): expected a conversation. ${JSON.stringify(execution)} is a ${kind}${kind === "program" ? ": leave `model` out" : ""}.`,
     );
   return readBelow(journal, await readState(journal, execution, tenant, { history }));
 }
@@ -199,7 +199,7 @@ export async function readBelow(
 function noteProgram(failed: FailedPrograms, callId: string, turn: number, past: Past): void {
   const { header } = past.state;
   if (header?.kind !== "program") return;
-  const { execution, startedAt, after } = header;
+  const { execution, startedAt, corrects: after } = header;
   failed.begin(callId, after);
   if (past.outcome && textOf(parsedJson(past.outcome.outcome), "type") !== "completed")
     failed.fail(callId, { execution, startedAt, turn });

@@ -1,6 +1,6 @@
 import { insetText as inset, Lane, PortcullisError, type SlicedWork } from "../../base/index.ts";
 import { idText } from "../../models/turn/result-text.ts";
-import { type Conversation, isWholeEnd, type Model, type Opening } from "../../models/model.ts";
+import { type ModelConversation, isWholeEnd, type Model, type Opening } from "../../models/model.ts";
 import { messageText, type SaidMessage } from "../prompt/said-message.ts";
 import { type KeptTurn, type KnownState, resultsInOrder } from "./conversation-state.ts";
 
@@ -25,7 +25,7 @@ export async function restoreConversation(
   opening: Opening,
   { header, sent, said, turns }: KnownState,
   isOpen: boolean,
-): Promise<Conversation> {
+): Promise<ModelConversation> {
   const history = { task: header.task, turns: sent, said, isOpen };
   const told = new Set(history.turns.map(({ turn }) => turn));
   // Calls of turns that the model is not told of have ids too, which no later call may have.
@@ -73,7 +73,7 @@ export function isSent({ turn }: KeptTurn): boolean {
 }
 
 function* tell(
-  conversation: Conversation,
+  conversation: ModelConversation,
   { task, turns, said, isOpen }: History,
   take: (one: KeptTurn) => void,
 ): SlicedWork<void> {
@@ -89,7 +89,7 @@ function* tell(
 }
 
 /** The model's own turns are restored once the last turn of another model has been told. */
-function* tellAsText(conversation: Conversation, history: History, model: Model): SlicedWork<void> {
+function* tellAsText(conversation: ModelConversation, history: History, model: Model): SlicedWork<void> {
   const { task, turns } = history;
   const last = turns.findLastIndex((one) => isForeign(one, model));
   const before = turns.slice(0, last + 1);

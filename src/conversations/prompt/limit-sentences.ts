@@ -1,14 +1,14 @@
 import type { Limits } from "../../executions/limits.ts";
 import type { Tool } from "../../tools/tool.ts";
 
-type ProgramBounds = Pick<Limits, "runningMs" | "wallMs" | "calls" | "totalBytes" | "outputBytes">;
+type ProgramBounds = Pick<Limits, "cpuMs" | "wallMs" | "calls" | "totalBytes" | "outputBytes">;
 
 /** For the model, in one line: the limits of calls of these tools and of runs of programs. `shares`: later programs can load what earlier ones keep, and all count their calls together. */
 export function programBoundaries(
-  { runningMs, wallMs, calls, totalBytes, outputBytes }: ProgramBounds,
+  { cpuMs, wallMs, calls, totalBytes, outputBytes }: ProgramBounds,
   { shares, tools }: { readonly shares: boolean; readonly tools: readonly Tool[] },
 ): string {
-  const run = `Per run: ${seconds(runningMs)} of computing, ${seconds(wallMs)} in all, ${size(totalBytes)} of inputs and results`;
+  const run = `Per run: ${seconds(cpuMs)} of computing, ${seconds(wallMs)} in all, ${size(totalBytes)} of inputs and results`;
   const all = shares ? `. Per conversation: ${calls} calls` : `, ${calls} calls`;
   const kept = shares ? ": all of it is kept as result-N, for load" : "";
   return `${run}${all}${perCall(tools)}. You see a part of a value over ${size(outputBytes)}${kept}.`;
@@ -23,7 +23,7 @@ export function callBoundaries({ calls, outputBytes }: ProgramBounds, tools: rea
 
 /** Empty if clients answer all calls, in their own time. */
 function perCall(tools: readonly Tool[]): string {
-  const times = tools.flatMap(({ handler, timeoutMs }) => (handler === "client" ? [] : [timeoutMs]));
+  const times = tools.flatMap(({ execute: handler, timeoutMs }) => (handler === "client" ? [] : [timeoutMs]));
   return times.length === 0 ? "" : `, each up to ${seconds(Math.max(...times))}`;
 }
 

@@ -64,7 +64,7 @@ const DIRECT_LENGTH = 40_000;
 
 function isLarge(declared: readonly ToolDeclaration[]): boolean {
   let length = 0;
-  for (const { name, description, input } of declared) {
+  for (const { name, description, inputSchema: input } of declared) {
     length += name.length + description.length + JSON.stringify(input).length;
     if (length > DIRECT_LENGTH) return true;
   }
@@ -76,9 +76,9 @@ function declare(tool: Tool, programs: ProgramsOption): ToolDeclaration {
   return {
     name: tool.name,
     description: tool.description,
-    input: without(inputSchemaOf(tool), "$schema"),
+    inputSchema: without(inputSchemaOf(tool), "$schema"),
     ...(tool.textFormat === undefined ? {} : { textFormat: tool.textFormat }),
-    ...(output && { output: without(output, "$schema") }),
+    ...(output && { outputSchema: without(output, "$schema") }),
     callers: programs === "hosted" ? tool.allowedCallers : ["direct"],
   };
 }

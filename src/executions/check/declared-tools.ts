@@ -87,7 +87,7 @@ class Declarer {
   call(tool: Tool): string {
     this.#tool = tool;
     const input = tool.textFormat === undefined ? this.#typeOf(inputSchemaOf(tool), "input") : "any";
-    const output = tool.output && this.#typeOf(jsonSchemaOf(tool.name, "output", tool.output), "result");
+    const output = tool.outputSchema && this.#typeOf(jsonSchemaOf(tool.name, "output", tool.outputSchema), "result");
     const answer = `${tool.stream ? "AsyncGenerator" : "Promise"}<${output ?? "any"}>`;
     return `{ (input?: ${input}, ...more: any[]): ${answer} }`;
   }

@@ -259,7 +259,7 @@ async function refusesInput(tool: Tool, path: DeclaredType["path"], fault: Fault
     const isMissing = "missing" in fault;
     const place = pathText(isMissing ? [...path, fault.missing] : path);
     for (const sample of isMissing ? [{}] : SAMPLES[fault.kind]) {
-      const validated = await validate(tool.input, inputAt(path, sample));
+      const validated = await validate(tool.inputSchema, inputAt(path, sample));
       const isRefused = !validated.ok && validated.issues.some((issue) => isAbout(issue, place, fault));
       if (!isRefused) return false;
     }

@@ -155,12 +155,12 @@ async function leaveFailed(log: TrackedLog, session: GateSession, error: unknown
 }
 
 function outcomeRecord({ ending, notes, ...driven }: Driven): OutcomeRecord {
-  const { queuedMs, runningMs, wallMs, approvalMs, peakMemoryBytes, evictions } = driven;
+  const { queuedMs, cpuMs, wallMs, approvalMs, peakMemoryBytes, evictions } = driven;
   return {
     type: "outcome",
     outcome: outcomeText(ending),
     ...(notes.length === 0 ? {} : { notes }),
-    usage: { queuedMs, runningMs, wallMs, approvalMs, peakMemoryBytes, evictions },
+    usage: { queuedMs, cpuMs, wallMs, approvalMs, peakMemoryBytes, evictions },
     at: now(),
   };
 }
@@ -176,7 +176,7 @@ function outcomeText(ending: Ending): string {
 const PROGRAM = defineTool({
   name: RUN_PROGRAM,
   description: "Runs the program",
-  input: jsonSchema({
+  inputSchema: jsonSchema({
     type: "object",
     properties: { source: { type: "string" }, language: { type: "string" } },
     required: ["source", "language"],
@@ -184,7 +184,7 @@ const PROGRAM = defineTool({
   allowedCallers: ["programmatic"],
   effect: "read",
   approval: "always",
-  handler: () => true,
+  execute: () => true,
 });
 
 /**

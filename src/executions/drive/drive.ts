@@ -182,11 +182,11 @@ export class Driver {
   }
 
   get #usage(): Usage {
-    const { runningMs, wallMs, approvalMs } = this.#clocks;
+    const { cpuMs, wallMs, approvalMs } = this.#clocks;
     const queuedMs = this.#before.queuedMs + this.#guests.queuedMs;
     const peakMemoryBytes = Math.max(this.#before.peakMemoryBytes, this.#guests.peakMemoryBytes);
     const evictions = this.#before.evictions + this.#guests.evictions;
-    return { queuedMs, runningMs, wallMs, approvalMs, peakMemoryBytes, evictions };
+    return { queuedMs, cpuMs, wallMs, approvalMs, peakMemoryBytes, evictions };
   }
 
   async #driveGuests(): Promise<void> {

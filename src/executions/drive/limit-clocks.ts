@@ -13,12 +13,12 @@ const STALLED_MS = 600;
 const LATE_MS = 100;
 
 export interface ClockLimits {
-  readonly runningMs: number;
+  readonly cpuMs: number;
   readonly wallMs: number;
 }
 
 export interface ClockAlarm {
-  /** `replays`: replaying the program's turns took longer than `runningMs`. */
+  /** `replays`: replaying the program's turns took longer than `cpuMs`. */
   readonly limit: keyof ClockLimits | "replays";
   readonly allowed: number;
   readonly seen: number;
@@ -55,7 +55,7 @@ export class Clocks {
   readonly #running = new TurnTime();
   readonly #replaying = new TurnTime();
   /** The last replay: how long it took, and the times at its end. */
-  #lastReplay = { ms: 0, runningMs: 0, replayingMs: 0 };
+  #lastReplay = { ms: 0, cpuMs: 0, replayingMs: 0 };
   /** Time since the first guest. */
   readonly #wall = new Stopwatch();
   /** Time in which the program had something to do, and no guest to do it. */
@@ -67,7 +67,7 @@ export class Clocks {
     limits: ClockLimits,
     onAlarm: (alarm: ClockAlarm) => void,
     readings: ClockReadings,
-    before: PastTimes = { runningMs: 0, wallMs: 0, approvalMs: 0 },
+    before: PastTimes = { cpuMs: 0, wallMs: 0, approvalMs: 0 },
   ) {
     this.#before = before;
     this.#limits = limits;
@@ -79,8 +79,8 @@ export class Clocks {
     return this.#running.isOn || this.#replaying.isOn;
   }
 
-  get runningMs(): number {
-    return this.#before.runningMs + this.#running.ms;
+  get cpuMs(): number {
+    return this.#before.cpuMs + this.#running.ms;
   }
 
   get wallMs(): number {
@@ -93,7 +93,7 @@ export class Clocks {
 
   /** At most the time of a replay of all turns: those never replayed count as long as they ran, which is longer. */
   get replayMs(): number {
-    return this.#lastReplay.ms + this.#running.ms - this.#lastReplay.runningMs;
+    return this.#lastReplay.ms + this.#running.ms - this.#lastReplay.cpuMs;
   }
 
   get approvalMs(): number {
@@ -122,7 +122,7 @@ export class Clocks {
     this.#away.stop();
     const { ms: replayingMs } = this.#replaying;
     if (replayingMs === this.#lastReplay.replayingMs) return;
-    this.#lastReplay = { ms: replayingMs - this.#lastReplay.replayingMs, runningMs: this.#running.ms, replayingMs };
+    this.#lastReplay = { ms: replayingMs - this.#lastReplay.replayingMs, cpuMs: this.#running.ms, replayingMs };
   }
 
   /** The program has no guest, and needs none until it has something to do. */
@@ -150,18 +150,17 @@ export class Clocks {
   }
 
   #tick(): void {
-    const { runningMs, wallMs } = this.#limits;
+    const { cpuMs, wallMs } = this.#limits;
     const { waitsForApproval, waitsForStore } = this.#readings;
     const isAway = this.#away.isOn;
     const isHeld = !isAway && waitsForApproval();
     this.#approvals.look(isHeld);
     this.#store.look(!isAway && !isHeld && waitsForStore());
-    const running = this.#before.runningMs + this.#running.measure(this.#readings);
+    const running = this.#before.cpuMs + this.#running.measure(this.#readings);
     const replaying = this.#replaying.measure(this.#readings);
-    if (running > runningMs) this.#onAlarm({ limit: "runningMs", allowed: runningMs, seen: Math.round(running) });
+    if (running > cpuMs) this.#onAlarm({ limit: "cpuMs", allowed: cpuMs, seen: Math.round(running) });
     else if (this.wallMs > wallMs) this.#onAlarm({ limit: "wallMs", allowed: wallMs, seen: Math.round(this.wallMs) });
-    else if (replaying > runningMs)
-      this.#onAlarm({ limit: "replays", allowed: runningMs, seen: Math.round(replaying) });
+    else if (replaying > cpuMs) this.#onAlarm({ limit: "replays", allowed: cpuMs, seen: Math.round(replaying) });
   }
 }
 

@@ -23,7 +23,7 @@ import { invalidAt, readEvent } from "./read-turns.ts";
 import type { TrackedLog } from "./tracked-log.ts";
 
 /** The execution that a program corrects, as its header has it. */
-export type After = NonNullable<ProgramHeader["after"]>;
+export type Correction = NonNullable<ProgramHeader["corrects"]>;
 
 type Corrected = Pick<Scope, "journal" | "tenant" | "language" | "above">;
 
@@ -34,11 +34,11 @@ const APPENDED_LENGTH = 1024 * 1024;
 export class Earlier {
   readonly calls: EarlierCalls;
   readonly #scope: Corrected;
-  readonly #after: After;
+  readonly #after: Correction;
   #changes: readonly EarlierCall[] = [];
   readonly #artifacts = new Map<ExecutionId, ArtifactSpace>();
 
-  constructor(scope: Corrected, after: After) {
+  constructor(scope: Corrected, after: Correction) {
     this.#scope = scope;
     this.#after = after;
     this.calls = new EarlierCalls(readerOf(scope), after.maxAgeMs, scope.above);
@@ -121,11 +121,12 @@ export class Earlier {
  * with `execution_open` for one that has not ended; with `option_invalid` for one that is no program, or has another
  * language; and as the journal does.
  */
-export async function findEarlier(scope: Corrected, after: After): Promise<Earlier> {
+export async function findEarlier(scope: Corrected, after: Correction): Promise<Earlier> {
   const { journal, tenant, language } = scope;
   const { execution } = after;
   const { ended, kind } = await findOwn({ journal, tenant }, execution);
-  const expects = (what: string, got: string) => optionError("execute({ after })", what, got, (word) => String(word));
+  const expects = (what: string, got: string) =>
+    optionError("execute({ corrects })", what, got, (word) => String(word));
   if (kind !== "program") throw expects("the execution of a program", `a ${kind}`);
   if (!ended)
     throw new PortcullisError(

@@ -56,9 +56,9 @@ export class EarlierFold {
   }
 
   /** What it was to correct, if it never began: its journal may lack what it was to take over. */
-  get unbegun(): ProgramHeader["after"] {
+  get unbegun(): ProgramHeader["corrects"] {
     const { header, turns } = this.#state;
-    return header?.kind === "program" && turns === 0 ? header.after : undefined;
+    return header?.kind === "program" && turns === 0 ? header.corrects : undefined;
   }
 
   /** The exceeded limit, once there is no room for more calls. */

@@ -68,7 +68,7 @@ export type EventHead =
 export interface Usage {
   /** Time in which it waited for a guest. */
   readonly queuedMs: number;
-  readonly runningMs: number;
+  readonly cpuMs: number;
   /** Time since there was a guest, without `approvalMs` and without the time between two drivers. */
   readonly wallMs: number;
   /** Time in which the program waited for nothing but people and clients, between two drivers too. It is not in `wallMs`. */
@@ -251,7 +251,7 @@ export function usageOf({ used }: ExecutionState): Usage {
   const waits = waitsSince === undefined ? 0 : Math.max(0, now() - waitsSince);
   return {
     queuedMs: of("queuedMs"),
-    runningMs: of("runningMs"),
+    cpuMs: of("cpuMs"),
     wallMs: of("wallMs"),
     approvalMs: of("approvalMs") + waitedMs + waits,
     peakMemoryBytes: of("peakMemoryBytes"),

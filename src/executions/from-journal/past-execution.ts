@@ -170,7 +170,7 @@ export async function findOwn(
 function executionUnknown(execution: ExecutionId, tenant: string): PortcullisError {
   return new PortcullisError(
     "execution_unknown",
-    `The journal holds no execution ${JSON.stringify(execution)} of tenant ${JSON.stringify(tenant)}. List what it holds, and of whom, with: runtime.executions()`,
+    `The journal holds no execution ${JSON.stringify(execution)} of tenant ${JSON.stringify(tenant)}. List what it holds, and of whom, with: runtime.executions.list()`,
   );
 }
 

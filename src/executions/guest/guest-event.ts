@@ -140,7 +140,7 @@ export function positionalFields(tools: readonly Tool[]): Readonly<Record<string
 function positionalField(tool: Tool): string | undefined {
   if (!fieldOf.has(tool)) {
     // Schemas come from other libraries and servers, so every part of them may have any type.
-    const [field, ...others] = listOf(jsonSchemaOf(tool.name, "input", tool.input), "required");
+    const [field, ...others] = listOf(jsonSchemaOf(tool.name, "input", tool.inputSchema), "required");
     fieldOf.set(tool, typeof field === "string" && others.length === 0 ? field : undefined);
   }
   return fieldOf.get(tool);

@@ -17,7 +17,7 @@ const REPLAYS = 20;
 /** Work of the host in a millisecond of a replay: bytes of text moved to a guest, turns read and compared. */
 const BYTES_PER_MS = 100_000;
 const TURNS_PER_MS = 100;
-/** The part of `runningMs` that replays after evictions for its own tenant may take. The rest is for other replays. */
+/** The part of `cpuMs` that replays after evictions for its own tenant may take. The rest is for other replays. */
 const EVICTION_PART = 0.5;
 /** How many times as long as expected a replay may take without exceeding that part. */
 const REPLAY_MARGIN = 2;
@@ -119,12 +119,12 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#waits.begin();
     const replayingMs = costMs * REPLAY_MARGIN + clocks.replayingMs;
     // What a replay does not bring back counts as computing until it has waited for as long as a program may compute.
-    const lostMs = limits.runningMs - this.#waits.inGuestMs;
+    const lostMs = limits.cpuMs - this.#waits.inGuestMs;
     this.#notEvicted = log.state.unreplayable;
-    if (replayingMs > limits.runningMs) this.#notEvicted ??= "replay";
+    if (replayingMs > limits.cpuMs) this.#notEvicted ??= "replay";
     if (this.#tookMemory) this.#notEvicted ??= "memory";
     const othersMs = this.#notEvicted === undefined ? costMs - this.#waits.inGuestMs : lostMs;
-    if (replayingMs > limits.runningMs * EVICTION_PART) this.#notEvicted ??= "replay";
+    if (replayingMs > limits.cpuMs * EVICTION_PART) this.#notEvicted ??= "replay";
     if (this.#peakMemoryBytes > limits.memoryBytes * MEMORY_PART) this.#notEvicted ??= "memory";
     const mayReturn = this.#notEvicted === undefined && share.isRoomy;
     const ownMs = mayReturn ? costMs - this.#waits.earnedMs(clocks.replayingMs) : Number.POSITIVE_INFINITY;
@@ -185,10 +185,10 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#mayReplace = false;
   }
 
-  /** Ends a replay that took longer than `runningMs`. */
+  /** Ends a replay that took longer than `cpuMs`. */
   endReplays(): void {
     this.#mayReplace = false;
-    this.#link?.guest.kill("replaying its turns took longer than the program may run (runningMs)");
+    this.#link?.guest.kill("replaying its turns took longer than the program may run (cpuMs)");
   }
 
   /** Ends the execution. A guest that has settled is released to its sandbox, any other is killed. */
@@ -302,7 +302,7 @@ export class GuestSupervisor implements AsyncDisposable {
     return { type: "died", detail: "the replay of the program, which had been evicted, took too much memory" };
   }
 
-  /** Brings a new guest to the state of the last guest. All replays of a program together may take `runningMs`. */
+  /** Brings a new guest to the state of the last guest. All replays of a program together may take `cpuMs`. */
   async #replay(link: GuestLink): Promise<LinkEnd | undefined> {
     const { clocks, log, share, onEnding } = this.#options;
     await log.hand("program");

@@ -25,7 +25,7 @@ export type Output = SchemaType<typeof OUTPUT>;
 
 export const USAGE = objectSchema({
   calls: count,
-  /** Of these, calls that were answered as an earlier execution was (`after`): no handler ran. Absent if none was. */
+  /** Of these, calls that were answered as an earlier execution was (`corrects`): no handler ran. Absent if none was. */
   reused: count.exactOptional(),
   /** UTF-8 bytes of JSON that tools returned. */
   bytesIn: count,
@@ -36,7 +36,7 @@ export const USAGE = objectSchema({
   /** Time waiting for an engine or a container, including the wait for a replacement. */
   queuedMs: count,
   /** Time the program ran, without waiting for a core if the system reports that. */
-  runningMs: count,
+  cpuMs: count,
   /** Time the program waited for tools and timers, without `approvalMs`. */
   waitingMs: count,
   /** Time the program waited for nothing but people and clients, between two drivers too. It spends no limit. */

@@ -6,13 +6,13 @@ const STOPPED: Readonly<Record<StoppedBy, readonly [what: string, advice: string
   memoryBytes: ["it needed more memory than", "Keep less at once: reduce each result to what is needed as it arrives."],
   queueMs: ["no engine was free for it within", "None of it ran. Run it again later, unchanged."],
   queue: ["the number of programs waiting for an engine had reached", "None of it ran. Run it again later, unchanged."],
-  runningMs: [
+  cpuMs: [
     "it ran longer than",
     "Look for a loop that does not end, or for work that grows with the square of the data.",
   ],
   wallMs: ["it took longer than", "Make calls concurrently instead of one after the other, or ask for less."],
   calls: ["it made more calls than", "Fetch more with each call, or ask for less."],
-  callsAtOnce: ["it made more calls at once than", "Make fewer calls at once."],
+  concurrentCalls: ["it made more calls at once than", "Make fewer calls at once."],
   inputBytes: ["the input of a call was larger than", "Pass less, or split it into several calls."],
   inputValues: ["the input of a call held more values than", "Pass less, or split it into several calls."],
   resultValues: [

@@ -2,7 +2,7 @@ import type { TokenUsage } from "../../tools/token-usage.ts";
 
 export interface GateLimits {
   readonly calls: number;
-  readonly callsAtOnce: number;
+  readonly concurrentCalls: number;
   readonly inputBytes: number;
   readonly inputValues: number;
   readonly resultBytes: number;

@@ -67,7 +67,7 @@ export function readInput(
   const { depth, values } = measured;
   if (values > inputValues && depth <= PLAIN_DEPTH)
     return { ok: "no_room", overdraft: { limit: "inputValues", allowed: inputValues, seen: values } };
-  const compared = isPlain(tool.input) ? 0 : values * COPY_BYTES;
+  const compared = isPlain(tool.inputSchema) ? 0 : values * COPY_BYTES;
   const overdraft = takeRoom(parsedBytes(textBytes, measured) + compared);
   if (overdraft) return { ok: "no_room", overdraft };
   const read = readPlainData(text, inputValues, measured);
@@ -89,10 +89,10 @@ function fitted(
   try {
     const fields = inputFieldsOf(tool, value);
     const issues = fields === undefined ? [] : unknownIssues(tool.name, fields);
-    const isAsSent = isPlain(tool.input) && fields?.dropped !== true;
+    const isAsSent = isPlain(tool.inputSchema) && fields?.dropped !== true;
     const finish = (validated: Validated) => toRead(validated, issues, { text, isAsSent, shown });
     // Validated even if fields are refused: the caller is told of all faults at once.
-    const validated = validate(tool.input, value);
+    const validated = validate(tool.inputSchema, value);
     return validated instanceof Promise ? validated.then(finish).catch(unreadable) : finish(validated);
   } catch (error) {
     return error instanceof StepsSpent

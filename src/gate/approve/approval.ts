@@ -48,7 +48,7 @@ export interface ApprovalDecision {
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** What an approver answers. `"later"`: the decision comes by `runtime.decide` or `runtime.resume`. */
+/** What an approver answers. `"later"`: the decision comes by `decide` or `resume` of `runtime.execution(id)`. */
 export type ApprovalAnswer = boolean | "later" | ApprovalDecision;
 
 /**

@@ -13,7 +13,7 @@ export interface RememberedDecision {
   /** Digest of the tool's interface, which another tool of the same name may not have. */
   readonly definition: string;
   /** The tool's handler, if it was decided in this process: another tool of the same name has another handler. */
-  readonly handler?: Tool["handler"];
+  readonly handler?: Tool["execute"];
   /** SHA-256 in hex of the input's JSON text. */
   readonly inputDigest: string;
   readonly decision: DecisionRecord;
@@ -102,7 +102,7 @@ export class Grants {
 
   /** Keeps the decision by which a call has taken its part, for `all`. */
   keep(tool: Tool, decision: DecisionRecord): void {
-    const { name, handler } = tool;
+    const { name, execute: handler } = tool;
     this.#entries.push({ tool: name, definition: toolDigest(tool), handler, inputDigest: "", decision });
   }
 
@@ -122,8 +122,8 @@ export class Grants {
     if (this.#grants.length === 0) return [];
     const digest = toolDigest(tool);
     return this.#grants.filter(
-      ({ origin: { tool: name, definition, handler = tool.handler } }) =>
-        name === tool.name && definition === digest && handler === tool.handler,
+      ({ origin: { tool: name, definition, handler = tool.execute } }) =>
+        name === tool.name && definition === digest && handler === tool.execute,
     );
   }
 

@@ -46,7 +46,7 @@ export class RememberedDecisions {
   /** Keeps a decision about a call of this tool; nothing if it is about that call alone. */
   decide(tool: Tool, inputDigest: string, decision: DecisionRecord): void {
     if (decision.remember !== "execution" && !decision.grant) return;
-    const { name, handler } = tool;
+    const { name, execute: handler } = tool;
     this.#note({ tool: name, definition: toolDigest(tool), handler, inputDigest, decision });
   }
 
@@ -63,8 +63,8 @@ export class RememberedDecisions {
   /** The decision for a call of this tool with this input. The tool has to be the tool that was decided about. */
   of(tool: Tool, inputDigest: string): DecisionRecord | undefined {
     if (this.#decisions.size === 0) return undefined;
-    const { definition, handler = tool.handler, decision } = this.#decisions.get(keyOf(tool.name, inputDigest)) ?? {};
-    return handler === tool.handler && definition === toolDigest(tool) ? decision : undefined;
+    const { definition, handler = tool.execute, decision } = this.#decisions.get(keyOf(tool.name, inputDigest)) ?? {};
+    return handler === tool.execute && definition === toolDigest(tool) ? decision : undefined;
   }
 }
 

@@ -139,21 +139,21 @@ const NAME_REDACTED =
 
 function keepingTool(
   name: string,
-  input: Tool["input"],
+  input: Tool["inputSchema"],
   handler: (input: unknown, context: CallContext) => unknown,
 ): Tool {
   return {
     name,
     description: "Keeps values outside of the context.",
-    input,
-    output: undefined,
+    inputSchema: input,
+    outputSchema: undefined,
     allowedCallers: ["programmatic"],
     effect: name === SAVE_ARTIFACT ? "idempotent" : "read",
     approvable: false,
     needsApproval: () => false,
     concurrency: Number.POSITIVE_INFINITY,
     timeoutMs: 60_000,
-    handler,
+    execute: handler,
     onUnknown: "retry",
   };
 }

@@ -36,7 +36,7 @@ export class ToolQueues {
   }
 
   add(tool: Tool): void {
-    const { concurrency, rate, handler } = tool;
+    const { concurrency, rate, execute: handler } = tool;
     if (typeof handler !== "function" || this.#of(tool) || (!Number.isFinite(concurrency) && !rate)) return;
     const own = this.#queues.get(handler) ?? new Map<string, QueuesOfTool>();
     this.#queues.set(handler, own);
@@ -62,7 +62,7 @@ export class ToolQueues {
   }
 
   #of(tool: Tool): QueuesOfTool | undefined {
-    const { handler } = tool;
+    const { execute: handler } = tool;
     return typeof handler === "function" ? this.#queues.get(handler)?.get(keyOf(tool)) : undefined;
   }
 

@@ -174,8 +174,8 @@ export class EarlierCalls {
   }
 
   /** Whether there may be a call that stands for one of this tool. */
-  knows({ name, reusable }: Tool): boolean {
-    return reusable !== false && this.#tools.has(name);
+  knows({ name }: Tool): boolean {
+    return this.#tools.has(name);
   }
 
   find(ref: ParentRef): EarlierCall | undefined {

@@ -235,7 +235,7 @@ export class CallRunner {
     return redactor && (display !== undefined || named) ? redactBeside(call, redactor, result).then(answer) : answer();
   }
 
-  /** Makes the answer of a call whose handler says that it has failed, and with what. The value need not fit the tool's `output`. */
+  /** Makes the answer of a call whose handler says that it has failed, and with what. The value need not fit the tool's `outputSchema`. */
   #answerFailed(call: OpenCall, content: Content, value: unknown): Answer | undefined | Promise<Answer | undefined> {
     const { calls, limits, share } = this.#parts;
     return serialiseResult(value, limits, share, (encoded) => {

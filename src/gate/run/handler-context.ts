@@ -55,7 +55,7 @@ export class HandlerContext implements CallContext {
     return `${this.#origin?.run ?? this.execution}:${callId}:${this.#call.sentDigest}`;
   }
 
-  get after(): CallContext["after"] {
+  get previous(): CallContext["previous"] {
     const { handling, tool } = this.#call;
     const { items = 0, last } = handling.streamed ?? {};
     if (items === 0 || tool.resumes === "from-start") return undefined;

@@ -43,7 +43,7 @@ export function runHandler(
   context: CallContext,
   allowedMs = call.tool.timeoutMs,
 ): Returned | Failed | Promise<Returned | Failed> {
-  const { handler } = call.tool;
+  const { execute: handler } = call.tool;
   if (handler === "client") throw new Error("A client's tool has no handler here.");
   if (call.isOver) return timedOut(call);
   call.handling.started = true;
@@ -119,7 +119,7 @@ export function thrownFailure(
 export async function readResult(call: OpenCall, text: string, limits: ResultLimits, share: Share): Promise<Handled> {
   const bytes = Buffer.byteLength(text);
   const plain =
-    call.tool.output || bytes > limits.resultBytes
+    call.tool.outputSchema || bytes > limits.resultBytes
       ? undefined
       : await readPlainJson(untrusted(text), readerOf(share, call.signal));
   if (plain && plain.values <= limits.resultValues)
@@ -153,7 +153,8 @@ export function toText<Used = Handled>(
   share: Share,
   use: (handled: Handled) => Used = (handled: unknown) => handled as Used,
 ): Used | Promise<Used> {
-  if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, limits, share).then(use);
+  if (call.tool.outputSchema !== undefined)
+    return validatedText(call, call.tool.outputSchema, returned, limits, share).then(use);
   return serialiseResult(returned, limits, share, (encoded) => use(handledText(call, returned, encoded, limits)));
 }
 

@@ -41,7 +41,7 @@ export function itemText(parts: ItemParts, index: number, value: unknown): Read 
 }
 
 function readItem(parts: ItemParts, index: number, value: unknown): Read | Promise<Read> {
-  const { name, output } = parts.call.tool;
+  const { name, outputSchema: output } = parts.call.tool;
   if (parts.areRecorded) return encoded(parts, index, value);
   if (Content.is(value)) return notRead(parts, sentences.yieldedContent(name, index));
   if (isUint8Array(value)) return notRead(parts, sentences.yieldedBytes(name, index));

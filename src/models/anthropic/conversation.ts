@@ -1,7 +1,7 @@
 import { fieldOf, type Fields, isFields, listOf, now, quickKey, textOf } from "../../base/index.ts";
 import { UniqueIds } from "../turn/call-ids.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
-import type { CallResult, Conversation, HostedNews, ModelCall, Opening } from "../model.ts";
+import type { CallResult, ModelConversation, HostedNews, ModelCall, Opening } from "../model.ts";
 import { type HostedCall, hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
 import { objectSentBack, textOfInput } from "../turn/program-input.ts";
 import {
@@ -44,7 +44,7 @@ const MARGIN_MS = 5000;
 
 type Params = Parameters<AnthropicClient["messages"]["create"]>[0];
 
-export async function converseByAnthropic(parts: ConversationParts): Promise<Conversation> {
+export async function converseByAnthropic(parts: ConversationParts): Promise<ModelConversation> {
   return new AnthropicConversation(parts, await openClient(parts));
 }
 

@@ -69,7 +69,7 @@ const MAX_OPEN = 16;
 /** Anthropic refuses `strict` for tools that hosted programs call, and too many optional fields and alternatives. */
 function strictIfPossible(declared: Fields, tool: ToolDeclaration, allowed: { left: number; tools: number }): Fields {
   if (allowed.left < 0 || allowed.tools === 0 || tool.callers.includes("programmatic")) return declared;
-  const schema = plainSchema(tool.input);
+  const schema = plainSchema(tool.inputSchema);
   const left = allowed.left - countOpen(schema);
   if (!schema || left < 0) return declared;
   allowed.left = left;
@@ -130,7 +130,7 @@ function countOpen(schema: unknown): number {
 
 function declareTool(tool: ToolDeclaration, names: ToolNames, hosted: boolean): Fields {
   const forPrograms = hosted && tool.callers.includes("programmatic");
-  if (forPrograms && hasCycle(tool.input))
+  if (forPrograms && hasCycle(tool.inputSchema))
     throw new PortcullisError(
       "option_invalid",
       `Tool "${tool.name}": its input schema refers to itself, which Anthropic does not accept for tools that hosted programs call. Let only the model call it (allowedCallers: ["direct"]), or run programs locally (programs: "local").`,
@@ -138,7 +138,7 @@ function declareTool(tool: ToolDeclaration, names: ToolNames, hosted: boolean): 
   return {
     name: names.given(tool.name),
     description: forPrograms ? `${tool.description}\n\n${resultDescription(tool)}` : tool.description,
-    input_schema: tool.input,
+    input_schema: tool.inputSchema,
     ...(hosted
       ? { allowed_callers: tool.callers.map((caller) => (caller === "direct" ? "direct" : CODE_EXECUTION_TYPE)) }
       : {}),
@@ -146,7 +146,7 @@ function declareTool(tool: ToolDeclaration, names: ToolNames, hosted: boolean): 
 }
 
 /** Anthropic has no field for the type of a result, which programs need. */
-function resultDescription({ output }: ToolDeclaration): string {
+function resultDescription({ outputSchema: output }: ToolDeclaration): string {
   const type = output === undefined ? "" : `: ${typeText(output, { descriptionLength: 60, depth: 6 })}`;
   return `In a program it returns JSON text, to be read with json.loads${type}. If it fails it returns text that begins with "Error: ".`;
 }

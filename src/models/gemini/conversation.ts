@@ -1,6 +1,6 @@
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
-import type { CallResult, Conversation, HostedNews, ModelCall } from "../model.ts";
+import type { CallResult, ModelConversation, HostedNews, ModelCall } from "../model.ts";
 import type { ConversationParts, TurnAsked } from "../provider/provider-conversation.ts";
 import { searchOf } from "../hosted-tools.ts";
 import { objectSentBack, textOfInput } from "../turn/program-input.ts";
@@ -20,7 +20,7 @@ import { hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
 
 type Params = Parameters<GeminiClient["models"]["generateContent"]>[0];
 
-export async function converseByGemini(parts: ConversationParts): Promise<Conversation> {
+export async function converseByGemini(parts: ConversationParts): Promise<ModelConversation> {
   return new GeminiConversation(parts, await openClient(parts));
 }
 
@@ -29,7 +29,7 @@ class GeminiConversation extends DeclaringConversation<GeminiReply, GeminiClient
   protected readonly readBody = readBody;
   readonly #contents: Fields[] = [];
 
-  protected declareTool({ name, description, input }: NamedTool): Fields {
+  protected declareTool({ name, description, inputSchema: input }: NamedTool): Fields {
     return { name, description, parametersJsonSchema: flatSchema(input) };
   }
 

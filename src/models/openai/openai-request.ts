@@ -35,7 +35,7 @@ export function userMessage(message: MessageContent, byUrl: readonly string[], f
 }
 
 /** The declaration of a function, strict if that is asked for and its schema allows it. */
-export function functionFields({ name, description, input }: NamedTool, isStrict: boolean) {
+export function functionFields({ name, description, inputSchema: input }: NamedTool, isStrict: boolean) {
   const strict = isStrict ? strictSchema(input) : undefined;
   return { name, description, parameters: strict ?? completeSchema(input), strict: strict !== undefined };
 }
@@ -48,14 +48,15 @@ export function grammarOf(format: TextFormat): Fields {
 /** What a model wrote for a strict function, as its tool takes it: nulls stand for fields that are absent. */
 export function strictInput({ tools, deferred = [] }: Opening, name: string, inputText: string): string {
   const tool = [...tools, ...deferred].find((one) => one.name === name);
-  return tool && strictSchema(tool.input) ? withoutNulls(inputText, tool.input) : inputText;
+  return tool && strictSchema(tool.inputSchema) ? withoutNulls(inputText, tool.inputSchema) : inputText;
 }
 
 /** Names of the tools that are not strict. `hasCustom`: tools for texts are declared as such, and need no schema. */
 export function looseTools(opening: Opening, hasCustom: boolean): readonly string[] {
   return notStrictTools(
     opening,
-    ({ input, textFormat }) => (hasCustom && textFormat !== undefined) || strictSchema(input) !== undefined,
+    ({ inputSchema: input, textFormat }) =>
+      (hasCustom && textFormat !== undefined) || strictSchema(input) !== undefined,
   );
 }
 

@@ -4,7 +4,7 @@ import { PROGRAM_SCHEMA } from "../turn/program-input.ts";
 import type { ToolNames } from "../turn/tool-names.ts";
 import { ProviderConversation, type ProviderReply } from "./provider-conversation.ts";
 
-export type NamedTool = Pick<ToolDeclaration, "name" | "description" | "input" | "textFormat">;
+export type NamedTool = Pick<ToolDeclaration, "name" | "description" | "inputSchema" | "textFormat">;
 
 /** Of a provider that cannot hide tools: a deferred tool is declared once a search has found it. */
 export abstract class DeclaringConversation<Reply extends ProviderReply, Client> extends ProviderConversation<
@@ -19,7 +19,7 @@ export abstract class DeclaringConversation<Reply extends ProviderReply, Client>
 
   #declare({ tools, runProgram }: Pick<Opening, "tools" | "runProgram">, names: ToolNames): readonly Fields[] {
     const named = tools.map((tool) => ({ ...tool, name: names.given(tool.name) }));
-    const all = runProgram ? [{ ...runProgram, input: PROGRAM_SCHEMA }, ...named] : named;
+    const all = runProgram ? [{ ...runProgram, inputSchema: PROGRAM_SCHEMA }, ...named] : named;
     return all.map((tool) => this.declareTool(tool));
   }
 

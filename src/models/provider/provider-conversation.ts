@@ -21,7 +21,7 @@ import {
 } from "../turn/content-parts.ts";
 import {
   type CallResult,
-  type Conversation,
+  type ModelConversation,
   type DeclaredTools,
   type HostedNews,
   isWholeEnd,
@@ -123,7 +123,7 @@ interface NextInput {
  * The order of a conversation, the same for all providers: input is collected and sent, and the reply is read. Every
  * failure becomes a `TurnReply`. A provider's class keeps the history in the provider's own form.
  */
-export abstract class ProviderConversation<Reply extends ProviderReply, Client> implements Conversation {
+export abstract class ProviderConversation<Reply extends ProviderReply, Client> implements ModelConversation {
   protected opening: Opening;
   protected names: ToolNames;
   #textTools: ReadonlySet<string>;

@@ -1,5 +1,5 @@
 import { flag, oneOf, type OptionsOf, withDefault } from "../../base/index.ts";
-import type { Conversation, Model } from "../model.ts";
+import type { ModelConversation, Model } from "../model.ts";
 import { checkSettings } from "../settings.ts";
 import { declaredFor } from "../turn/declared-input.ts";
 import type { ConversationParts } from "./provider-conversation.ts";
@@ -7,7 +7,7 @@ import { type ProviderOptions, type ProviderTraits, refuseNotStrict, resolveOpti
 import { ProviderRequests } from "./provider-requests.ts";
 
 export interface Provider extends ProviderTraits {
-  readonly converse: (parts: ConversationParts) => Promise<Conversation>;
+  readonly converse: (parts: ConversationParts) => Promise<ModelConversation>;
 }
 
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];

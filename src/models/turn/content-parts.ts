@@ -37,7 +37,7 @@ export function checkedMessage(
   { model, media, budget }: { readonly model: string; readonly media: MediaTaken; readonly budget: ContentBudget },
 ): MessageContent {
   const refused = (place: string, why: string) =>
-    new PortcullisError("option_invalid", `say(message${place}): ${why}. The model is ${model}.`);
+    new PortcullisError("option_invalid", `send(message${place}): ${why}. The model is ${model}.`);
   if (typeof message === "string") return message;
   if (!Array.isArray(message) || message.length === 0 || message.length > MAX_PARTS)
     throw refused("", `it must be a text or an array of 1 to ${MAX_PARTS} parts`);

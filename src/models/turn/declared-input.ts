@@ -28,7 +28,7 @@ export function declaredFor<Tools extends Pick<DeclaredTools, "tools" | "deferre
   tools: Tools,
   form: InputForm,
 ): Tools {
-  const declare = (tool: ToolDeclaration) => ({ ...tool, input: declaredInput(tool.input, form) });
+  const declare = (tool: ToolDeclaration) => ({ ...tool, inputSchema: declaredInput(tool.inputSchema, form) });
   const { deferred } = tools;
   return { ...tools, tools: tools.tools.map(declare), ...(deferred && { deferred: deferred.map(declare) }) };
 }
@@ -121,7 +121,7 @@ export function rewrittenCall<Call extends ModelCall>(
 ): Call {
   if (call.type !== "tool_call") return call;
   const tool = [...tools, ...deferred].find(({ name }) => name === call.tool);
-  const rewrite = tool && rewritings.get(tool.input)?.[side];
+  const rewrite = tool && rewritings.get(tool.inputSchema)?.[side];
   return rewrite ? { ...call, inputText: rewrittenText(call.inputText, rewrite) } : call;
 }
 

@@ -255,7 +255,7 @@ export class EnginePool {
   }
 
   #isReusable({ serving }: EngineProcess): boolean {
-    return this.#options.reuse !== "never" && (serving?.programs ?? 0) < this.#options.programsPerEngine;
+    return this.#options.reuseEngines !== "never" && (serving?.programs ?? 0) < this.#options.programsPerEngine;
   }
 
   /** Finds engines for the waiting programs. */
@@ -356,7 +356,7 @@ export class EnginePool {
    * engine makes no program faster, and an engine of the tenant is soon free.
    */
   #isStartDue(tenant: string, held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): boolean {
-    if (!held.has(tenant) || this.#options.reuse === "never") return true;
+    if (!held.has(tenant) || this.#options.reuseEngines === "never") return true;
     const running = this.#busy.size + this.#coming.size - this.#evictions.size;
     if (running < RUNNING_PER_CORE * availableParallelism()) return true;
     const served = (coming.get(tenant) ?? 0) + this.#comingForAny;
@@ -390,7 +390,7 @@ export class EnginePool {
 
   /** Starts engines ahead of need. With reuse, one engine that is ready is enough: busy engines come back, often before it is needed. */
   #refill(): void {
-    const { engines, reuse, warm } = this.#options;
+    const { engines, reuseEngines: reuse, warm } = this.#options;
     if (reuse !== "never") return this.#refillSoon();
     const startMore = () => this.#refill();
     while (!this.closed && this.#ready < warm && this.#all.size < engines && this.#coming.size < AT_ONCE)

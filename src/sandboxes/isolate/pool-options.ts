@@ -27,7 +27,7 @@ export const ISOLATE_RULES = {
    */
   poolBytes: wholeNumber({ min: 0 }),
   /** Whether an engine may run further programs of the same tenant (`tenant`, the default) or not (`never`). */
-  reuse: withDefault(oneOf(["tenant", "never"]), "tenant"),
+  reuseEngines: withDefault(oneOf(["tenant", "never"]), "tenant"),
   /** Programs that an engine runs before it is replaced; 1,000 by default. */
   programsPerEngine: wholeNumber({ min: 1, default: 1000 }),
   /**

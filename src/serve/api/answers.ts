@@ -31,7 +31,7 @@ export const CONVERSATION_STATUS = ABOUT.extend({ conversation: CONVERSATION }).
 });
 
 /** A tool as a model is given it. */
-const GIVEN_TOOL = z.object({ name: z.string(), description: z.string(), input: z.looseObject({}) });
+const GIVEN_TOOL = z.object({ name: z.string(), description: z.string(), inputSchema: z.looseObject({}) });
 
 export const LISTED_TOOL = z.object({
   name: z.string(),

@@ -54,14 +54,14 @@ export const EXECUTE_BODY = z.strictObject({
   language: z.enum(["javascript", "python"]).optional(),
   limits: limits.optional(),
   result: result.optional(),
-  execution: execution.optional().meta({ description: "id of your choice: the same again never runs a second one" }),
-  after: execution.optional().meta({
+  id: execution.optional().meta({ description: "id of your choice: the same again never runs a second one" }),
+  corrects: execution.optional().meta({
     description:
       "id of an ended execution that this program corrects: its equal calls are answered as before, and not made again",
   }),
   maxAgeMs: z.int().min(0).optional().meta({
     description:
-      "age up to which results of calls that only read are given again; 300,000 by default; only with `after`",
+      "age up to which results of calls that only read are given again; 300,000 by default; only with `corrects`",
   }),
   wait: z.boolean().default(true).meta({ description: "false: answer 202 as soon as the journal has the execution" }),
 });
@@ -80,7 +80,7 @@ const conversationWait = z
 export const BEGIN_BODY = z.strictObject({
   message,
   model: z.string().max(NAME_LENGTH).optional().meta({ description: "one of `GET /v1/models`; the first by default" }),
-  execution: execution.optional().meta({ description: "id of your choice: the same again never begins a second one" }),
+  id: execution.optional().meta({ description: "id of your choice: the same again never begins a second one" }),
   instructions: z.string().optional().meta({ description: "what the model is told before it begins" }),
   tools: z.array(z.string().max(NAME_LENGTH)).max(MOST_CALLS).optional().meta({
     description: "names of tools, like crm.find or crm.*; all of the key's by default",

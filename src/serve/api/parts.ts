@@ -93,9 +93,9 @@ export function ownConversation(
 
 /** Takes a place of the key for an execution, until the function that it returns is called. */
 export function takePlace({ atOnce }: ApiParts, key: Key): () => void {
-  const release = atOnce.take(key.id, 1, key.atOnce);
+  const release = atOnce.take(key.id, 1, key.concurrency);
   if (release) return release;
-  throw new RequestProblem("too_many_at_once", `This key runs ${key.atOnce} executions already, its maximum.`);
+  throw new RequestProblem("too_many_at_once", `This key runs ${key.concurrency} executions already, its maximum.`);
 }
 
 /** A request may take its time before anything is begun, and keys change. */

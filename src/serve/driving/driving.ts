@@ -9,7 +9,7 @@ export interface ClientProgram {
   readonly runtime: Runtime;
   readonly program: string;
   readonly execution: ExecutionId;
-  readonly settings: Pick<ExecuteOptions, "language" | "limits" | "result" | "after" | "maxAgeMs">;
+  readonly settings: Pick<ExecuteOptions, "language" | "limits" | "result" | "corrects" | "maxAgeMs">;
 }
 
 /** Who drives what clients begin and decide: this process, or the workers of a fleet. */

@@ -36,7 +36,7 @@ type Fleet = NonNullable<Runtime["fleet"]>;
 export class FleetDriving implements Driving {
   readonly #parts: FleetDrivingParts;
   readonly #fleet: Fleet;
-  #worker: Awaited<ReturnType<Runtime["work"]>> | undefined;
+  #worker: Awaited<ReturnType<Fleet["work"]>> | undefined;
   #hearing: Disposable | undefined;
   #expiring: Timer | undefined;
 
@@ -55,8 +55,8 @@ export class FleetDriving implements Driving {
     expire();
     this.#expiring = every(EXPIRY_MS, expire).unref();
     if (concurrency === 0) return;
-    const model: Parameters<Runtime["work"]>[0] = { model: (conversation) => served.find(conversation) };
-    this.#worker = await runtime.work({ ...model, concurrency, onEvent, onError });
+    const model: Parameters<Fleet["work"]>[1] = { model: (conversation) => served.find(conversation) };
+    this.#worker = await this.#fleet.work(runtime, { ...model, concurrency, onEvent, onError });
   }
 
   async #expire(): Promise<void> {
@@ -84,15 +84,15 @@ export class FleetDriving implements Driving {
 
   async run({ runtime, program, execution, settings }: ClientProgram, onBegun: () => void): Promise<Report> {
     try {
-      await runtime.submit(program, { ...given(settings), execution });
+      await this.#fleet.submit(runtime, program, { ...given(settings), id: execution });
     } catch (error) {
       // Its client is given a report, as of any program that cannot be run.
       if (PortcullisError.is(error) && error.code === "program_too_large")
-        return runtime.execute(program, { ...settings, execution });
+        return runtime.execute(program, { ...settings, id: execution });
       throw error;
     }
     onBegun();
-    const { report } = await runtime.wait(execution);
+    const { report } = await runtime.execution(execution).wait();
     if (!report) throw new Error("A program that has ended or waits has a report.");
     return report;
   }

@@ -69,7 +69,7 @@ export class LocalDriving implements Driving {
       if (event.type === "execution_started" && event.execution === execution) onBegun();
     };
     const { checkPrograms } = runtime;
-    const options = { ...settings, execution, checkPrograms, onEvent };
+    const options = { ...settings, id: execution, checkPrograms, onEvent };
     return runs.run(execution, (signal) => runtime.execute(program, { ...options, signal }));
   }
 
@@ -86,13 +86,14 @@ export class LocalDriving implements Driving {
   /** Leaves a conversation as it is whose model the server does not have. */
   async #driveOn(id: ExecutionId, tenant: string, signal: AbortSignal): Promise<void> {
     const { runtime, served, onEvent } = this.#parts;
-    const { listed, conversation } = await runtime.status(id, { tenant });
+    const handle = runtime.execution(id, { tenant });
+    const { listed, conversation } = await handle.status();
     const model = conversation && served.find({ execution: id, tenant, ...conversation });
-    const options = { tenant, signal, onEvent };
+    const options = { signal, onEvent };
     const waitsAgain = async () =>
       listed.kind === "program"
-        ? (await runtime.resume(id, options)).outcome.type === "waiting"
-        : !!model && (await runtime.resumeAgent(id, { ...options, model })).ending.type === "waiting";
+        ? (await handle.resume(options)).outcome.type === "waiting"
+        : !!model && (await handle.resume({ ...options, model })).ending.type === "waiting";
     // The first attempt may join a driver that ended before it read the note.
     if (await waitsAgain()) await waitsAgain();
   }

@@ -83,22 +83,22 @@ function identifier(name: string): string {
 }
 
 function toolOf(name: string, asked: AskedTool, states: PatternStates): Tool {
-  const { description, input, textFormat, output, callers, isDeferred, place } = asked;
+  const { description, inputSchema: input, textFormat, outputSchema: output, callers, isDeferred, place } = asked;
   try {
     const about = {
       name,
       description: description.trim() === "" ? name : description,
-      ...(output === undefined ? {} : { output: storedSchema(output, { states }) }),
+      ...(output === undefined ? {} : { outputSchema: storedSchema(output, { states }) }),
       allowedCallers: callers,
       // The client itself decides what a call changes, and when it is made.
       effect: "read" as const,
       ...(isDeferred ? { defer: true } : { pinned: true }),
-      handler: "client" as const,
+      execute: "client" as const,
     };
     if (textFormat === undefined)
-      return defineTool({ ...about, input: storedSchema(input, { states }), unknownFields: "allow" });
+      return defineTool({ ...about, inputSchema: storedSchema(input, { states }), unknownFields: "allow" });
     const tool = textTool({ ...about, format: textFormat }, CLIENT_TEXT_STEPS);
-    const unfit = states.take(compiledForm(tool.input)?.states ?? 0);
+    const unfit = states.take(compiledForm(tool.inputSchema)?.states ?? 0);
     if (unfit !== undefined) throw refused(place, `its format ${unfit}.`);
     return tool;
   } catch (error) {

@@ -4,7 +4,7 @@ import { ConversationLog } from "../../conversations/index.ts";
 import { cancelPrograms, type PastConversation, readPastConversation } from "../../conversations/from-journal/index.ts";
 import { drivenHere, refuseDriven } from "../../executions/driven.ts";
 import type { Journal } from "../../journal/journal.ts";
-import type { Conversation, Model } from "../../models/model.ts";
+import type { ModelConversation, Model } from "../../models/model.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
 
 /** How long an execution is claimed to be ended, in milliseconds. */
@@ -18,8 +18,8 @@ export async function giveUpCalls(runtime: Runtime, past: PastConversation): Pro
   // Of a conversation that is taken up to be ended, programs are not taken up.
   await cancelPrograms({ journal, leaseMs: LEASE_MS }, past);
   const signal = AbortSignal.abort(new Error("Its client does not go on with it."));
-  const options = { model: silent(past.answering.model), tenant, allowChangedTools: true };
-  await runtime.resumeAgent(execution, { ...options, signal, approve: () => "later" });
+  const options = { model: silent(past.answering.model), allowChangedTools: true };
+  await runtime.execution(execution, { tenant }).resume({ ...options, signal, approve: () => "later" });
 }
 
 /** Ends a conversation that nothing drives, with its programs. Rejects with `execution_driven`, and as the journal does. */
@@ -39,7 +39,7 @@ export function silent(name: string): Model {
   return { name, hostsPrograms: false, converse: async () => SILENT };
 }
 
-const SILENT: Conversation = {
+const SILENT: ModelConversation = {
   say: () => {},
   answer: () => {},
   restore: () => {},

@@ -297,7 +297,7 @@ export class Gateway {
     const options = optionsFor({ asked, tools, model, pauseMs, most: served.offer, onEvent: () => {} });
     const { tenant } = key;
     const transcript = transcriptOf(history, asked, model.name);
-    const talk = await runtime.converse({ ...options, execution, tenant, continue: transcript });
+    const talk = await runtime.conversation({ ...options, id: execution, tenant, from: transcript });
     await talk.leave();
   }
 
@@ -314,7 +314,7 @@ export class Gateway {
     const results = plan.type === "go_on" ? plan.results : {};
     const answered = new Set(Object.keys(results));
     const note = async () => {
-      if (answered.size > 0) await runtime.answer(execution, results, { tenant: key.tenant });
+      if (answered.size > 0) await runtime.execution(execution, { tenant: key.tenant }).answer(results);
     };
     const asking = { signal, onEvent, answered };
     const held = this.#driven.get(execution);
@@ -337,8 +337,8 @@ export class Gateway {
             if (event.type === "turn_ended") metrics.spent(tenant, model.name, event.usage);
           };
           const saying = optionsFor({ asked, tools, model, pauseMs, most: served.offer, onEvent: onAll });
-          const options = { ...saying, tenant, signal: AbortSignal.any([cancel, left]) };
-          return (await runtime.say<unknown>(execution, message, options)).ending;
+          const options = { ...saying, signal: AbortSignal.any([cancel, left]) };
+          return (await runtime.execution(execution, { tenant }).send<unknown>(message, options)).ending;
         })
         .finally(() => this.#driven.delete(execution)),
     );

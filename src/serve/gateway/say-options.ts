@@ -1,4 +1,4 @@
-import type { SayOptions } from "../../conversations/agent-options.ts";
+import type { SendOptions } from "../../conversations/agent-options.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
 import type { Model, ModelSettings } from "../../models/model.ts";
 import { type Asked, refused } from "./surface/surface.ts";
@@ -21,7 +21,14 @@ export interface SayingParts {
 }
 
 /** How a conversation of the gateway is held. */
-export function optionsFor({ asked, tools, model, pauseMs, most, onEvent }: SayingParts): SayOptions<unknown, unknown> {
+export function optionsFor({
+  asked,
+  tools,
+  model,
+  pauseMs,
+  most,
+  onEvent,
+}: SayingParts): SendOptions<unknown, unknown> {
   const { instructions, programs } = asked;
   const { answer, ...settings } = settingsFor(asked, tools);
   const seen = { turns: 0, tokens: 0 };

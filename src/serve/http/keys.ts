@@ -63,7 +63,7 @@ export const KEY_RULES = {
   /** Requests that it may make. */
   rate: object<Rate>(),
   /** Executions that it may run at once; as many as the server by default. */
-  atOnce: wholeNumber({ min: 1 }),
+  concurrency: wholeNumber({ min: 1 }),
   /** What it may do: any of `run`, `decide`, `read`, `converse` and `admin`; `run` and `read` by default. */
   scopes: option<readonly Scope[]>('a list of "run", "decide", "read", "converse" and "admin"', (value) =>
     isListOf(SCOPES, value),

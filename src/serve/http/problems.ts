@@ -53,7 +53,7 @@ const REFUSALS = {
   },
   execution_open: {
     status: 409,
-    says: "The execution that `after` names has not ended. Wait for its end, or cancel it: POST /v1/executions/ID/cancel",
+    says: "The execution that `corrects` names has not ended. Wait for its end, or cancel it: POST /v1/executions/ID/cancel",
   },
   execution_exists: {
     status: 409,

@@ -97,5 +97,7 @@ class EventChunks implements LiveReader {
 /** What an event tells, with the ids of other executions as their tenant writes them. */
 function withShownIds(data: JournalEvent["data"], shown: EventStreamParts["shown"]): JournalEvent["data"] {
   if (data.type === "call_ended") return withShownFrom(data, shown);
-  return data.type === "execution_started" && data.after !== undefined ? { ...data, after: shown(data.after) } : data;
+  return data.type === "execution_started" && data.corrects !== undefined
+    ? { ...data, corrects: shown(data.corrects) }
+    : data;
 }

@@ -215,8 +215,8 @@ export class JournalEvents {
     this.#kind = kind;
     if (header.kind === "conversation")
       return [{ type: "conversation_started", model: word(header.model), task: text(header.task), at }];
-    const after = header.kind === "program" ? header.after?.execution : undefined;
-    return [{ type: "execution_started", ...given({ after }), at }];
+    const corrects = header.kind === "program" ? header.corrects?.execution : undefined;
+    return [{ type: "execution_started", ...given({ corrects }), at }];
   }
 
   /** Tells that the execution begins to wait. If its driver alone can go on with it, `held` says that the wait ends with that driver. */

@@ -132,7 +132,7 @@ export class DoorCalls {
     const { tenant } = principal;
     const { checkPrograms } = runtime;
     const execute = (work: RunWork) =>
-      runtime.execute(code, { execution, tenant, checkPrograms, ...this.#workOptions(execution, work) });
+      runtime.execute(code, { id: execution, tenant, checkPrograms, ...this.#workOptions(execution, work) });
     return runs.handle(
       {
         id: execution,
@@ -149,11 +149,11 @@ export class DoorCalls {
   /** Rejects with `busy` if the principal runs as many as it may. */
   async #inPlace<Value>(work: () => Promise<Value>): Promise<Value> {
     const { principal, atOnce } = this.#parts;
-    const release = atOnce.take(principal.id, 1, principal.atOnce);
+    const release = atOnce.take(principal.id, 1, principal.concurrency);
     if (!release)
       throw new PortcullisError(
         "busy",
-        `This key runs ${principal.atOnce} executions already, its maximum. Nothing was started. Wait for their results, then try again.`,
+        `This key runs ${principal.concurrency} executions already, its maximum. Nothing was started. Wait for their results, then try again.`,
       );
     try {
       return await work();
@@ -208,7 +208,7 @@ export class DoorCalls {
     const { approve, ...options } = this.#workOptions(execution, work);
     const asks = this.#asks(request);
     const resume = () =>
-      runtime.resume(execution, { ...options, tenant: principal.tenant, ...(asks ? { approve } : {}) });
+      runtime.execution(execution, { tenant: principal.tenant }).resume({ ...options, ...(asks ? { approve } : {}) });
     // If no user can be asked, nothing is run anew: the program is reported, or goes on by itself.
     return asks ? this.#inPlace(resume) : resume();
   }
@@ -221,7 +221,7 @@ export class DoorCalls {
   /** The report of a program that does not run here. Nothing of it runs, and nothing is asked. */
   #collected(execution: string): Promise<LinkedResult> {
     const { runtime, principal } = this.#parts;
-    const read = () => runtime.resume(execution, { tenant: principal.tenant });
+    const read = () => runtime.execution(execution, { tenant: principal.tenant }).resume();
     return this.#reported(read, { execution, unless: "still" });
   }
 
@@ -230,8 +230,11 @@ export class DoorCalls {
     const { runtime, principal, onEvent } = this.#parts;
     const { tenant } = principal;
     const signal = AbortSignal.abort(new Error("The client cancelled it."));
-    const options = { tenant, signal, approve: () => "later" as const, ...(onEvent && { onEvent }) };
-    return this.#reported(() => runtime.resume(execution, options), { execution, unless: "ended" });
+    const options = { signal, approve: () => "later" as const, ...(onEvent && { onEvent }) };
+    return this.#reported(() => runtime.execution(execution, { tenant }).resume(options), {
+      execution,
+      unless: "ended",
+    });
   }
 
   /** The result of work on a program, or what the journal tells of it if there is nothing to do. */
@@ -254,7 +257,7 @@ export class DoorCalls {
     if (!found || drivenHere(runtime.journal, execution)) return undefined;
     if (unless === "ended" && !found.ended) return undefined;
     return readings.run(principal.id, undefined, async () => {
-      const { report } = await runtime.status(execution, { tenant });
+      const { report } = await runtime.execution(execution, { tenant }).status();
       return report && this.#resultOf(report);
     });
   }

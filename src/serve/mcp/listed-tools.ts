@@ -77,7 +77,7 @@ async function programTools(runtime: Runtime): Promise<readonly ListedTool[]> {
 }
 
 function listed(tool: Tool, name: string): ListedTool {
-  const { effect, description, input } = tool;
+  const { effect, description, inputSchema: input } = tool;
   const { $schema: dialect, ...fields } = inputSchemaOf(tool);
   // A schema from elsewhere keeps its dialect. Schemas of libraries have the protocol's own dialect.
   const isForeign = input["~standard"].vendor === PLAIN_VENDOR && dialect !== undefined;

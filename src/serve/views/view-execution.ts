@@ -82,7 +82,7 @@ export async function viewCall(
 function callUnknown(execution: ExecutionId, id: string): PortcullisError {
   return new PortcullisError(
     "call_unknown",
-    `Execution ${JSON.stringify(execution)} has no call ${JSON.stringify(id)}. Its calls are listed by: runtime.status(${JSON.stringify(execution)})`,
+    `Execution ${JSON.stringify(execution)} has no call ${JSON.stringify(id)}. Its calls are listed by: runtime.execution(${JSON.stringify(execution)}).status()`,
   );
 }
 

@@ -84,7 +84,7 @@ export class ProgramFold {
     const output = await outputText(journal, header, past);
     const base = baseOf(journal, summary, header);
     const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven), tools: header.tools }]);
-    const { language, sandbox, source, after } = header;
+    const { language, sandbox, source, corrects } = header;
     const calls = reader.calls.all({ header, driven: base.driven, waiting });
     const artifacts = past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call }));
     return {
@@ -110,7 +110,7 @@ export class ProgramFold {
       artifacts,
       language,
       sandbox,
-      ...given({ after: after?.execution }),
+      ...given({ corrects: corrects?.execution }),
       source,
       places: toolPlaces(source, new Set(calls.map(({ tool }) => tool))),
       logs: [...reader.logs],
@@ -158,7 +158,7 @@ function limitViews(
   { largest, lastAt }: ProgramReader,
   output: OutputText | undefined,
 ): readonly LimitView[] {
-  const { runningMs, wallMs, peakMemoryBytes } = {
+  const { cpuMs, wallMs, peakMemoryBytes } = {
     ...(Object.keys(past.state.used.noted).length > 0 && usageOf(past.state)),
     ...past.outcome?.usage,
   };
@@ -167,7 +167,7 @@ function limitViews(
   const limits = limitsOf(header);
   const { printedBytes } = limits;
   const used: Readonly<Record<string, number | undefined>> = {
-    runningMs,
+    cpuMs,
     wallMs: wallMs ?? (past.outcome ? undefined : lastAt - header.startedAt),
     memoryBytes: peakMemoryBytes,
     calls: past.calls,

@@ -210,7 +210,7 @@ export interface ProgramView extends ViewBase {
   readonly language: string;
   readonly sandbox: string;
   /** The execution that it corrects, and whose answers it may be given again. */
-  readonly after?: string;
+  readonly corrects?: string;
   readonly source: string;
   /** Lines of the source, counted from 1, that name a tool. */
   readonly places: readonly ToolPlaces[];

@@ -200,7 +200,7 @@ function toolOf(
       source,
       name,
       description,
-      input: input ?? ANY_FIELDS,
+      inputSchema: input ?? ANY_FIELDS,
       ...(whole ? {} : { unknownFields: "allow" as const }),
     });
     return { tool: runsAt(`mcp ${source}`, tool), unchecked };

@@ -282,7 +282,7 @@ class SourceMaker {
       source: sender.source,
       name,
       description: this.#document.once(operation.part, readDescription) ?? `${method} ${operation.path}`,
-      input: input.schema,
+      inputSchema: input.schema,
     });
     return runsAt(`openapi ${sender.source}`, tool);
   }

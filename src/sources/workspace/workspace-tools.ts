@@ -61,25 +61,25 @@ export function workspaceTools(options: WorkspaceOptions): readonly Tool[] {
       ...common,
       name: "read_file",
       description: `Reads a text file of the workspace, with numbered lines. If \`more\` says that lines are left, call again with its offset.${except}`,
-      input: READ_INPUT,
-      output: READ_OUTPUT,
-      handler: (input, context) => readPage(workspace, input, context, sizes),
+      inputSchema: READ_INPUT,
+      outputSchema: READ_OUTPUT,
+      execute: (input, context) => readPage(workspace, input, context, sizes),
     }),
     defineTool({
       ...common,
       name: "grep_files",
       description: `Finds lines in the text files of the workspace by a regular expression.${except}`,
-      input: GREP_INPUT,
-      output: GREP_OUTPUT,
-      handler: (input, context) => grepFiles(workspace, input, context, sizes),
+      inputSchema: GREP_INPUT,
+      outputSchema: GREP_OUTPUT,
+      execute: (input, context) => grepFiles(workspace, input, context, sizes),
     }),
     defineTool({
       ...common,
       name: "list_files",
       description: `Lists a folder of the workspace; with \`files\`, all files below it with such names.${except}`,
-      input: LIST_INPUT,
-      output: LIST_OUTPUT,
-      handler: (input, context) => listFiles(workspace, input, context, sizes),
+      inputSchema: LIST_INPUT,
+      outputSchema: LIST_OUTPUT,
+      execute: (input, context) => listFiles(workspace, input, context, sizes),
     }),
   ];
   if (!allowedCallers.includes("direct")) return tools;
@@ -88,9 +88,9 @@ export function workspaceTools(options: WorkspaceOptions): readonly Tool[] {
     allowedCallers: ["direct"] as readonly Caller[],
     name: "view_image",
     description: "Shows you an image of the workspace: PNG, JPEG, GIF or WebP.",
-    input: VIEW_INPUT,
-    output: VIEW_OUTPUT,
-    handler: (input) => viewImage(workspace, input),
+    inputSchema: VIEW_INPUT,
+    outputSchema: VIEW_OUTPUT,
+    execute: (input) => viewImage(workspace, input),
   });
   return [...tools, viewer];
 }

@@ -137,7 +137,7 @@ const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
   javascript: {
     comment: "//",
     signature(tool, detail) {
-      const input = typeText(jsonSchemaOf(tool.name, "input", tool.input), detail);
+      const input = typeText(jsonSchemaOf(tool.name, "input", tool.inputSchema), detail);
       return `tools.${tool.name}(input: ${input}): ${answerType(tool)}<${resultText(tool, detail, TYPESCRIPT)}>`;
     },
     bareSignature: (tool) => `tools.${tool.name}(input)${tool.stream ? `: ${answerType(tool)}` : ""}`,
@@ -185,7 +185,7 @@ export function pythonCall({ name, stream }: Tool): string {
 
 /** Keyword parameters, or one dict if a field's name is not a Python name. */
 function pythonParameters(tool: Tool, options: TypeTextOptions): string {
-  const schema = jsonSchemaOf(tool.name, "input", tool.input);
+  const schema = jsonSchemaOf(tool.name, "input", tool.inputSchema);
   const fields = options.depth > 0 ? fieldsOf(schema, options) : undefined;
   if (!fields?.every(({ name }) => isPythonName(name))) return `input: ${typeText(schema, options)}`;
   const named = fields.map(

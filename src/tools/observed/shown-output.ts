@@ -3,7 +3,7 @@ import { jsonSchemaOf } from "../tool-schemas.ts";
 import type { Tool } from "../tool.ts";
 
 /** Schema of a tool's results, of a stream of its items: the declared one, else what was observed; undefined if nothing is known. */
-export function shownOutput({ name, output, observed }: Tool): JsonSchema | undefined {
+export function shownOutput({ name, outputSchema: output, observed }: Tool): JsonSchema | undefined {
   return output === undefined ? observed?.schema : jsonSchemaOf(name, "output", output);
 }
 

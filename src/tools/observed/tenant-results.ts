@@ -51,7 +51,7 @@ export class TenantResults {
 
   /** Learns from the answer of a call, given as JSON text. A large one, and one whose names are searched first, is learned from later. */
   note(tool: Tool, text: string, lane: Lane): void {
-    if (tool.output !== undefined || OWN.has(tool.name)) return;
+    if (tool.outputSchema !== undefined || OWN.has(tool.name)) return;
     if (text.length <= HEAD_LENGTH) return this.#learn(tool, shapeOf(JSON.parse(text)));
     if (!this.#isWorthReading(tool)) return;
     this.#isReading = true;
@@ -71,7 +71,7 @@ export class TenantResults {
 
   /** The tool as it is shown: with what its results were like, if it does not say that itself. */
   readonly shown = (tool: Tool): Tool => {
-    const entry = tool.output === undefined ? this.#entries.get(toolDigest(tool)) : undefined;
+    const entry = tool.outputSchema === undefined ? this.#entries.get(toolDigest(tool)) : undefined;
     if (!entry) return tool;
     if (entry.shown?.of !== tool) {
       const observed = { schema: schemaOfShape(entry.shape), results: entry.shape.seen };

@@ -38,15 +38,15 @@ export function searchTool(search: (input: SearchInput, context: CallContext) =>
   return {
     name: SEARCH_TOOLS,
     description: "Finds tools by what they do.",
-    input: SEARCH_SCHEMA,
-    output: undefined,
+    inputSchema: SEARCH_SCHEMA,
+    outputSchema: undefined,
     allowedCallers: CALLERS,
     effect: "read",
     approvable: false,
     needsApproval: () => false,
     concurrency: Number.POSITIVE_INFINITY,
     timeoutMs: 60_000,
-    handler: (input, context) => search(input as SearchInput, context),
+    execute: (input, context) => search(input as SearchInput, context),
     onUnknown: "retry",
   };
 }

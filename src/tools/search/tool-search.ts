@@ -152,7 +152,10 @@ function gatheredForm(tool: Tool): Tool {
   const { stream, ...own } = tool;
   if (!stream) return tool;
   // Kept, because stubs are kept by tool.
-  const known = forms.get(tool) ?? { ...own, output: lazySchema(() => outputSchemaOf(tool) ?? {}, { checks: false }) };
+  const known = forms.get(tool) ?? {
+    ...own,
+    outputSchema: lazySchema(() => outputSchemaOf(tool) ?? {}, { checks: false }),
+  };
   forms.set(tool, known);
   return known;
 }

@@ -66,7 +66,7 @@ function makeStub(tool: Tool, language: ProgramLanguage): string {
 }
 
 function inputOf(tool: Tool): JsonSchema {
-  return jsonSchemaOf(tool.name, "input", tool.input);
+  return jsonSchemaOf(tool.name, "input", tool.inputSchema);
 }
 
 function resultType(tool: Tool, notation: TypeNotation, detail: (typeof DETAILS)[number] | undefined): string {

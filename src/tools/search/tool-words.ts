@@ -38,7 +38,7 @@ export interface ToolWords {
 }
 
 export function toolWords(tool: Tool): ToolWords {
-  const { name, description, source = "", tags = [], output } = tool;
+  const { name, description, source = "", tags = [], outputSchema: output } = tool;
   const weights = new Map<string, number>();
   let length = 0;
   const share = DEPRECATED.test(description) ? DEPRECATED_SHARE : 1;
@@ -50,7 +50,7 @@ export function toolWords(tool: Tool): ToolWords {
   const ownName = wordsOf(path.slice(path.length > 1 ? 1 : 0).join(" "));
   const about = description.slice(0, DESCRIPTION_LENGTH);
   const end = /[.!?](?:\s|$)/.exec(about)?.index ?? about.length;
-  const fields = fieldsOf(jsonSchemaOf(name, "input", tool.input));
+  const fields = fieldsOf(jsonSchemaOf(name, "input", tool.inputSchema));
   const service = path.length > 1 ? wordsOf(path[0] ?? "") : [];
   add([...service, ...wordsOf(source)], WEIGHTS.service);
   add(ownName, WEIGHTS.name);

@@ -5,7 +5,7 @@ import { entriesOf, OPTIONS_OBJECTS } from "../../documents/option-tables.ts";
 /** Functions that do the work itself: whoever calls them says what their errors mean. Any other function is guarded by its rule. */
 const WORKERS = [
   "runtime.asTool(loop, options) interrupt",
-  "defineTool(options) handler",
+  "defineTool(options) execute",
   "anthropic, openai, openaiChat and gemini fetch",
   "createMemorySandbox(options) guest",
 ];

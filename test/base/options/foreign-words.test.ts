@@ -14,27 +14,27 @@ import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing
 const TOOL = {
   name: "crm.find",
   description: "Finds",
-  input: z.object({ id: z.string() }),
+  inputSchema: z.object({ id: z.string() }),
   allowedCallers: ["direct"],
   effect: "read",
-  handler: () => 1,
+  execute: () => 1,
 };
 
-const { handler: _handler, input: _input, ...NEITHER } = TOOL;
+const { execute: _execute, inputSchema: _inputSchema, ...NEITHER } = TOOL;
 
 test.each<[string, object, readonly string[]]>([
   [
-    "`execute` and `parameters`",
-    { ...NEITHER, execute: () => 1, parameters: TOOL.input },
-    ["`execute` is called `handler` here", "`parameters` is called `input` here"],
+    "`handler` and `parameters`",
+    { ...NEITHER, handler: () => 1, parameters: TOOL.inputSchema },
+    ["`handler` is called `execute` here", "`parameters` is called `inputSchema` here"],
   ],
+  ["`input`", { ...NEITHER, execute: () => 1, input: TOOL.inputSchema }, ["`input` is called `inputSchema` here"]],
+  ["a raw shape", { ...TOOL, inputSchema: { id: z.string() } }, ["write inputSchema: z.object({ … }) around it"]],
   [
-    "`inputSchema`",
-    { ...NEITHER, handler: () => 1, inputSchema: TOOL.input },
-    ["`inputSchema` is called `input` here"],
+    "a raw shape of the output",
+    { ...TOOL, outputSchema: { n: z.number() } },
+    ["write outputSchema: z.object({ … }) around it"],
   ],
-  ["a raw shape", { ...TOOL, input: { id: z.string() } }, ["write input: z.object({ … }) around it"]],
-  ["a raw shape of the output", { ...TOOL, output: { n: z.number() } }, ["write output: z.object({ … }) around it"]],
   ["approval: true", { ...TOOL, approval: true }, ['write approval: "always"']],
 ])("a tool in the words of other libraries is told those of this one: %s", (_what, options, sentences) => {
   for (const sentence of sentences)
@@ -54,8 +54,8 @@ describe("a model that is a name, as on the command line,", () => {
   const NAME = "openai:gpt-5";
   const methods: [string, (runtime: Runtime, model: never) => Promise<unknown>][] = [
     ["agent", (runtime, model) => runtime.agent({ model, task: "Do it." })],
-    ["converse", (runtime, model) => runtime.converse({ model })],
-    ["resumeAgent", (runtime, model) => runtime.resumeAgent("none", { model })],
+    ["converse", (runtime, model) => runtime.conversation({ model })],
+    ["resumeAgent", (runtime, model) => runtime.execution("none").resume({ model })],
     ["fallbacks", (runtime, model) => runtime.agent({ model: scriptedModel([]), fallbacks: [model], task: "Do it." })],
     [
       "agentAsTool",
@@ -81,8 +81,8 @@ describe("a model that is a name, as on the command line,", () => {
 });
 
 test("an option that is undefined counts as missing where another library's word for it is given", () => {
-  expect(() => defineTool({ ...TOOL, handler: undefined, execute: () => 1 } as never)).toThrow(
-    "`execute` is called `handler` here",
+  expect(() => defineTool({ ...TOOL, execute: undefined, handler: () => 1 } as never)).toThrow(
+    "`handler` is called `execute` here",
   );
 });
 
@@ -102,10 +102,10 @@ test("a misspelt option of a list or of a deletion is refused, and lists or dele
   await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
   await runtime.execute("return 1");
   const misspelt = { code: "option_invalid", message: expect.stringContaining("did you mean open?") };
-  await expect(Array.fromAsync(runtime.executions({ opened: true } as never))).rejects.toMatchObject(misspelt);
+  await expect(Array.fromAsync(runtime.executions.list({ opened: true } as never))).rejects.toMatchObject(misspelt);
   await expect(journal.prune({ before: Date.now(), opened: true } as never)).rejects.toMatchObject(misspelt);
   await expect(journal.prune({} as never)).rejects.toMatchObject({ code: "option_invalid" });
-  expect(await Array.fromAsync(runtime.executions())).toHaveLength(1);
+  expect(await Array.fromAsync(runtime.executions.list())).toHaveLength(1);
 });
 
 test("a configuration file of MCP servers that is no path is refused by the name of the argument", async () => {

@@ -20,10 +20,13 @@ export async function callRows(row: Row, server: PostgresServer): Promise<void> 
   const journal = stack.use(createSqliteJournal({ path: joinPath(folder, "journal.db") }));
   const host = stack.use(await createRuntime({ tools, journal }));
   const fleet = await join(stack, server.url(), "calls", { tools });
-  stack.use(await fleet.work({ concurrency: 1 }));
+  stack.use(await fleet.fleet!.work(fleet, { concurrency: 1 }));
   const ways = [
     { times: [] as number[], run: () => host.execute(PROGRAM, { limits }) },
-    { times: [] as number[], run: async () => fleet.wait(await fleet.submit(PROGRAM, { limits })) },
+    {
+      times: [] as number[],
+      run: async () => fleet.execution(await fleet.fleet!.submit(fleet, PROGRAM, { limits })).wait(),
+    },
   ] as const;
   // In turn, so that what else the machine does is the same for both.
   for (let round = 0; round < ROUNDS; round += 1)

@@ -14,17 +14,17 @@ export async function decisionRows(row: Row, server: PostgresServer): Promise<vo
   const tools = [makePing(calls.onCall, { approval: "always" })];
   await using stack = new AsyncDisposableStack();
   const runtime = await join(stack, server.url(), SCHEMA, { tools, approve: () => "later" });
-  stack.use(await runtime.work({ concurrency: 8 }));
+  stack.use(await runtime.fleet!.work(runtime, { concurrency: 8 }));
   const decided = async () => {
     const times: number[] = [];
     for (let n = 0; n < DECIDED; n += 1) {
-      const execution = await runtime.submit("return await tools.ping({});");
-      await runtime.wait(execution);
+      const execution = await runtime.fleet!.submit(runtime, "return await tools.ping({});");
+      await runtime.execution(execution).wait();
       const next = calls.next(execution);
       const since = performance.now();
-      await Promise.all([runtime.decide(execution, { "1": { allow: true } }), next]);
+      await Promise.all([runtime.execution(execution).decide({ "1": { allow: true } }), next]);
       times.push(performance.now() - since);
-      await runtime.wait(execution);
+      await runtime.execution(execution).wait();
     }
     return times;
   };

@@ -26,11 +26,11 @@ export const makePing = (
   defineTool({
     name: "ping",
     description: "Pings",
-    input: z.looseObject({}),
+    inputSchema: z.looseObject({}),
     allowedCallers: ["programmatic"],
     effect: "read",
     ...approval,
-    handler: async (_, { execution }) => {
+    execute: async (_, { execution }) => {
       onCall(execution);
       if (callMs > 0) await delay(callMs);
       return "pong";

@@ -13,7 +13,7 @@ export async function growthRows(row: Row, server: PostgresServer): Promise<void
   const options = { url: server.url(), schema: "growth", concurrency: PLACES, callMs: CALL_MS };
   const submitter = await join(stack, options.url, options.schema, { tools: [makePing()] });
   const run = async () => {
-    await submitter.wait(await submitter.submit(FIVE_CALLS));
+    await submitter.execution(await submitter.fleet!.submit(submitter, FIVE_CALLS)).wait();
   };
   let started = 0;
   let ofOne = Number.NaN;

@@ -16,7 +16,9 @@ export async function killRows(row: Row, server: PostgresServer): Promise<void> 
   const limits = { calls: 1_000_000 };
   const submitter = await join(stack, options.url, options.schema, { tools: [makePing()] });
   const first = await start();
-  const executions = await Promise.all(Array.from({ length: DRIVEN }, () => submitter.submit(PROGRAM, { limits })));
+  const executions = await Promise.all(
+    Array.from({ length: DRIVEN }, () => submitter.fleet!.submit(submitter, PROGRAM, { limits })),
+  );
   const goesOn = () => Promise.all(executions.map((execution) => calls.next(execution)));
   await goesOn();
   const times: number[] = [];

@@ -27,7 +27,7 @@ export async function throughputRows(row: Row, server: PostgresServer): Promise<
   {
     using journal = createSqliteJournal({ path: joinPath(folder, "journal.db") });
     await using runtime = await createRuntime({ tools, journal });
-    const run: Run = (execution) => runtime.execute(FIVE_CALLS, { execution });
+    const run: Run = (execution) => runtime.execute(FIVE_CALLS, { id: execution });
     const rate = await rateRows(row, "one host, journal in a file", server, run, "");
     timeRows(row, "start to the first call at half of that rate", await firstCalls(calls, run, rate / 2), ["", ""]);
   }
@@ -37,8 +37,9 @@ export async function throughputRows(row: Row, server: PostgresServer): Promise<
     await join(stack, server.url(), "throughput", { tools }),
     await join(stack, server.url(), "throughput", { tools }),
   ];
-  stack.use(await worker.work({ concurrency: AT_ONCE }));
-  const run: Run = async (execution) => submitter.wait(await submitter.submit(FIVE_CALLS, { execution }));
+  stack.use(await worker.fleet!.work(worker, { concurrency: AT_ONCE }));
+  const run: Run = async (execution) =>
+    submitter.execution(await submitter.fleet!.submit(submitter, FIVE_CALLS, { id: execution })).wait();
   const rate = await rateRows(row, "submitted to a worker of a fleet", server, run, "350");
   const half = await firstCalls(calls, run, rate / 2);
   timeRows(row, "submit to the first call at half of that rate", half, ["≤ 10 ms", "≤ 50 ms"]);

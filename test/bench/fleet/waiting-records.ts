@@ -8,11 +8,11 @@ export async function waitingRecords(): Promise<readonly JournalRecord[]> {
     defineTool({
       name: `crm.tool_${n}`,
       description: "Changes a customer",
-      input: z.object({ id: z.string(), amount: z.number() }),
+      inputSchema: z.object({ id: z.string(), amount: z.number() }),
       allowedCallers: ["programmatic"],
       effect: "write",
       approval: "always",
-      handler: () => "done",
+      execute: () => "done",
     }),
   );
   const journal = createMemoryJournal();

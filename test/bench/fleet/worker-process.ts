@@ -5,7 +5,7 @@ const { url, schema, concurrency, callMs } = JSON.parse(process.argv[2] ?? "") a
 await using stack = new AsyncDisposableStack();
 const ping = makePing((execution) => process.send?.(execution), { callMs });
 const runtime = await join(stack, url, schema, { tools: [ping], leaseMs: LEASE_MS });
-stack.use(await runtime.work({ concurrency }));
+stack.use(await runtime.fleet!.work(runtime, { concurrency }));
 const ended = new Promise((resolve) => process.once("SIGTERM", resolve));
 process.send?.("ready");
 await ended;

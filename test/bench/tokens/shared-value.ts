@@ -18,10 +18,10 @@ let fetched = 0;
 const orders = defineTool({
   name: "shop.orders",
   description: "All orders.",
-  input: z.object({}),
+  inputSchema: z.object({}),
   allowedCallers: ["programmatic"],
   effect: "read",
-  handler: () => {
+  execute: () => {
     fetched += JSON.stringify(rows).length;
     return rows;
   },

@@ -25,7 +25,7 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
     const tools = ["--tools", `${fixtures}tools.ts`];
     const journal = ["--journal", await newDatabase("one")];
     const ran = await portcullis(
-      ["run", "-", ...tools, ...journal, "--approve", "later", "--approve-program", "--execution", "one"],
+      ["run", "-", ...tools, ...journal, "--approve", "later", "--approve-program", "--id", "one"],
       "return (await tools.echo({ n: 1 })).n;",
     );
     expect(ran).toMatchObject({ code: 6 });
@@ -73,10 +73,10 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
   test("decide wakes a worker of the fleet at once, and makes no queue where there is no fleet", async () => {
     const pay = makeTool({
       name: "pay",
-      input: z.object({ euros: z.number() }),
+      inputSchema: z.object({ euros: z.number() }),
       effect: "write",
       approval: "always",
-      handler: ({ euros }) => euros,
+      execute: ({ euros }) => euros,
     });
     const common = { tools: [pay], approve: () => "later", logger: { error: () => {} } } satisfies RuntimeOptions;
     const url = await newDatabase("decided");
@@ -91,13 +91,13 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
     await using fleet = createFleet({ journal });
     await using runtime = await createRuntime({ ...common, fleet, sandbox: createMemorySandbox() });
     // Nothing but a wake tells this worker.
-    await using worker = await runtime.work({ reconcileMs: 3_600_000 });
+    await using worker = await runtime.fleet!.work(runtime, { reconcileMs: 3_600_000 });
     expect(worker).toBeDefined();
-    const id = await runtime.submit("return tools.pay({ euros: 7 })");
-    expect((await runtime.wait(id)).listed).toMatchObject({ state: "waiting" });
+    const id = await runtime.fleet!.submit(runtime, "return tools.pay({ euros: 7 })");
+    expect((await runtime.execution(id).wait()).listed).toMatchObject({ state: "waiting" });
     const decided = await portcullis(["decide", id, "1", "--allow", "--journal", url]);
     expect(decided).toMatchObject({ code: 0, stderr: expect.stringContaining(id) as string });
-    expect((await runtime.wait(id)).report?.outcome).toEqual({ type: "completed", value: 7 });
+    expect((await runtime.execution(id).wait()).report?.outcome).toEqual({ type: "completed", value: 7 });
   });
 
   test("a worker drives what is submitted, serves its metrics and its readiness to who has its token and no other path, and ends with 0", async () => {
@@ -109,8 +109,8 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
     const numbers = ["--set", "concurrency=2", "--set", "leaseMs=3s", "--set", "reconcileMs=500", "--metrics", "0"];
     const worker = begin(["worker", "--tools", `${fixtures}tools.ts`, "--journal", url, ...numbers]);
     await worker.until(`works for the fleet of postgres://postgres@127.0.0.1:${server.port}/worked`);
-    const id = await runtime.submit("return 6 * 7;", { tools: [] });
-    expect((await runtime.wait(id)).report?.outcome).toEqual({ type: "completed", value: 42 });
+    const id = await runtime.fleet!.submit(runtime, "return 6 * 7;", { tools: [] });
+    expect((await runtime.execution(id).wait()).report?.outcome).toEqual({ type: "completed", value: 42 });
     const [, own = "", token = ""] =
       /tells of itself at (\S+)\/metrics and[^]*Authorization: Bearer (\S+)/.exec(worker.written().stderr) ?? [];
     const ask = async (path: string, authorization = `Bearer ${token}`) => {

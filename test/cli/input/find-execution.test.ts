@@ -18,7 +18,7 @@ beforeAll(async () => {
   const run = (key: string, execution: string) =>
     door.ask("POST", "/v1/executions", {
       key: keyOf(key),
-      body: { program: `await tools.bank.pay({ amount: 1 }); return "${key}";`, execution },
+      body: { program: `await tools.bank.pay({ amount: 1 }); return "${key}";`, id: execution },
     });
   await run("ann", "mine");
   await run("ann", "both");

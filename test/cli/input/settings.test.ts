@@ -9,8 +9,8 @@ const read = (text: string) => parseArg?.(text, {}) as object;
 
 test.each([
   ["memoryBytes=64MiB", 64 * 1024 ** 2],
-  ["runningMs=2s", 2000],
-  ["runningMs=1.001s", 1001],
+  ["cpuMs=2s", 2000],
+  ["cpuMs=1.001s", 1001],
   ["waitMs=3d", 3 * 86_400_000],
   ["calls=10_000", 10_000],
   ["calls=1e3", 1000],
@@ -22,7 +22,7 @@ test.each([
 });
 
 test.each([
-  ["runningMs=1MiB", '--set runningMs: expected a whole number from 10 to 3600000, got "1MiB".'],
+  ["cpuMs=1MiB", '--set cpuMs: expected a whole number from 10 to 3600000, got "1MiB".'],
   ["calls=5s", '--set calls: expected a whole number from 0 to 1000000, got "5s".'],
   ["memoryBytes=", '--set memoryBytes: expected a whole number from 16777216 to 8589934592, got "".'],
   ["calls=1__0", "--set calls: expected a whole number"],

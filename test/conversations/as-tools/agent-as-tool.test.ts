@@ -9,7 +9,7 @@ const describe = { name: "clerk", description: "Looks things up", allowedCallers
 const usage = { inputTokens: 30, outputTokens: 20 };
 
 test("a program calls an agent with tools of its own many times at once", async () => {
-  const lookUp = makeTool({ name: "lookUp", allowedCallers: ["direct"], handler: ({ sku }) => ({ sku }) });
+  const lookUp = makeTool({ name: "lookUp", allowedCallers: ["direct"], execute: ({ sku }) => ({ sku }) });
   const model = scriptedModel([
     ({ said }) => ({ calls: [{ tool: "lookUp", input: { sku: said[0] } }] }),
     ({ said, results }) => ({ text: `${said[0]}: ${results[0]?.text}` }),
@@ -23,14 +23,14 @@ test("a program calls an agent with tools of its own many times at once", async 
 
 test("an agent that may have changed something is not given its task again by the program that corrects its caller", async () => {
   let paid = 0;
-  const pay = makeTool({ name: "pay", effect: "write", allowedCallers: ["direct"], handler: () => (paid += 1) });
+  const pay = makeTool({ name: "pay", effect: "write", allowedCallers: ["direct"], execute: () => (paid += 1) });
   const model = scriptedModel([{ calls: [{ tool: "pay" }] }, { failure: { code: "overloaded", message: "down" } }]);
   const clerk = agentAsTool({ ...describe, model, tools: [pay] });
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({ tools: [clerk], sandbox: createMemorySandbox(), journal });
   const failed = await runtime.execute('return tools.clerk({ task: "pay" })');
   expect(failed.outcome).toMatchObject({ type: "failed", fault: { code: "handler_failed" } });
-  const { outcome } = await runtime.execute('return tools.clerk({ task: "pay" })', { after: failed.execution });
+  const { outcome } = await runtime.execute('return tools.clerk({ task: "pay" })', { corrects: failed.execution });
   expect(outcome).toMatchObject({ type: "waiting", approvals: [{ tool: "clerk", why: "outcome_unknown" }] });
   expect(paid).toBe(1);
 });
@@ -170,7 +170,7 @@ test("cancelling its caller cancels an agent", async () => {
     },
   ]);
   let ran = 0;
-  const tool = makeTool({ allowedCallers: ["direct"], handler: () => (ran += 1) });
+  const tool = makeTool({ allowedCallers: ["direct"], execute: () => (ran += 1) });
   const clerk = agentAsTool({ ...describe, model, tools: [tool] });
   const { ending } = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }], {
     tools: [clerk],

@@ -224,7 +224,7 @@ test("what agents of a program have used counts again in the budget of the conve
   await using runtime = await createRuntime({ tools, sandbox, journal, approve: () => "later" });
   const { execution, ending } = await runtime.agent({ model, task: "Do it.", maxTokens: 100 });
   expect(ending.type).toBe("waiting");
-  const report = await runtime.resumeAgent(execution, { model, decisions: { "call-1/2": { allow: true } } });
+  const report = await runtime.execution(execution).resume({ model, decisions: { "call-1/2": { allow: true } } });
   expect(report.usage).toMatchObject({ inputTokens: 60, outputTokens: 40 });
   expect(report.transcript.turns[0]?.results[0]?.text).toContain("0 tokens (maxTokens)");
 });
@@ -239,7 +239,7 @@ test("the calls of agents of a program are in the report of a conversation that 
   const model = scriptedModel([{ programs: [program], usage }, { text: "Done." }]);
   await using runtime = await createRuntime({ tools, sandbox, journal, approve: () => "later" });
   const { execution } = await runtime.agent({ model, task: "Do it." });
-  const report = await runtime.resumeAgent(execution, { model, decisions: { "call-1/2": { allow: true } } });
+  const report = await runtime.execution(execution).resume({ model, decisions: { "call-1/2": { allow: true } } });
   const namesOf = (calls: readonly { readonly callId: string }[]) => calls.map(({ callId }) => callId).toSorted();
   expect(namesOf(report.calls)).toEqual(namesOf(whole.calls));
   expect(report.usage).toEqual(whole.usage);

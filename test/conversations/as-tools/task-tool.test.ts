@@ -62,7 +62,7 @@ test("an agent with a schema gives its value, changed by the schema once, beside
   const answer = z.object({ units: z.number().overwrite((units) => units + 1) });
   const counts = agent("counts", { model: scriptedModel([{ text: '{"units":4}' }]), answer });
   const task = taskTool([counts, agent("clerk")]);
-  expect([task.output, taskTool([agent("clerk")]).output === undefined]).toEqual([undefined, false]);
+  expect([task.outputSchema, taskTool([agent("clerk")]).outputSchema === undefined]).toEqual([undefined, false]);
   await using runtime = await createRuntime({ tools: [task], sandbox });
   const { outcome } = await runtime.execute('return tools.task({ agent: "counts", task: "x" });');
   expect(outcome).toEqual({ type: "completed", value: { units: 5 } });
@@ -85,7 +85,7 @@ test("callers, concurrency and timeout are those that suit every agent, or those
 });
 
 test("a measurement does not call it, because it is an agent", () => {
-  const { handler } = withoutSideEffects(taskTool([agent("clerk")]));
+  const { execute: handler } = withoutSideEffects(taskTool([agent("clerk")]));
   expect(() => (handler as () => unknown)()).toThrow("task is an agent");
 });
 

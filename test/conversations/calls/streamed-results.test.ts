@@ -12,11 +12,11 @@ const ROW = z.object({ id: z.number(), text: z.string() });
 /** Yields `count` rows with a text of so many characters, both of which a call may say. */
 const rows = makeTool({
   name: "rows",
-  input: z.object({ count: z.number().default(3), length: z.number().default(1) }),
-  output: ROW,
+  inputSchema: z.object({ count: z.number().default(3), length: z.number().default(1) }),
+  outputSchema: ROW,
   stream: true,
   allowedCallers: ["direct", "programmatic"],
-  async *handler({ count, length }) {
+  async *execute({ count, length }) {
     for (let id = 0; id < count; id += 1) yield { id, text: "x".repeat(length) };
   },
 });
@@ -61,7 +61,6 @@ test.each([
     { resultBytes: 10_000 },
     /^The first \d+ items of rows have \d+ bytes already, and at most 10000 are/,
   ],
-  ["resultValues", { resultValues: 100 }, /holds \d+ values/],
   ["totalBytes", { totalBytes: 20_000, resultBytes: 20_000 }, /20000/],
 ])("an endless stream is ended by %s, and the model reads why", async (_, limits, message) => {
   let ended = false;
@@ -69,7 +68,7 @@ test.each([
     name: "rows",
     stream: true,
     allowedCallers: ["direct"],
-    async *handler() {
+    async *execute() {
       try {
         for (let id = 0; ; id += 1) yield { id, text: "x" };
       } finally {
@@ -89,7 +88,7 @@ test("a stream that fails after items gives a direct caller its failure alone", 
     name: "failing",
     stream: true,
     allowedCallers: ["direct"],
-    async *handler() {
+    async *execute() {
       yield 1;
       throw new PortcullisError("tool_failed", "The warehouse closes at six.");
     },
@@ -127,7 +126,7 @@ test("a direct call whose host died is made again from its first item", async ()
     name: "rows",
     stream: true,
     allowedCallers: ["direct"],
-    async *handler(_, { after }) {
+    async *execute(_, { previous: after }) {
       afters.push(after);
       yield* [1, 2];
     },
@@ -145,7 +144,7 @@ test("a direct call whose host died is made again from its first item", async ()
     journal: cut,
     leaseMs: 100,
   });
-  const again = await other.resumeAgent(execution, { model: model() });
+  const again = await other.execution(execution).resume({ model: model() });
   expect(again.answer).toBe("done");
   expect(again.transcript.turns[0]?.results).toMatchObject([{ text: "[1,2]" }]);
   expect(afters).toEqual([undefined, undefined]);

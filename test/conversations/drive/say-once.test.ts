@@ -23,15 +23,19 @@ test("a conversation that no host holds rests between messages, also for another
   const journal = createMemoryJournal();
   {
     await using runtime = await open(journal);
-    const first = await runtime.say("chat", "one", { model: echo });
+    const first = await runtime.execution("chat").send("one", { model: echo });
     expect([first.answer, first.usage.turns]).toEqual(["heard one", 1]);
-    expect((await runtime.status("chat")).listed).toMatchObject({ state: "waiting", driven: false });
+    expect((await runtime.execution("chat").status()).listed).toMatchObject({ state: "waiting", driven: false });
   }
   await using runtime = await open(journal);
-  const second = await runtime.say("chat", "two", { model: echo });
+  const second = await runtime.execution("chat").send("two", { model: echo });
   expect([second.answer, second.usage.turns]).toEqual(["heard two", 2]);
   expect(second.transcript.turns.map(({ said }) => said?.map(({ message }) => message))).toEqual([["one"], ["two"]]);
-  expect((await runtime.status("chat")).conversation).toMatchObject({ said: 2, turns: 2, usage: { turns: 2 } });
+  expect((await runtime.execution("chat").status()).conversation).toMatchObject({
+    said: 2,
+    turns: 2,
+    usage: { turns: 2 },
+  });
 });
 
 test("the same message with the same number is said once, and another message with it is refused", async () => {
@@ -42,7 +46,8 @@ test("the same message with the same number is said once, and another message wi
     return { text };
   };
   const model = scriptedModel([turn("a"), turn("b")]);
-  const say = (message: string, expected: number) => runtime.say("chat", message, { model, expect: expected });
+  const say = (message: string, expected: number) =>
+    runtime.execution("chat").send(message, { model, expect: expected });
   expect([(await say("one", 0)).answer, (await say("one", 0)).answer]).toEqual(["a", "a"]);
   expect(await code(say("other", 0))).toBe("execution_exists");
   expect([(await say("two", 1)).answer, (await say("two", 1)).answer, (await say("one", 0)).answer]).toEqual([
@@ -55,22 +60,22 @@ test("the same message with the same number is said once, and another message wi
     ["three", 3],
   ] as const)
     expect(await code(say(message, expected)), message).toBe("conversation_moved");
-  expect((await runtime.status("chat")).conversation).toMatchObject({ said: 2, turns: 2 });
+  expect((await runtime.execution("chat").status()).conversation).toMatchObject({ said: 2, turns: 2 });
   expect(asked).toBe(2);
 });
 
 test("another model's conversation, an unknown one and one that has ended take no message", async () => {
   await using runtime = await open();
-  await runtime.say("chat", "one", { model: echo });
+  await runtime.execution("chat").send("one", { model: echo });
   const other = scriptedModel([], { name: "scripted:other" });
-  expect(await code(runtime.say("chat", "one", { model: other, expect: 0 }))).toBe("none");
-  expect(await code(runtime.say("chat", "two", { model: other }))).toBe("option_invalid");
-  expect(await code(runtime.say("none", "one", { model: echo, expect: 1 }))).toBe("execution_unknown");
-  expect(await code(runtime.say("none", undefined, { model: echo }))).toBe("execution_unknown");
-  await using talk = await runtime.converse({ model: echo, continue: "chat" });
+  expect(await code(runtime.execution("chat").send("one", { model: other, expect: 0 }))).toBe("none");
+  expect(await code(runtime.execution("chat").send("two", { model: other }))).toBe("option_invalid");
+  expect(await code(runtime.execution("none").send("one", { model: echo, expect: 1 }))).toBe("execution_unknown");
+  expect(await code(runtime.execution("none").send(undefined, { model: echo }))).toBe("execution_unknown");
+  await using talk = await runtime.conversation({ model: echo, id: "chat" });
   await talk[Symbol.asyncDispose]();
-  expect(await code(runtime.say("chat", "two", { model: echo }))).toBe("conversation_ended");
-  expect((await runtime.say("chat", "one", { model: echo, expect: 0 })).answer).toBe("heard one");
+  expect(await code(runtime.execution("chat").send("two", { model: echo }))).toBe("conversation_ended");
+  expect((await runtime.execution("chat").send("one", { model: echo, expect: 0 })).answer).toBe("heard one");
 });
 
 test("while a message is answered, another one is refused, and the same one joins", async () => {
@@ -84,10 +89,10 @@ test("while a message is answered, another one is refused, and the same one join
     },
   ]);
   await using runtime = await open();
-  const first = runtime.say("chat", "one", { model, expect: 0 });
+  const first = runtime.execution("chat").send("one", { model, expect: 0 });
   await asked.promise;
-  const again = runtime.say("chat", "one", { model, expect: 0 });
-  expect(await code(runtime.say("chat", "two", { model }))).toBe("conversation_busy");
+  const again = runtime.execution("chat").send("one", { model, expect: 0 });
+  expect(await code(runtime.execution("chat").send("two", { model }))).toBe("conversation_busy");
   answered.resolve();
   expect([(await first).answer, (await again).answer]).toEqual(["slow", "slow"]);
   expect(model.conversations.flat()).toHaveLength(1);
@@ -104,10 +109,10 @@ test("an interrupted message rests as cancelled, and the next message is answere
     ({ said }) => ({ text: said.join(" then ") }),
   ]);
   const { signal } = interrupt;
-  expect((await runtime.say("chat", "one", { model, signal })).ending).toEqual({ type: "cancelled" });
-  expect((await runtime.status("chat")).listed.state).toBe("waiting");
+  expect((await runtime.execution("chat").send("one", { model, signal })).ending).toEqual({ type: "cancelled" });
+  expect((await runtime.execution("chat").status()).listed.state).toBe("waiting");
   const next = scriptedModel([({ said }) => ({ text: said.join(" then ") })]);
-  expect((await runtime.say("chat", "two", { model: next })).answer).toBe("one then two");
+  expect((await runtime.execution("chat").send("two", { model: next })).answer).toBe("one then two");
 });
 
 test("calls that wait are given up for a message, and gone on with without one", async () => {
@@ -116,10 +121,10 @@ test("calls that wait are given up for a message, and gone on with without one",
   const model = scriptedModel([{ calls }, ({ results }) => ({ text: results[0]?.text ?? "" })]);
   await using runtime = await open(createMemoryJournal(), [pay]);
   for (const id of ["left", "decided"])
-    expect((await runtime.say(id, "pay", { model })).ending.type, id).toBe("waiting");
-  expect((await runtime.say("left", "never mind", { model })).answer).toContain("given up");
-  await runtime.decide("decided", { "pay-1": { allow: true } });
-  expect((await runtime.say("decided", undefined, { model })).answer).toContain('"paid":1');
+    expect((await runtime.execution(id).send("pay", { model })).ending.type, id).toBe("waiting");
+  expect((await runtime.execution("left").send("never mind", { model })).answer).toContain("given up");
+  await runtime.execution("decided").decide({ "pay-1": { allow: true } });
+  expect((await runtime.execution("decided").send(undefined, { model })).answer).toContain('"paid":1');
   expect(paid).toHaveLength(1);
 });
 
@@ -134,14 +139,14 @@ test("a host that dies before the answer has said the message: `onSaid` tells so
   ]);
   const dying = await open(journal);
   const said = Promise.withResolvers<void>();
-  const first = dying.say("chat", "one", { model: silent, onSaid: () => said.resolve() });
+  const first = dying.execution("chat").send("one", { model: silent, onSaid: () => said.resolve() });
   await Promise.all([said.promise, asked.promise]);
   await dying.suspend();
   expect(await code(first)).toBe("runtime_suspended");
   await using runtime = await open(journal);
-  expect((await runtime.status("chat")).listed.state).toBe("running");
-  expect((await runtime.say("chat", "one", { model: echo, expect: 0 })).answer).toBe("heard one");
-  expect((await runtime.status("chat")).conversation).toMatchObject({ said: 1, turns: 1 });
+  expect((await runtime.execution("chat").status()).listed.state).toBe("running");
+  expect((await runtime.execution("chat").send("one", { model: echo, expect: 0 })).answer).toBe("heard one");
+  expect((await runtime.execution("chat").status()).conversation).toMatchObject({ said: 1, turns: 1 });
 });
 
 test("a message that the model does not take is not said, and the conversation goes on with another one", async () => {
@@ -158,22 +163,22 @@ test("a message that the model does not take is not said, and the conversation g
     },
   };
   await using runtime = await open();
-  await runtime.say("chat", "one", { model: refusing });
+  await runtime.execution("chat").send("one", { model: refusing });
   for (const id of ["chat", "new"]) {
-    expect(await code(runtime.say(id, "bad", { model: refusing })), id).toBe("option_invalid");
-    expect((await runtime.status(id)).listed).toMatchObject({ state: "waiting", driven: false });
-    expect((await runtime.say(id, "good", { model: refusing })).answer).toBe("heard good");
+    expect(await code(runtime.execution(id).send("bad", { model: refusing })), id).toBe("option_invalid");
+    expect((await runtime.execution(id).status()).listed).toMatchObject({ state: "waiting", driven: false });
+    expect((await runtime.execution(id).send("good", { model: refusing })).answer).toBe("heard good");
   }
 });
 
 test("a failure of the host leaves the conversation open", async () => {
-  const look = makeTool({ name: "look", allowedCallers: ["direct"], handler: () => 1 });
+  const look = makeTool({ name: "look", allowedCallers: ["direct"], execute: () => 1 });
   await using runtime = await open(createMemoryJournal(), [look]);
   const failing = scriptedModel([{ calls: [{ tool: "look", input: {} }] }, { text: "done" }]);
   const broken = () => {
     throw new Error("broken");
   };
-  expect(await code(runtime.say("chat", "one", { model: failing, stopWhen: broken }))).not.toBe("none");
-  expect((await runtime.status("chat")).listed).toMatchObject({ state: "running", driven: false });
-  expect((await runtime.say("chat", "one", { model: failing, expect: 0 })).answer).toBe("done");
+  expect(await code(runtime.execution("chat").send("one", { model: failing, stopWhen: broken }))).not.toBe("none");
+  expect((await runtime.execution("chat").status()).listed).toMatchObject({ state: "running", driven: false });
+  expect((await runtime.execution("chat").send("one", { model: failing, expect: 0 })).answer).toBe("done");
 });

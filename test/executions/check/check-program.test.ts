@@ -17,15 +17,15 @@ checkProgramsOfFile();
 type Tool = ReturnType<typeof defineTool>;
 type Compiler = NonNullable<Parameters<typeof checkProgram>[0]["compiler"]>;
 
-function tool(name: string, input: Tool["input"], output?: Tool["output"], more: object = {}): Tool {
+function tool(name: string, input: Tool["inputSchema"], output?: Tool["outputSchema"], more: object = {}): Tool {
   return defineTool({
     name,
     description: "A tool.",
-    input,
-    ...(output && { output }),
+    inputSchema: input,
+    ...(output && { outputSchema: output }),
     effect: "read",
     allowedCallers: ["programmatic"],
-    handler: () => ({}),
+    execute: () => ({}),
     ...more,
   } as never);
 }
@@ -41,7 +41,7 @@ const TOOLS = [
   tool("tickets.update", z.object({ id: z.number(), change: z.object({ status: z.string() }) })),
   tool("rows.read", z.object({ table: z.string() }), z.object({ name: z.string() }), {
     stream: true,
-    handler: () => [],
+    execute: () => [],
   }),
 ];
 

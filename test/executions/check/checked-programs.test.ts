@@ -11,11 +11,11 @@ const calls: string[] = [];
 const list = defineTool({
   name: "list",
   description: "Lists tickets.",
-  input: z.object({ status: z.enum(["open", "closed"]).optional() }),
-  output: z.object({ items: z.array(z.object({ id: z.number(), status: z.string() })) }),
+  inputSchema: z.object({ status: z.enum(["open", "closed"]).optional() }),
+  outputSchema: z.object({ items: z.array(z.object({ id: z.number(), status: z.string() })) }),
   effect: "read",
   allowedCallers: ["programmatic"],
-  handler: () => {
+  execute: () => {
     calls.push("list");
     return { items: [{ id: 1, status: "open" }] };
   },
@@ -24,11 +24,11 @@ const list = defineTool({
 const silent = defineTool({
   name: "silent",
   description: "Gives a row.",
-  input: z.object({}),
-  output: jsonSchema({ type: "object", properties: { id: { type: "number" } } }),
+  inputSchema: z.object({}),
+  outputSchema: jsonSchema({ type: "object", properties: { id: { type: "number" } } }),
   effect: "read",
   allowedCallers: ["programmatic"],
-  handler: () => ({ id: 1, name: "Ann" }),
+  execute: () => ({ id: 1, name: "Ann" }),
 });
 
 const WRONG_CALLS = `const rows = (await tools.list({ state: "open" })).items;
@@ -119,7 +119,7 @@ test("a field that a schema does not name is no fault if a result has it", async
 test("an execution that was refused has its fault in the journal, and is replayed", async () => {
   await using runtime = await createRuntime({ sandbox, tools: [list] });
   const { execution, outcome } = await runtime.execute(WRONG_CALLS, { checkPrograms: "refuse" });
-  expect((await runtime.status(execution)).report?.outcome).toEqual(outcome);
+  expect((await runtime.execution(execution).status()).report?.outcome).toEqual(outcome);
   expect((await runtime.execution(execution).replay()).type).toBe("identical");
 });
 

@@ -18,14 +18,14 @@ const customer = z.object({
   tags: z.array(z.string()),
 });
 
-function tool(name: string, input: Tool["input"], output: Tool["output"], stream = false): Tool {
-  const handler = () => Promise.reject(new Error("not called for its result"));
-  const more = stream ? { stream: true, handler: () => [] } : { handler };
+function tool(name: string, input: Tool["inputSchema"], output: Tool["outputSchema"], stream = false): Tool {
+  const execute = () => Promise.reject(new Error("not called for its result"));
+  const more = stream ? { stream: true, execute: () => [] } : { execute };
   return defineTool({
     name,
     description: `${name}, for tests`,
-    input,
-    output,
+    inputSchema: input,
+    outputSchema: output,
     effect: "read",
     allowedCallers: ["programmatic"],
     ...more,

@@ -23,12 +23,12 @@ const ORDINARY_TOOLS = ["echo", "later", "broken"].map((name) =>
   defineTool({
     name,
     description: `${name}, for tests`,
-    input: z.looseObject({ n: z.number().optional(), ms: z.number().optional() }),
-    output: z.object({ n: z.number().optional(), first: z.boolean().optional(), page: z.number().optional() }),
+    inputSchema: z.looseObject({ n: z.number().optional(), ms: z.number().optional() }),
+    outputSchema: z.object({ n: z.number().optional(), first: z.boolean().optional(), page: z.number().optional() }),
     effect: "read",
     allowedCallers: ["programmatic"],
     // Calls are checked, and none is made: the check is all that is asked for here.
-    handler: () => Promise.reject(new Error("not called for its result")),
+    execute: () => Promise.reject(new Error("not called for its result")),
   }),
 );
 

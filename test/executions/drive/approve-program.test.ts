@@ -10,9 +10,9 @@ const sandbox = createMemorySandbox();
 const done: number[] = [];
 const work = makeTool({
   name: "work",
-  input: z.object({ n: z.number() }),
+  inputSchema: z.object({ n: z.number() }),
   effect: "write",
-  handler: ({ n }) => done.push(n),
+  execute: ({ n }) => done.push(n),
 });
 const PROGRAM = `console.log("hello"); return await tools.work({ n: 1 });`;
 const HELD = { callId: "program", tool: "run_program", input: { source: PROGRAM, language: "javascript" } };
@@ -40,7 +40,7 @@ describe("a program that is held for a decision", () => {
     };
     await using runtime = await open(journal, { approve });
     const onEvent = ({ type }: { readonly type: string }) => seen.push(type);
-    const report = await runtime.execute(PROGRAM, { execution: "one", onEvent });
+    const report = await runtime.execute(PROGRAM, { id: "one", onEvent });
     expect(report.outcome).toEqual({ type: "completed", value: 1 });
     expect(seen.indexOf("asked")).toBeLessThan(seen.indexOf("output"));
     const records = await Array.fromAsync(journal.read("one"));
@@ -74,36 +74,36 @@ describe("a program that is held for a decision", () => {
       limits: { waitMs },
       onEvent: () => {},
     });
-    const report = await runtime.execute(PROGRAM, { execution: "one" });
+    const report = await runtime.execute(PROGRAM, { id: "one" });
     expect(report.outcome).toMatchObject({ type: "failed", fault: { ...fault, tool: "run_program" } });
     expect(report.logs.text).toBe("");
     expect(done).toEqual([]);
     expect((await Array.fromAsync(journal.read("one"))).some(({ type }) => type === "turn")).toBe(false);
-    expect((await runtime.resume("one")).outcome).toEqual(report.outcome);
+    expect((await runtime.execution("one").resume()).outcome).toEqual(report.outcome);
   });
 
   test("waits for a later decision without a driver, and is taken up with it by a runtime that holds no programs", async () => {
     const journal = createMemoryJournal();
     {
       await using runtime = await open(journal, { approve: () => "later" });
-      const { outcome, output } = await runtime.execute(PROGRAM, { execution: "one" });
+      const { outcome, output } = await runtime.execute(PROGRAM, { id: "one" });
       expect(outcome).toMatchObject({ type: "waiting", approvals: [{ ...HELD, why: "approval" }], calls: [] });
       expect(output.text).toContain("run_program (call program)");
     }
     await using runtime = await open(journal, { approvePrograms: false });
-    expect(await Array.fromAsync(runtime.executions({ open: true }))).toMatchObject([
+    expect(await Array.fromAsync(runtime.executions.list({ open: true }))).toMatchObject([
       { state: "waiting", waitsFor: ["run_program"] },
     ]);
     expect(await Array.fromAsync(runtime.recover())).toEqual([]);
-    expect((await runtime.resume("one")).outcome.type).toBe("waiting");
-    await runtime.decide("one", { program: { allow: true, by: "ann" } });
-    await expect(runtime.decide("one", { program: { allow: false } })).rejects.toMatchObject({
+    expect((await runtime.execution("one").resume()).outcome.type).toBe("waiting");
+    await runtime.execution("one").decide({ program: { allow: true, by: "ann" } });
+    await expect(runtime.execution("one").decide({ program: { allow: false } })).rejects.toMatchObject({
       code: "decision_exists",
       message: expect.stringContaining("by ann: allowed") as string,
     });
     const [report] = await Array.fromAsync(runtime.recover());
     expect(report).toHaveProperty("outcome", { type: "completed", value: 1 });
-    await expect(runtime.decide("one", { program: { allow: true } })).rejects.toMatchObject({
+    await expect(runtime.execution("one").decide({ program: { allow: true } })).rejects.toMatchObject({
       code: "decision_exists",
       message: expect.stringContaining("by ann: allowed") as string,
     });
@@ -112,9 +112,9 @@ describe("a program that is held for a decision", () => {
   test("is ended by a later denial, and by cancelling", async () => {
     const journal = createMemoryJournal();
     await using runtime = await open(journal, { approve: () => "later" });
-    await runtime.execute(PROGRAM, { execution: "one" });
+    await runtime.execute(PROGRAM, { id: "one" });
     const decisions = { program: { allow: false, by: "ann", note: "no" } };
-    const { outcome } = await runtime.resume("one", { decisions });
+    const { outcome } = await runtime.execution("one").resume({ decisions });
     expect(outcome).toMatchObject({ fault: { code: "approval_denied", message: expect.stringMatching(/"no"$/) } });
     const cancelling = new AbortController();
     const approve: Approve = ({ signal }) => {
@@ -131,7 +131,7 @@ describe("a program that is held for a decision", () => {
     const journal = createMemoryJournal();
     {
       await using runtime = await open(journal, { approve: () => true });
-      await runtime.execute(PROGRAM, { execution: "one" });
+      await runtime.execute(PROGRAM, { id: "one" });
     }
     const records = await Array.fromAsync(journal.read("one"));
     const decided = records.findIndex(({ type }) => type === "decision");
@@ -140,11 +140,11 @@ describe("a program that is held for a decision", () => {
       let asked = 0;
       const approve: Approve = () => (asked += 1) > 0;
       await using runtime = await open(cut, { approvePrograms: false, approve });
-      const report = await runtime.resume("one");
+      const report = await runtime.execution("one").resume();
       if (count <= decided && report.outcome.type === "waiting") {
         expect(done).toEqual([]);
-        await runtime.decide("one", { program: { allow: true } });
-        expect((await runtime.resume("one")).outcome.type).not.toBe("waiting");
+        await runtime.execution("one").decide({ program: { allow: true } });
+        expect((await runtime.execution("one").resume()).outcome.type).not.toBe("waiting");
         continue;
       }
       expect(asked, `after ${count}`).toBe(count <= decided ? 1 : 0);
@@ -156,13 +156,13 @@ describe("a program that is held for a decision", () => {
     const journal = createMemoryJournal();
     {
       await using runtime = await open(journal, { approve: () => "later" });
-      await runtime.execute(PROGRAM, { execution: "one" });
+      await runtime.execute(PROGRAM, { id: "one" });
     }
     const cut = await cutAfter(journal, 1);
     for (let death = 0; death < 4; death += 1)
       await cut.append("one", 1 + death, [{ type: "claim", driver: `d${death}`, leaseMs: 0, at: 1 }]);
     await using runtime = await open(cut, { approve: () => true });
-    expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+    expect((await runtime.execution("one").resume()).outcome).toEqual({ type: "completed", value: 1 });
   });
 
   test("is held in a conversation too, which waits for it", async () => {
@@ -189,7 +189,7 @@ describe("a program that is held for a decision", () => {
 test("approvePrograms of one execute counts before the runtime's, and a tool of that name is refused", async () => {
   await using runtime = await open(createMemoryJournal(), { approve: () => false });
   expect((await runtime.execute(PROGRAM, { approvePrograms: false })).outcome.type).toBe("completed");
-  const tool = makeTool({ name: "run_program", handler: () => 1 });
+  const tool = makeTool({ name: "run_program", execute: () => 1 });
   await using other = await open(createMemoryJournal(), { tools: [tool], approve: () => true });
   await expect(other.execute("return 1;")).rejects.toMatchObject({ code: "tools_conflict" });
 });

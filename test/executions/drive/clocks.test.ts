@@ -31,7 +31,7 @@ function startSharing(limits: ClockLimits, { sliceMs, everyMs }: { sliceMs: numb
 }
 
 test("only the time of turns is running time, and all time is wall time", () => {
-  const { clocks } = start({ runningMs: 1000, wallMs: 1000 });
+  const { clocks } = start({ cpuMs: 1000, wallMs: 1000 });
   pass(5);
   clocks.run();
   pass(20);
@@ -39,18 +39,18 @@ test("only the time of turns is running time, and all time is wall time", () => 
   pass(300);
   clocks.run();
   pass(7);
-  expect([clocks.runningMs, clocks.wallMs]).toEqual([27, 332]);
+  expect([clocks.cpuMs, clocks.wallMs]).toEqual([27, 332]);
 });
 
 test("a program that runs too long is stopped at the next tick, in one turn or in many", () => {
-  const one = start({ runningMs: 100, wallMs: 10_000 });
+  const one = start({ cpuMs: 100, wallMs: 10_000 });
   one.clocks.run();
   pass(100);
   expect(one.alarms).toEqual([]);
   pass(10);
-  expect(one.alarms).toEqual([{ limit: "runningMs", allowed: 100, seen: 110 }]);
+  expect(one.alarms).toEqual([{ limit: "cpuMs", allowed: 100, seen: 110 }]);
 
-  const many = start({ runningMs: 100, wallMs: 10_000 });
+  const many = start({ cpuMs: 100, wallMs: 10_000 });
   for (let turn = 0; turn < 10; turn += 1) {
     many.clocks.run();
     pass(10);
@@ -60,11 +60,11 @@ test("a program that runs too long is stopped at the next tick, in one turn or i
   expect(many.alarms).toEqual([]);
   many.clocks.run();
   pass(10);
-  expect(many.alarms).toEqual([{ limit: "runningMs", allowed: 100, seen: 110 }]);
+  expect(many.alarms).toEqual([{ limit: "cpuMs", allowed: 100, seen: 110 }]);
 });
 
 test("a waiting program is charged no running time, and stopped when its wall time is spent", () => {
-  const { alarms } = start({ runningMs: 10, wallMs: 500 });
+  const { alarms } = start({ cpuMs: 10, wallMs: 500 });
   pass(500);
   expect(alarms).toEqual([]);
   pass(10);
@@ -72,26 +72,26 @@ test("a waiting program is charged no running time, and stopped when its wall ti
 });
 
 test("stopped clocks report no limit, leave no timer, and count no running time", () => {
-  const { clocks, alarms } = start({ runningMs: 50, wallMs: 50 });
+  const { clocks, alarms } = start({ cpuMs: 50, wallMs: 50 });
   clocks.run();
   pass(20);
   clocks.stop();
   pass(1000);
   expect(alarms).toEqual([]);
-  expect(clocks.runningMs).toBe(20);
+  expect(clocks.cpuMs).toBe(20);
   expect(clock.timers).toBe(0);
 });
 
 test("no time counts before a program has its guest", () => {
   const alarms: ClockAlarm[] = [];
-  const clocks = new Clocks({ runningMs: 50, wallMs: 50 }, (alarm) => alarms.push(alarm), {
+  const clocks = new Clocks({ cpuMs: 50, wallMs: 50 }, (alarm) => alarms.push(alarm), {
     processorMs: () => undefined,
     waitsForApproval: () => false,
     waitsForStore: () => false,
     isListening: () => true,
   });
   pass(1000);
-  expect([clocks.runningMs, clocks.wallMs, alarms]).toEqual([0, 0, []]);
+  expect([clocks.cpuMs, clocks.wallMs, alarms]).toEqual([0, 0, []]);
   clocks.begin();
   pass(20);
   clocks.begin();
@@ -103,30 +103,30 @@ test.each([
   { sliceMs: 5, everyMs: 100 },
   { sliceMs: 4, everyMs: 500 },
 ])("waiting for a core is not charged where processor time is known: %j", (sharing) => {
-  const { clocks, alarms } = startSharing({ runningMs: 1000, wallMs: 1e9 }, sharing);
+  const { clocks, alarms } = startSharing({ cpuMs: 1000, wallMs: 1e9 }, sharing);
   pass((900 / sharing.sliceMs) * sharing.everyMs);
   expect(alarms).toEqual([]);
   pass((200 / sharing.sliceMs) * sharing.everyMs);
-  expect(alarms[0]).toMatchObject({ limit: "runningMs", allowed: 1000 });
+  expect(alarms[0]).toMatchObject({ limit: "cpuMs", allowed: 1000 });
   expect(alarms[0]?.seen).toBeLessThan(1100);
-  expect(clocks.runningMs).toBeGreaterThan(1000);
+  expect(clocks.cpuMs).toBeGreaterThan(1000);
 });
 
 test("a program that blocks during its turn is stopped by the clock", () => {
-  const { alarms } = start({ runningMs: 1000, wallMs: 1e9 }, () => 40);
+  const { alarms } = start({ cpuMs: 1000, wallMs: 1e9 }, () => 40);
   pass(900);
   expect(alarms).toEqual([]);
-  const { clocks, alarms: ofTurn } = start({ runningMs: 1000, wallMs: 1e9 }, () => 40);
+  const { clocks, alarms: ofTurn } = start({ cpuMs: 1000, wallMs: 1e9 }, () => 40);
   clocks.run();
   pass(1010);
-  expect(ofTurn[0]).toEqual({ limit: "runningMs", allowed: 1000, seen: 1010 });
+  expect(ofTurn[0]).toEqual({ limit: "cpuMs", allowed: 1000, seen: 1010 });
 });
 
 test("time in which the host has not taken what a program has sent is not charged, unless the program works on", () => {
   let [isListening, usedMs] = [false, 40];
   const no = () => false;
   const { clocks, alarms } = start(
-    { runningMs: 1000, wallMs: 1e9 },
+    { cpuMs: 1000, wallMs: 1e9 },
     () => usedMs,
     no,
     no,
@@ -134,32 +134,32 @@ test("time in which the host has not taken what a program has sent is not charge
   );
   clocks.run();
   pass(60_000);
-  expect([clocks.runningMs, alarms]).toEqual([10, []]);
+  expect([clocks.cpuMs, alarms]).toEqual([10, []]);
   for (let tick = 0; tick < 50; tick += 1) {
     pass(10);
     usedMs += 10;
   }
-  expect(Math.round(clocks.runningMs / 20) * 20).toBe(500);
+  expect(Math.round(clocks.cpuMs / 20) * 20).toBe(500);
   pass(60_000);
   expect(alarms).toEqual([]);
   isListening = true;
   pass(620);
-  expect(alarms[0]).toMatchObject({ limit: "runningMs", allowed: 1000 });
+  expect(alarms[0]).toMatchObject({ limit: "cpuMs", allowed: 1000 });
 });
 
 test("time in which the host's own thread was away is not charged to a program that used no processor time", () => {
-  const { clocks, alarms } = start({ runningMs: 1000, wallMs: 1e9 }, () => 40);
+  const { clocks, alarms } = start({ cpuMs: 1000, wallMs: 1e9 }, () => 40);
   clocks.run();
   pass(10);
   for (let turn = 1; turn < 20; turn += 1) clock.block(700);
-  expect([clocks.runningMs, alarms]).toEqual([10, []]);
+  expect([clocks.cpuMs, alarms]).toEqual([10, []]);
   pass(1000);
-  expect(alarms[0]).toMatchObject({ limit: "runningMs" });
+  expect(alarms[0]).toMatchObject({ limit: "cpuMs" });
 });
 
 test("processor time of many turns between two readings counts", () => {
   let usedMs = 40;
-  const { clocks, alarms } = start({ runningMs: 100, wallMs: 1e9 }, () => usedMs);
+  const { clocks, alarms } = start({ cpuMs: 100, wallMs: 1e9 }, () => usedMs);
   for (let turn = 0; turn < 30 && alarms.length === 0; turn += 1) {
     pass(3);
     clocks.run();
@@ -168,37 +168,37 @@ test("processor time of many turns between two readings counts", () => {
     clocks.wait();
     pass(3);
   }
-  expect(alarms).toMatchObject([{ limit: "runningMs", allowed: 100 }]);
+  expect(alarms).toMatchObject([{ limit: "cpuMs", allowed: 100 }]);
 });
 
 test("processor time of several threads counts no more than the time that has passed", () => {
   let usedMs = 40;
-  const { clocks } = start({ runningMs: 1e6, wallMs: 1e9 }, () => (usedMs += 40));
+  const { clocks } = start({ cpuMs: 1e6, wallMs: 1e9 }, () => (usedMs += 40));
   clocks.run();
   pass(100);
-  expect(clocks.runningMs).toBe(100);
+  expect(clocks.cpuMs).toBe(100);
 });
 
 test("the processor time of a new guest is counted from its own start", () => {
   let usedMs = 5000;
-  const { clocks, alarms } = start({ runningMs: 1000, wallMs: 1e9 }, () => (usedMs += 10));
+  const { clocks, alarms } = start({ cpuMs: 1000, wallMs: 1e9 }, () => (usedMs += 10));
   clocks.run();
   pass(500);
   usedMs = 10;
   clocks.begin();
   pass(490);
-  expect([clocks.runningMs, alarms]).toEqual([990, []]);
+  expect([clocks.cpuMs, alarms]).toEqual([990, []]);
 });
 
-test("all replays together may take runningMs, and are not charged as running time", () => {
-  const { clocks, alarms } = start({ runningMs: 100, wallMs: 1e9 });
+test("all replays together may take cpuMs, and are not charged as running time", () => {
+  const { clocks, alarms } = start({ cpuMs: 100, wallMs: 1e9 });
   for (let replay = 0; replay < 2; replay += 1) {
     clocks.replay();
     pass(50);
     clocks.wait();
     pass(500);
   }
-  expect([clocks.runningMs, alarms]).toEqual([0, []]);
+  expect([clocks.cpuMs, alarms]).toEqual([0, []]);
   clocks.replay();
   pass(10);
   expect(alarms).toEqual([{ limit: "replays", allowed: 100, seen: 110 }]);
@@ -207,7 +207,7 @@ test("all replays together may take runningMs, and are not charged as running ti
 test("time in which a journal is locked is not charged as wall time, and not twice where approvals are awaited too", () => {
   let [isLocked, waits] = [false, false];
   const { clocks, alarms } = start(
-    { runningMs: 100, wallMs: 500 },
+    { cpuMs: 100, wallMs: 500 },
     () => undefined,
     () => waits,
     () => isLocked,
@@ -228,11 +228,11 @@ test("time in which a journal is locked is not charged as wall time, and not twi
 
 test("a program that runs while calls wait for approval is charged running time", () => {
   const { clocks, alarms } = start(
-    { runningMs: 100, wallMs: 1e9 },
+    { cpuMs: 100, wallMs: 1e9 },
     () => undefined,
     () => true,
   );
   clocks.run();
   pass(110);
-  expect(alarms).toEqual([{ limit: "runningMs", allowed: 100, seen: 110 }]);
+  expect(alarms).toEqual([{ limit: "cpuMs", allowed: 100, seen: 110 }]);
 });

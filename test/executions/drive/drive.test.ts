@@ -66,7 +66,7 @@ test("deaths with progress between them end an execution after the 20th replay",
   expect(usage.restarts).toBe(20);
 });
 
-test("all replays of a program that dies repeatedly take no longer than runningMs", async () => {
+test("all replays of a program that dies repeatedly take no longer than cpuMs", async () => {
   const clock = manualClock();
   let seen = 0;
   let replayedMs = 0;
@@ -85,7 +85,7 @@ test("all replays of a program that dies repeatedly take no longer than runningM
   await using runtime = await createRuntime({
     tools: [echo],
     sandbox: createMemorySandbox({ guest }),
-    limits: { runningMs: 1000 },
+    limits: { cpuMs: 1000 },
   });
   const { outcome } = await runtime.execute("unused");
   expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
@@ -115,7 +115,7 @@ test("a program that waits too long for a guest is stopped by queueMs and has do
   });
   const { outcome, calls, usage } = await runtime.execute("unused");
   expect(outcome).toEqual({ type: "stopped", limit: "queueMs", allowed: 30, seen: 30 });
-  expect([calls, usage.runningMs, usage.restarts, guests.opened()]).toEqual([[], 0, 0, 0]);
+  expect([calls, usage.cpuMs, usage.restarts, guests.opened()]).toEqual([[], 0, 0, 0]);
 });
 
 test("no clock of a program, its Date included, starts before it has a guest", async () => {
@@ -129,7 +129,7 @@ test("no clock of a program, its Date included, starts before it has a guest", a
     ]),
   );
   const clock = manualClock();
-  await using runtime = await createRuntime({ tools: [], sandbox, limits: { wallMs: 200, runningMs: 200 } });
+  await using runtime = await createRuntime({ tools: [], sandbox, limits: { wallMs: 200, cpuMs: 200 } });
   const running = runtime.execute("unused");
   await asked;
   await clock.advance(300);
@@ -198,7 +198,7 @@ test("a program that has settled gets no events while its large value is read", 
   await using runtime = await createRuntime({
     tools: [echo],
     sandbox: scripted([say, say]).sandbox,
-    limits: { frameBytes: 16 * 1024 * 1024 },
+    limits: { resultBytes: 64 * 1024 * 1024 },
   });
   const { outcome } = await runtime.execute("unused");
   expect(outcome).toMatchObject({ type: "completed", value: { count: 400_001 } });
@@ -326,9 +326,9 @@ describe("an engine that is killed", () => {
 });
 
 test("a guest that sends more than totalBytes in one turn is stopped before the turn ends", async () => {
-  const print = `{"kind":"output","stream":"stdout","dropped":0}\n${JSON.stringify("x".repeat(30_000))}`;
+  const print = `{"kind":"output","stream":"stdout","dropped":0}\n${JSON.stringify("x".repeat(3_000_000))}`;
   const { sandbox } = scripted([[print, print, print, call(1, "echo")]]);
-  await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { frameBytes: 65_536, totalBytes: 2 } });
+  await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { totalBytes: 2 } });
   const { outcome, calls, logs } = await runtime.execute("unused");
   expect(outcome).toMatchObject({ type: "stopped", limit: "totalBytes", allowed: 2 });
   expect([calls, logs.text]).toEqual([[], ""]);
@@ -349,15 +349,14 @@ test.each(["1", "[]", "null", '{"a":1}', '"a', '"a"b'])(
 
 // An input of ASCII characters has one byte for each, which is known without a count.
 test.each([
-  ["x", { type: "completed", value: 400 }],
-  ["→", { type: "stopped", limit: "inputBytes", allowed: 1024, seen: 1211 }],
+  ["x", { type: "completed", value: 400_000 }],
+  ["→", { type: "stopped", limit: "inputBytes", allowed: 1_048_576, seen: 1_200_011 }],
 ])("the input of a call counts in bytes of UTF-8: %s", async (character, outcome) => {
   await using runtime = await createRuntime({
     sandbox: createMemorySandbox(),
     tools: [echo],
-    limits: { inputBytes: 1024 },
   });
-  const text = JSON.stringify(character.repeat(400));
+  const text = `"${character}".repeat(400_000)`;
   const report = await runtime.execute(`return (await tools.echo({ text: ${text} })).text.length;`);
   expect(report.outcome).toMatchObject(outcome);
 });

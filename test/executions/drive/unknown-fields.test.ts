@@ -7,11 +7,11 @@ const typed = (name: string, output?: z.ZodType, handler: () => unknown = () => 
   defineTool({
     name,
     description: "Lists",
-    input: z.object({}),
-    ...(output && { output }),
+    inputSchema: z.object({}),
+    ...(output && { outputSchema: output }),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler,
+    execute: handler,
   });
 const list = typed("desk.list", z.object({ total: z.number(), tickets: z.array(z.object({ id: z.number() })) }));
 const NOTE =
@@ -23,7 +23,7 @@ test("a program that goes on with nothing, because it asks a result for an unkno
   expect(report.outcome).toEqual({ type: "completed", value: 0 });
   expect(report.output.text).toBe(`0\n\nNote: ${NOTE}`);
   expect(report.notes).toEqual([NOTE]);
-  const again = (await runtime.status(report.execution)).report;
+  const again = (await runtime.execution(report.execution).status()).report;
   expect(again?.output.text).toBe(report.output.text);
 });
 

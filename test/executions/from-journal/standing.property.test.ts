@@ -130,12 +130,12 @@ async function answers(records: readonly JournalRecord[]) {
   if (rest.length > 0) await journal.append("e", 1, rest);
   const runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
   const [listed] = await Array.fromAsync(listExecutions(journal));
-  const status = await runtime.status("e");
+  const status = await runtime.execution("e").status();
   const view = await viewExecution(journal, "e");
   const text = await shownText(journal, "e");
   const told = takeRecords(records).at(-1) ?? [];
   const past = await readPast(records);
-  const resumed = listed?.state === "waiting" ? await runtime.resume("e") : undefined;
+  const resumed = listed?.state === "waiting" ? await runtime.execution("e").resume() : undefined;
   await runtime[Symbol.asyncDispose]();
   return { journal, resumed, listed, status, view, text, told, past };
 }

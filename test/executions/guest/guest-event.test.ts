@@ -5,7 +5,14 @@ import type { Schema } from "../../../src/tools/schema.ts";
 import { positionalFields } from "../../../src/executions/guest/guest-event.ts";
 
 const takes = (name: string, input: Schema) =>
-  defineTool({ name, description: name, input, allowedCallers: ["programmatic"], effect: "read", handler: () => null });
+  defineTool({
+    name,
+    description: name,
+    inputSchema: input,
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    execute: () => null,
+  });
 const takesJson = (name: string, schema: JsonSchema) => takes(name, jsonSchema({ type: "object", ...schema }));
 
 test("a tool's only required field is what a positional argument stands for, and a field with a default is not required", () => {

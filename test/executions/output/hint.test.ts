@@ -7,7 +7,14 @@ import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { makeTool } from "../../support/tools.ts";
 
 const tool = (name: string, ...allowedCallers: Caller[]) =>
-  defineTool({ name, description: name, input: z.object({}), allowedCallers, effect: "read", handler: () => null });
+  defineTool({
+    name,
+    description: name,
+    inputSchema: z.object({}),
+    allowedCallers,
+    effect: "read",
+    execute: () => null,
+  });
 
 const tools = new ToolSet([
   tool("crm.listPeople", "programmatic"),
@@ -187,7 +194,7 @@ test.each([
 
 // ---- fields of results -----------------------------------------------------------------------------------------
 
-const withOutput = (name: string, output: z.ZodType) => makeTool({ name, output, handler: () => null });
+const withOutput = (name: string, output: z.ZodType) => makeTool({ name, outputSchema: output, execute: () => null });
 
 const desk = new ToolSet([
   withOutput("desk.list", z.object({ tickets: z.array(z.object({ title: z.string(), createdAt: z.string() })) })),
@@ -235,15 +242,20 @@ test.each([
   ],
   ["Cannot read properties of undefined (reading 'customer')", undefined],
 ])("of a stream: %s", (message, expected) => {
-  const base = { description: "Gives", input: z.object({}), allowedCallers: ["programmatic"], effect: "read" } as const;
+  const base = {
+    description: "Gives",
+    inputSchema: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+  } as const;
   const orders = defineTool({
     ...base,
     name: "shop.orders",
-    output: z.object({ id: z.string() }),
+    outputSchema: z.object({ id: z.string() }),
     stream: true,
-    handler: () => [],
+    execute: () => [],
   });
-  const list = defineTool({ ...base, name: "shop.list", handler: () => [] });
+  const list = defineTool({ ...base, name: "shop.list", execute: () => [] });
   const excerpt = message.includes("customer") ? "found.customer" : "const rows = tools.shop.orders({}); rows.map(f)";
   const fault = { name: "TypeError", message, excerpt };
   expect(hintFor(fault, new ToolSet([orders, list]), ["shop.orders"])).toBe(expected);

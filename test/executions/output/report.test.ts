@@ -12,7 +12,7 @@ import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { runs } from "../../support/all-tests.ts";
 import { makeTool } from "../../support/tools.ts";
 
-const tool = (name: string, effect: Effect) => makeTool({ name, effect, handler: () => null });
+const tool = (name: string, effect: Effect) => makeTool({ name, effect, execute: () => null });
 const tools = new ToolSet([tool("crm.find", "read"), tool("crm.put", "idempotent"), tool("bank.pay", "write")]);
 
 const completed = (value: unknown): Ending => ({ type: "completed", value, text: JSON.stringify(value) });
@@ -32,7 +32,7 @@ function report(ending: Ending, changes: Partial<Execution> = {}, outputBytes = 
     notEvicted: undefined,
     unreplayable: undefined,
     queuedMs: 5,
-    runningMs: 20,
+    cpuMs: 20,
     wallMs: 100,
     approvalMs: 30,
     peakMemoryBytes: 4096,
@@ -311,7 +311,7 @@ test("the usage is that of the execution, with the bytes that go back", () => {
     bytesSeen: 11,
     bytesOut: 4,
     queuedMs: 5,
-    runningMs: 20,
+    cpuMs: 20,
     waitingMs: 80,
     approvalMs: 30,
     peakMemoryBytes: 4096,

@@ -9,7 +9,7 @@ import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { holdSentences } from "../../support/sentences.ts";
 import { makeTool } from "../../support/tools.ts";
 
-const tool = (name: string) => makeTool({ name, handler: () => null });
+const tool = (name: string) => makeTool({ name, execute: () => null });
 const tools = new ToolSet([tool("crm.listPeople"), tool("billing.listInvoices")]);
 const hint = (message: string, excerpt = "") => hintFor({ name: "TypeError", message, excerpt }, tools);
 
@@ -63,7 +63,7 @@ test.each([
 });
 
 test.each([
-  ["runningMs", 1500, "1500 ms"],
+  ["cpuMs", 1500, "1500 ms"],
   ["wallMs", 3000, "3 s"],
   ["calls", 12, "12"],
   ["inputBytes", 2048, "2 KiB"],

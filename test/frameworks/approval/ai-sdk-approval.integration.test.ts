@@ -193,7 +193,7 @@ test("a denied call ends the program: nothing is paid, the model reads the loop'
   // The next call of the conversation brings the denial to the journal.
   await of().tools.run_program.needsApproval!({ code: "return 1" }, { toolCallId: "x", messages });
   expect(await decisionsOf(runtime)).toEqual([["1", false, "the AI SDK's tool approval"]]);
-  for await (const { state } of runtime.executions()) expect(state).toBe("ended");
+  for await (const { state } of runtime.executions.list()) expect(state).toBe("ended");
 });
 
 /** The same rule for the same tool: what the handler has done, how many people were asked, and the reason that was read. */

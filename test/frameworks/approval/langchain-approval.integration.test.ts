@@ -166,7 +166,7 @@ test("where another person decides a call meanwhile, the answer that was given f
   const { text, asked } = await drive(nested(runtime), "run_program", { code: THREE }, async (about) => {
     const { program, callId } = about;
     if (callId !== "1") return named(about, { allow: false });
-    await runtime.decide(program, { 1: { allow: false, by: "bob" } });
+    await runtime.execution(program).decide({ 1: { allow: false, by: "bob" } });
     return named(about, { allow: true });
   });
   expect(asked.map(({ callId }) => callId)).toEqual(["1", "2", "3"]);
@@ -186,7 +186,7 @@ test("a call whose input is too large to be listed beside another is asked about
     effect: "write",
     allowedCallers: ["programmatic"],
     approval: "always",
-    handler: (input) => stored.push((input as { n: number }).n),
+    execute: (input) => stored.push((input as { n: number }).n),
   });
   await using runtime = await createRuntime({ tools: [store], sandbox: createMemorySandbox() });
   const code = `await Promise.all([1, 2].map((n) => tools.store({ n, text: "x".repeat(200_000) }).catch(() => {}))); return 1;`;
@@ -295,7 +295,7 @@ test("an answer that is replayed or sent twice after a death decides the questio
     begun.resolve();
     return over.promise;
   };
-  await using dying = await openRefunds({ journal, approval: "always", handler, leaseMs: 100 });
+  await using dying = await openRefunds({ journal, approval: "always", execute: handler, leaseMs: 100 });
   await expect(node(dying.runtime)).rejects.toThrow("interrupted");
   answers.push(named(asked[0]!, { allow: true }));
   const last = node(dying.runtime);

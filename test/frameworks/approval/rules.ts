@@ -21,19 +21,19 @@ export const journalOf = () => createMemoryJournal();
 
 /** A runtime with a tool `refund`, and what was paid with it. */
 export async function openRefunds(
-  options: Partial<RuntimeOptions> & { readonly approval?: "always" | "never"; readonly handler?: () => unknown } = {},
+  options: Partial<RuntimeOptions> & { readonly approval?: "always" | "never"; readonly execute?: () => unknown } = {},
 ): Promise<AsyncDisposable & { readonly runtime: Runtime; readonly paid: number[] }> {
-  const { approval = "never", handler, ...more } = options;
+  const { approval = "never", execute, ...more } = options;
   const paid: number[] = [];
   const refund = makeTool({
     name: "refund",
     effect: "write",
     allowedCallers: ["direct", "programmatic"],
     approval,
-    handler: (input) => {
+    execute: (input) => {
       const { n } = input as { n: number };
       paid.push(n);
-      return handler ? handler() : `paid ${n}`;
+      return execute ? execute() : `paid ${n}`;
     },
   });
   const runtime = await createRuntime({ tools: [refund], sandbox: createMemorySandbox(), ...more });
@@ -43,7 +43,7 @@ export async function openRefunds(
 /** What the journal holds of decisions about calls, over all executions: who decided, and how. */
 export async function decisionsOf(runtime: Runtime): Promise<unknown[]> {
   const found: unknown[] = [];
-  for await (const { execution: id } of runtime.executions())
+  for await (const { execution: id } of runtime.executions.list())
     for (const record of await runtime.execution(id).records())
       if (record.type === "decision") found.push([record.call, record.allow, record.by]);
   return found;

@@ -88,7 +88,7 @@ const record: fc.Arbitrary<Example> = fc.constantFrom<Example>(
 function read({ schema }: Example, value: unknown) {
   const defs: Record<string, JsonSchema> = {};
   const root = { type: "object", properties: { root: schema(defs) }, $defs: defs };
-  return readInput({ name: "t", input: jsonSchema(root) }, JSON.stringify({ root: value }), 40_000) as Awaited<
+  return readInput({ name: "t", inputSchema: jsonSchema(root) }, JSON.stringify({ root: value }), 40_000) as Awaited<
     ReturnType<typeof readInput>
   >;
 }

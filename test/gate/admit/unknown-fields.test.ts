@@ -14,7 +14,13 @@ const Effect = INTEGRATIONS ? (await import("effect")).Schema : undefined;
 
 /** A tool as `defineTool` makes it, to read inputs for. */
 function toolWith(input: Schema, unknownFields: "refuse" | "allow" = "refuse") {
-  return makeTool({ name: "movies.query", input, unknownFields, allowedCallers: ["direct"], handler: () => null });
+  return makeTool({
+    name: "movies.query",
+    inputSchema: input,
+    unknownFields,
+    allowedCallers: ["direct"],
+    execute: () => null,
+  });
 }
 
 /** The value that the handler receives, or why the input is refused. */

@@ -9,7 +9,7 @@ const QUESTION = { sure: true };
 /** A tool that asks before it answers, and says what it was told. */
 const careful = makeTool({
   name: "careful",
-  handler: async (_input, { ask, resultBytes }) => [await ask(QUESTION), resultBytes],
+  execute: async (_input, { ask, resultBytes }) => [await ask(QUESTION), resultBytes],
 });
 
 async function asked(options: Omit<RuntimeOptions, "tools" | "sandbox">): Promise<unknown> {
@@ -61,7 +61,7 @@ test("a question after the call has ended is denied, and goes to no approver", a
   let late: () => unknown = () => "not asked";
   const asksLate = makeTool({
     name: "late",
-    handler: (_input, { ask }) => {
+    execute: (_input, { ask }) => {
       late = () => ask(QUESTION);
       return 1;
     },

@@ -89,7 +89,7 @@ test(
       const ran = new Set<string>();
       const asked = new Set<string>();
       const tools = (["pay", "send"] as const).map((name) =>
-        makeTool({ name, effect: "write", handler: (_, { callId }) => ran.add(callId) }),
+        makeTool({ name, effect: "write", execute: (_, { callId }) => ran.add(callId) }),
       );
       const approve = ({ callId }: ApprovalRequest) => {
         asked.add(callId);

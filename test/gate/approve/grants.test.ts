@@ -9,7 +9,7 @@ import { inATurn } from "../../support/in-a-turn.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
 
 const pay = (handler: (input: unknown) => unknown = () => "paid", approval: "always" | "never" = "always") =>
-  makeTool({ name: "pay", effect: "write", approval, handler });
+  makeTool({ name: "pay", effect: "write", approval, execute: handler });
 
 /** Answers the first question with a grant, and denies every other one. */
 function granting(grant: Grant) {
@@ -107,22 +107,30 @@ test("a grant holds over drivers: each goes on with what the one before has left
     });
   {
     await using runtime = await open();
-    expect((await runtime.execute(LOOP, { execution: "e" })).outcome.type).toBe("waiting");
-    await runtime.decide("e", { 1: { allow: true, by: "ann", grant: { sums: { "/amount": 250 } } } });
-    expect((await runtime.resume("e")).outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "4" }] });
+    expect((await runtime.execute(LOOP, { id: "e" })).outcome.type).toBe("waiting");
+    await runtime.execution("e").decide({ 1: { allow: true, by: "ann", grant: { sums: { "/amount": 250 } } } });
+    expect((await runtime.execution("e").resume()).outcome).toMatchObject({
+      type: "waiting",
+      approvals: [{ callId: "4" }],
+    });
   }
   expect(paid).toEqual([100, 100, 100]);
   await using runtime = await open();
-  await runtime.decide("e", { 4: { allow: true, by: "bob" } });
-  expect((await runtime.resume("e")).outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "5" }] });
-  await expect(runtime.decide("e", { 5: { allow: true, grant: { sums: { "/amount": -1 } } } })).rejects.toMatchObject({
+  await runtime.execution("e").decide({ 4: { allow: true, by: "bob" } });
+  expect((await runtime.execution("e").resume()).outcome).toMatchObject({
+    type: "waiting",
+    approvals: [{ callId: "5" }],
+  });
+  await expect(
+    runtime.execution("e").decide({ 5: { allow: true, grant: { sums: { "/amount": -1 } } } }),
+  ).rejects.toMatchObject({
     code: "option_invalid",
   });
-  await expect(runtime.decide("e", { 5: { allow: false, grant: { calls: 1 } } })).rejects.toMatchObject({
+  await expect(runtime.execution("e").decide({ 5: { allow: false, grant: { calls: 1 } } })).rejects.toMatchObject({
     code: "option_invalid",
   });
-  await runtime.decide("e", { 5: { allow: false } });
-  expect((await runtime.resume("e")).outcome).toMatchObject({ value: [1, 2, 3, 4, "approval_denied"] });
+  await runtime.execution("e").decide({ 5: { allow: false } });
+  expect((await runtime.execution("e").resume()).outcome).toMatchObject({ value: [1, 2, 3, 4, "approval_denied"] });
   expect((await runtime.execution("e").replay()).type).toBe("identical");
 });
 
@@ -135,10 +143,13 @@ test("a decision from outside lets calls through that wait by then, and the jour
     approve: () => "later",
   });
   const program = `return Promise.all([1, 2, 3].map((n) => tools.pay({ n }).catch(({ code }) => code)))`;
-  const { outcome } = await runtime.execute(program, { execution: "e" });
+  const { outcome } = await runtime.execute(program, { id: "e" });
   expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1" }, { callId: "2" }, { callId: "3" }] });
-  await runtime.decide("e", { 2: { allow: true, by: "ann", grant: { calls: 1 } } });
-  expect((await runtime.resume("e")).outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "3" }] });
+  await runtime.execution("e").decide({ 2: { allow: true, by: "ann", grant: { calls: 1 } } });
+  expect((await runtime.execution("e").resume()).outcome).toMatchObject({
+    type: "waiting",
+    approvals: [{ callId: "3" }],
+  });
   const records = await runtime.execution("e").records();
   expect(records.filter(({ type }) => type === "decision")).toMatchObject([
     { call: "2", by: "ann", grant: { calls: 1 } },
@@ -162,14 +173,14 @@ const TOO_MANY = {
 test("an execution has at most ten grants: one more is refused with what to do, nothing is noted, and it goes on without", async () => {
   await using runtime = await createRuntime({ tools: [pay()], sandbox: createMemorySandbox(), approve: () => "later" });
   const { execution } = await runtime.execute(paying(12));
-  await expect(runtime.decide(execution, deciding(range(1, 11), USELESS))).rejects.toMatchObject(TOO_MANY);
+  await expect(runtime.execution(execution).decide(deciding(range(1, 11), USELESS))).rejects.toMatchObject(TOO_MANY);
   expect((await runtime.execution(execution).records()).filter(({ type }) => type === "decision")).toEqual([]);
-  await runtime.decide(execution, deciding(range(1, 4), USELESS));
-  await runtime.resume(execution, { decisions: deciding(range(5, 10), USELESS) });
-  await expect(runtime.decide(execution, deciding([11], USELESS))).rejects.toMatchObject(TOO_MANY);
-  const resumed = runtime.resume(execution, { decisions: deciding([11], USELESS) });
+  await runtime.execution(execution).decide(deciding(range(1, 4), USELESS));
+  await runtime.execution(execution).resume({ decisions: deciding(range(5, 10), USELESS) });
+  await expect(runtime.execution(execution).decide(deciding([11], USELESS))).rejects.toMatchObject(TOO_MANY);
+  const resumed = runtime.execution(execution).resume({ decisions: deciding([11], USELESS) });
   await expect(resumed).rejects.toMatchObject(TOO_MANY);
-  const { outcome } = await runtime.resume(execution, { decisions: deciding([11, 12]) });
+  const { outcome } = await runtime.execution(execution).resume({ decisions: deciding([11, 12]) });
   expect(outcome).toMatchObject({ type: "completed", value: range(1, 12).map(() => "paid") });
 });
 
@@ -190,11 +201,11 @@ test("so has a conversation of its own calls, and each of its programs", async (
   expect([own.length, ofProgram.length]).toEqual([11, 11]);
   const decisions = (all: readonly string[]) =>
     Object.fromEntries(all.map((id) => [id, { allow: true, grant: USELESS }]));
-  await expect(runtime.decide(execution, decisions(own))).rejects.toMatchObject(TOO_MANY);
-  await expect(runtime.decide(execution, decisions(ofProgram))).rejects.toMatchObject(TOO_MANY);
-  await runtime.decide(execution, decisions([...own.slice(0, 10), ...ofProgram.slice(0, 10)]));
-  await expect(runtime.decide(execution, decisions(own.slice(10)))).rejects.toMatchObject(TOO_MANY);
-  await expect(runtime.decide(execution, decisions(ofProgram.slice(10)))).rejects.toMatchObject(TOO_MANY);
+  await expect(runtime.execution(execution).decide(decisions(own))).rejects.toMatchObject(TOO_MANY);
+  await expect(runtime.execution(execution).decide(decisions(ofProgram))).rejects.toMatchObject(TOO_MANY);
+  await runtime.execution(execution).decide(decisions([...own.slice(0, 10), ...ofProgram.slice(0, 10)]));
+  await expect(runtime.execution(execution).decide(decisions(own.slice(10)))).rejects.toMatchObject(TOO_MANY);
+  await expect(runtime.execution(execution).decide(decisions(ofProgram.slice(10)))).rejects.toMatchObject(TOO_MANY);
 });
 
 test("an approver that gives one grant more, also of calls at once, denies that call, and was told how many are left", async () => {
@@ -210,7 +221,7 @@ test("an approver that gives one grant more, also of calls at once, denies that 
       return { allow: true, grant: USELESS };
     },
   });
-  const { outcome } = await runtime.execute(paying(14), { limits: { callsAtOnce: 4 } });
+  const { outcome } = await runtime.execute(paying(14), { limits: { concurrentCalls: 4 } });
   const answers = (outcome as { readonly value: readonly string[] }).value;
   expect(answers.toSorted()).toEqual([...range(1, 4).map(() => "approval_denied"), ...range(1, 10).map(() => "paid")]);
   expect(errors).toHaveLength(4);
@@ -230,7 +241,7 @@ test.each(["outside", "the approver"])(
     });
     const grant = { calls: 5000, sums: { "/amount": 5000 } };
     await using runtime = await createRuntime({
-      tools: [pay(), makeTool({ name: "hold", handler: () => held.promise.then(() => null) })],
+      tools: [pay(), makeTool({ name: "hold", execute: () => held.promise.then(() => null) })],
       sandbox: createMemorySandbox(),
       approve: ({ callId }) => {
         asked.add(callId);
@@ -240,9 +251,9 @@ test.each(["outside", "the approver"])(
     const program = `const held = tools.hold({});
     const make = () => tools.pay({ amount: 1, text: "x".repeat(500) });
     return [(await Promise.all(Array.from({ length: 1000 }, make))).length, await held];`;
-    const running = runtime.execute(program, { execution: "e", limits: { calls: 5000, callsAtOnce: 3 } });
+    const running = runtime.execute(program, { id: "e", limits: { calls: 5000, concurrentCalls: 3 } });
     await expect.poll(() => asked.size, { timeout: 60_000 }).toBe(1000);
-    if (giver === "outside") await runtime.decide("e", deciding([7], grant));
+    if (giver === "outside") await runtime.execution("e").decide(deciding([7], grant));
     held.resolve();
     expect((await running).outcome).toEqual({ type: "completed", value: [1000, null] });
     spy.mockRestore();
@@ -264,8 +275,8 @@ test("a decision that is remembered and grants too is one grant, however often t
     amounts.flatMap((amount) => [{ calls: [{ tool: "pay", input: { amount } }] }, { text: "done" }]),
   );
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), approve });
-  await using talk = await runtime.converse({ model });
-  for (const amount of amounts) await talk.say(`Pay ${amount}.`);
+  await using talk = await runtime.conversation({ model });
+  for (const amount of amounts) await talk.send(`Pay ${amount}.`);
   expect(ran).toEqual([{ amount: 1 }, { amount: 2 }, { amount: 3 }]);
   expect(asked).toBe(3);
 });

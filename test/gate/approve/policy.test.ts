@@ -15,7 +15,7 @@ test("a policy is told who calls what with which input for whom, and cannot chan
     return "allow";
   };
   const handler = vi.fn(() => "paid");
-  const tools = [makeTool({ handler, effect: "write" })];
+  const tools = [makeTool({ execute: handler, effect: "write" })];
   const { call } = openSession({ tools, policies: [policy], context: { user: "ann" } });
   expect(await call({ amount: 5 })).toMatchObject({ ok: true });
   expect(handler).toHaveBeenCalledWith({ amount: 5 }, expect.anything());
@@ -72,7 +72,7 @@ test.each<[string, () => unknown, string]>([
 ])("a call is refused where the policy %s, and the operator is told why", async (_, policy, message) => {
   const held = holdCalls();
   const { call, events, records, session } = openSession({
-    tools: [makeTool({ handler: held.handler, approval: "always" })],
+    tools: [makeTool({ execute: held.handler, approval: "always" })],
     approve: () => true,
     policies: [policy as Policy],
   });
@@ -115,7 +115,7 @@ test("the end of its session aborts a policy, and nothing follows from its answe
   const signals: AbortSignal[] = [];
   const held = holdCalls();
   const { call, session } = openSession({
-    tools: [makeTool({ handler: held.handler })],
+    tools: [makeTool({ execute: held.handler })],
     policies: [
       ({ signal }) => {
         signals.push(signal);

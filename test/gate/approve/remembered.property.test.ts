@@ -42,7 +42,7 @@ test("a remembered decision decides later calls with the same tool and the same 
         name,
         effect: "write",
         approval: "always",
-        handler: (_, { callId }) => ran.add(callId),
+        execute: (_, { callId }) => ran.add(callId),
       }),
     );
     const approve = ({ callId }: ApprovalRequest) => {

@@ -21,7 +21,7 @@ function rated(changes: Parameters<typeof makeTool>[0] = {}) {
   const started: string[] = [];
   const tool = makeTool({
     rate: { calls: 2, perMs: 1000 },
-    handler: (_, { tenant, callId }) => void started.push(`${tenant} ${callId}`),
+    execute: (_, { tenant, callId }) => void started.push(`${tenant} ${callId}`),
     ...changes,
   });
   return { tool, started };
@@ -103,7 +103,7 @@ test("each attempt of a call counts, and waiting for it takes none of the call's
     rate: { calls: 1, perMs: 1000 },
     retry: { attempts: 3, delayMs: 0 },
     timeoutMs: 500,
-    handler: () => {
+    execute: () => {
       at.push(now());
       if (at.length < 3) throw new Error("503");
       return "ok";
@@ -122,7 +122,7 @@ test("concurrency counts calls and not handlers: a call that took too long makes
   const tool = makeTool({
     concurrency: 1,
     timeoutMs: 10,
-    handler: () => {
+    execute: () => {
       running += 1;
       return new Promise(() => {});
     },

@@ -18,7 +18,7 @@ function failing(
   const keys: string[] = [];
   const tool = makeTool({
     retry: { attempts: 3, delayMs: 100 },
-    handler: (_, { idempotencyKey }) => {
+    execute: (_, { idempotencyKey }) => {
       keys.push(idempotencyKey);
       if (keys.length <= failures) throw error();
       return "ok";
@@ -96,7 +96,7 @@ test("the attempts of a call share its time, and none begins for which no time i
   const hanging = makeTool({
     timeoutMs: 1000,
     retry: { attempts: 3, delayMs: 0 },
-    handler: () => {
+    execute: () => {
       runs += 1;
       if (runs === 1) throw new Error("503");
       return new Promise(() => {});
@@ -133,7 +133,7 @@ test("an execution that is taken up between two attempts goes on with the next o
   const made = failing(9, { retry: { attempts: 3, delayMs: 0 } });
   const journal = createMemoryJournal();
   await using first = await createRuntime({ tools: [made.tool], journal, sandbox });
-  const { calls } = await first.execute("return await tools.t({});", { execution: "one" });
+  const { calls } = await first.execute("return await tools.t({});", { id: "one" });
   expect(calls).toMatchObject([{ attempts: 3, outcome: { type: "failed" } }]);
   const records = await Array.fromAsync(journal.read("one"));
   const [header, ...others] = records.slice(0, records.findIndex(({ type }) => type === "retry") + 1);
@@ -155,7 +155,7 @@ test.each<[string, (input: { numbers: number[]; dryRun?: boolean }) => unknown]>
   const seen: string[] = [];
   const tool = makeTool({
     retry: { attempts: 3, delayMs: 100 },
-    handler: (input) => {
+    execute: (input) => {
       seen.push(JSON.stringify(input));
       spoil(input as never);
       throw new Error("503");

@@ -9,13 +9,13 @@ import { holdCalls, idle, makeTool, openSession, type SessionParts } from "../op
 
 const MIB = 1024 * 1024;
 const ANSWERS = 40;
-const limits = { totalBytes: 1024 * MIB, resultBytes: 32 * MIB, callsAtOnce: 8 };
+const limits = { totalBytes: 1024 * MIB, resultBytes: 32 * MIB, concurrentCalls: 8 };
 
 /** A session in which a program makes `ANSWERS` calls at once, of a tool that returns a text of this length. */
 function callAll(length: number, parts: SessionParts = {}) {
   let started = 0;
   const tool = makeTool({
-    handler: async () => {
+    execute: async () => {
       started += 1;
       await idle();
       return "x".repeat(length);
@@ -53,7 +53,7 @@ test.each([
   expect(unread.bytes).toBeLessThanOrEqual(16 * MIB + length + 2);
   expect(answered.length).toBe(count);
   // Those that run already end, and wait with what they returned.
-  expect(started()).toBeLessThanOrEqual(answered.length + limits.callsAtOnce);
+  expect(started()).toBeLessThanOrEqual(answered.length + limits.concurrentCalls);
   session.close();
   await all;
 });
@@ -73,10 +73,10 @@ test("calls go on as the program reads, and all are answered", async () => {
 
 test("handlers that run were given 16 MiB and one more input, and the next starts once one of them has answered", async () => {
   const held = holdCalls();
-  const tool = makeTool({ input: z.object({ text: z.string() }), handler: held.handler });
+  const tool = makeTool({ inputSchema: z.object({ text: z.string() }), execute: held.handler });
   const { session, call } = openSession({
     tools: [tool],
-    limits: { ...limits, inputBytes: 2 * MIB, callsAtOnce: 64 },
+    limits: { ...limits, inputBytes: 2 * MIB, concurrentCalls: 64 },
     unread: new UnreadAnswers(),
   });
   const calls = Array.from({ length: 20 }, () => call({ text: "x".repeat(MIB) }));
@@ -100,7 +100,7 @@ test("messages of failures count too", async () => {
 });
 
 test("a program that reads nothing keeps no other program from a tool that runs one call at a time", async () => {
-  const tool = makeTool({ concurrency: 1, handler: () => "x".repeat(5_000_000) });
+  const tool = makeTool({ concurrency: 1, execute: () => "x".repeat(5_000_000) });
   const gate = new Gate(new ToolSet([tool]));
   const { session, answered, all } = callAll(0, { gate });
   await untilStill(answered, 4);
@@ -131,7 +131,7 @@ test("calls with large inputs whose results are large too do not wait for one an
     if (running === 17) full.resolve();
     return full.promise.then(() => rows);
   };
-  const tool = makeTool({ input: z.object({ text: z.string() }), handler });
+  const tool = makeTool({ inputSchema: z.object({ text: z.string() }), execute: handler });
   await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
   const program = `const text = "x".repeat(1_000_000);
     return (await Promise.all(Array.from({ length: 20 }, () => tools.t({ text })))).length;`;

@@ -27,11 +27,11 @@ const BUSY: Readonly<Record<string, readonly [() => unknown, Partial<Tool>?]>> =
   "an item of a gigabyte": [() => after(Array.from({ length: 10 }, () => "x".repeat(100_000_000)))],
   "an item of a gigabyte, with an output": [
     () => after(Array.from({ length: 10 }, () => "x".repeat(100_000_000))),
-    { output: z.any() },
+    { outputSchema: z.any() },
   ],
   "an item of five million numbers, with an output": [
     () => after(Array.from({ length: 5_000_000 }, () => 1)),
-    { output: z.union([z.number(), z.array(z.number())]) },
+    { outputSchema: z.union([z.number(), z.array(z.number())]) },
   ],
 };
 

@@ -140,7 +140,7 @@ test.each([
       isEnded = true;
     }
   };
-  const { answer } = await readOf(handler, { output });
+  const { answer } = await readOf(handler, { outputSchema: output });
   expect(answer).toMatchObject({
     ok: false,
     code: "output_invalid",

@@ -13,16 +13,16 @@ export function streamTool(
   handler: (input: unknown, context: CallContext) => Items | Promise<Items>,
   changes: Partial<Tool> = {},
 ): Tool {
-  const { output, timeoutMs, resumes, concurrency } = changes;
+  const { outputSchema: output, timeoutMs, resumes, concurrency } = changes;
   return defineTool({
     name: "t",
     description: "Gives items",
-    input: z.looseObject({}),
+    inputSchema: z.looseObject({}),
     allowedCallers: ["programmatic"],
     effect: "read",
     stream: true,
-    handler,
-    ...(output && { output }),
+    execute: handler,
+    ...(output && { outputSchema: output }),
     ...(timeoutMs && { timeoutMs }),
     ...(resumes && { resumes }),
     ...(concurrency && { concurrency }),

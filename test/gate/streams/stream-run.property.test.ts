@@ -131,8 +131,8 @@ async function play(clock: ManualClock, steps: readonly Step[], played: readonly
     }
   };
   const tools = [
-    streamTool(handler, { output, timeoutMs: TIMEOUT_MS }),
-    makeTool({ name: "text", handler: () => LARGE }),
+    streamTool(handler, { outputSchema: output, timeoutMs: TIMEOUT_MS }),
+    makeTool({ name: "text", execute: () => LARGE }),
   ];
   const { session, call, records } = openSession({ tools, unread, share, limits: { streams: 1 } });
   const reader = {

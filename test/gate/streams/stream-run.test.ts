@@ -87,7 +87,7 @@ const FAULTS: readonly [string, string, Partial<Tool>, () => Items, Partial<Sess
   [
     "an item that breaks the output",
     "output_invalid",
-    { output: ONE },
+    { outputSchema: ONE },
     () => [{ id: 1 }, { id: "2" }],
     {},
     "Item 1 of",
@@ -137,7 +137,7 @@ test.each<[string, () => unknown, Schema | undefined, string]>([
     "an item of another kind where the output is that of a list",
     () => [1],
     z.array(z.number()),
-    "Item 0 of the stream of t (counted from 0) does not match its declared output: Invalid input: expected array, received number. `output` is the schema of one item, and here it is that of a list.",
+    "Item 0 of the stream of t (counted from 0) does not match its declared output: Invalid input: expected array, received number. `outputSchema` is the schema of one item, and here it is that of a list.",
   ],
   ["an item with a fault", () => ["a", 1], z.string(), "Mend the handler or the schema."],
   [
@@ -162,7 +162,7 @@ test.each<[string, () => unknown, Schema | undefined, string]>([
   ["a file in place of items", () => Buffer.from("ab"), undefined, "returned bytes: make it an async generator"],
   ["a text in place of items", () => "abc", undefined, 'returned "abc": make it an async generator'],
 ])("the operator is told of %s", async (_, handler, output, sentence) => {
-  const { events, answered } = read(streamTool(handler as () => Items, output && { output }));
+  const { events, answered } = read(streamTool(handler as () => Items, output && { outputSchema: output }));
   expect((await answered)?.ok).toBe(false);
   const [error] = events.flatMap((event) => (event.type === "call_ended" ? [event.error] : []));
   expect(String(error)).toContain(sentence);
@@ -170,7 +170,7 @@ test.each<[string, () => unknown, Schema | undefined, string]>([
 
 test("a batch that is asked for before the next driver has opened the stream again is given", async () => {
   const opened = Promise.withResolvers<void>();
-  const handler = async (_: unknown, { after }: CallContext) => {
+  const handler = async (_: unknown, { previous: after }: CallContext) => {
     await opened.promise;
     return [Number(after?.items) + 1];
   };
@@ -187,7 +187,7 @@ test("a batch that is asked for before the next driver has opened the stream aga
 });
 
 test("a call that is no stream is not ended as one", async () => {
-  const { session, call } = openSession({ tools: [makeTool({ handler: () => idle().then(() => "done") })] });
+  const { session, call } = openSession({ tools: [makeTool({ execute: () => idle().then(() => "done") })] });
   const answered = call();
   await session.stopReading("1");
   expect(await answered).toMatchObject({ ok: true, text: '"done"' });

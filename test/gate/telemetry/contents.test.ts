@@ -18,7 +18,11 @@ afterEach(async () => {
 });
 
 const SECRET = `ghp_${"a1B2".repeat(9)}`;
-const echo = makeTool({ name: "echo", input: z.object({ text: z.string() }), handler: ({ text }) => ({ said: text }) });
+const echo = makeTool({
+  name: "echo",
+  inputSchema: z.object({ text: z.string() }),
+  execute: ({ text }) => ({ said: text }),
+});
 const PROGRAM = 'const { said } = await tools.echo({ text: "hello" }); return said + "!";';
 
 async function attributesWith(telemetry?: TelemetryOptions, program = PROGRAM, options: object = {}) {

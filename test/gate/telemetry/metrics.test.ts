@@ -17,9 +17,9 @@ afterEach(() => recording.stop());
 
 const echo = makeTool({
   name: "echo",
-  input: z.object({ text: z.string() }),
+  inputSchema: z.object({ text: z.string() }),
   allowedCallers: ["programmatic", "direct"],
-  handler: ({ text }) => text,
+  execute: ({ text }) => text,
 });
 
 /** Another provider of meters, which counts the callbacks of its gauges. */
@@ -111,16 +111,16 @@ test("running and waiting work and engines of all runtimes are observed, each en
   const release = Promise.withResolvers<void>();
   const hold = makeTool({
     name: "hold",
-    handler: async () => {
+    execute: async () => {
       begun.resolve();
       await release.promise;
       return 1;
     },
   });
-  const options = { tools: [hold], sandbox: engines, executions: { atOnce: 1 } } as const;
+  const options = { tools: [hold], sandbox: engines, executions: { concurrency: 1 } } as const;
   {
     await using one = await createRuntime(options);
-    await using two = await createRuntime({ ...options, executions: { atOnce: 5 } });
+    await using two = await createRuntime({ ...options, executions: { concurrency: 5 } });
     const running = one.execute("return await tools.hold({});");
     await begun.promise;
     const queued = one.execute("return 2");
@@ -141,9 +141,9 @@ test("running and waiting work and engines of all runtimes are observed, each en
 test("items of streams are counted by tool, also of one that was given up", async () => {
   const rows = makeTool({
     name: "rows",
-    input: z.object({ n: z.number() }),
+    inputSchema: z.object({ n: z.number() }),
     stream: true,
-    handler: ({ n }) => Array.from({ length: n }, (_, id) => id),
+    execute: ({ n }) => Array.from({ length: n }, (_, id) => id),
   });
   await using runtime = await createRuntime({ tools: [rows, echo], sandbox });
   const report = await runtime.execute(

@@ -27,10 +27,10 @@ afterEach(async () => {
 const STOCK = {
   name: "stock.units",
   description: "Units of an article",
-  input: z.object({ article: z.string() }),
+  inputSchema: z.object({ article: z.string() }),
   allowedCallers: ["programmatic", "direct"],
   effect: "read",
-  handler: async ({ article }: { readonly article: string }) =>
+  execute: async ({ article }: { readonly article: string }) =>
     tracer().startActiveSpan("SELECT units", async (span) => {
       await Promise.resolve();
       span.end();
@@ -82,7 +82,7 @@ describe("spans of a program", () => {
     const broken = defineTool({
       ...STOCK,
       name: "broken",
-      handler: () => Promise.reject(new Error("secret host detail")),
+      execute: () => Promise.reject(new Error("secret host detail")),
     });
     await using runtime = await createRuntime({ tools: [stock, broken], sandbox, logger: { error: () => {} } });
     const caught = (call: string) => `await ${call}.catch(() => {});`;
@@ -121,7 +121,7 @@ describe("spans of a program", () => {
   test("a program that does not begin has a span that ends, and is no execution in metrics", async () => {
     await using runtime = await createRuntime({ tools: [stock], sandbox });
     const begin = (execution: string) =>
-      runtime.execute('return await tools.stock.units({ article: "a" });', { execution });
+      runtime.execute('return await tools.stock.units({ article: "a" });', { id: execution });
     await Promise.all([begin("order"), begin("order")]);
     await begin("order");
     const about = recording.spans().map(({ attributes: at }) => [at["portcullis.outcome"], at["error.type"]]);
@@ -246,9 +246,9 @@ describe("spans of a conversation", () => {
 
   test("each message of one that its developer holds has a span, which leads back to the one before", async () => {
     await using runtime = await createRuntime({ tools: [], sandbox });
-    await using talk = await runtime.converse({ model: scriptedModel([{ text: "one" }, { text: "two" }]) });
-    await talk.say("a");
-    await talk.say("b");
+    await using talk = await runtime.conversation({ model: scriptedModel([{ text: "one" }, { text: "two" }]) });
+    await talk.send("a");
+    await talk.send("b");
     const [first, second] = recording.spans().filter(({ name }) => name === "invoke_agent");
     expect(first?.links).toEqual([]);
     expect(second?.links.map(({ context }) => context.spanId)).toEqual([first?.spanContext().spanId]);
@@ -270,9 +270,9 @@ describe("an execution that waits", () => {
   test("ends its span, and what takes it up has a span with a link to it, also after another pause", async () => {
     const journal = createMemoryJournal();
     await using runtime = await createRuntime({ tools: [pay], sandbox, journal, approve: () => "later" });
-    await runtime.execute("await tools.pay({}); return await tools.pay({});", { execution: "order" });
-    await runtime.resume("order", { decisions: { 1: { allow: true } } });
-    await runtime.resume("order", { decisions: { 2: { allow: true } } });
+    await runtime.execute("await tools.pay({}); return await tools.pay({});", { id: "order" });
+    await runtime.execution("order").resume({ decisions: { 1: { allow: true } } });
+    await runtime.execution("order").resume({ decisions: { 2: { allow: true } } });
     const programs = recording.spans().filter(({ name }) => name === "execute_tool run_program");
     expect(programs.map(({ attributes }) => attributes["portcullis.outcome"])).toEqual([
       "waiting",
@@ -301,9 +301,9 @@ describe("an execution that waits", () => {
     const journal = createMemoryJournal();
     const model = () => scriptedModel([{ programs: ["return await tools.pay({});"] }, { text: "done" }]);
     await using runtime = await createRuntime({ tools: [pay], sandbox, journal, approve: () => "later" });
-    await runtime.agent({ model: model(), task: "t", execution: "talk" });
+    await runtime.agent({ model: model(), task: "t", id: "talk" });
     const [program, agent] = recording.spans().filter(({ name }) => /run_program|invoke_agent/.test(name));
-    await runtime.resumeAgent("talk", { model: model(), decisions: { "call-1/1": { allow: true } } });
+    await runtime.execution("talk").resume({ model: model(), decisions: { "call-1/1": { allow: true } } });
     const after = recording
       .spans()
       .filter(
@@ -320,11 +320,13 @@ describe("an execution that waits", () => {
   test("an invalid span in a journal from elsewhere becomes no link", async () => {
     const journal = createMemoryJournal();
     await using runtime = await createRuntime({ tools: [pay], sandbox, journal, approve: () => "later" });
-    await runtime.execute("return await tools.pay({});", { execution: "order" });
+    await runtime.execute("return await tools.pay({});", { id: "order" });
     const [header, ...others] = await Array.fromAsync(journal.read("order"));
     const copy = await journalWith([{ ...header, trace: "00-\u202e\n--; DROP TABLE spans" } as Header, ...others]);
     await using other = await createRuntime({ tools: [pay], sandbox, journal: copy });
-    expect((await other.resume("order", { decisions: { 1: { allow: true } } })).outcome.type).toBe("completed");
+    expect((await other.execution("order").resume({ decisions: { 1: { allow: true } } })).outcome.type).toBe(
+      "completed",
+    );
     expect(recording.spans().at(-1)?.links).toEqual([]);
   });
 });
@@ -332,9 +334,9 @@ describe("an execution that waits", () => {
 test("the span of a stream has its items and their bytes, and no text of them, also if it fails", async () => {
   const rows = makeTool({
     name: "rows",
-    input: z.object({ fails: z.boolean() }),
+    inputSchema: z.object({ fails: z.boolean() }),
     stream: true,
-    *handler({ fails }) {
+    *execute({ fails }) {
       yield* [1, 2, 3];
       if (fails) throw new Error("It is out of rows.");
     },

@@ -11,7 +11,7 @@ import { finding } from "./redact.ts";
 const sandbox = createMemorySandbox();
 const SECRET = "hunter2";
 const both = ["direct", "programmatic"] as const;
-const give = makeTool({ name: "give", allowedCallers: both, handler: () => SECRET });
+const give = makeTool({ name: "give", allowedCallers: both, execute: () => SECRET });
 const held = makeTool({ name: "held", allowedCallers: both, approval: "always" });
 const PROGRAM = "const given = await tools.give({}); await tools.held({}); return given.length;";
 
@@ -40,10 +40,10 @@ test("one in whose journal nothing was found is replayed and taken up as ever", 
   const redact = finding("another secret");
   {
     await using runtime = await open({ redact, journal, approve: () => "later" });
-    expect((await runtime.execute(PROGRAM, { execution: "one" })).outcome.type).toBe("waiting");
+    expect((await runtime.execute(PROGRAM, { id: "one" })).outcome.type).toBe("waiting");
   }
   await using runtime = await open({ redact, journal });
-  const { outcome } = await runtime.resume("one", { decisions: { "2": { allow: true } } });
+  const { outcome } = await runtime.execution("one").resume({ decisions: { "2": { allow: true } } });
   expect(outcome).toEqual({ type: "completed", value: SECRET.length });
   expect(await runtime.execution("one").replay()).toEqual({ type: "identical" });
 });
@@ -61,28 +61,28 @@ test("a program whose journal was redacted keeps its process while it waits, goe
   };
   {
     await using runtime = await open(later);
-    const running = runtime.execute(PROGRAM, { execution: "one" });
+    const running = runtime.execute(PROGRAM, { id: "one" });
     expect(await waiting.promise).toMatchObject({ held: "redaction" });
-    await runtime.decide("one", { "2": { allow: true } });
+    await runtime.execution("one").decide({ "2": { allow: true } });
     const { outcome, notes } = await running;
     expect(outcome).toEqual({ type: "completed", value: SECRET.length });
     expect(notes.join(" ")).toContain("its journal was redacted and does not hold what happened");
   }
 });
 
-const ask = makeTool({ name: "ask", allowedCallers: both, handler: "client" });
+const ask = makeTool({ name: "ask", allowedCallers: both, execute: "client" });
 
 test("what the journal would not keep whole is not saved, and a result that it keeps in part is not loaded in silence", async () => {
   using journal = createSqliteJournal({ path: ":memory:" });
-  const give = makeTool({ name: "give", allowedCallers: both, handler: () => [SECRET, "x".repeat(100_000)] });
+  const give = makeTool({ name: "give", allowedCallers: both, execute: () => [SECRET, "x".repeat(100_000)] });
   await using runtime = await open({ tools: [give], redact: finding(SECRET), journal });
   const failed = await runtime.execute('await save("kept", await tools.give({}));');
   expect(failed).toMatchObject({ artifacts: [], outcome: { fault: { tool: "save_artifact", code: "input_invalid" } } });
   const load = [{ programs: ['return (await load("result-1"))[0];'] }, { text: "Done." }];
   const model = scriptedModel([{ calls: [{ tool: "give", input: {} }] }, ...load, ...load]);
   const first = await runtime.agent({ model, task: "Do it." });
-  await using copied = await runtime.converse({ model, continue: first.execution });
-  for (const { transcript } of [first, await copied.say("Again.")])
+  await using copied = await runtime.conversation({ model, from: first.execution });
+  for (const { transcript } of [first, await copied.send("Again.")])
     expect(transcript.turns.at(-2)?.results[0]?.text).toContain('"result-1" is not what was kept');
 });
 
@@ -101,9 +101,11 @@ test("what is said of a call, of which the journal would hold a part, is refused
   await using runtime = await open({ tools: [ask], redact: finding(SECRET) });
   const { execution } = await runtime.execute("return (await tools.ask({})).length;");
   const refused = { code: "journal_redacted", message: expect.stringContaining("A call still waits") as string };
-  await expect(runtime.answer(execution, { "1": { value: SECRET } })).rejects.toMatchObject(refused);
-  await expect(runtime.resume(execution, { results: { "1": { value: SECRET } } })).rejects.toMatchObject(refused);
-  const { outcome } = await runtime.resume(execution, { results: { "1": { value: "four" } } });
+  await expect(runtime.execution(execution).answer({ "1": { value: SECRET } })).rejects.toMatchObject(refused);
+  await expect(runtime.execution(execution).resume({ results: { "1": { value: SECRET } } })).rejects.toMatchObject(
+    refused,
+  );
+  const { outcome } = await runtime.execution(execution).resume({ results: { "1": { value: "four" } } });
   expect(outcome).toEqual({ type: "completed", value: 4 });
 });
 
@@ -111,12 +113,12 @@ test("what a client gave for a model's call, of which the journal holds a part, 
   const value = [SECRET, "x".repeat(100_000)];
   const asked = Promise.withResolvers<void>();
   const onEvent = (event: ExecutionEvent) => event.type === "call_started" && event.tool === "ask" && asked.resolve();
-  const saying = () => asked.promise.then(() => runtime.answer("talk", { "call-1": { value } }));
-  const say = makeTool({ name: "say", allowedCallers: both, handler: saying });
+  const saying = () => asked.promise.then(() => runtime.execution("talk").answer({ "call-1": { value } }));
+  const say = makeTool({ name: "say", allowedCallers: both, execute: saying });
   await using runtime = await open({ tools: [ask, say], redact: finding(SECRET), onEvent });
   const calls = ["ask", "say"].map((tool) => ({ tool, input: {} }));
   const model = scriptedModel([{ calls }, { programs: ['return (await load("result-1"))[0];'] }, { text: "Done." }]);
-  const { transcript } = await runtime.agent({ model, task: "Do it.", execution: "talk" });
+  const { transcript } = await runtime.agent({ model, task: "Do it.", id: "talk" });
   expect(transcript.turns[0]?.results[0]?.provenance.filtered).toBe("7 characters redacted");
   expect(transcript.turns[1]?.results[0]?.text).toContain('"result-1" is not what was kept');
 });
@@ -132,8 +134,8 @@ test("the same execution is found again by another runtime of the same store", a
   await using one = await open({ journal, redact: finding(SECRET) });
   await using other = await open({ journal, redact: finding("x".repeat(50)) });
   const [first, second] = await Promise.all([
-    one.execute("return tools.held({});", { execution: "same" }),
-    other.execute("return tools.held({});", { execution: "same" }),
+    one.execute("return tools.held({});", { id: "same" }),
+    other.execute("return tools.held({});", { id: "same" }),
   ]);
   expect([first.outcome, second.outcome]).toEqual([
     { type: "completed", value: "ok" },
@@ -146,7 +148,7 @@ test("a conversation whose journal was redacted says so while it waits, and is n
   const model = scriptedModel([{ calls: [{ tool: "held", input: { said: SECRET } }] }, { text: "Done." }]);
   {
     await using runtime = await open({ redact: finding(SECRET), journal, approve: () => "later" });
-    const { ending } = await runtime.agent({ model, task: "Do it.", execution: "talk" });
+    const { ending } = await runtime.agent({ model, task: "Do it.", id: "talk" });
     expect(ending).toMatchObject({
       type: "waiting",
       approvals: [{ input: { said: "[redacted 7 characters: test]" } }],
@@ -159,7 +161,7 @@ test("a conversation whose journal was redacted says so while it waits, and is n
   expect(await shownText(journal, "talk")).toContain(cannot);
   const calls = records.flatMap((record) => (record.type === "call" ? [record.call] : []));
   const decisions = Object.fromEntries(calls.map((call) => [call, { allow: true }]));
-  await expect(runtime.resumeAgent("talk", { model, decisions })).rejects.toMatchObject({
+  await expect(runtime.execution("talk").resume({ model, decisions })).rejects.toMatchObject({
     code: "journal_redacted",
     message: expect.stringContaining('"talk"') as string,
   });
@@ -168,15 +170,15 @@ test("a conversation whose journal was redacted says so while it waits, and is n
 test("a program and a task of which the journal holds less are the same under their id, and others are not", async () => {
   await using runtime = await open({ redact: finding(SECRET) });
   const program = `const word = "${SECRET}"; return word.length;`;
-  const first = await runtime.execute(program, { execution: "program" });
-  const second = await runtime.execute(program, { execution: "program" });
+  const first = await runtime.execute(program, { id: "program" });
+  const second = await runtime.execute(program, { id: "program" });
   expect([first.outcome, second.outcome]).toEqual([
     { type: "completed", value: SECRET.length },
     { type: "completed", value: SECRET.length },
   ]);
-  const ask = (task: string) => runtime.agent({ model: scriptedModel([{ text: "Done." }]), task, execution: "task" });
+  const ask = (task: string) => runtime.agent({ model: scriptedModel([{ text: "Done." }]), task, id: "task" });
   for (const _ of [1, 2]) expect((await ask(`Look for ${SECRET}.`)).ending).toMatchObject({ answer: "Done." });
-  for (const other of [() => runtime.execute(`${program} `, { execution: "program" }), () => ask(`Look at ${SECRET}.`)])
+  for (const other of [() => runtime.execute(`${program} `, { id: "program" }), () => ask(`Look at ${SECRET}.`)])
     await expect(other()).rejects.toMatchObject({ code: "execution_exists" });
 });
 
@@ -185,8 +187,8 @@ test("a program of which the journal holds nothing is not taken for another", as
     throw new Error("broken");
   };
   await using runtime = await open({ redact, logger: { error: () => {} } });
-  await runtime.execute("return 1;", { execution: "one" });
-  await expect(runtime.execute("return 2;", { execution: "one" })).rejects.toMatchObject({ code: "execution_exists" });
+  await runtime.execute("return 1;", { id: "one" });
+  await expect(runtime.execute("return 2;", { id: "one" })).rejects.toMatchObject({ code: "execution_exists" });
 });
 
 test("what a program prints is told in one piece, without a secret that it prints in several", async () => {
@@ -222,7 +224,7 @@ test("a secret is found in what a program prints at once, wherever the pieces in
   await using runtime = await open({ redact: finding(SECRET), onEvent });
   const program = `const secret = await tools.give({});
 for (let length = 8180; length < 8200; length += 1) console.log("x".repeat(length) + secret);`;
-  const { execution } = await runtime.execute(program, { limits: { printedBytes: 2 ** 20 } });
+  const { execution } = await runtime.execute(program);
   const journal = await runtime.execution(execution).records();
   const pieces = journal.flatMap((record) => (record.type === "turn" ? record.commands : []));
   const printed = pieces.flatMap((piece) => (piece.startsWith('{"kind":"output"') ? [piece.split("\n")[1]] : []));

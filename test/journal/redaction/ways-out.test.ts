@@ -32,14 +32,14 @@ type Way = (typeof WAYS)[number];
 function toolsOf(secret: string) {
   const give = makeTool({
     name: "give",
-    input: z.object({ way: z.enum(WAYS) }),
+    inputSchema: z.object({ way: z.enum(WAYS) }),
     allowedCallers: ["direct", "programmatic"],
-    handler: ({ way }) => given(way, secret),
+    execute: ({ way }) => given(way, secret),
   });
   const take = makeTool({
     name: "take",
-    input: z.object({ what: z.string() }),
-    handler: ({ what }) => {
+    inputSchema: z.object({ what: z.string() }),
+    execute: ({ what }) => {
       throw new Error(`cannot take ${what}`);
     },
   });
@@ -129,9 +129,9 @@ let files = 0;
 
 test("no digest of an input lets a short secret be found by trying all, in the journal, a report, an event or a log", async () => {
   const input = { pin: "493027" };
-  const held = makeTool({ name: "held", approval: "always", input: z.object({ pin: z.string() }) });
-  const late = makeTool({ name: "late", approval: "always", input: z.object({ pin: z.string() }) });
-  const plain = makeTool({ name: "plain", input: z.object({ pin: z.string() }) });
+  const held = makeTool({ name: "held", approval: "always", inputSchema: z.object({ pin: z.string() }) });
+  const late = makeTool({ name: "late", approval: "always", inputSchema: z.object({ pin: z.string() }) });
+  const plain = makeTool({ name: "plain", inputSchema: z.object({ pin: z.string() }) });
   const { onEvent, logger, seen } = watch();
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({
@@ -150,7 +150,7 @@ test("no digest of an input lets a short secret be found by trying all, in the j
   const digests = records.flatMap((record) => (record.type === "call" ? [record.inputDigest] : []));
   expect(digests).toHaveLength(4);
   expect(new Set(digests).size).toBe(1);
-  const view = await runtime.status(report.execution);
+  const view = await runtime.execution(report.execution).status();
   const everything = JSON.stringify([report, records, view]) + seen();
   for (const text of [JSON.stringify(input), input.pin, JSON.stringify(input.pin)])
     for (const kind of ["sha256", "sha1", "sha512", "md5"])
@@ -239,11 +239,11 @@ test("what a schema makes of a redacted result is left out if it is no JSON, and
     redact: finding("hunter2", ["model"]),
     onEvent,
   });
-  const report = await runtime.execute('return { text: "hunter2" }', { execution: "with-result", result });
+  const report = await runtime.execute('return { text: "hunter2" }', { id: "with-result", result });
   expect(report.outcome).toEqual({ type: "completed", value: { text: "[redacted 7 characters: test]" } });
   expect(report.value).toBeUndefined();
   expect(events.map(({ type }) => type)).toEqual(["execution_started", "execution_ended"]);
-  expect(await runtime.resume("with-result", { result })).toEqual(report);
+  expect(await runtime.execution("with-result").resume({ result })).toEqual(report);
 });
 
 test("what is printed is redacted before it is shortened, and what is kept of it is shown without", async () => {
@@ -251,10 +251,10 @@ test("what is printed is redacted before it is shortened, and what is kept of it
     tools: [],
     sandbox,
     redact: finding("hunter2", ["model"]),
-    limits: { logBytes: 256 },
+    limits: { outputBytes: 512 },
   });
   const program = `console.log("x".repeat(60) + "hunter2" + "y".repeat(2000) + "hunter2" + "z".repeat(60));`;
-  const { logs, output, artifacts } = await runtime.execute(program, { execution: "printed" });
+  const { logs, output, artifacts } = await runtime.execute(program, { id: "printed" });
   // A cut through the secret would leave a part of it that is not found.
   for (const text of [logs.text, output.text]) {
     expect(text).toMatch(/x+[^]*characters of this line left out[^]*z+\n?$/);
@@ -262,6 +262,6 @@ test("what is printed is redacted before it is shortened, and what is kept of it
   }
   expect(logs.lines).toBe(1);
   expect(artifacts.map(({ name }) => name)).toEqual(["printed"]);
-  const again = await runtime.resume("printed");
+  const again = await runtime.execution("printed").resume();
   expect(again.logs).toEqual(logs);
 });

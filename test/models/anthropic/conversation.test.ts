@@ -49,7 +49,7 @@ describe("direct calls", () => {
     const broken = makeTool({
       name: "broken",
       allowedCallers: ["direct"],
-      handler: () => {
+      execute: () => {
         throw new Error("hunter2");
       },
     });
@@ -97,7 +97,7 @@ describe("direct calls", () => {
   });
 
   test("a deeply nested input, or one with __proto__, reaches no handler", async () => {
-    const f = counted("f", { input: z.looseObject({}) });
+    const f = counted("f", { inputSchema: z.looseObject({}) });
     const deep = `{"k":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
     const endings = [];
     for (const inputText of [deep, '{"__proto__":{"polluted":1}}']) {
@@ -147,12 +147,12 @@ describe("direct calls", () => {
 
   test("A18: a recursive schema of a tool for hosted programs is refused before any request", async () => {
     const schema = jsonSchema({ type: "object", properties: { child: { $ref: "#" } } });
-    const tree = makeTool({ name: "tree", allowedCallers: both, input: schema });
+    const tree = makeTool({ name: "tree", allowedCallers: both, inputSchema: schema });
     await using served = await serve(anthropicWire, [{ text: "4" }]);
     await expect(ask(served, { tools: [tree], programs: "hosted" })).rejects.toThrow(
       'Tool "tree": its input schema refers to itself',
     );
-    const onlyDirect = makeTool({ name: "tree", allowedCallers: ["direct"], input: schema });
+    const onlyDirect = makeTool({ name: "tree", allowedCallers: ["direct"], inputSchema: schema });
     expect((await ask(served, { tools: [onlyDirect, depot()], programs: "hosted" })).answer).toBe("4");
   });
 
@@ -236,10 +236,10 @@ describe.each([
   const interruptedTalk = async (served: Served) => {
     const begun = Promise.withResolvers<void>();
     const never = () => (begun.resolve(), new Promise<never>(() => {}));
-    const slow = makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: never });
+    const slow = makeTool({ name: "depot", inputSchema: z.object({ id: z.number() }), execute: never });
     const runtime = await createRuntime({ tools: [slow], sandbox: createMemorySandbox() });
-    const talk = await runtime.converse({ model: served.model({ stream }), programs: "hosted" });
-    const saying = talk.say("Total both.");
+    const talk = await runtime.conversation({ model: served.model({ stream }), programs: "hosted" });
+    const saying = talk.send("Total both.");
     await begun.promise;
     talk.interrupt();
     expect((await saying).ending).toEqual({ type: "cancelled" });
@@ -253,7 +253,7 @@ describe.each([
     const script = [paused(use("toolu_d1", "depot", { id: 1 }, fromProgram)), stopped, { text: "Then only one." }];
     await using served = await serve(anthropicWire, script);
     await using one = await interruptedTalk(served);
-    expect((await one.talk.say("Only one then.")).answer).toBe("Then only one.");
+    expect((await one.talk.send("Only one then.")).answer).toBe("Then only one.");
     expect(served.refusals).toEqual([]);
     expect(unmarked(lastMessage(served, 1)?.content)).toEqual([
       {
@@ -356,7 +356,7 @@ describe.each([
   });
 
   test("A20: an answer that would come after the container's expiry is a timeout for the program", async () => {
-    const hang = makeTool({ name: "depot", effect: "write", handler: () => new Promise(() => {}) });
+    const hang = makeTool({ name: "depot", effect: "write", execute: () => new Promise(() => {}) });
     const soon = { ...container, expires_at: new Date(Date.now() + 4000).toISOString() };
     const { ending, served } = await hosted(
       [
@@ -414,7 +414,7 @@ test("A9: a message of the user during a program is sent after the program has e
   const conversation = await served.model().converse({
     instructions: "Work.",
     hosted: true,
-    tools: [{ name: "depot", description: "Depot", input: { type: "object" }, callers: both }],
+    tools: [{ name: "depot", description: "Depot", inputSchema: { type: "object" }, callers: both }],
   });
   const request = { signal: new AbortController().signal, maxTokens: 1000, onText: () => {} };
   const provenance = { tool: "depot", bytes: 1 };
@@ -437,7 +437,7 @@ test("A10: a result that looks like an image is sent to a program as text", asyn
       { raw: { content: [program(), use("toolu_d1", "picture", {}, fromProgram)], container } },
       { raw: { content: [printed("8"), text("8")] } },
     ],
-    { tools: [makeTool({ name: "picture", handler: () => image })], programs: "hosted" },
+    { tools: [makeTool({ name: "picture", execute: () => image })], programs: "hosted" },
   );
   expect(lastMessage(served, 1)?.content).toMatchObject([{ content: JSON.stringify(image) }]);
 });

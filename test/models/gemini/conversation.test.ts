@@ -47,7 +47,7 @@ describe.each([
   });
 
   test("G3: a list is the output in an object", async () => {
-    const list = makeTool({ name: "list", allowedCallers: ["direct"], handler: () => [1, 2] });
+    const list = makeTool({ name: "list", allowedCallers: ["direct"], execute: () => [1, 2] });
     const { served } = await run([{ calls: [{ id: "fc-1", tool: "list" }] }, { text: "4" }], { tools: [list] });
     expect(timeless(partsOf(served, 1, -1))).toEqual([
       {
@@ -64,7 +64,7 @@ describe.each([
     const broken = makeTool({
       name: "broken",
       allowedCallers: ["direct"],
-      handler: () => {
+      execute: () => {
         throw new Error("hunter2");
       },
     });
@@ -99,7 +99,7 @@ describe.each([
       required: ["size"],
       $defs: { size: { oneOf: [{ type: "integer", minimum: 1 }, { type: "null" }] } },
     });
-    const f = counted("f", { input: schema });
+    const f = counted("f", { inputSchema: schema });
     const { answer, served, transcript } = await run(
       [{ calls: [{ tool: "f", input: { size: 1, unit: "m" } }] }, { text: "4" }],
       { tools: [f.tool] },

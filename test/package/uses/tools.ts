@@ -6,18 +6,18 @@ export default [
   defineTool({
     name: "math.add",
     description: "Adds two numbers",
-    input: z.object({ a: z.number(), b: z.number() }),
+    inputSchema: z.object({ a: z.number(), b: z.number() }),
     allowedCallers: ["direct", "programmatic"],
     effect: "read",
-    handler: ({ a, b }) => a + b,
+    execute: ({ a, b }) => a + b,
   }),
   defineTool({
     name: "bank.pay",
     description: "Pays an amount",
-    input: z.object({ euros: z.number() }),
+    inputSchema: z.object({ euros: z.number() }),
     allowedCallers: ["direct", "programmatic"],
     effect: "write",
     approval: "always",
-    handler: ({ euros }) => ({ paid: euros }),
+    execute: ({ euros }) => ({ paid: euros }),
   }),
 ];

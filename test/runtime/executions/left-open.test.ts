@@ -55,7 +55,7 @@ async function leaveUnanswered(journal: Journal, execution: string) {
     ],
     { name: "missing" },
   );
-  const running = runtime.agent({ model, task: "Do it.", execution });
+  const running = runtime.agent({ model, task: "Do it.", id: execution });
   await asked.promise;
   await runtime.suspend();
   await expect(running).rejects.toMatchObject({ code: "runtime_suspended" });
@@ -65,8 +65,8 @@ async function leaveUnanswered(journal: Journal, execution: string) {
 async function leaveResting(journal: Journal, execution: string) {
   const store = createMemoryJournal();
   await using runtime = await createRuntime({ tools: [], journal: store, sandbox: createMemorySandbox() });
-  await using talk = await runtime.converse({ model: scriptedModel([{ text: "Yes?" }]), execution });
-  await talk.say("Hello.");
+  await using talk = await runtime.conversation({ model: scriptedModel([{ text: "Yes?" }]), id: execution });
+  await talk.send("Hello.");
   const [header, ...records] = await Array.fromAsync(store.read(execution));
   if (header?.type !== "header") throw new Error("The first record is the header.");
   await journal.create(header);
@@ -76,11 +76,11 @@ async function leaveResting(journal: Journal, execution: string) {
 test("a sweep reads nothing of what has not changed, and takes a conversation up once its call was decided", async () => {
   const { journal, readNow } = countedReads();
   const clients = await runtimeOf(journal);
-  const { ending } = await clients.agent({ model: known, task: "Pay.", execution: "with-program" });
+  const { ending } = await clients.agent({ model: known, task: "Pay.", id: "with-program" });
   if (ending.type !== "waiting") throw new Error("It waits for a decision.");
-  await clients.agent({ model: direct, task: "Pay.", execution: "with-call" });
+  await clients.agent({ model: direct, task: "Pay.", id: "with-call" });
   await leaveResting(journal, "rests");
-  await clients.execute("return tools.pay({ euros: 1 })", { execution: "program" });
+  await clients.execute("return tools.pay({ euros: 1 })", { id: "program" });
   await leaveUnanswered(journal, "no-model");
   const errors: unknown[] = [];
   const expiry = { see: () => {}, settle: async () => 0, sweep: async () => 0, stop: () => {} };
@@ -95,17 +95,17 @@ test("a sweep reads nothing of what has not changed, and takes a conversation up
   await runs.sweep();
   expect(readNow()).toEqual(expect.arrayContaining(["with-program", "with-call", "rests", "program", "no-model"]));
 
-  await clients.execute("return tools.pay({ euros: 2 })", { execution: "unrelated" });
+  await clients.execute("return tools.pay({ euros: 2 })", { id: "unrelated" });
   readNow();
   await runs.sweep();
   expect(readNow()).toEqual(["unrelated"]);
 
-  await clients.decide("with-program", { [ending.approvals[0]?.callId ?? ""]: { allow: true } });
+  await clients.execution("with-program").decide({ [ending.approvals[0]?.callId ?? ""]: { allow: true } });
   readNow();
   await runs.sweep();
   expect(readNow()).not.toContain("with-call");
   expect(await journal.find("with-program")).toMatchObject({ ended: true });
-  const taken = await clients.resumeAgent("with-program", { model: known });
+  const taken = await clients.execution("with-program").resume({ model: known });
   expect([taken.ending.type, taken.answer]).toEqual(["answered", "7"]);
   expect(errors).toEqual([]);
 });
@@ -132,7 +132,7 @@ test.each([
   const clock = settableClock();
   const { journal, readNow } = countedReads();
   const clients = await runtimeOf(journal);
-  await clients.agent({ model, task: "Pay.", execution: "one", limits: { waitMs: 60_000 } });
+  await clients.agent({ model, task: "Pay.", id: "one", limits: { waitMs: 60_000 } });
   const runtime = await runtimeOf(journal);
   const recover = () => Array.fromAsync(runtime.recover({ model: () => model }));
   expect(await recover()).toEqual([]);

@@ -12,14 +12,14 @@ const tools = [
 /** A conversation without a driver that waits for its host. */
 async function conversation(journal: Journal): Promise<void> {
   await using runtime = await createRuntime({ ...parts, tools, journal });
-  await using talk = await runtime.converse({ model: scriptedModel([{ calls: [{ tool: "pay" }] }]), execution: "one" });
+  await using talk = await runtime.conversation({ model: scriptedModel([{ calls: [{ tool: "pay" }] }]), id: "one" });
   await talk.step("Go.");
 }
 
 /** A program without a driver that waits for an approval. */
 async function program(journal: Journal): Promise<void> {
   await using runtime = await createRuntime({ ...parts, tools, journal });
-  const { outcome } = await runtime.execute("return await tools.pay({});", { execution: "one" });
+  const { outcome } = await runtime.execute("return await tools.pay({});", { id: "one" });
   expect(outcome.type).toBe("waiting");
 }
 
@@ -53,7 +53,7 @@ test.each([
   ["read", { state: "waiting", waitsFor: ["pay"], records: 4 }, "waiting"],
 ] as const)("a conversation that ends after a %s is told of by one reading", async (moment, listed, ending) => {
   await using runtime = await createRuntime({ ...parts, tools, journal: await endedAfter(moment, conversation) });
-  const status = await runtime.status("one");
+  const status = await runtime.execution("one").status();
   expect(status.listed).toMatchObject(listed);
   expect(status.listed.outcome).toBe(listed.state === "ended" ? "cancelled" : undefined);
   expect(status.conversation?.ending?.type).toBe(ending);
@@ -64,7 +64,7 @@ test.each([
   ["read", { state: "waiting", waitsFor: ["pay"] }],
 ] as const)("a program that ends after a %s is told of by one reading", async (moment, listed) => {
   await using runtime = await createRuntime({ ...parts, tools, journal: await endedAfter(moment, program) });
-  const { listed: told, report } = await runtime.status("one");
+  const { listed: told, report } = await runtime.execution("one").status();
   expect(told).toMatchObject(listed);
   expect(told.outcome).toBe(listed.state === "ended" ? "cancelled" : undefined);
   expect(report?.outcome.type).toBe(listed.state === "ended" ? "cancelled" : "waiting");

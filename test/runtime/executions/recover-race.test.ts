@@ -13,13 +13,13 @@ interface Kind {
 
 const KINDS: Readonly<Record<string, Kind>> = {
   program: {
-    begin: (runtime) => runtime.execute("return await tools.slow({})", { execution: "one" }),
-    goOn: (runtime) => runtime.resume("one"),
+    begin: (runtime) => runtime.execute("return await tools.slow({})", { id: "one" }),
+    goOn: (runtime) => runtime.execution("one").resume(),
     end: { outcome: { type: "completed", value: "done" } },
   },
   conversation: {
-    begin: (runtime, model) => runtime.agent({ model, task: "Do it.", execution: "one" }),
-    goOn: (runtime, model) => runtime.resumeAgent("one", { model }),
+    begin: (runtime, model) => runtime.agent({ model, task: "Do it.", id: "one" }),
+    goOn: (runtime, model) => runtime.execution("one").resume({ model }),
     end: { ending: { type: "answered" }, answer: "done" },
   },
 };
@@ -41,7 +41,7 @@ test.each(Object.entries(KINDS))(
   "a recovery leaves a %s to the runtime of its process that takes it up first, and does not wait for it",
   async (_, { begin, goOn, end }) => {
     const { work, begun, finish } = slowWork();
-    const slow = makeTool({ name: "slow", handler: work });
+    const slow = makeTool({ name: "slow", execute: work });
     const step = async () => ({ text: await work() });
     const model = scriptedModel([step]);
     const store = createMemoryJournal();

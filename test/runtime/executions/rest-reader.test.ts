@@ -81,7 +81,7 @@ test("tells of an execution of this tenant alone, and what `status` tells", asyn
   const { execution } = await runtime.execute("return [1, 2];");
   const other = new RestReader({ journal, tenant: "another" } as unknown as Scope, execution);
   await expect(other.read()).rejects.toMatchObject({ code: "execution_unknown" });
-  expect(await runtime.wait(execution)).toEqual(await runtime.status(execution));
+  expect(await runtime.execution(execution).wait()).toEqual(await runtime.execution(execution).status());
 });
 
 test("a conversation that goes on is read with its open programs alone, and with all of them once it has ended", async () => {
@@ -90,7 +90,7 @@ test("a conversation that goes on is read with its open programs alone, and with
   const reached = Promise.withResolvers<void>();
   const pause = makeTool({
     name: "pause",
-    handler: async () => {
+    execute: async () => {
       reached.resolve();
       await held.promise;
       return 1;
@@ -103,7 +103,7 @@ test("a conversation that goes on is read with its open programs alone, and with
     { programs: ["return tools.pause({});"] },
     { text: "done" },
   ]);
-  const ended = runtime.agent({ model, task: "Work.", execution: "talk" });
+  const ended = runtime.agent({ model, task: "Work.", id: "talk" });
   await reached.promise;
   expect(await reader.read()).toBeUndefined();
   const programs = (await Array.fromAsync(store.list())).filter(({ kind }) => kind === "program");
@@ -114,5 +114,5 @@ test("a conversation that goes on is read with its open programs alone, and with
   await ended;
   expect((await reader.read())?.conversation?.ending).toMatchObject({ type: "answered", answer: "done" });
   expect(read).toContain(before);
-  expect(await runtime.wait("talk")).toEqual(await runtime.status("talk"));
+  expect(await runtime.execution("talk").wait()).toEqual(await runtime.execution("talk").status());
 });

@@ -75,7 +75,7 @@ describe.skipIf(needDockerEngine() !== undefined)("a container that does not rea
     let ran = 0;
     const large = makeTool({
       name: "large",
-      handler: async () => {
+      execute: async () => {
         await new Promise((resolve) => setImmediate(resolve));
         ran += 1;
         return randomBytes(100_000).toString("hex");
@@ -96,10 +96,10 @@ describe.skipIf(needDockerEngine() !== undefined)("a container that does not rea
       seen = ran;
     }
     const after = memoryHeld();
-    expect(ran).toBeLessThan(84 + DEFAULT_LIMITS.callsAtOnce + 1);
+    expect(ran).toBeLessThan(84 + DEFAULT_LIMITS.concurrentCalls + 1);
     const grownMib = (after.usedBytes - before.usedBytes) / MIB;
     process.stdout.write(`${ran} handlers ran, the host has grown by ${grownMib.toFixed(1)} MiB\n`);
-    expect(grownMib).toBeLessThan(16 + 0.2 * DEFAULT_LIMITS.callsAtOnce + 4);
+    expect(grownMib).toBeLessThan(16 + 0.2 * DEFAULT_LIMITS.concurrentCalls + 4);
     over.abort();
     expect((await running).outcome.type).toBe("cancelled");
     rmSync(folder, { recursive: true });

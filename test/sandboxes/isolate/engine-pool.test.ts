@@ -26,7 +26,7 @@ test("an engine serves the next program of the same tenant, and never two tenant
   }));
 
 testOfAll("with reuse never, every program has a process of its own", () =>
-  withSandbox({ reuse: "never" }, async (sandbox) => {
+  withSandbox({ reuseEngines: "never" }, async (sandbox) => {
     const seen = new Set(enginesOf());
     await runOne(sandbox);
     for (const pid of enginesOf()) seen.add(pid);
@@ -37,7 +37,7 @@ testOfAll("with reuse never, every program has a process of its own", () =>
 );
 
 testOfAll("with reuse never, as many engines are made ready again as are to be warm, whatever was ready before", () =>
-  withSandbox({ reuse: "never", warm: 3 }, async (sandbox) => {
+  withSandbox({ reuseEngines: "never", warm: 3 }, async (sandbox) => {
     for (let run = 0; run < 3; run += 1) await runOne(sandbox);
     expect(sandbox.pool.counts).toMatchObject({ engines: 3, idle: 3 });
   }),
@@ -245,7 +245,7 @@ test.each([
   [{ engines: 0 }, "createIsolateSandbox({ engines }): expected a whole number of at least 1, got 0."],
   [{ warm: -1 }, "createIsolateSandbox({ warm }): expected a whole number of at least 0, got -1."],
   [{ warm: "2" }, 'createIsolateSandbox({ warm }): expected a whole number of at least 0, got "2".'],
-  [{ reuse: "x" }, 'createIsolateSandbox({ reuse }): expected "tenant" or "never", got "x".'],
+  [{ reuseEngines: "x" }, 'createIsolateSandbox({ reuseEngines }): expected "tenant" or "never", got "x".'],
 ])("the options %j are refused with a sentence", (options, message) => {
   expect(() => createIsolateSandbox(options as IsolateSandboxOptions)).toThrow(message);
 });

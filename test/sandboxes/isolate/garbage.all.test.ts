@@ -6,7 +6,7 @@ import { makeTool } from "../../support/tools.ts";
 const MIB = 1024 * 1024;
 const RESULTS = 150;
 
-const page = makeTool({ name: "page", handler: () => "x".repeat(1_000_000) });
+const page = makeTool({ name: "page", execute: () => "x".repeat(1_000_000) });
 
 test("the results that a program has dropped do not count as its memory, and it has no function that collects them", async () => {
   const journal = createMemoryJournal({ keepLength: Number.POSITIVE_INFINITY });

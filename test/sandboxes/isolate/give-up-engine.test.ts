@@ -45,7 +45,7 @@ testOfAll.each<{
   readonly options: IsolateSandboxOptions;
 }>([
   { how: "in engines that are used again", programs: 24, tenants: 1, options: {} },
-  { how: "in engines that are used once", programs: 6, tenants: 1, options: { reuse: "never" } },
+  { how: "in engines that are used once", programs: 6, tenants: 1, options: { reuseEngines: "never" } },
   { how: "in engines of two tenants", programs: 16, tenants: 2, options: { perTenant: 2 } },
 ])(
   "more programs than engines all wait at once, and end as alone, $how",

@@ -17,7 +17,7 @@ async function withRuntime(use: (runtime: Runtime) => Promise<void>): Promise<vo
   await using runtime = await createRuntime({
     tools: [echo],
     sandbox,
-    limits: { memoryBytes: 32 * MIB, runningMs: 200, queueMs: 10_000 },
+    limits: { memoryBytes: 32 * MIB, cpuMs: 200, queueMs: 10_000 },
   });
   await use(runtime);
 }
@@ -66,7 +66,7 @@ describe("a program that goes on after it has settled ends with its engine, and 
       withRuntime(async (runtime) => {
         for (let run = 0; run < ENDLESS_RUNS; run += 1) {
           const { outcome } = await runtime.execute(program, { tenant: "hostile" });
-          expect(outcome).toMatchObject({ type: "stopped", limit: "runningMs" });
+          expect(outcome).toMatchObject({ type: "stopped", limit: "cpuMs" });
         }
         await expectQuiet(runtime);
       }),

@@ -41,5 +41,5 @@ test.each(someOf(Object.entries(SETTLES_FIRST), 1))(
 test.each(someOf(Object.entries(NEVER_ENDS_THE_TURN), 2))(
   "a program that %s has not settled: it is stopped, and its engine ended",
   async (_, program) =>
-    expect(await endingOf(program, { runningMs: 50 })).toMatchObject({ type: "stopped", limit: "runningMs" }),
+    expect(await endingOf(program, { cpuMs: 50 })).toMatchObject({ type: "stopped", limit: "cpuMs" }),
 );

@@ -8,7 +8,7 @@ import { makeTool } from "../../support/tools.ts";
 const interrupted = new Promise<string>((resolve) => process.once("SIGINT", () => resolve("interrupted")));
 const wait = makeTool({
   name: "host.wait",
-  handler: () => {
+  execute: () => {
     process.stdout.write("waiting\n");
     return interrupted;
   },

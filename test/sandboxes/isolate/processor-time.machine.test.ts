@@ -22,17 +22,17 @@ test.skipIf(!isTold || CORES > 8)(
     await using runtime = await createRuntime({ tools: [], sandbox });
     const alone = await runtime.execute(COMPUTES);
     expect(alone.outcome).toEqual({ type: "completed", value: true });
-    const limits = { runningMs: Math.ceil(alone.usage.runningMs * 6) };
+    const limits = { cpuMs: Math.ceil(alone.usage.cpuMs * 6) };
     const reports = await Promise.all(Array.from({ length: engines }, () => runtime.execute(COMPUTES, { limits })));
     expect(reports.map(({ outcome }) => outcome)).toEqual(reports.map(() => ({ type: "completed", value: true })));
   },
 );
 
-test("a loop is stopped after runningMs of processor time, and soon where nothing else runs", async () => {
-  await using runtime = await createRuntime({ tools: [], limits: { runningMs: 300 } });
+test("a loop is stopped after cpuMs of processor time, and soon where nothing else runs", async () => {
+  await using runtime = await createRuntime({ tools: [], limits: { cpuMs: 300 } });
   const { outcome, usage } = await runtime.execute("for (;;);");
-  expect(outcome).toMatchObject({ type: "stopped", limit: "runningMs", allowed: 300 });
-  expect(usage.runningMs).toBeLessThan(1000 * slowness("clock"));
+  expect(outcome).toMatchObject({ type: "stopped", limit: "cpuMs", allowed: 300 });
+  expect(usage.cpuMs).toBeLessThan(1000 * slowness("clock"));
 });
 
 test("the host reads the processor time of an engine at intervals, and not at each turn", async () => {
@@ -40,16 +40,16 @@ test("the host reads the processor time of an engine at intervals, and not at ea
   const ping = defineTool({
     name: "ping",
     description: "Answers.",
-    input: jsonSchema({ type: "object" }),
+    inputSchema: jsonSchema({ type: "object" }),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: () => 1,
+    execute: () => 1,
   });
   await using runtime = await createRuntime({ tools: [ping] });
   const { outcome, usage } = await runtime.execute(
     "for (let n = 0; n < 500; n += 1) await tools.ping({}); return true;",
   );
   expect(outcome).toEqual({ type: "completed", value: true });
-  expect(read.mock.calls.length).toBeLessThanOrEqual((usage.runningMs + usage.waitingMs) / 10 + 1);
+  expect(read.mock.calls.length).toBeLessThanOrEqual((usage.cpuMs + usage.waitingMs) / 10 + 1);
   read.mockRestore();
 });

@@ -58,7 +58,7 @@ test("all that is answered of programs is as the document says, and has no field
   for (const path of ["/v1/tools", "/v1/tools/search", "/v1/models"])
     await ask("GET", path, [], undefined, keyOf("con"));
   const chat = (path: string, body: object) => ask("POST", `/v1/conversations${path}`, ["chat"], body, keyOf("con"));
-  await chat("", { message: "one", execution: "chat" });
+  await chat("", { message: "one", id: "chat" });
   await chat("/:id", { message: "two", expect: 1 });
   await chat("/:id", { message: "three", wait: false });
   await ask("GET", "/v1/executions/:id", ["chat"]);
@@ -66,7 +66,7 @@ test("all that is answered of programs is as the document says, and has no field
   await chat("/:id/end", {});
   await chat("/:id", { message: "four" });
   for (const [execution, program] of Object.entries(PROGRAMS)) {
-    await ask("POST", "/v1/executions", [], { program, execution, limits: { calls: 20 } });
+    await ask("POST", "/v1/executions", [], { program, id: execution, limits: { calls: 20 } });
     await ask("GET", "/v1/executions/:id", [execution]);
     const { calls = [] } = await ask("GET", "/v1/executions/:id/view", [execution]);
     for (const { id } of calls.slice(0, 2)) await ask("GET", "/v1/executions/:id/calls/:call", [execution, id]);
@@ -95,10 +95,10 @@ test("all that is answered of conversations and of calls of the host is so too, 
   const look = defineTool({
     name: "look",
     description: "looks",
-    input: z.object({}),
+    inputSchema: z.object({}),
     allowedCallers: ["direct", "programmatic"],
     effect: "read",
-    handler: () => [{ id: 1 }],
+    execute: () => [{ id: 1 }],
   });
   const pay = { ...look, name: "pay", effect: "write", approval: "always" } as const;
   await using runtime = await createRuntime({

@@ -12,7 +12,7 @@ const SAVES = `
 
 test("what a program has kept is read by its name, as JSON that no browser shows", async () => {
   await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: SAVES, execution: "e" } });
+  await door.ask("POST", "/v1/executions", { body: { program: SAVES, id: "e" } });
   const rows = await door.ask("GET", "/v1/executions/e/artifacts/rows");
   expect([rows.status, rows.text]).toEqual([200, '[{"id":"<script>"}]']);
   expect(Object.fromEntries(rows.headers)).toMatchObject({
@@ -43,7 +43,7 @@ test("another name, another tenant's and a key without the scope get nothing", a
       ],
     },
   });
-  await door.ask("POST", "/v1/executions", { body: { program: SAVES, execution: "e" } });
+  await door.ask("POST", "/v1/executions", { body: { program: SAVES, id: "e" } });
   const path = "/v1/executions/e/artifacts/rows";
   const codeFor = async (key: string, of = path) => (await door.ask("GET", of, { key: keyOf(key) })).json.error.code;
   expect(await codeFor("ann", "/v1/executions/e/artifacts/__proto__")).toBe("artifact_unknown");

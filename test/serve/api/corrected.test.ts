@@ -6,9 +6,9 @@ const FAILS = `${CALL} throw new Error("the last line is wrong");`;
 
 test("a corrected program is answered as the one before it, and all that tells of it has the ids of its tenant", async () => {
   await using door = await openServer();
-  const first = await door.ask("POST", "/v1/executions", { body: { program: FAILS, execution: "first" } });
+  const first = await door.ask("POST", "/v1/executions", { body: { program: FAILS, id: "first" } });
   expect(first.json.outcome.type).toBe("failed");
-  const body = { program: `${CALL} return found;`, after: "first", maxAgeMs: 60_000, execution: "second" };
+  const body = { program: `${CALL} return found;`, corrects: "first", maxAgeMs: 60_000, id: "second" };
   const { status, json } = await door.ask("POST", "/v1/executions", { body });
   const from = { execution: "first", callId: "1" };
   expect(status).toBe(200);
@@ -21,11 +21,11 @@ test("a corrected program is answered as the one before it, and all that tells o
   expect((await door.ask("POST", "/v1/executions", { body })).json.calls).toEqual(json.calls);
   expect((await door.ask("GET", "/v1/executions/second")).json.calls).toMatchObject([{ from }]);
   expect((await door.ask("GET", "/v1/executions/second/view")).json).toMatchObject({
-    after: "first",
+    corrects: "first",
     calls: [{ from }],
   });
   const events = (await door.ask("GET", "/v1/executions/second/events")).text;
-  expect(events).toContain('"type":"execution_started","after":"first"');
+  expect(events).toContain('"type":"execution_started","corrects":"first"');
   expect(events).toContain('"from":{"execution":"first","callId":"1"}');
   expect(events).not.toContain("call_started");
 });

@@ -33,7 +33,7 @@ test("a program with a call that would be refused ends before any call", async (
 
 test("a waiting program is decided over HTTP, with the key as its signature, and continues by itself", async () => {
   await using door = await openServer();
-  const waiting = await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: "order-1" } });
+  const waiting = await door.ask("POST", "/v1/executions", { body: { program: PAY, id: "order-1" } });
   expect(waiting.json).toMatchObject({ execution: "order-1", state: "waiting" });
   const { callId } = waiting.json.outcome.approvals[0];
   const decided = await door.ask("POST", "/v1/executions/order-1/decisions", {
@@ -53,7 +53,7 @@ test("a waiting program is decided over HTTP, with the key as its signature, and
 test("a client answers its calls, and a wrong result is refused while the call waits on", async () => {
   await using door = await openServer();
   const program = "return (await tools.desk.ask({})).said";
-  const waiting = await door.ask("POST", "/v1/executions", { body: { program, execution: "q" } });
+  const waiting = await door.ask("POST", "/v1/executions", { body: { program, id: "q" } });
   const { callId } = waiting.json.outcome.calls[0];
   const wrong = await door.ask("POST", "/v1/executions/q/results", { body: { results: { [callId]: { value: 4 } } } });
   expect([wrong.status, wrong.json.error.code]).toEqual([400, "option_invalid"]);
@@ -81,7 +81,7 @@ test("without waiting, the answer is the id of an execution that the journal has
 
 test("the same id joins the same program, and is refused for another one", async () => {
   await using door = await openServer();
-  const body = { program: "return await tools.crm.slow({})", execution: "same", wait: false };
+  const body = { program: "return await tools.crm.slow({})", id: "same", wait: false };
   expect((await door.ask("POST", "/v1/executions", { body })).status).toBe(202);
   expect((await door.ask("POST", "/v1/executions", { body })).status).toBe(202);
   const other = { ...body, program: "return 2" };
@@ -95,11 +95,11 @@ test("the same id joins the same program, and is refused for another one", async
 
 test("an execution is cancelled, whether it runs, waits or has ended", async () => {
   await using door = await openServer();
-  const running = { program: "return await tools.crm.slow({})", execution: "r", wait: false };
+  const running = { program: "return await tools.crm.slow({})", id: "r", wait: false };
   await door.ask("POST", "/v1/executions", { body: running });
   const cancelled = await door.ask("POST", "/v1/executions/r/cancel", { body: {} });
   expect(cancelled.json).toMatchObject({ state: "ended", outcome: { type: "cancelled" } });
-  await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: "w" } });
+  await door.ask("POST", "/v1/executions", { body: { program: PAY, id: "w" } });
   const left = await door.ask("POST", "/v1/executions/w/cancel", { body: {} });
   expect(left.json).toMatchObject({ state: "ended", outcome: { type: "cancelled" } });
   const again = await door.ask("POST", "/v1/executions/w/cancel", { body: {} });
@@ -108,8 +108,7 @@ test("an execution is cancelled, whether it runs, waits or has ended", async () 
 
 test("the list has pages, and filters by state, tool and text", async () => {
   await using door = await openServer();
-  const run = (program: string, execution: string) =>
-    door.ask("POST", "/v1/executions", { body: { program, execution } });
+  const run = (program: string, id: string) => door.ask("POST", "/v1/executions", { body: { program, id } });
   await run("return 'first'", "a");
   await run("return await tools.crm.find({})", "b");
   await run(PAY, "c");
@@ -132,7 +131,7 @@ test("pages of the list have each execution once, also one that a host began who
   await using door = await openServer();
   const begin = async (execution: string, aheadMs = 0) => {
     clock.jump(aheadMs);
-    await door.ask("POST", "/v1/executions", { body: { program: PAY, execution } });
+    await door.ask("POST", "/v1/executions", { body: { program: PAY, id: execution } });
     clock.jump(100_000 - aheadMs);
   };
   await begin("first");
@@ -184,7 +183,7 @@ test.each([
   [
     "another field",
     { program: "return 1", zzzzzzzzzz: 1 },
-    "program, language, limits, result, execution, after, maxAgeMs, wait.",
+    "program, language, limits, result, id, corrects, maxAgeMs, wait.",
   ],
   ["an empty body", "", "at least {}"],
   ["another language", { program: "return 1", language: "python" }, "body.language"],
@@ -197,7 +196,7 @@ test.each([
 
 test("clients are not told of commands of the operator", async () => {
   await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: "e" } });
+  await door.ask("POST", "/v1/executions", { body: { program: PAY, id: "e" } });
   const body = { decisions: { 7: { allow: true, note: "no" } } };
   const unknown = await door.ask("POST", "/v1/executions/e/decisions", { body });
   expect(unknown.json.error.message).toContain("GET /v1/executions/ID");
@@ -208,7 +207,7 @@ test("clients are not told of commands of the operator", async () => {
 test.each([true, false])("a source that is not valid has a report and no execution, with wait: %s", async (wait) => {
   await using door = await openServer();
   const { status, json } = await door.ask("POST", "/v1/executions", {
-    body: { program: "return (", execution: "e", wait },
+    body: { program: "return (", id: "e", wait },
   });
   expect([status, json.outcome.fault.code]).toEqual([200, "syntax"]);
   expect((await door.ask("GET", "/v1/executions/e")).status).toBe(404);
@@ -218,8 +217,8 @@ test.each([true, false])("a source that is not valid has a report and no executi
 test("GET with ?wait answers once the program has ended, or waits, or the time is over, and other requests are answered meanwhile", async () => {
   await using door = await openServer({ keys: KEYS }, { approve: () => "later" });
   const key = keyOf("ann");
-  const begin = (program: string, execution: string) =>
-    door.ask("POST", "/v1/executions", { key, body: { program, execution, wait: false } });
+  const begin = (program: string, id: string) =>
+    door.ask("POST", "/v1/executions", { key, body: { program, id, wait: false } });
   await begin("return await tools.crm.slow({});", "slow");
   await door.slow.begun();
   const held = door.ask("GET", "/v1/executions/slow?wait=60", { key });

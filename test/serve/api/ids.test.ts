@@ -26,7 +26,7 @@ describe("whatever ids one tenant chooses", () => {
     await using door = await openServer({ keys: KEYS });
     const [attacker, ...others] = KEYS.keys;
     const run = (key: string, execution: string, value: unknown, more: Partial<AskOptions> = {}) =>
-      door.ask("POST", "/v1/executions", { key, body: { program: program(value), execution }, ...more });
+      door.ask("POST", "/v1/executions", { key, body: { program: program(value), id: execution }, ...more });
     for (const execution of FORGED) {
       const { status, json } = await run(attacker?.key ?? "", execution, execution);
       if (/t-[0-9a-f]{16}:/.test(execution)) expect(json.error.code, execution).toBe("request_invalid");
@@ -48,9 +48,9 @@ describe("whatever ids one tenant chooses", () => {
     const [attacker, other] = KEYS.keys;
     await door.ask("POST", "/v1/executions", {
       key: attacker?.key,
-      body: { program: "return 1", execution: "nightly" },
+      body: { program: "return 1", id: "nightly" },
     });
-    const own = await door.runtime.execute("return 2", { execution: "nightly", tenant: other?.tenant ?? "" });
+    const own = await door.runtime.execute("return 2", { id: "nightly", tenant: other?.tenant ?? "" });
     expect(own.outcome).toEqual({ type: "completed", value: 2 });
     const seen = async (key: string | undefined) => (await door.ask("GET", "/v1/executions/nightly", { key })).json;
     expect((await seen(other?.key)).outcome.value).toBe(2);
@@ -64,7 +64,7 @@ describe("whatever ids one tenant chooses", () => {
       const execution = "i".repeat(length);
       for (const { key } of KEYS.keys.slice(0, 2))
         expect(
-          (await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", execution } })).status,
+          (await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", id: execution } })).status,
         ).toBe(200);
     },
   );
@@ -74,7 +74,7 @@ test.each([".", "..", "a/b", "a%2Fb", "a?b#c", "a\\b", "%", "events", "日本", 
   "an execution under the id %j is found under it, or the id is refused",
   async (execution) => {
     await using door = await openServer();
-    const begun = await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution } });
+    const begun = await door.ask("POST", "/v1/executions", { body: { program: "return 1", id: execution } });
     if (begun.status === 400) return;
     expect(begun.status).toBe(200);
     for (const tail of ["", "/view", "/events"]) {
@@ -88,7 +88,7 @@ test.each(["\u0000", "%00", "a".repeat(10_000), "..%2f..%2fetc", "\ud800", "a/".
   "a path with an id like %.20j is a 404 on every route of an execution",
   async (id) => {
     await using door = await openServer();
-    await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution: "x" } });
+    await door.ask("POST", "/v1/executions", { body: { program: "return 1", id: "x" } });
     const path = encodeURIComponent(id.toWellFormed());
     for (const tail of ["", "/view", "/events", `/calls/${path}`]) {
       const { status, text } = await door.ask("GET", `/v1/executions/${path}${tail}`);
@@ -105,9 +105,9 @@ test("under an id that another key has chosen beforehand, what a conversation st
   await using door = await openServer({ keys: ALL, model });
   const key = keyOf("con");
   const child = childExecution(`${tagOf("acme")}invoice`, "call-1");
-  const harmless = { program: "return 'harmless'", execution: child };
+  const harmless = { program: "return 'harmless'", id: child };
   expect((await door.ask("POST", "/v1/executions", { body: harmless })).status).toBe(200);
-  await door.ask("POST", "/v1/conversations", { key, body: { execution: "invoice", message: "pay" } });
+  await door.ask("POST", "/v1/conversations", { key, body: { id: "invoice", message: "pay" } });
   const { turns } = (await door.ask("GET", "/v1/executions/invoice/view", { key })).json;
   expect(turns[0].programs[0].execution).toBe(child);
   expect((await door.ask("GET", `/v1/executions/${child}/view`, { key })).json).toMatchObject({
@@ -131,8 +131,8 @@ test("messages about an execution use its client's id", async () => {
     texts.push(answer.text);
     return answer;
   };
-  await ask("POST", "/v1/executions", { body: { program, execution: "mine" } });
-  await ask("POST", "/v1/executions", { body: { program: "return 2", execution: "mine" } });
+  await ask("POST", "/v1/executions", { body: { program, id: "mine" } });
+  await ask("POST", "/v1/executions", { body: { program: "return 2", id: "mine" } });
   for (const tail of ["", "/view", "/calls/9", "/calls/call_1%2F2"]) await ask("GET", `/v1/executions/mine${tail}`);
   await ask("POST", "/v1/executions/mine/decisions", { body: { decisions: { 9: { allow: true } } } });
   await ask("POST", "/v1/executions/mine/results", { body: { results: { 9: { value: 1 } } } });

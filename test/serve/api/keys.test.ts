@@ -18,7 +18,7 @@ test.each([
   expect([answer.status, answer.json.error.code]).toEqual([status, code]);
   expect(answer.json.error.message).toMatch(/^[A-Z].*\.$/);
   expect(answer.headers.get("access-control-allow-origin")).toBeNull();
-  expect(await Array.fromAsync(door.runtime.executions())).toEqual([]);
+  expect(await Array.fromAsync(door.runtime.executions.list())).toEqual([]);
 });
 
 test("open paths need no key; all others do, unknown ones too", async () => {
@@ -54,7 +54,7 @@ test("a key over its rate gets 429 with the time to wait, then requests one by o
 });
 
 test("above the runtime's bound a 503 says that nothing was started", async () => {
-  await using door = await openServer(undefined, { executions: { atOnce: 1, queued: 0 } });
+  await using door = await openServer(undefined, { executions: { concurrency: 1, queued: 0 } });
   const slow = { program: "return await tools.crm.slow({})", wait: false };
   expect((await door.ask("POST", "/v1/executions", { body: slow })).status).toBe(202);
   const busy = await door.ask("POST", "/v1/executions", { body: RUN });

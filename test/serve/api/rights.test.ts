@@ -41,7 +41,7 @@ test.each([
   door.server.setKeys(keys);
   send();
   expect((await answer).status).toBe(401);
-  expect(await Array.fromAsync(door.runtime.executions())).toEqual([]);
+  expect(await Array.fromAsync(door.runtime.executions.list())).toEqual([]);
 });
 
 test("a request under an unchanged key goes on while other keys change", async () => {
@@ -66,7 +66,7 @@ test.each([
 ])("the streams of a key that %s end, and tell nothing that happened since", async (_, keys) => {
   await using door = await openServer();
   const program = "await tools.crm.slow({}); return await tools.crm.find({})";
-  await door.ask("POST", "/v1/executions", { body: { program, execution: "long", wait: false } });
+  await door.ask("POST", "/v1/executions", { body: { program, id: "long", wait: false } });
   await door.slow.begun();
   const stream = (await eventsOf(door, "long", "ada")).text();
   const own = (await eventsOf(door, "long", "ann")).text();
@@ -79,7 +79,7 @@ test.each([
 test.each(["GET", "HEAD"])("a stream that is asked for with %s and left is not counted any more", async (method) => {
   await using door = await openServer();
   await door.ask("POST", "/v1/executions", {
-    body: { program: "return await tools.crm.slow({})", execution: "long", wait: false },
+    body: { program: "return await tools.crm.slow({})", id: "long", wait: false },
   });
   for (let n = 0; n < 400; n += 1) {
     const response = await door.server.fetch(
@@ -97,7 +97,7 @@ test.each(["GET", "HEAD"])("a stream that is asked for with %s and left is not c
 
 test("a key runs no more at once than it may, also with requests that come together and with ids of its choice", async () => {
   await using door = await openServer();
-  const slow = (n: number) => ({ program: "return await tools.crm.slow({})", wait: false, execution: `id-${n}` });
+  const slow = (n: number) => ({ program: "return await tools.crm.slow({})", wait: false, id: `id-${n}` });
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) => door.ask("POST", "/v1/executions", { key: keyOf("one"), body: slow(n) })),
   );
@@ -111,7 +111,7 @@ test("a key runs no more at once than it may, also with requests that come toget
 test("a decision is signed with the key, however long a name the client gives", async () => {
   await using door = await openServer();
   const program = "return await tools.bank.pay({ amount: 3 })";
-  await door.ask("POST", "/v1/executions", { body: { program, execution: "pays" } });
+  await door.ask("POST", "/v1/executions", { body: { program, id: "pays" } });
   const by = "the boss".padEnd(256, " ");
   await door.ask("POST", "/v1/executions/pays/decisions", { body: { decisions: { 1: { allow: true, by } } } });
   const { text } = await door.ask("GET", "/v1/executions/pays/events");
@@ -120,7 +120,7 @@ test("a decision is signed with the key, however long a name the client gives", 
 
 test("decisions about many calls read an execution once", async () => {
   await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution: "ended" } });
+  await door.ask("POST", "/v1/executions", { body: { program: "return 1", id: "ended" } });
   const read = vi.spyOn(door.runtime.journal, "read");
   const decisions = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`${n}`, { allow: true }]));
   const answer = await door.ask("POST", "/v1/executions/ended/decisions", { body: { decisions } });
@@ -204,10 +204,10 @@ test("of an execution that a key may not read, the list has id, kind, state and 
   const model = scriptedModel([{ text: "a secret answer" }]);
   await using door = await openServer({ keys: KEYS, model });
   const program = "// A secret\nreturn await tools.bank.pay({ amount: 77 })";
-  await door.ask("POST", "/v1/executions", { body: { program, execution: "waits" } });
-  await door.ask("POST", "/v1/executions", { body: { program: "return 'a secret'", execution: "ended" } });
-  await door.ask("POST", "/v1/conversations", { key: keyOf("con"), body: { execution: "talk", message: "a secret" } });
-  await door.ask("POST", "/v1/executions", { key: keyOf("low"), body: { program: "return 'own'", execution: "own" } });
+  await door.ask("POST", "/v1/executions", { body: { program, id: "waits" } });
+  await door.ask("POST", "/v1/executions", { body: { program: "return 'a secret'", id: "ended" } });
+  await door.ask("POST", "/v1/conversations", { key: keyOf("con"), body: { id: "talk", message: "a secret" } });
+  await door.ask("POST", "/v1/executions", { key: keyOf("low"), body: { program: "return 'own'", id: "own" } });
   const listed = async (query = "", id = "low") =>
     (await door.ask("GET", `/v1/executions${query}`, { key: keyOf(id) })).json.executions as { execution: string }[];
   const ids = async (query: string, id?: string) => (await listed(query, id)).map(({ execution }) => execution);
@@ -232,7 +232,8 @@ test("a key runs no more at once than it may, also of programs that have waited 
   await using door = await openServer();
   const key = keyOf("one");
   const program = "await tools.desk.ask({}); return await tools.crm.slow({})";
-  for (const execution of ["a", "b"]) await door.ask("POST", "/v1/executions", { key, body: { program, execution } });
+  for (const execution of ["a", "b"])
+    await door.ask("POST", "/v1/executions", { key, body: { program, id: execution } });
   const answer = (id: string) =>
     door.ask("POST", `/v1/executions/${id}/results`, { key, body: { results: { 1: { value: { said: "x" } } } } });
   expect((await answer("a")).status).toBe(200);

@@ -46,7 +46,7 @@ async function over({ journal }: World, id: string): Promise<boolean> {
 
 const noted = async ({ here, id, call }: Driven) => {
   const runtime = await here.open();
-  await runtime.decide(id, { [call]: ALLOW }, { tenant: "acme" });
+  await runtime.execution(id, { tenant: "acme" }).decide({ [call]: ALLOW });
   return runtime;
 };
 
@@ -79,7 +79,7 @@ const DRIVERS: readonly Driver[] = [
     isFleet: true,
     drive: async (d) => {
       const runtime = await d.here.open();
-      await using _ = await runtime.work({ model });
+      await using _ = await runtime.fleet!.work(runtime, { model });
       await noted(d);
       await expect.poll(() => over(d.here, d.id)).toBe(true);
     },
@@ -89,8 +89,9 @@ const DRIVERS: readonly Driver[] = [
     hasKeys: false,
     drive: async ({ here, id, call, isTalk }) => {
       const runtime = await here.open();
-      const options = { tenant: "acme", decisions: { [call]: ALLOW } };
-      await (isTalk ? runtime.resumeAgent(id, { ...options, model: model() }) : runtime.resume(id, options));
+      const options = { decisions: { [call]: ALLOW } };
+      const handle = runtime.execution(id, { tenant: "acme" });
+      await (isTalk ? handle.resume({ ...options, model: model() }) : handle.resume(options));
     },
   },
   {
@@ -162,8 +163,8 @@ async function begin(
     if (isFleet) await first.server.listen({ port: 0 });
     const key = keyOf("small");
     const begun = isTalk
-      ? await first.ask("POST", "/v1/conversations", { key, body: { message: "go", execution: "e", wait: true } })
-      : await first.ask("POST", "/v1/executions", { key, body: { program, execution: "e", wait: true } });
+      ? await first.ask("POST", "/v1/conversations", { key, body: { message: "go", id: "e", wait: true } })
+      : await first.ask("POST", "/v1/executions", { key, body: { program, id: "e", wait: true } });
     expect([begun.status, begun.json.state], begun.text).toEqual([200, "waiting"]);
     await first.server.close({ drainMs: 0 });
   }
@@ -201,13 +202,13 @@ test("the header of an execution says whose it is, and what of its tools, caller
 test("a host has no more than what is in the header, also of limits, and of limits of the machine no more than it allows", async () => {
   await using here = world();
   const [less, more] = [2 ** 27, 2 ** 28];
-  const began = await here.open({ limits: { memoryBytes: less, calls: 5, printedBytes: 1000 } });
-  await began.execute(BUSY, { execution: "e" });
+  const began = await here.open({ limits: { memoryBytes: less, calls: 5, outputBytes: 1000 } });
+  await began.execute(BUSY, { id: "e" });
   const sandbox = createMemorySandbox();
   const opened = vi.spyOn(sandbox, "open");
-  const other = await here.open({ sandbox, limits: { memoryBytes: more, calls: 3, printedBytes: 10 } });
-  await other.resume("e", { decisions: { 1: ALLOW } });
-  expect(opened.mock.calls[0]?.[0]).toMatchObject({ limits: { memoryBytes: less, printedBytes: 1000 } });
+  const other = await here.open({ sandbox, limits: { memoryBytes: more, calls: 3, outputBytes: 100 } });
+  await other.execution("e").resume({ decisions: { 1: ALLOW } });
+  expect(opened.mock.calls[0]?.[0]).toMatchObject({ limits: { memoryBytes: less, logBytes: 500 } });
   expect(here.ran).toEqual(["ask programmatic", "free programmatic", "free programmatic"]);
 });
 
@@ -219,8 +220,8 @@ test.each(["code of the host", "the client of a server without keys"])(
   async (who) => {
     await using here = world();
     const { runtime, ask } = await here.serve({ token }, { tenant: "acme" });
-    if (who === "code of the host") await runtime.execute(PROGRAM, { execution: "e" });
-    else await ask("POST", "/v1/executions", { key: token, body: { program: PROGRAM, execution: "e" } });
+    if (who === "code of the host") await runtime.execute(PROGRAM, { id: "e" });
+    else await ask("POST", "/v1/executions", { key: token, body: { program: PROGRAM, id: "e" } });
     const { ask: decide, server } = await here.serve({ keys: keys(BOSS) });
     await server.recover();
     for (const [path, body] of [
@@ -248,8 +249,8 @@ test.runIf(share)("a server of a fleet drives what code of the host submits for 
   await using here = world({ fleets: await share?.() });
   const { runtime, server } = await here.serve({ keys: keys(BOSS) });
   await server.listen({ port: 0 });
-  const id = await runtime.submit("return await tools.other({})", { tenant: "acme" });
-  expect((await runtime.wait(id, { tenant: "acme" })).listed.outcome).toBe("completed");
+  const id = await runtime.fleet!.submit(runtime, "return await tools.other({})", { tenant: "acme" });
+  expect((await runtime.execution(id, { tenant: "acme" }).wait()).listed.outcome).toBe("completed");
 });
 
 /** The logs themselves, and what only ends an execution: nothing of it runs. */

@@ -16,7 +16,7 @@ const LOADS = `return await load("s")`;
 async function opened(key: object) {
   const here = world();
   const host = await here.serve({ keys: keys(BOSS, { ...SMALL, ...key }) });
-  const asBoss = { key: keyOf("boss"), body: { execution: "payroll", program: KEEPS } };
+  const asBoss = { key: keyOf("boss"), body: { id: "payroll", program: KEEPS } };
   expect((await host.ask("POST", "/v1/executions", asBoss)).json.outcome.value).toBe("other");
   const small = (method: string, path: string, body?: object) =>
     host.ask(method, path, { key: keyOf("small"), ...(body && { body }) });
@@ -24,8 +24,8 @@ async function opened(key: object) {
 }
 
 const ASKS = [
-  ["corrects it", "POST", "/v1/executions", { program: LOADS, after: "payroll" }],
-  ["asks for it again under its id", "POST", "/v1/executions", { program: KEEPS, execution: "payroll" }],
+  ["corrects it", "POST", "/v1/executions", { program: LOADS, corrects: "payroll" }],
+  ["asks for it again under its id", "POST", "/v1/executions", { program: KEEPS, id: "payroll" }],
   ["cancels it", "POST", "/v1/executions/payroll/cancel", {}],
   ["asks for its value", "GET", "/v1/executions/payroll/artifacts/s", undefined],
   ["asks for a call's", "GET", "/v1/executions/payroll/calls/1", undefined],
@@ -50,10 +50,10 @@ test("a key that may ask an agent is told nothing of the agent's calls, whose to
   const pay = defineTool({
     name: "shop.pay",
     description: "p",
-    input: z.looseObject({}),
+    inputSchema: z.looseObject({}),
     allowedCallers: ["direct"],
     effect: () => "write",
-    handler: () => 1,
+    execute: () => 1,
   });
   const steps = [{ calls: [{ tool: "shop.pay", input: {} }] }, { text: "The average is 5." }];
   const agent = agentAsTool({
@@ -71,9 +71,9 @@ test("a key that may ask an agent is told nothing of the agent's calls, whose to
     { tools: [agent] },
   );
   const small = (method: string, path: string, body?: object) => ask(method, path, { key: keyOf("small"), body });
-  const told = await small("POST", "/v1/executions", { program: ASKS_AGENT, execution: "e" });
+  const told = await small("POST", "/v1/executions", { program: ASKS_AGENT, id: "e" });
   expect(told.json.outcome.fault.message).toBe("The average is 5.");
-  const talked = await small("POST", "/v1/conversations", { message: "go", execution: "c" });
+  const talked = await small("POST", "/v1/conversations", { message: "go", id: "c" });
   const whole = await ask("GET", "/v1/executions/c", { key: keyOf("boss") });
   const ids = ({ json }: typeof whole) =>
     json.conversation.calls.map(({ callId }: { readonly callId: string }) => callId);
@@ -86,7 +86,7 @@ test("a key that may ask an agent is told nothing of the agent's calls, whose to
   expect((await small("GET", "/v1/executions/e/calls/1")).status).toBe(200);
   expect((await small("GET", "/v1/executions/e/calls/1%2Fcall-1")).status).toBe(403);
   expect((await small("GET", "/v1/executions/e/calls/2%2Fcall-1")).status).toBe(404);
-  const loads = { program: LOADS, after: execution };
+  const loads = { program: LOADS, corrects: execution };
   expect((await small("POST", "/v1/executions", loads)).status).toBe(403);
   expect((await small("GET", "/v1/executions/e/view")).status).toBe(200);
 });
@@ -98,18 +98,18 @@ test("a key reads no conversation that got a tool later, or copied turns, of too
   const steps = [{ text: "hello" }, { calls: [{ tool: "other", input: {} }] }, { text: "end" }];
   const begin = (execution: string, more: object) => {
     const model = scriptedModel(steps, { hostsPrograms: false, name: "m:m" });
-    return runtime.converse({ model, tools: ["free"], programs: "none", tenant: "acme", execution, ...more });
+    return runtime.conversation({ model, tools: ["free"], programs: "none", tenant: "acme", id: execution, ...more });
   };
   const read = (key: string, path: string) => ask("GET", `/v1/executions/${path}`, { key: keyOf(key) });
   const first = await begin("first", {});
-  await first.say("hi");
+  await first.send("hi");
   const followed = read("small", "first/events");
   expect((await read("small", "first")).status).toBe(200);
   await first.setTools(["free", "other"]);
-  const { transcript } = await first.say("go");
+  const { transcript } = await first.send("go");
   await first[Symbol.asyncDispose]();
-  await (await begin("copied", { continue: "first" })).leave();
-  await (await begin("told", { continue: transcript })).leave();
+  await (await begin("copied", { from: "first" })).leave();
+  await (await begin("told", { from: transcript })).leave();
   for (const path of ["first", "first/view", "first/calls/call-1", "copied", "told/view"])
     expect([(await read("small", path)).status, (await read("boss", path)).status], path).toEqual([403, 200]);
   const { text } = await followed;
@@ -120,7 +120,7 @@ test("a key reads no conversation that got a tool later, or copied turns, of too
 test("a key that may decide, and not read, is not told of whose call a decision was refused, and why", async () => {
   await using here = world();
   const { ask } = await here.serve({ keys: keys(BOSS, { ...SMALL, tools: ["free"] }) });
-  await ask("POST", "/v1/executions", { key: keyOf("boss"), body: { execution: "e", program: "await tools.ask({})" } });
+  await ask("POST", "/v1/executions", { key: keyOf("boss"), body: { id: "e", program: "await tools.ask({})" } });
   const body = { decisions: { 1: { allow: true, hold: 7 } } };
   const told = async (key: string) => (await ask("POST", "/v1/executions/e/decisions", { key, body })).json.error;
   expect((await told(keyOf("boss"))).message).toContain("of ask");
@@ -131,7 +131,7 @@ test("a key that may decide, and not read, is not told of whose call a decision 
 test("a key that asks for an id while another key begins it is given nothing of it", async () => {
   await using here = world();
   const host = await here.serve({ keys: keys(BOSS, { ...SMALL, scopes: ["run"], tools: ["*"] }) });
-  const body = { execution: "payroll", program: KEEPS };
+  const body = { id: "payroll", program: KEEPS };
   const answers = await Promise.all(
     ["boss", "small"].map((name) => host.ask("POST", "/v1/executions", { key: keyOf(name), body })),
   );
@@ -141,13 +141,13 @@ test("a key that asks for an id while another key begins it is given nothing of 
 
 test("a program that corrects what another key has only asked for, and waits with it, is not begun", async () => {
   await using here = world();
-  const host = await here.serve({ keys: keys(BOSS, SMALL) }, { executions: { atOnce: 1 } });
+  const host = await here.serve({ keys: keys(BOSS, SMALL) }, { executions: { concurrency: 1 } });
   const post = (name: string, body: object, path = "") =>
     host.ask("POST", `/v1/executions${path}`, { key: keyOf(name), body });
-  const busy = post("boss", { execution: "busy", program: "return tools.slow({})" });
+  const busy = post("boss", { id: "busy", program: "return tools.slow({})" });
   await here.slow.begun.promise;
-  const payroll = post("boss", { execution: "payroll", program: KEEPS });
-  const small = post("small", { program: LOADS, after: "payroll" });
+  const payroll = post("boss", { id: "payroll", program: KEEPS });
+  const small = post("small", { program: LOADS, corrects: "payroll" });
   await post("boss", {}, "/busy/cancel");
   expect([(await busy).status, (await payroll).json.outcome.value]).toEqual([200, "other"]);
   const { status, text } = await small;
@@ -164,10 +164,10 @@ async function waitingAtGateway() {
   const tool = defineTool({
     name: "other",
     description: "o",
-    input: z.looseObject({}),
+    inputSchema: z.looseObject({}),
     allowedCallers: ["direct", "programmatic"],
     effect: "read",
-    handler: () => void ran.push("other"),
+    execute: () => void ran.push("other"),
   });
   const journal = createMemoryJournal();
   const gateway = await openGateway(
@@ -208,7 +208,7 @@ test("what waits for a client of the gateway takes nothing on another path, of n
       [conversation, "/v1/executions/:id/decisions", { decisions: { "call-1/1": { allow: true } } }],
       [child, "/v1/executions/:id/decisions", { decisions: { 1: { allow: true } } }],
       [conversation, "/v1/conversations/:id", { message: "and now?" }],
-      [conversation, "/v1/conversations", { message: "go", execution: conversation }],
+      [conversation, "/v1/conversations", { message: "go", id: conversation }],
     ] as const) {
       const answer = await ask(id, path, body, key);
       expect([answer.status, await answer.text()], path).toEqual([409, expect.stringContaining("execution_driven")]);
@@ -233,15 +233,15 @@ test.each(["program", "conversation"] as const)(
           defineTool({
             name: "other",
             description: "o",
-            input: z.looseObject({}),
+            inputSchema: z.looseObject({}),
             allowedCallers: ["direct", "programmatic"],
             effect: "read",
-            handler: () => void ran.push("other"),
+            execute: () => void ran.push("other"),
           }),
         ],
       },
     );
-    await host.runtime.answer(conversation, { "call-1/1": { value: 1 } }, { tenant: "acme" });
+    await host.runtime.execution(conversation, { tenant: "acme" }).answer({ "call-1/1": { value: 1 } });
     const taken =
       kind === "conversation"
         ? Array.fromAsync(host.runtime.recover({ model: () => undefined }))
@@ -257,11 +257,11 @@ test("a decision that is sent twice decides nothing that is asked after a death,
   const pay = defineTool({
     name: "pay",
     description: "p",
-    input: z.object({}),
+    inputSchema: z.object({}),
     allowedCallers: ["programmatic"],
     effect: "write",
     approval: "always",
-    handler: async (_, { signal }) => {
+    execute: async (_, { signal }) => {
       runs[paid]?.resolve();
       paid += 1;
       if (paid < 3) await once(signal, "abort");
@@ -279,7 +279,7 @@ test("a decision that is sent twice decides nothing that is asked after a death,
   let host = stack.use(await open(journal));
   await host.ask("POST", "/v1/executions", {
     key: keyOf("run"),
-    body: { execution: "e", program: "return await tools.pay({})" },
+    body: { id: "e", program: "return await tools.pay({})" },
   });
   await expect.poll(async () => (await decide(host)).status).toBe(200);
   for (const [index, last] of [{}, { hold: 2 }].entries()) {

@@ -18,12 +18,12 @@ const model = () =>
   scriptedModel([{ programs: [SLOW] }, { text: "end" }], { hostsPrograms: false, name: "scripted:m" });
 
 const post = (path: string, body: object) => ({ path, init: { method: "POST", body: JSON.stringify(body) } });
-const begun = { program: SLOW, execution: "e", wait: false };
+const begun = { program: SLOW, id: "e", wait: false };
 
 /** Requests that are under way while a program runs, and how an answer says that the key was revoked. */
 const UNDER_WAY: readonly { path: string; init: object; begins?: boolean; status: number }[] = [
   { ...post("/v1/executions", { ...begun, wait: true }), begins: true, status: 401 },
-  { ...post("/v1/conversations", { message: "go", execution: "e", wait: true }), begins: true, status: 401 },
+  { ...post("/v1/conversations", { message: "go", id: "e", wait: true }), begins: true, status: 401 },
   { ...post("/v1/messages", { model: "m", max_tokens: 9, messages: [{ role: "user", content: "go" }] }), status: 401 },
   { ...post("/v1/responses", { model: "m", input: "go" }), status: 401 },
   { path: "/v1/executions/e?wait=60", init: {}, status: 401 },
@@ -75,7 +75,7 @@ describe.each([
     expect(told).toBe(status);
     expect(text).toMatch(/key_revoked|This key was changed or revoked/);
     if (!isGateway) await here.slow.ended.promise;
-    for await (const { execution, parent } of host.runtime.executions())
+    for await (const { execution, parent } of host.runtime.executions.list())
       if (parent === undefined) await expect.poll(() => endingOf(here.journal, execution)).toEqual(REVOKED);
     expect(host.errors).toEqual([]);
   });
@@ -114,7 +114,7 @@ test.each([
   });
   await using here = world({ journal: slow });
   const { ask, server } = await here.serve({ keys: BOTH });
-  const execution = { program: "return await tools.ask({})", execution: "e" };
+  const execution = { program: "return await tools.ask({})", id: "e" };
   await ask("POST", "/v1/executions", { key: keyOf("boss"), body: execution });
   const state = async () => (await ask("GET", "/v1/executions/e", { key: keyOf("boss") })).json.state;
   await expect.poll(state).toBe("waiting");
@@ -152,7 +152,7 @@ test("what waits for a decision goes on under a changed key of the same id, and 
   const { ask, server } = await here.serve({ keys: BOTH });
   const body = { program: "return await tools.ask({})" };
   for (const execution of ["one", "other"])
-    await ask("POST", "/v1/executions", { key: keyOf("small"), body: { ...body, execution } });
+    await ask("POST", "/v1/executions", { key: keyOf("small"), body: { ...body, id: execution } });
   server.setKeys(keys({ ...ALL, key: keyOf("else") }, BOSS));
   const decide = (id: string) =>
     ask("POST", `/v1/executions/${id}/decisions`, {
@@ -174,7 +174,8 @@ describe.skipIf(noPostgres)("in a fleet", () => {
     await using here = world({ fleets: await share() });
     const { ask, server } = await here.serve({ keys: BOTH, workers: "elsewhere" });
     await server.listen({ port: 0 });
-    await using _ = await (await here.open()).work();
+    const runtime = await here.open();
+    await using _ = await runtime.fleet!.work(runtime);
     await ask("POST", "/v1/executions", { key: keyOf("small"), body: begun });
     await here.slow.begun.promise;
     server.setKeys(GONE);

@@ -55,10 +55,10 @@ export function world(of: { readonly fleets?: SharedFleet | undefined; readonly 
     defineTool({
       name,
       description: name,
-      input: z.looseObject({}),
+      inputSchema: z.looseObject({}),
       allowedCallers: ["direct", "programmatic"],
       effect: "read",
-      handler: (_: unknown, { caller }: { readonly caller: string }) => {
+      execute: (_: unknown, { caller }: { readonly caller: string }) => {
         ran.push(`${name} ${caller}`);
         return name;
       },
@@ -69,7 +69,7 @@ export function world(of: { readonly fleets?: SharedFleet | undefined; readonly 
     tool("free"),
     tool("other"),
     tool("slow", {
-      handler: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+      execute: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
         slow.begun.resolve();
         await new Promise((_resolve, reject) => {
           signal.addEventListener("abort", () => {

@@ -7,7 +7,7 @@ import { type SharedFleet, useFleets } from "../../fleet/use-fleets.ts";
 import { noPostgres } from "../../postgres-support/postgres-server.ts";
 
 const TOKEN = "a-token-of-all-servers";
-const common = { description: "d", input: z.object({}), allowedCallers: ["programmatic"] } as const;
+const common = { description: "d", inputSchema: z.object({}), allowedCallers: ["programmatic"] } as const;
 
 /** Servers of one fleet, and its workers, each with a runtime of its own. */
 async function share(fleets: () => Promise<SharedFleet>) {
@@ -17,12 +17,12 @@ async function share(fleets: () => Promise<SharedFleet>) {
   const onError = (error: unknown) => errors.push(error);
   const begun = Promise.withResolvers<void>();
   const tools = [
-    defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: () => "paid" }),
+    defineTool({ ...common, name: "pay", effect: "write", approval: "always", execute: () => "paid" }),
     defineTool({
       ...common,
       name: "slow",
       effect: "read",
-      handler: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+      execute: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
         begun.resolve();
         await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
       },
@@ -44,7 +44,10 @@ async function share(fleets: () => Promise<SharedFleet>) {
     await server.listen({ port: 0 });
     return server;
   };
-  const work = async () => stack.use(await (await open()).work({ onError, reconcileMs: 100 }));
+  const work = async () => {
+    const runtime = await open();
+    return stack.use(await runtime.fleet!.work(runtime, { onError, reconcileMs: 100 }));
+  };
   return { serve, work, errors, begun: begun.promise, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
@@ -67,11 +70,11 @@ describe.skipIf(noPostgres)("servers and workers of a fleet", () => {
     await using shared = await share(fleets);
     const [one, other] = [await shared.serve("elsewhere"), await shared.serve("elsewhere")];
     const program = "return await tools.pay({});";
-    const begun = await ask(one, "POST", "/v1/executions", { program, execution: "e", wait: false });
+    const begun = await ask(one, "POST", "/v1/executions", { program, id: "e", wait: false });
     expect(begun.status).toBe(202);
     const events = ask(other, "GET", "/v1/executions/e/events");
     await using worker = await shared.work();
-    const again = json(await ask(other, "POST", "/v1/executions", { program, execution: "e", wait: true }));
+    const again = json(await ask(other, "POST", "/v1/executions", { program, id: "e", wait: true }));
     expect(again).toMatchObject({ state: "waiting" });
     const decided = await ask(other, "POST", "/v1/executions/e/decisions", { decisions: { 1: { allow: true } } });
     expect(decided.status).toBe(200);
@@ -92,7 +95,7 @@ describe.skipIf(noPostgres)("servers and workers of a fleet", () => {
     await using worker = await shared.work();
     await ask(server, "POST", "/v1/executions", {
       program: "return await tools.slow({});",
-      execution: "e",
+      id: "e",
       wait: false,
     });
     await shared.begun;
@@ -105,7 +108,7 @@ describe.skipIf(noPostgres)("servers and workers of a fleet", () => {
     await using shared = await share(fleets);
     const server = await shared.serve("here");
     const program = "return await tools.slow({});";
-    await ask(server, "POST", "/v1/executions", { program, execution: "e", wait: false });
+    await ask(server, "POST", "/v1/executions", { program, id: "e", wait: false });
     await shared.begun;
     expect(await server.close({ drainMs: 0 })).toEqual({ leftOpen: 1 });
   });

@@ -26,7 +26,7 @@ async function open(journal: Journal, tools: readonly Tool[] = [pay]) {
 /** A program whose call waits for a decision. */
 function begin(runtime: Runtime) {
   const program = "try { return await tools.bank.pay({}) } catch (error) { return error.code }";
-  return runtime.execute(program, { execution: "pays", limits: { waitMs: 60_000 } });
+  return runtime.execute(program, { id: "pays", limits: { waitMs: 60_000 } });
 }
 
 test("a sweep ends the wait of a call that has waited for too long, although nothing has changed since the last sweep", async () => {
@@ -39,7 +39,7 @@ test("a sweep ends the wait of a call that has waited for too long, although not
   expect((await journal.find("pays"))?.ended).toBe(false);
   clock.jump(60_000);
   await runs.sweep();
-  expect((await runtime.resume("pays")).outcome).toEqual({ type: "completed", value: "approval_expired" });
+  expect((await runtime.execution("pays").resume()).outcome).toEqual({ type: "completed", value: "approval_expired" });
   expect(errors).toEqual([]);
 });
 
@@ -57,7 +57,7 @@ test("an execution that cannot be taken up is told of once, and sweeps try it ag
   {
     await using host = await open(journal);
     await begin(host.runtime);
-    await host.runtime.decide("pays", { 1: { allow: true, by: "ann" } });
+    await host.runtime.execution("pays").decide({ 1: { allow: true, by: "ann" } });
   }
   await using host = await open(journal, [tool("other", () => 1)]);
   const { runs, errors } = host;

@@ -8,7 +8,7 @@ import { toolNameFault } from "../../../src/tools/tool-name.ts";
 const tool = (name: string, more: Partial<AskedTool> = {}): AskedTool => ({
   name,
   description: "",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   callers: ["direct"],
   isDeferred: false,
   place: "tools.0",
@@ -37,7 +37,7 @@ test("each tool gets a name of its own that programs can write, and is found by 
         asked.map(({ name: one, namespace }) => tool(one, namespace === undefined ? {} : { namespace })),
       );
       expect(new Set(tools.all.map((one) => one.name)).size).toBe(asked.length);
-      for (const one of tools.all) expect([toolNameFault(one.name), one.handler]).toEqual([undefined, "client"]);
+      for (const one of tools.all) expect([toolNameFault(one.name), one.execute]).toEqual([undefined, "client"]);
       for (const { name: one, namespace } of asked)
         expect(tools.given(tools.own(namespace === undefined ? one : groupedName(namespace, one)))).toMatchObject({
           name: one,
@@ -48,7 +48,7 @@ test("each tool gets a name of its own that programs can write, and is found by 
 
 test("a name that can be written stays, and a schema that cannot be checked is refused with its place", () => {
   expect(made([tool("get_stock")]).all[0]?.name).toBe("get_stock");
-  const broken = () => made([tool("f", { input: { type: "object", $ref: "#/nowhere" } })]);
+  const broken = () => made([tool("f", { inputSchema: { type: "object", $ref: "#/nowhere" } })]);
   expect(broken).toThrow(RefusedAsk);
   expect(broken).toThrow("tools.0: ");
 });
@@ -58,12 +58,12 @@ const hungry = (index: number) => `^(?:ab${index}?){90}$`;
 const MANY = Array.from({ length: 1000 }, (_, index) => index);
 
 test.each<[string, (index: number) => Partial<AskedTool>]>([
-  ["inputs", (index) => ({ input: { type: "object", properties: { a: { pattern: hungry(index) } } } })],
-  ["outputs", (index) => ({ output: { patternProperties: { [hungry(index)]: {} } } })],
+  ["inputs", (index) => ({ inputSchema: { type: "object", properties: { a: { pattern: hungry(index) } } } })],
+  ["outputs", (index) => ({ outputSchema: { patternProperties: { [hungry(index)]: {} } } })],
   ["formats of texts", (index) => ({ textFormat: { regex: hungry(index) } })],
   [
     "properties",
-    (index) => ({ input: { type: "object", propertyNames: { pattern: `[\\p{L}\\p{N}\\p{S}]{${index}}` } } }),
+    (index) => ({ inputSchema: { type: "object", propertyNames: { pattern: `[\\p{L}\\p{N}\\p{S}]{${index}}` } } }),
   ],
 ])("the patterns in the %s of one request's tools have a bound together", (_, more) => {
   const tools = MANY.map((index) => tool(`t${index}`, { ...more(index), place: `tools.${index}` }));
@@ -81,15 +81,15 @@ test("the check of a text against a client's expression has fewer steps than one
   const textFormat = { regex: "[^;]*" };
   const text = "x".repeat(1_000_000);
   const [asked] = made([tool("t", { textFormat })]).all;
-  expect(() => asked?.input["~standard"].validate(text)).toThrow();
-  expect(asked?.input["~standard"].validate(text.slice(0, 100_000))).not.toHaveProperty("issues");
+  expect(() => asked?.inputSchema["~standard"].validate(text)).toThrow();
+  expect(asked?.inputSchema["~standard"].validate(text.slice(0, 100_000))).not.toHaveProperty("issues");
   const own = defineTextTool({
     name: "t",
     description: "Takes a text.",
     format: textFormat,
     effect: "read",
     allowedCallers: ["direct"],
-    handler: () => null,
+    execute: () => null,
   });
-  expect(own.input["~standard"].validate(text)).not.toHaveProperty("issues");
+  expect(own.inputSchema["~standard"].validate(text)).not.toHaveProperty("issues");
 });

@@ -46,7 +46,7 @@ export async function openGateway(
 ): Promise<OpenGateway> {
   const model = "converse" in upstream ? upstream : scriptedModel(upstream, { name: "scripted:m" });
   // It says nothing of a client's tool of the same name.
-  const own = tool("depot", () => "", { output: z.object({ secret: z.string() }) });
+  const own = tool("depot", () => "", { outputSchema: z.object({ secret: z.string() }) });
   const runtime = await createRuntime({ tools: [own], sandbox: createMemorySandbox(), journal, ...of });
   const errors: unknown[] = [];
   const server = await createServer(runtime, {

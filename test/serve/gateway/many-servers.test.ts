@@ -103,11 +103,14 @@ describe.skipIf(noPostgres)("servers that share a fleet", () => {
     left.abort();
     await expect(asking).rejects.toThrow();
     await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), fleet: fleets.join() });
-    const driven = async () => (await Array.fromAsync(runtime.executions())).some((one) => one.driven);
+    const driven = async () => (await Array.fromAsync(runtime.executions.list())).some((one) => one.driven);
     await expect.poll(driven).toBe(false);
     const taken: string[] = [];
     const model = ({ execution }: { readonly execution: string }) => void taken.push(execution);
-    await using _ = await runtime.work({ model, onError: (error) => expect.unreachable(String(error)) });
+    await using _ = await runtime.fleet!.work(runtime, {
+      model,
+      onError: (error) => expect.unreachable(String(error)),
+    });
     await expect.poll(fleets.wakes).toBe(0);
     expect(taken).toEqual([]);
   });

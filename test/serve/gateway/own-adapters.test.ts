@@ -16,19 +16,19 @@ const tools = () => [
   defineTool({
     name: "depot.units",
     description: "Units of a depot.",
-    input: z.object({ id: z.number() }),
-    output: z.object({ n: z.number() }),
+    inputSchema: z.object({ id: z.number() }),
+    outputSchema: z.object({ n: z.number() }),
     allowedCallers: both,
     effect: "read",
-    handler: ({ id }) => ({ n: id * 10 }),
+    execute: ({ id }) => ({ n: id * 10 }),
   }),
   defineTool({
     name: "broken",
     description: "Fails.",
-    input: z.object({}),
+    inputSchema: z.object({}),
     allowedCallers: both,
     effect: "read",
-    handler: () => {
+    execute: () => {
       throw new Error("no");
     },
   }),

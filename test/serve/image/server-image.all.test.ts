@@ -99,7 +99,7 @@ describe.skipIf(!ALL_TESTS)("the folder of the image", { timeout: BUILDING_MS },
       expect(await script("console.log(String(process.getuid()))")).toBe("65532");
       const write = `import { writeFileSync } from "node:fs"; try { writeFileSync("/app/x", ""); } catch ({ code }) { console.log(code); }`;
       expect(await script(write)).toBe("EROFS");
-      const run = (program: string, execution: string) => request("POST", "/v1/executions", { program, execution });
+      const run = (program: string, id: string) => request("POST", "/v1/executions", { program, id });
       const outcome = { type: "completed", value: 42 };
       expect(await run("return await tools.double({ n: 21 });", "one")).toMatchObject({
         status: 200,

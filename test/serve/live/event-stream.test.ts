@@ -28,7 +28,7 @@ async function stream(door: OpenServer, id: string, after?: string): Promise<Rea
 test("events come as they happen", async () => {
   await using door = await openServer();
   const program = "console.log('before'); await tools.crm.slow({}); console.log('after'); return 1";
-  await door.ask("POST", "/v1/executions", { body: { program, execution: "live", wait: false } });
+  await door.ask("POST", "/v1/executions", { body: { program, id: "live", wait: false } });
   const reader = await stream(door, "live");
   let text = "";
   const until = async (part: string) => {
@@ -50,7 +50,7 @@ test("a client that reconnects after any event gets the later events, each once"
   await using door = await openServer();
   const program =
     "console.log('a'); await tools.crm.find({}); console.log('b'); await Promise.all([tools.crm.find({}), tools.crm.find({})]); return 1";
-  await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
+  await door.ask("POST", "/v1/executions", { body: { program, id: "e" } });
   const all = idsIn((await door.ask("GET", "/v1/executions/e/events")).text);
   expect(all.length).toBeGreaterThan(8);
   for (const [index, id] of all.entries()) {
@@ -63,7 +63,7 @@ test("a client that reconnects after any event gets the later events, each once"
 test("a client reconnects after a restart of the server without losing or repeating an event", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-events-"));
   using journal = createSqliteJournal({ path: join(folder, "j.db") });
-  const body = { program: "await tools.crm.find({}); await tools.crm.slow({}); return 1", execution: "e", wait: false };
+  const body = { program: "await tools.crm.find({}); await tools.crm.slow({}); return 1", id: "e", wait: false };
   let first = "";
   {
     await using door = await openServer(undefined, { journal });
@@ -100,7 +100,7 @@ test("a stream reads nothing ahead for a client that reads nothing", async () =>
   });
   const program =
     "for (let n = 0; n < 2000; n += 1) { console.log('x'.repeat(100)); await tools.crm.find({}); } return 1";
-  await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
+  await door.ask("POST", "/v1/executions", { body: { program, id: "e" } });
   read = 0;
   const reader = await stream(door, "e");
   for (let chunk = 0; chunk < 3; chunk += 1) await reader.read();
@@ -116,7 +116,7 @@ testOfAll("the connection of a client that never reads is ended, and a slow read
   const { url } = await door.server.listen({ port: 0 });
   const program =
     "for (let n = 0; n < 20000; n += 1) { console.log('x'.repeat(900)); if (n % 10 === 0) await tools.crm.find({}); } return 1";
-  const body = { program, execution: "e", limits: { logBytes: 1024 } };
+  const body = { program, id: "e", limits: { outputBytes: 2048 } };
   await door.ask("POST", "/v1/executions", { key: keyOf("tok"), body });
   const { port } = new URL(url);
   const socket = connect(Number(port), "127.0.0.1");
@@ -200,7 +200,7 @@ testOfAll(
   async () => {
     await using door = await openServer();
     const program = "await Promise.all(Array.from({ length: 9000 }, () => tools.bank.pay({ amount: 1 }))); return 1";
-    const begun = await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
+    const begun = await door.ask("POST", "/v1/executions", { body: { program, id: "e" } });
     expect(begun.json.state).toBe("waiting");
     const readers: ReadableStreamDefaultReader<Uint8Array>[] = [];
     const last = async () => {

@@ -17,43 +17,48 @@ import { takeRecords } from "./take-records.ts";
 
 const read = { allowedCallers: ["programmatic"], effect: "read" } as const;
 const tools = [
-  defineTool({ name: "a.get", description: "does it", input: z.object({}), ...read, handler: () => 1 }),
+  defineTool({ name: "a.get", description: "does it", inputSchema: z.object({}), ...read, execute: () => 1 }),
   defineTool({
     name: "a.fail",
     description: "does it",
-    input: z.object({}),
+    inputSchema: z.object({}),
     ...read,
-    handler: () => {
+    execute: () => {
       throw new Error("secret");
     },
   }),
   defineTool({
     name: "a.pay",
     description: "does it",
-    input: z.object({}),
+    inputSchema: z.object({}),
     ...read,
     approval: "always",
-    handler: () => 2,
+    execute: () => 2,
   }),
-  defineTool({ name: "a.ask", description: "does it", input: z.object({}), ...read, handler: "client" }),
+  defineTool({ name: "a.ask", description: "does it", inputSchema: z.object({}), ...read, execute: "client" }),
 ];
 
-const direct = { description: "does it", input: z.object({}), allowedCallers: ["direct"], effect: "read" } as const;
+const direct = {
+  description: "does it",
+  inputSchema: z.object({}),
+  allowedCallers: ["direct"],
+  effect: "read",
+} as const;
 const streaming = defineTool({
   name: "a.stream",
   description: "does it",
-  input: z.object({}),
+  inputSchema: z.object({}),
   ...read,
   stream: true,
-  handler: () => [1, 2],
+  execute: () => [1, 2],
 });
-const hold = defineTool({ name: "a.hold", ...direct, approval: "always", handler: () => 3 });
+const hold = defineTool({ name: "a.hold", ...direct, approval: "always", execute: () => 3 });
 
 async function eventsOf(program: string, decide = false) {
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
-  const report = await runtime.execute(program, { execution: "e" });
-  if (decide) await runtime.resume("e", { decisions: { 1: { allow: true, by: "ann" } } });
+  const report = await runtime.execute(program, { id: "e" });
+  if (decide) await runtime.execution("e").resume({ decisions: { 1: { allow: true, by: "ann" } } });
   const records = await Array.fromAsync(journal.read("e"));
   return { report, all: takeRecords(records).flat() };
 }
@@ -81,11 +86,11 @@ test("a call that runs elsewhere says where, live and from its records", async (
   const live: unknown[] = [];
   const placed = runsAt(
     "mcp files",
-    defineTool({ name: "a.far", description: "far", input: z.object({}), ...read, handler: () => 1 }),
+    defineTool({ name: "a.far", description: "far", inputSchema: z.object({}), ...read, execute: () => 1 }),
   );
   await using runtime = await createRuntime({ tools: [...tools, placed], journal, sandbox: createMemorySandbox() });
   await runtime.execute("await tools.a.far({}); await tools.a.get({})", {
-    execution: "e",
+    id: "e",
     onEvent: (event) => event.type === "call_started" && live.push([event.tool, event.place]),
   });
   const records = await Array.fromAsync(journal.read("e"));
@@ -130,7 +135,7 @@ test("a call of a client is waited for as one", async () => {
 
 test("a conversation waits once all open calls of its model wait, and not for what its host is to answer", async () => {
   const journal = createMemoryJournal();
-  const all = [...tools, hold, defineTool({ name: "a.free", ...direct, handler: () => 3 })];
+  const all = [...tools, hold, defineTool({ name: "a.free", ...direct, execute: () => 3 })];
   await using runtime = await createRuntime({
     tools: all,
     journal,
@@ -139,11 +144,11 @@ test("a conversation waits once all open calls of its model wait, and not for wh
   });
   const calls = ["a.hold", "a.free"].map((tool) => ({ id: tool, tool }));
   const model = scriptedModel([{ calls, programs: ["return 1"] }, { calls: [{ tool: "a.hold" }] }, { text: "done" }]);
-  await using talk = await runtime.converse({ model, execution: "c" });
-  await talk.say("Go.");
-  await runtime.decide("c", { "a.hold": { allow: true } });
-  await talk.say();
-  await talk.say("Go on.");
+  await using talk = await runtime.conversation({ model, id: "c" });
+  await talk.send("Go.");
+  await runtime.execution("c").decide({ "a.hold": { allow: true } });
+  await talk.send();
+  await talk.send("Go on.");
   await talk.step("Once more.");
   const told = takeRecords(await Array.fromAsync(journal.read("c"))).flat();
   const waits = told.filter(({ type }) => type === "conversation_waiting");
@@ -166,7 +171,7 @@ test("a large text is cut with a line that says so", async () => {
 test("the same records give the same events, wherever the reading is interrupted", async () => {
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
-  await runtime.execute("await tools.a.get({}); return await tools.a.pay({})", { execution: "e" });
+  await runtime.execute("await tools.a.get({}); return await tools.a.pay({})", { id: "e" });
   const records = await Array.fromAsync(journal.read("e"));
   const all = takeRecords(records).flat();
   for (let cut = 0; cut <= records.length; cut += 1) {
@@ -205,10 +210,10 @@ test("the events of the library and those over HTTP fit their schemas, and have 
   const flaky = defineTool({
     name: "a.flaky",
     description: "does it",
-    input: z.object({}),
+    inputSchema: z.object({}),
     ...read,
     retry: { attempts: 2, delayMs: 1 },
-    handler: () => {
+    execute: () => {
       tries += 1;
       if (tries === 1) throw new Error("503");
       return content({ value: 1, display: "shown" });
@@ -223,11 +228,11 @@ test("the events of the library and those over HTTP fit their schemas, and have 
   });
   const program =
     "for await (const one of tools.a.stream({})); console.log('x'); await save('k', [1]); await tools.a.flaky({}); await tools.a.get({ b: 1 }).catch(() => {}); await tools.a.fail({}).catch(() => {}); return await tools.a.pay({})";
-  await runtime.execute(program, { execution: "e" });
-  await runtime.resume("e", { decisions: { 6: { allow: true, by: "ann", note: "fine" } } });
-  await runtime.execute("const [a] = await Promise.all([tools.a.ask({})]); return a", { execution: "asks" });
-  await runtime.answer("asks", { 1: { value: 5 } });
-  await runtime.execute("throw new TypeError('x')", { execution: "throws" });
+  await runtime.execute(program, { id: "e" });
+  await runtime.execution("e").resume({ decisions: { 6: { allow: true, by: "ann", note: "fine" } } });
+  await runtime.execute("const [a] = await Promise.all([tools.a.ask({})]); return a", { id: "asks" });
+  await runtime.execution("asks").answer({ 1: { value: 5 } });
+  await runtime.execute("throw new TypeError('x')", { id: "throws" });
   await runtime.call({ tool: "a.get", input: {}, caller: "programmatic" });
   const model = (name: string, turns: Parameters<typeof scriptedModel>[0]) => scriptedModel(turns, { name });
   const failure = { code: "overloaded", message: "busy" } as const;
@@ -241,8 +246,8 @@ test("the events of the library and those over HTTP fit their schemas, and have 
   const waits = model("x:fourth", [{ calls: [{ tool: "a.hold" }] }, { text: "done" }]);
   await runtime.agent({ model: waits, task: "t", onEvent });
   const rests = model("x:fifth", [{ text: "one" }, { text: "two" }]);
-  await using talk = await runtime.converse({ model: rests, execution: "talk", onEvent });
-  await talk.say("Go.");
+  await using talk = await runtime.conversation({ model: rests, id: "talk", onEvent });
+  await talk.send("Go.");
   await talk.step("Go on.");
   const ofLibrary = { ...CALL_EVENTS, ...PROGRAM_EVENTS, ...CONVERSATION_EVENTS };
   for (const event of told) expect.soft(ofLibrary[event.type].parse(event)).toEqual(event);

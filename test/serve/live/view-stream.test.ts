@@ -48,7 +48,7 @@ test("a client is given the view once, then its changes to the end, which make t
   await using door = await openServer();
   const program = `// ${"x".repeat(5000)}
 console.log('before'); await tools.crm.find({}); await tools.crm.slow({}); console.log('after'); return 1`;
-  await door.ask("POST", "/v1/executions", { body: { program, execution: "live", wait: false } });
+  await door.ask("POST", "/v1/executions", { body: { program, id: "live", wait: false } });
   const following = await follow(door, "live");
   await door.slow.begun();
   await following.until(({ calls }) => calls.some(({ tool, state }) => tool === "crm.slow" && state === "open"));
@@ -67,7 +67,7 @@ console.log('before'); await tools.crm.find({}); await tools.crm.slow({}); conso
 
 test("an execution that has ended is one view, and the stream is over", async () => {
   await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution: "over" } });
+  await door.ask("POST", "/v1/executions", { body: { program: "return 1", id: "over" } });
   const following = await follow(door, "over");
   await following.toEnd();
   expect(following.events.map(({ type }) => type)).toEqual(["view"]);
@@ -76,16 +76,16 @@ test("an execution that has ended is one view, and the stream is over", async ()
 test("what is decided elsewhere, and what a program of a conversation then waits for, is a change too", async () => {
   await using door = await openServer({ token: keyOf("tok") });
   const key = keyOf("tok");
-  await door.runtime.execute("return tools.bank.pay({ amount: 1 })", { execution: "pays" });
+  await door.runtime.execute("return tools.bank.pay({ amount: 1 })", { id: "pays" });
   const pays = await follow(door, "pays", key);
   expect((await pays.until(({ waiting }) => waiting.length > 0)).state).toBe("waiting");
-  await door.runtime.decide("pays", { 1: { allow: true } });
+  await door.runtime.execution("pays").decide({ 1: { allow: true } });
   const decided = await pays.until(({ waiting }) => waiting.length === 0);
   expect(decided.calls).toMatchObject([{ decision: { decision: "allowed" } }]);
   await pays.reader.cancel();
 
   const model = scriptedModel([{ programs: ["await tools.crm.slow({}); return tools.bank.pay({ amount: 1 })"] }]);
-  const talking = door.runtime.agent({ model, task: "Pay.", execution: "talk", programs: "local" });
+  const talking = door.runtime.agent({ model, task: "Pay.", id: "talk", programs: "local" });
   await door.slow.begun();
   const talk = await follow(door, "talk", key);
   await talk.until(({ waiting }) => waiting.length === 0);

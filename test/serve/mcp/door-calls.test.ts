@@ -17,10 +17,10 @@ const tool = (name: string, more: Partial<Tool> = {}) =>
   defineTool({
     name,
     description: `Does ${name}`,
-    input: z.object({ text: z.string().optional() }),
+    inputSchema: z.object({ text: z.string().optional() }),
     allowedCallers: both,
     effect: "write",
-    handler: ({ text = "" }) => {
+    execute: ({ text = "" }) => {
       ran.push(name);
       return `${name} ${text}`;
     },
@@ -63,7 +63,7 @@ const told = (answer: Promise<LinkedResult>, name: string) =>
 
 describe("a tool that streams", () => {
   const rows = (more: Partial<Tool> = {}) =>
-    tool("rows", { effect: "read", stream: true, handler: () => [{ id: 0 }, { id: 1 }], ...more });
+    tool("rows", { effect: "read", stream: true, execute: () => [{ id: 0 }, { id: 1 }], ...more });
 
   test("gives a client the array of its items, and a program a stream", async () => {
     const { as } = await open({ tools: [rows()] });
@@ -74,15 +74,20 @@ describe("a tool that streams", () => {
 });
 
 describe("the limits of a key bind all that it does", () => {
-  const narrow = { limits: { inputBytes: 64, resultBytes: 64, outputBytes: 64 } };
+  const narrow = { limits: { resultBytes: 64, outputBytes: 64 } };
 
   test("programs, and calls of tools without a program, by input, result and what is shown", async () => {
     const { as } = await open();
     const limited = as({ id: "limited", ...narrow });
     const text = "x".repeat(100);
-    expect(textOf(await limited.call("shop-buy", { text }, asks()))).toContain("has 111 by");
+    const over = "x".repeat(1_048_566);
+    expect(textOf(await limited.call("shop-buy", { text: over }, asks()))).toContain(
+      "The input of shop.buy has 104857",
+    );
     expect(
-      textOf(await limited.call("run_program", { code: `return tools.shop.buy({ text: "${text}" })` }, asks())),
+      textOf(
+        await limited.call("run_program", { code: 'return tools.shop.buy({ text: "x".repeat(1_048_566) })' }, asks()),
+      ),
     ).toContain("limit inputBytes");
     expect(ran).toEqual([]);
     expect(textOf(await limited.call("shop-buy", { text: "x".repeat(40) }, asks()))).toContain("shop.buy xxx");
@@ -252,14 +257,14 @@ describe("a program that waits, when the door is opened again", () => {
 test("of a call that may have taken effect, the client is shown the command of each answer", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const journal = createMemoryJournal();
-  const hangs = tool("bank.pay", { handler: () => (resolve(), new Promise<never>(() => {})) });
+  const hangs = tool("bank.pay", { execute: () => (resolve(), new Promise<never>(() => {})) });
   const { as } = await open({ tools: [hangs], journal }, { decideCommand: () => "decide", patienceMs: 1 });
   const execution = executionIn(await as().call("run_program", { code: "return tools.bank.pay({})" }, asks()));
   await promise;
   const died = await journalWith(await Array.fromAsync(journal.read(execution)));
   const runtime = await createRuntime({ sandbox, tools: [hangs], journal: died });
   opened.push(runtime);
-  await runtime.resume(execution, { tenant: "acme" });
+  await runtime.execution(execution, { tenant: "acme" }).resume();
   const decideCommand = (_: string, { callId }: { callId: string }, tenant: string, answer: string) =>
     `${tenant} ${callId} ${answer}`;
   const again = (await open({ tools: [hangs], journal: died }, { decideCommand })).as();
@@ -275,7 +280,7 @@ test("of a call that may have taken effect, the client is shown the command of e
 
 test("a direct call is waited for, however long: its result could not be collected", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const slow = tool("clock.wait", { handler: () => promise.then(() => "waited") });
+  const slow = tool("clock.wait", { execute: () => promise.then(() => "waited") });
   const { as } = await open({ tools: [slow] }, { patienceMs: 1 });
   const run = () => as().call("run_program", { code: "return tools.clock.wait({})" }, asks());
   const direct = as().call("clock-wait", {}, asks());
@@ -290,11 +295,11 @@ test("progress counts what a program was given of a stream that is still open", 
   const rows = defineTool({
     name: "shop.rows",
     description: "Gives rows",
-    input: z.object({}),
+    inputSchema: z.object({}),
     allowedCallers: ["programmatic"],
     effect: "read",
     stream: true,
-    async *handler() {
+    async *execute() {
       yield "x".repeat(2046);
       await go.promise;
     },

@@ -19,10 +19,10 @@ const drawing = (give: () => unknown) =>
   defineTool({
     name: "desk.draw",
     description: "draws",
-    input: z.object({}),
+    inputSchema: z.object({}),
     allowedCallers: ["direct"],
     effect: "read",
-    handler: give,
+    execute: give,
   });
 
 const DATA = Buffer.from("pixels").toString("base64");

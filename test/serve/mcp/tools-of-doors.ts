@@ -25,8 +25,8 @@ export function doorTools(onList: () => void = () => {}): readonly Tool[] {
     ...read,
     name: "shop.list",
     description: "Lists n articles",
-    input: z.object({ n: z.number().int() }),
-    handler: ({ n }) => {
+    inputSchema: z.object({ n: z.number().int() }),
+    execute: ({ n }) => {
       onList();
       return Array.from({ length: n }, (_, id) => ({ id, name: `article ${id}` }));
     },
@@ -35,11 +35,11 @@ export function doorTools(onList: () => void = () => {}): readonly Tool[] {
   const pay = defineTool({
     name: "bank.pay",
     description: "Pays an amount",
-    input: z.object({ cents: z.number() }),
+    inputSchema: z.object({ cents: z.number() }),
     allowedCallers: ["direct", "programmatic"],
     effect: "write",
     approval: "always",
-    handler: ({ cents }) => {
+    execute: ({ cents }) => {
       paid.push(cents);
       return `paid ${cents}`;
     },
@@ -49,16 +49,16 @@ export function doorTools(onList: () => void = () => {}): readonly Tool[] {
     ...read,
     name: "bank.statement",
     description: "What was paid so far, how many calls hang or have hung, and how many were stopped",
-    input: z.object({}),
-    handler: () => ({ paid, hanging, stopped }),
+    inputSchema: z.object({}),
+    execute: () => ({ paid, hanging, stopped }),
   });
 
   const hang = defineTool({
     ...read,
     name: "clock.hang",
     description: "Waits until its call is cancelled",
-    input: z.object({}),
-    handler: (_, { signal }) =>
+    inputSchema: z.object({}),
+    execute: (_, { signal }) =>
       new Promise((_resolve, reject) => {
         hanging += 1;
         signal.addEventListener("abort", () => {
@@ -72,24 +72,24 @@ export function doorTools(onList: () => void = () => {}): readonly Tool[] {
     ...read,
     name: "clock.wait",
     description: "Waits until clock.go was called with this name",
-    input: z.object({ name: z.string() }),
-    handler: ({ name }) => gates.of(name).promise.then(() => "waited"),
+    inputSchema: z.object({ name: z.string() }),
+    execute: ({ name }) => gates.of(name).promise.then(() => "waited"),
   });
 
   const go = defineTool({
     ...read,
     name: "clock.go",
     description: "Ends what waits for this name",
-    input: z.object({ name: z.string() }),
-    handler: ({ name }) => gates.of(name).resolve(),
+    inputSchema: z.object({ name: z.string() }),
+    execute: ({ name }) => gates.of(name).resolve(),
   });
 
   const stray = defineTool({
     ...read,
     name: "clock.stray",
     description: "Leaves a rejection and an error behind, which would end a process that does not expect them",
-    input: z.object({}),
-    handler: () => {
+    inputSchema: z.object({}),
+    execute: () => {
       void Promise.reject(new Error("a stray rejection"));
       setTimeout(() => {
         throw new Error("a stray error");
@@ -101,10 +101,10 @@ export function doorTools(onList: () => void = () => {}): readonly Tool[] {
   const secret = defineTool({
     name: "only.programs",
     description: "For programs",
-    input: z.object({}),
+    inputSchema: z.object({}),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: () => 1,
+    execute: () => 1,
   });
 
   return [list, pay, statement, hang, wait, go, stray, secret];

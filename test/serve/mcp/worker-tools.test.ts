@@ -13,10 +13,10 @@ async function serveTool() {
   const pay = defineTool({
     name: "pay",
     description: "Pays an amount",
-    input: z.object({ amount: z.number() }),
+    inputSchema: z.object({ amount: z.number() }),
     allowedCallers: ["direct"],
     effect: "idempotent",
-    handler: ({ amount }, { idempotencyKey }) => {
+    execute: ({ amount }, { idempotencyKey }) => {
       keys.push(idempotencyKey);
       return { paid: amount };
     },
@@ -43,7 +43,7 @@ async function payFrom(url: string, key: string, execution: string) {
     { allowedCallers: ["programmatic"], effect: "idempotent" },
   );
   await using worker = await createRuntime({ tools: bank.tools, sandbox: createMemorySandbox() });
-  const { outcome } = await worker.execute("return await tools.bank.pay({ amount: 3 });", { execution });
+  const { outcome } = await worker.execute("return await tools.bank.pay({ amount: 3 });", { id: execution });
   return outcome;
 }
 

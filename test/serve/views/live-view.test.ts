@@ -10,20 +10,20 @@ import { viewExecution } from "../../../src/serve/views/view-execution.ts";
 
 const common = {
   description: "d",
-  input: z.object({ n: z.number() }),
+  inputSchema: z.object({ n: z.number() }),
   allowedCallers: ["programmatic", "direct"],
 } as const;
 const tools = [
-  defineTool({ ...common, name: "rows", effect: "read", handler: ({ n }) => Array.from({ length: n }, (_, id) => id) }),
+  defineTool({ ...common, name: "rows", effect: "read", execute: ({ n }) => Array.from({ length: n }, (_, id) => id) }),
   defineTool({
     ...common,
     name: "stream",
     effect: "read",
     stream: true,
-    handler: ({ n }) => Array.from({ length: n }, (_, id) => ({ id })),
+    execute: ({ n }) => Array.from({ length: n }, (_, id) => ({ id })),
   }),
-  defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => n }),
-  defineTool({ ...common, name: "fail", effect: "read", handler: () => Promise.reject(new Error("no")) }),
+  defineTool({ ...common, name: "pay", effect: "write", approval: "always", execute: ({ n }) => n }),
+  defineTool({ ...common, name: "fail", effect: "read", execute: () => Promise.reject(new Error("no")) }),
 ];
 
 const PROGRAM = `console.log("begin");
@@ -45,15 +45,15 @@ async function ended() {
     approve: () => "later",
     logger: { error: () => {} },
   });
-  await runtime.execute(PROGRAM, { execution: "program" });
-  await runtime.decide("program", { 6: { allow: true, by: "ann" } });
-  await runtime.resume("program");
+  await runtime.execute(PROGRAM, { id: "program" });
+  await runtime.execution("program").decide({ 6: { allow: true, by: "ann" } });
+  await runtime.execution("program").resume();
   const model = scriptedModel([
     { calls: [{ tool: "rows", input: { n: 2 } }] },
     { programs: ["return (await tools.rows({ n: 2 })).length"] },
     { text: "Two." },
   ]);
-  await runtime.agent({ model, task: "How many?", execution: "conversation" });
+  await runtime.agent({ model, task: "How many?", id: "conversation" });
   await runtime.call({ tool: "rows", input: { n: 1 }, caller: "direct" });
   return journal;
 }

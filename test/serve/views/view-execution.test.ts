@@ -16,16 +16,16 @@ import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
 import { memoryFolder } from "../../support/memory-folder.ts";
 
 const numbers = z.object({ n: z.number() });
-const common = { description: "d", input: numbers, allowedCallers: ["programmatic", "direct"] } as const;
+const common = { description: "d", inputSchema: numbers, allowedCallers: ["programmatic", "direct"] } as const;
 const tools = [
   defineTool({
     ...common,
     name: "shop.rows",
     effect: "read",
-    handler: ({ n }) => Array.from({ length: n }, (_, id) => ({ id })),
+    execute: ({ n }) => Array.from({ length: n }, (_, id) => ({ id })),
   }),
-  defineTool({ ...common, name: "fail", effect: "read", handler: () => Promise.reject(new Error("no")) }),
-  defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => n }),
+  defineTool({ ...common, name: "fail", effect: "read", execute: () => Promise.reject(new Error("no")) }),
+  defineTool({ ...common, name: "pay", effect: "write", approval: "always", execute: ({ n }) => n }),
 ];
 
 const wholeCall = (...whose: [Journal, string, string]) => viewCall(...whose, () => {});
@@ -54,7 +54,7 @@ function assertProgram(view: ExecutionView): asserts view is ProgramView {
 
 test("a program's view has its calls with sizes, lines and texts, its logs, and its funnel", async () => {
   await using one = await open();
-  const report = await one.runtime.execute(PROGRAM, { execution: "e1" });
+  const report = await one.runtime.execute(PROGRAM, { id: "e1" });
   const view = await viewExecution(one.journal, "e1");
   assertProgram(view);
   expect(view).toMatchObject({ state: "ended", driven: false, source: PROGRAM, outcome: { type: "completed" } });
@@ -82,7 +82,7 @@ test("a program's view has its calls with sizes, lines and texts, its logs, and 
 
 test("texts are cut to what a view may hold, and one call's are given whole", async () => {
   await using one = await open();
-  await one.runtime.execute("return (await tools.shop.rows({ n: 500 })).length;", { execution: "e1" });
+  await one.runtime.execute("return (await tools.shop.rows({ n: 500 })).length;", { id: "e1" });
   const bounds = { each: 10, all: 15 };
   const { calls } = await viewExecution(one.journal, "e1", bounds);
   expect(calls[0]?.input).toEqual({ text: '{"n":500}', bytes: 9 });
@@ -94,20 +94,20 @@ test("texts are cut to what a view may hold, and one call's are given whole", as
 
 test("a held call is shown with its whole input, and its decision once there is one", async () => {
   await using one = await open();
-  await one.runtime.execute("await tools.pay({ n: 7 });", { execution: "e1" });
+  await one.runtime.execute("await tools.pay({ n: 7 });", { id: "e1" });
   const waits = await viewExecution(one.journal, "e1");
   expect(waits).toMatchObject({
     state: "waiting",
     waiting: [{ id: "1", tool: "pay", why: "approval", effect: "write", input: { text: '{"n":7}' } }],
   });
-  await one.runtime.decide("e1", { "1": { allow: true, by: "ann", note: "checked" } });
+  await one.runtime.execution("e1").decide({ "1": { allow: true, by: "ann", note: "checked" } });
   const decided = await viewExecution(one.journal, "e1");
   expect(decided).toMatchObject({
     state: "running",
     waiting: [],
     calls: [{ decision: { decision: "allowed", by: "ann", note: "checked" } }],
   });
-  await one.runtime.resume("e1");
+  await one.runtime.execution("e1").resume();
   expect(await viewExecution(one.journal, "e1")).toMatchObject({ state: "ended", calls: [{ state: "value" }] });
 });
 
@@ -116,10 +116,10 @@ test("a view and a person are told what the handler gets, and what was sent if a
   const pay = defineTool({
     ...common,
     name: "pay",
-    input: z.object({ to: z.string().trim() }),
+    inputSchema: z.object({ to: z.string().trim() }),
     effect: "write",
     approval: "always",
-    handler: ({ to }) => to,
+    execute: ({ to }) => to,
   });
   const options = { tools: [pay], journal, sandbox: createMemorySandbox(), approve: () => "later" as const };
   await using runtime = await createRuntime(options);
@@ -128,13 +128,13 @@ test("a view and a person are told what the handler gets, and what was sent if a
   expect(await viewExecution(journal, execution)).toMatchObject({ calls: [both], waiting: [both] });
   expect(await wholeCall(journal, execution, "1")).toMatchObject({ input: '{"to":"eve"}', rawInput: '{"to":" eve"}' });
   expect(await shownText(journal, execution)).toContain('pay with {"to":"eve"} (sent as {"to":" eve"}) waits');
-  await runtime.resume(execution, { decisions: { "1": { allow: true } } });
+  await runtime.execution(execution).resume({ decisions: { "1": { allow: true } } });
   expect(await viewExecution(journal, execution)).toMatchObject({ calls: [{ ...both, result: { text: '"eve"' } }] });
 });
 
 test("a fault is shown with its line", async () => {
   await using one = await open();
-  await one.runtime.execute("const x = 1;\nnull.y;", { execution: "e1" });
+  await one.runtime.execute("const x = 1;\nnull.y;", { id: "e1" });
   const { outcome, output } = await viewExecution(one.journal, "e1");
   expect(outcome).toMatchObject({ type: "failed", fault: { name: "TypeError", line: 2 } });
   expect(output?.text).toContain("TypeError at line 2");
@@ -160,8 +160,8 @@ test("a conversation's view has its turns with direct calls and programs, and wh
   expect(await wholeCall(one.journal, execution, waiting?.id ?? "")).toMatchObject({ tool: "pay", input: '{"n":1}' });
   const below = await viewExecution(one.journal, program?.execution ?? "");
   expect(below).toMatchObject({ parent: { execution }, state: "waiting" });
-  await one.runtime.decide(execution, { [waiting?.id ?? ""]: { allow: true } });
-  await one.runtime.resumeAgent(execution, { model });
+  await one.runtime.execution(execution).decide({ [waiting?.id ?? ""]: { allow: true } });
+  await one.runtime.execution(execution).resume({ model });
   const { executions } = await listView(one.journal, { state: "ended" });
   expect(Object.fromEntries(executions.map(({ kind, parent }) => [kind, parent]))).toEqual({
     conversation: undefined,
@@ -216,7 +216,7 @@ test("a list has filters for state, tool, tenant and text, and its next page con
     ["b", "return tools.shop.rows({ n: 1 });"],
     ["c", "await tools.pay({ n: 1 });"],
   ] as const)
-    await one.runtime.execute(source, { execution: id, ...(id === "a" ? { tenant: "acme" } : {}) });
+    await one.runtime.execute(source, { id: id, ...(id === "a" ? { tenant: "acme" } : {}) });
   const ids = async (filter: Parameters<typeof listView>[1]) =>
     (await listView(one.journal, filter)).executions.map(({ execution }) => execution).toSorted();
   expect(await ids({})).toEqual(["a", "b", "c"]);
@@ -356,7 +356,7 @@ testOfAll("view and list of a program with large streams are the same, whether o
     name: "rows",
     effect: "read",
     stream: true,
-    async *handler({ n }) {
+    async *execute({ n }) {
       for (let id = 0; id < n; id += 1) yield { id, text };
     },
   });
@@ -381,13 +381,13 @@ testOfAll("view and list of a program with large streams are the same, whether o
       approve: () => "later",
     });
     const read = "let n = 0; for await (const row of tools.rows({ n: 1500 })) n += row.id;";
-    await runtime.execute(`${read} return n;`, { execution: "ended" });
+    await runtime.execute(`${read} return n;`, { id: "ended" });
     // One stream is open while another call waits.
     const open =
       "const it = tools.rows({ n: 1500 })[Symbol.asyncIterator](); for (let n = 0; n < 700; n += 1) await it.next();";
     const stopping = new AbortController();
     const { signal } = stopping;
-    const running = runtime.execute(`${open} await tools.pay({ n: 1 });`, { execution: "open", signal });
+    const running = runtime.execute(`${open} await tools.pay({ n: 1 });`, { id: "open", signal });
     await expect
       .poll(async () => (await viewExecution(journal, "open").catch(() => undefined))?.waiting.length)
       .toBe(1);

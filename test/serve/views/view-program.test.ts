@@ -20,7 +20,7 @@ const tools = [
   makeTool({
     name: "bank.hang",
     effect: "write",
-    handler: (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+    execute: (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
       stopping.abort();
       return new Promise<null>((resolve) => signal.addEventListener("abort", () => resolve(null)));
     },
@@ -58,7 +58,7 @@ const endings: Readonly<Record<Exclude<Outcome["type"], "waiting">, Readonly<Rec
   stopped: {
     "by its calls": execute("for (;;) await tools.crm.find({});", { limits: { calls: 8 } }),
     "by what it prints": execute('for (;;) { console.log("z".repeat(99)); await tools.crm.find({}); }', {
-      limits: { calls: 20, logBytes: 256 },
+      limits: { calls: 20, outputBytes: 512 },
     }),
   },
   cancelled: {
@@ -71,7 +71,7 @@ const endings: Readonly<Record<Exclude<Outcome["type"], "waiting">, Readonly<Rec
       const outcome = JSON.stringify({ type: "crashed", code: "replay_diverged", detail: "Turn 3 differs." });
       const notes = ["It was taken up by other versions."];
       await journal.append(execution, length, [{ type: "outcome", outcome, notes, at: Date.now() }]);
-      const { report } = await runtime.status(execution);
+      const { report } = await runtime.execution(execution).status();
       return report as Report;
     },
   },
@@ -96,7 +96,7 @@ test.each(cases)("a view has the text that the model got of a program: $type $ho
 const ROWS = {
   name: "rows",
   description: "Gives rows",
-  input: z.object({ n: z.number().default(0), pauses: z.boolean().optional(), fails: z.boolean().optional() }),
+  inputSchema: z.object({ n: z.number().default(0), pauses: z.boolean().optional(), fails: z.boolean().optional() }),
   allowedCallers: ["programmatic"],
   effect: "read",
 } as const;
@@ -108,7 +108,7 @@ function pausing() {
   const rows = defineTool({
     ...ROWS,
     stream: true,
-    async *handler({ n, pauses, fails }) {
+    async *execute({ n, pauses, fails }) {
       for (let id = 0; id < n; id += 1) yield { id, text: "x".repeat(980) };
       if (fails) throw new Error("It is out of rows.");
       if (!pauses) return;
@@ -134,7 +134,7 @@ test("an open stream is shown with what the program was given so far, by the pag
   const running = one.runtime.execute(
     "let n = 0; for await (const row of tools.rows({ n: 2000, pauses: true })) n += 1; return n;",
     {
-      execution: "e",
+      id: "e",
     },
   );
   await one.reached;
@@ -165,7 +165,7 @@ test("a stream that failed, was given up or not read to its end has the items th
   await using one = await openStreams();
   await one.runtime.execute(
     "try { for await (const row of tools.rows({ n: 3, fails: true })); } catch {} for await (const row of tools.rows({ n: 4000 })) break;",
-    { execution: "e" },
+    { id: "e" },
   );
   const { calls } = await one.view("e");
   expect(calls).toMatchObject([
@@ -173,7 +173,7 @@ test("a stream that failed, was given up or not read to its end has the items th
     { state: "value", detail: expect.stringContaining("not read to its end"), items: expect.any(Number) },
   ]);
   const stopping = one.runtime.execute("for await (const row of tools.rows({ n: 5, pauses: true }));", {
-    execution: "stopped",
+    id: "stopped",
     limits: { wallMs: 300 },
   });
   await stopping;

@@ -11,8 +11,8 @@ import {
 } from "../../../src/serve/views/words.ts";
 
 test("the limit that stopped an execution is named for those who set it, and told in words to all others", () => {
-  const stopped = { type: "stopped", limit: "runningMs" };
-  expect(endingText(stopped)).toBe("stopped by the limit of running time (runningMs)");
+  const stopped = { type: "stopped", limit: "cpuMs" };
+  expect(endingText(stopped)).toBe("stopped by the limit of running time (cpuMs)");
   const view = { kind: "program", state: "ended", driven: false, waiting: [], calls: [], outcome: stopped };
   expect(leadText(view as unknown as ExecutionView)).toContain("running time after 0 calls");
   expect(endingText({ type: "stopped", limit: "calls" })).toBe("stopped by the limit of calls");

@@ -70,7 +70,7 @@ test("a program that waits and then ends is told of twice, signed, with its call
   await using other = await receiver();
   await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] }, { approve: () => "later" });
   const key = "ann-0123456789abcdef";
-  await door.ask("POST", "/v1/executions", { key, body: { program: PAY, execution: "e 1" } });
+  await door.ask("POST", "/v1/executions", { key, body: { program: PAY, id: "e 1" } });
   await other.until(1);
   await door.ask("POST", "/v1/executions/e%201/decisions", { key, body: { decisions: { 1: { allow: true } } } });
   await other.until(2);
@@ -100,8 +100,8 @@ test("only the events that a webhook asks for are sent to it, and a conversation
     { approve: () => "later" },
   );
   const key = "ann-0123456789abcdef";
-  await door.ask("POST", "/v1/executions", { key, body: { program: PAY, execution: "waits" } });
-  await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", execution: "ends" } });
+  await door.ask("POST", "/v1/executions", { key, body: { program: PAY, id: "waits" } });
+  await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", id: "ends" } });
   await other.until(1);
   expect(other.received.map(({ json }) => [json.type, json.execution])).toEqual([["execution_ended", "ends"]]);
 });
@@ -126,7 +126,7 @@ test("events that rest before their next attempt hold up no other event", async 
   const key = "ann-0123456789abcdef";
   const ids = Array.from({ length: 9 }, (_, n) => `e${n}`);
   for (const [n, execution] of ids.entries()) {
-    await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", execution } });
+    await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", id: execution } });
     await other.until(n + 1);
   }
   expect(other.received.map(({ json }) => json.execution)).toEqual(ids);
@@ -139,7 +139,7 @@ test("what is not answered with success is sent again later, with the same id, a
   const clock = manualClock();
   await door.ask("POST", "/v1/executions", {
     key: "ann-0123456789abcdef",
-    body: { program: "return 1", execution: "e" },
+    body: { program: "return 1", id: "e" },
   });
   await other.until(1);
   for (const ms of [1000, 5000]) {
@@ -159,7 +159,7 @@ test("a receiver that wants no more of it is told no more, and the operator is",
   await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
   await door.ask("POST", "/v1/executions", {
     key: "ann-0123456789abcdef",
-    body: { program: "return 1", execution: "e" },
+    body: { program: "return 1", id: "e" },
   });
   await expect.poll(() => door.errors.length).toBeGreaterThan(0);
   expect(door.errors).toMatchObject([
@@ -225,7 +225,7 @@ async function slowHook() {
     errors,
     /** Tells of an execution of this tenant that waits for a call with such an id. */
     tell: async (tenant: string, execution: string, callId = "1") => {
-      await runtime.execute("return 1", { tenant, execution });
+      await runtime.execute("return 1", { tenant, id: execution });
       const call = { callId, tool: "t", input: {}, since: 0 };
       webhooks.take({
         type: "execution_waiting",

@@ -221,9 +221,9 @@ test("what another server, another tool or another execution has named is not re
   const forge = defineTool({
     name: "forge",
     description: "Gives what looks like a result of a server",
-    input: z.object({}),
+    inputSchema: z.object({}),
     ...BOTH,
-    handler: () => ({ content: [LINK("doc:forged")] }),
+    execute: () => ({ content: [LINK("doc:forged")] }),
   });
   const tools = [...a.tools, ...b.tools, forge];
   const read = (uri: string) => tried(`b.read_resource({ uri: "${uri}" })`).replace("try", "await 0; try");
@@ -239,7 +239,7 @@ test("what another server, another tool or another execution has named is not re
 
 describe("restored from the journal", () => {
   const held = (): Tool =>
-    makeTool({ name: "hold", allowedCallers: ["direct", "programmatic"], approval: "always", handler: () => "held" });
+    makeTool({ name: "hold", allowedCallers: ["direct", "programmatic"], approval: "always", execute: () => "held" });
 
   /** A runtime with a connection of its own, as another process has it. */
   async function inOther<Value>(
@@ -267,10 +267,10 @@ describe("restored from the journal", () => {
       const other = await tools.docs.read_resource({ uri: "doc:c" }).catch((error) => error.code);
       return [other, await tools.docs.read_resource({ uri: "doc:b" })];
     `;
-    await inOther(server.url, journal, (runtime) => runtime.execute(program, { execution: "one" }));
+    await inOther(server.url, journal, (runtime) => runtime.execute(program, { id: "one" }));
     const report = await inOther(server.url, journal, async (runtime) => {
-      await runtime.decide("one", { "2": { allow: true } });
-      return runtime.resume("one");
+      await runtime.execution("one").decide({ "2": { allow: true } });
+      return runtime.execution("one").resume();
     });
     expect(report.outcome).toMatchObject({ value: ["handler_failed", "text of doc:b"] });
   });
@@ -279,11 +279,11 @@ describe("restored from the journal", () => {
     await using server = await serveResources();
     const journal = createMemoryJournal();
     await inOther(server.url, journal, (runtime) =>
-      runtime.execute("await tools.docs.links({}); throw new Error('no')", { execution: "first" }),
+      runtime.execute("await tools.docs.links({}); throw new Error('no')", { id: "first" }),
     );
     const report = await inOther(server.url, journal, (runtime) =>
       runtime.execute(`await tools.docs.links({}); return await tools.docs.read_resource({ uri: "doc:a" })`, {
-        after: "first",
+        corrects: "first",
       }),
     );
     expect(report.outcome).toMatchObject({ value: "text of doc:a" });
@@ -316,8 +316,8 @@ describe("restored from the journal", () => {
     );
     expect(begun.ending).toMatchObject({ type: "waiting" });
     await inOther(server.url, journal, async (runtime) => {
-      await runtime.decide(begun.execution, { hold: { allow: true } });
-      return runtime.resumeAgent(begun.execution, { model: model() });
+      await runtime.execution(begun.execution).decide({ hold: { allow: true } });
+      return runtime.execution(begun.execution).resume({ model: model() });
     });
     expect(texts[0]).toContain("text of doc:a");
     expect(texts[1]).toContain('none has named "doc:c"');
@@ -459,7 +459,7 @@ test("with redaction a URI with a secret is not named, no digest of it is journa
     const kept = await tools.docs.read_resource({ uri: content[1].uri }).catch((error) => error.code);
     return [kept, (await tools.docs.read_resource({ uri: "doc:a" })).length];
   `,
-    { execution: "one" },
+    { id: "one" },
   );
   expect(report.outcome).toMatchObject({ value: ["handler_failed", `the key is ${SECRET}`.length] });
   expect(report.calls[0]?.named).toHaveLength(1);

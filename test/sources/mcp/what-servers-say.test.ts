@@ -178,7 +178,7 @@ test("a policy's shape makes the result of what a server answers, whose own sche
   const shape = ({ n }: { readonly n: number }) => `${n} points`;
   await using source = await fromMcp(await servedRaw("structured"), { ...READ, shape });
   expect(await call(source.tools, "raw.right({})")).toBe("7 points");
-  expect(source.tools.every(({ output }) => output === undefined)).toBe(true);
+  expect(source.tools.every(({ outputSchema: output }) => output === undefined)).toBe(true);
 });
 
 test("what a server says of a failure is not shaped", async () => {

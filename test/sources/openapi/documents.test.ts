@@ -194,7 +194,7 @@ describe("inputs", () => {
     const { tools } = await sourceOf(
       operationOf({ requestBody: { description: "At least one.", ...requestBody } }, "/x", "post"),
     );
-    expect(jsonSchemaOf("api.call", "input", tools[0]!.input)).toMatchObject({ description: "At least one." });
+    expect(jsonSchemaOf("api.call", "input", tools[0]!.inputSchema)).toMatchObject({ description: "At least one." });
   });
 
   test("tell parameters of one name apart by their places", async () => {
@@ -284,9 +284,9 @@ test("a tool's digest depends on its own operation alone, so executions are take
   }
   expect(new Set(all.values()).size).toBe(3);
   const { tools } = await sourceOf(spec);
-  expect(await validate(tools[0]!.input, { x: "text", y: 1 })).toMatchObject({ ok: true });
-  expect(await validate(tools[2]!.input, { x: true, y: "text" })).toMatchObject({ ok: true });
-  expect(await validate(tools[1]!.input, { x: "text", y: true })).toMatchObject({ ok: false });
+  expect(await validate(tools[0]!.inputSchema, { x: "text", y: 1 })).toMatchObject({ ok: true });
+  expect(await validate(tools[2]!.inputSchema, { x: true, y: "text" })).toMatchObject({ ok: true });
+  expect(await validate(tools[1]!.inputSchema, { x: "text", y: true })).toMatchObject({ ok: false });
 });
 
 describe("schemas that refer to themselves", () => {
@@ -330,9 +330,9 @@ describe("schemas that refer to themselves", () => {
     const spec = operationOf(body(named({ tree: reference })), "/x", "post", { components: { schemas: { node } } });
     const { tools, problems } = await sourceOf(spec);
     const tree = { name: "a", children: [{ name: "b", children: [{ name: "c" }] }] };
-    expect(await validate(tools[0]!.input, { tree })).toMatchObject({ ok: true });
+    expect(await validate(tools[0]!.inputSchema, { tree })).toMatchObject({ ok: true });
     const wrong = { name: "a", children: [{ children: [{ name: 1 }] }] };
-    expect(await validate(tools[0]!.input, { tree: wrong })).toMatchObject({ ok: !isKnown });
+    expect(await validate(tools[0]!.inputSchema, { tree: wrong })).toMatchObject({ ok: !isKnown });
     expect(problems).toEqual(
       isKnown ? [] : [expect.stringMatching(/may be anything, because its \$\w+ leads elsewhere/)],
     );
@@ -355,7 +355,7 @@ describe("schemas that refer to themselves", () => {
         1,
         [expect.stringMatching(/^api is not checked as a whole: [ab] refers to itself without going deeper/)],
       ]);
-      expect(await validate(tools[0]!.input, { body: 1 })).toMatchObject({ ok: true });
+      expect(await validate(tools[0]!.inputSchema, { body: 1 })).toMatchObject({ ok: true });
     },
   );
 });
@@ -370,8 +370,8 @@ test("what schemas have beyond 5,000 values may be anything, which is told once 
     ["/p", "/q", "/r"].map((path) => [path, path === "/r" ? { get: { responses } } : { post: body(near) }]),
   );
   const { tools, problems } = await sourceOf(specOf(paths, { components }));
-  expect(await validate(tools[0]!.input, { body: { f1: 1 } })).toMatchObject({ ok: false });
-  expect(await validate(tools[0]!.input, { body: { last: 1 } })).toMatchObject({ ok: true });
+  expect(await validate(tools[0]!.inputSchema, { body: { f1: 1 } })).toMatchObject({ ok: false });
+  expect(await validate(tools[0]!.inputSchema, { body: { last: 1 } })).toMatchObject({ ok: true });
   expect(problems).toEqual([
     "api is not checked as a whole: what a tool's input has beyond 5000 values of its schema may be anything (tools: 2).",
     "api is not checked as a whole: what a tool's result has beyond 5000 values of its schema may be anything (tools: 1).",
@@ -423,7 +423,7 @@ test("choices and conditions of one schema hold together, in whatever order the 
       const text = { type: "string", ...Object.fromEntries(order) };
       const { tools } = await sourceOf(operationOf(body(named({ text }, { required: ["text"] })), "/x", "post"));
       const fits = await Promise.all(
-        ["ab", "a", "bb", "abcd"].map(async (given) => (await validate(tools[0]!.input, { text: given })).ok),
+        ["ab", "a", "bb", "abcd"].map(async (given) => (await validate(tools[0]!.inputSchema, { text: given })).ok),
       );
       expect(fits).toEqual([true, false, false, false]);
     }),
@@ -437,8 +437,8 @@ test.each([
   const spec = operationOf(body(named({ a: { type: "string", pattern } })), "/x", "post");
   const { tools, problems } = await sourceOf(spec);
   expect(problems).toEqual([`api is not checked as a whole: the pattern ${JSON.stringify(pattern)} ${why}.`]);
-  expect(await validate(tools[0]!.input, { a: "b" })).toMatchObject({ ok: true });
-  expect(await validate(tools[0]!.input, { a: 1 })).toMatchObject({ ok: false });
+  expect(await validate(tools[0]!.inputSchema, { a: "b" })).toMatchObject({ ok: true });
+  expect(await validate(tools[0]!.inputSchema, { a: 1 })).toMatchObject({ ok: false });
   expect(declareTools(tools)).not.toContain("<x>");
 });
 
@@ -522,7 +522,7 @@ test("a reference in place of all properties is read, and the line of one that l
   const spec = { ...operationOf(body(fields("#/ids")), "/x", "post"), ids: { ids: { type: "string" } } };
   const { tools } = await sourceOf(spec);
   expect(declareTools(tools)).toContain("ids?: string");
-  expect(await validate(tools[0]!.input, { ids: 1 })).toMatchObject({ ok: false });
+  expect(await validate(tools[0]!.inputSchema, { ids: 1 })).toMatchObject({ ok: false });
   const { problems } = await sourceOf(operationOf(body(fields("#/none")), "/x", "post"));
   expect(problems).toEqual([expect.stringContaining('left out: it refers to "#/none"')]);
 });
@@ -532,7 +532,7 @@ test("a list of schemas as items is a tuple, as in older drafts", async () => {
   const spec = operationOf(body(named({ at: { type: "array", items } })), "/x", "post");
   const { tools } = await sourceOf(spec);
   expect(declareTools(tools)).toContain("at?: [number, string]");
-  expect(await validate(tools[0]!.input, { at: [1, 2] })).toMatchObject({ ok: false });
+  expect(await validate(tools[0]!.inputSchema, { at: [1, 2] })).toMatchObject({ ok: false });
 });
 
 describe("operations that cannot be called are left out with a reason", () => {

@@ -137,7 +137,7 @@ describe("what a hostile document says stays within its own tool", () => {
     const schemaOf = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
     const content = { "multipart/form-data": schemaOf("Files"), "text/csv": schemaOf("Lost") };
     const { tools, problems } = await sourceOf(operationOf({ requestBody: { content } }, "/x", "post", { components }));
-    const { properties: given } = jsonSchemaOf("api.call", "input", tools[0]!.input) as {
+    const { properties: given } = jsonSchemaOf("api.call", "input", tools[0]!.inputSchema) as {
       readonly properties: { readonly body: { readonly description: string } };
     };
     expect(given.body.description).toMatch(/^Files, in base64: f0x+, and 999 more\.$/);
@@ -184,11 +184,11 @@ describe("what a hostile document says stays within its own tool", () => {
     };
     const { tools, problems } = await sourceOf(operationOf(response, "/x", "get", { components: { schemas } }));
     expect(problems).toEqual([expect.stringContaining("beyond 5000 values")]);
-    const { $defs } = jsonSchemaOf("api.call", "output", tools[0]!.output!);
+    const { $defs } = jsonSchemaOf("api.call", "output", tools[0]!.outputSchema!);
     const definitions = Object.values($defs as object);
     expect(definitions.filter((one) => one !== true).length).toBeLessThan(600);
     expect(definitions).toContain(true);
-    expect(JSON.stringify(tools[0]!.output!["~standard"].validate({ p0: { p1: {} } }))).toContain('"value"');
+    expect(JSON.stringify(tools[0]!.outputSchema!["~standard"].validate({ p0: { p1: {} } }))).toContain('"value"');
   });
 
   test.each([

@@ -11,7 +11,7 @@ const documents = readFileSync(new URL("../../../docs/sources.md", import.meta.u
 test("of 926 examples of results in GitHub's document 174 do not fit its own schemas, as the documents say", async () => {
   const spec = readData(urlOf(DOCUMENTS[0].file)) as Described;
   const { tools } = await sourceOf(spec, {}, (_, { method, path }) => ({ ...ALL, name: nameOf(method, path) }));
-  const outputs = new Map(tools.map(({ name, output }) => [name, output]));
+  const outputs = new Map(tools.map(({ name, outputSchema: output }) => [name, output]));
   const fits = Object.entries(spec.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, operation]) => {
       const output = outputs.get(`api.${nameOf(method, path)}`);
@@ -36,6 +36,6 @@ test.each(DOCUMENTS)("a real document becomes tools: $what", async ({ file, tool
   ]);
   expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining([...names]));
   // A schema is made when it is first used.
-  for (const { input, output } of tools.slice(0, 200))
+  for (const { inputSchema: input, outputSchema: output } of tools.slice(0, 200))
     for (const schema of [input, output]) await schema?.["~standard"].validate({});
 });

@@ -253,7 +253,7 @@ describe("a request", () => {
       ],
     });
     const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    const { properties } = jsonSchemaOf("api.call", "input", tools[0]!.input);
+    const { properties } = jsonSchemaOf("api.call", "input", tools[0]!.inputSchema);
     expect(Object.keys(properties as object)).toEqual(["X-Own"]);
     expect(await callTool(tools, "api.call", { "X-Own": "a\r\nX-Evil: b" })).toMatchObject({ code: "handler_failed" });
     expect(await callTool(tools, "api.call", { "X-Own": "日本" })).toMatchObject({ code: "handler_failed" });
@@ -364,7 +364,9 @@ test.each<[string, object, object?]>([
   const requestBody = { required: true, content: { "multipart/form-data": { schema, encoding } } };
   const spec = specOf({ "/x": { post: { operationId: "call", requestBody } } });
   const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-  const { required = [] } = jsonSchemaOf("api.call", "input", tools[0]!.input) as { readonly required?: string[] };
+  const { required = [] } = jsonSchemaOf("api.call", "input", tools[0]!.inputSchema) as {
+    readonly required?: string[];
+  };
   const input = { file: Buffer.from([0, 255]).toString("base64") };
   await callTool(tools, "api.call", required.includes("body") ? { body: input } : input);
   const [upload] = server.arrived;
@@ -411,7 +413,7 @@ describe("credentials", () => {
     });
     const auth = { apiKey: { in: "query", name: "api_key", value: "the-secret" } } as const;
     const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl, auth, headers: { "X-Version": "2" } });
-    expect(JSON.stringify(jsonSchemaOf("api.call", "input", tools[0]!.input))).not.toContain("api_key");
+    expect(JSON.stringify(jsonSchemaOf("api.call", "input", tools[0]!.inputSchema))).not.toContain("api_key");
     expect(await callTool(tools, "api.call", { api_key: "mine" })).toMatchObject({ code: "input_invalid" });
     await callTool(tools, "api.call", { free: { api_key: "mine", other: 1 }, q: "x" });
     const [{ url, headers } = expect.fail()] = server.arrived;

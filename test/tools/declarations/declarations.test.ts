@@ -20,14 +20,14 @@ function listTool(name: string, parts: Parts = {}): Tool {
   return defineTool({
     name,
     description,
-    input: z.object({
+    inputSchema: z.object({
       owner: z.string().describe(fieldDescription),
       filter: z.object({ year: z.number() }).optional(),
     }),
-    output: z.array(z.object({ id: z.string(), parts: z.array(z.object({ sum: z.number() })) })),
+    outputSchema: z.array(z.object({ id: z.string(), parts: z.array(z.object({ sum: z.number() })) })),
     allowedCallers,
     effect: "read",
-    handler: () => [],
+    execute: () => [],
   });
 }
 
@@ -43,10 +43,10 @@ test("a tool without an output schema returns unknown", () => {
   const tool = defineTool({
     name: "a",
     description: "Does it",
-    input: z.object({}),
+    inputSchema: z.object({}),
     allowedCallers: ["programmatic"],
     effect: "write",
-    handler: () => null,
+    execute: () => null,
   });
   expect(declareTools([tool])).toBe("tools.a(input: {}): Promise<unknown> // Does it");
 });
@@ -71,19 +71,19 @@ test("a name in another script is written as a path, in Python where every versi
   expect(declareTools([newer], { language: "python" })).toMatch(/^await tools\["m\.\u{32e8e}"\]\(/u);
 });
 
-const takes = (input: Tool["input"]) =>
+const takes = (input: Tool["inputSchema"]) =>
   defineTool({
     name: "t",
     description: "d",
-    input,
+    inputSchema: input,
     allowedCallers: ["programmatic"],
     effect: "write",
-    handler: () => 1,
+    execute: () => 1,
   });
 const field = (schema: object) => jsonSchema({ type: "object", properties: { a: schema } });
 const pair = [{ type: "number" }, { type: "string" }];
 
-test.each<[Tool["input"], string, string]>([
+test.each<[Tool["inputSchema"], string, string]>([
   [field({ type: "array", items: pair }), "a?: [number, string]", "a: tuple[float, str]"],
   [
     field({ type: "array", items: pair, additionalItems: { type: ["integer", "null"] } }),
@@ -190,10 +190,10 @@ test.each<[string, JsonSchema, string]>([
   const tool = defineTool({
     name: "a",
     description: "Does it",
-    input: jsonSchema(schema),
+    inputSchema: jsonSchema(schema),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: () => null,
+    execute: () => null,
   });
   expect(declareTools([tool], { language: "python" })).toBe(`${declared} -> Any # Does it`);
 });
@@ -258,7 +258,7 @@ test("of thousands of tools only those types are read that may fit, and none whe
   };
   const schema = {
     "~standard": { ...standard, jsonSchema: { input: counted, output: counted } },
-  } as typeof listed.input;
+  } as typeof listed.inputSchema;
   const listed = listTool("a");
   const tools = Array.from({ length: 2000 }, (_, index) => ({
     ...listed,
@@ -295,11 +295,11 @@ test.each([
   const tool = defineTool({
     name: "send",
     description: "Sends",
-    input: z.object({}),
+    inputSchema: z.object({}),
     allowedCallers: ["programmatic"],
     effect: "write",
     rate: { calls, perMs: 500 },
-    handler: () => null,
+    execute: () => null,
   });
   expect(declareTools([tool])).toBe(`tools.send(input: {}): Promise<unknown> // ${comment}`);
 });
@@ -314,12 +314,12 @@ test.each<["never" | "always" | (() => boolean), string]>([
     const tool = defineTool({
       name: "bank.pay",
       description: "Pays",
-      input: z.object({ cents: z.int().min(1).max(500), note: z.string().default("none") }),
-      output: z.object({ paid: z.int().min(1) }),
+      inputSchema: z.object({ cents: z.int().min(1).max(500), note: z.string().default("none") }),
+      outputSchema: z.object({ paid: z.int().min(1) }),
       allowedCallers: ["programmatic"],
       effect: "write",
       approval,
-      handler: ({ cents }) => ({ paid: cents }),
+      execute: ({ cents }) => ({ paid: cents }),
     });
     expect(declareTools([tool])).toBe(
       `tools.bank.pay(input: { cents: number /* integer, 1 to 500 */, note?: string /* default "none" */ }): Promise<{ paid: number }> ${comment}`,
@@ -334,7 +334,7 @@ test.each<["never" | "always" | (() => boolean), string]>([
 function toolOfMany(definition: JsonSchema): Tool {
   const properties = Object.fromEntries(Array.from({ length: 900 }, (_, n) => [`p${n}`, { $ref: "#/$defs/one" }]));
   const input = jsonSchema({ type: "object", properties, $defs: { one: definition } });
-  return { ...listTool("wide"), input };
+  return { ...listTool("wide"), inputSchema: input };
 }
 
 test.each<[string, JsonSchema]>([

@@ -8,11 +8,11 @@ function toolOf(name: string, fields: readonly string[]) {
   return defineTool({
     name,
     description: "A list",
-    input: jsonSchema({ type: "object" }),
-    output: jsonSchema({ type: "object", properties }),
+    inputSchema: jsonSchema({ type: "object" }),
+    outputSchema: jsonSchema({ type: "object", properties }),
     allowedCallers: ["programmatic"],
     effect: "read",
-    handler: () => ({}),
+    execute: () => ({}),
   });
 }
 

@@ -11,11 +11,11 @@ function toTool({ name, description, effect, tags, fields, results }: CatalogueT
   return {
     name,
     description,
-    input: jsonSchema({
+    inputSchema: jsonSchema({
       type: "object",
       properties: Object.fromEntries(fields.map(([field, about]) => [field, { type: "string", description: about }])),
     }),
-    output: jsonSchema({
+    outputSchema: jsonSchema({
       type: "object",
       properties: Object.fromEntries(results.map((field) => [field, {}])),
     }),
@@ -26,7 +26,7 @@ function toTool({ name, description, effect, tags, fields, results }: CatalogueT
     needsApproval: () => false,
     concurrency: Number.POSITIVE_INFINITY,
     timeoutMs: 1000,
-    handler: (input) => input,
+    execute: (input) => input,
     onUnknown: "ask",
   };
 }

@@ -53,9 +53,13 @@ test.each([
   ["two words written as one", "listcustomers", "crm.listCustomers"],
   ["the beginning of a word", "overd", "billing.open"],
 ])("a tool is found by %s", (_, words, name) => {
-  const described = (one: Tool, description: string, input = one.input): Tool => ({ ...one, description, input });
+  const described = (one: Tool, description: string, input = one.inputSchema): Tool => ({
+    ...one,
+    description,
+    inputSchema: input,
+  });
   const fields = { currency: { type: "string" }, level: { type: "integer", description: "the dunning level" } };
-  const withFields = { ...tool("x", () => null).input };
+  const withFields = { ...tool("x", () => null).inputSchema };
   const standard = withFields["~standard"];
   const input = {
     "~standard": {
@@ -78,7 +82,7 @@ test.each([
       ),
       tags: ["Finance"],
       source: "ledger",
-      output,
+      outputSchema: output,
     },
     tool("weather.today", () => null),
   ]);
@@ -165,9 +169,9 @@ test("tools whose schemas refer to themselves, or have parts of any type, are in
   const tools = odd.map((schema, place) => {
     const one = tool(`odd.tool${place}`, () => null);
     const input = {
-      "~standard": { ...one.input["~standard"], jsonSchema: { input: () => schema, output: () => schema } },
+      "~standard": { ...one.inputSchema["~standard"], jsonSchema: { input: () => schema, output: () => schema } },
     };
-    return { ...one, input, output: input };
+    return { ...one, inputSchema: input, outputSchema: input };
   });
   expect(namesIn(indexOf(tools))("odd tool")).toHaveLength(odd.length);
 });

@@ -47,8 +47,8 @@ const tools = fc
     return {
       ...tool("t", () => null),
       name,
-      input: given({ type: "object", properties }) as Tool["input"],
-      output: output === null ? undefined : (given(output) as Tool["input"]),
+      inputSchema: given({ type: "object", properties }) as Tool["inputSchema"],
+      outputSchema: output === null ? undefined : (given(output) as Tool["inputSchema"]),
       unknownFields: "allow",
       ...(stream ? { stream } : {}),
     };
@@ -83,7 +83,7 @@ testOfAll("the stubs of 4,000 tools parse", () => {
 test("a stub says the types of fields and results, and what the fields are about", () => {
   const one: Tool = {
     ...tool("crm.find", () => null),
-    input: jsonSchema({
+    inputSchema: jsonSchema({
       type: "object",
       properties: {
         id: { type: "integer", minimum: 1, description: "the customer's number" },
@@ -91,7 +91,7 @@ test("a stub says the types of fields and results, and what the fields are about
       },
       required: ["id"],
     }),
-    output: jsonSchema({ type: "object", properties: { name: { type: "string" } }, required: ["name"] }),
+    outputSchema: jsonSchema({ type: "object", properties: { name: { type: "string" } }, required: ["name"] }),
   };
   const literals = Array.from({ length: 16 }, (_, place) => `"by${place}"`);
   expect(toolStub(one, "javascript")).toBe(
@@ -105,8 +105,8 @@ test("a stub says the types of fields and results, and what the fields are about
 test("the stub of a tool that streams says that items come, and of what type", () => {
   const one: Tool = {
     ...tool("crm.each", () => []),
-    input: jsonSchema({ type: "object", properties: { since: { type: "string" } }, required: ["since"] }),
-    output: jsonSchema({ type: "object", properties: { name: { type: "string" } }, required: ["name"] }),
+    inputSchema: jsonSchema({ type: "object", properties: { since: { type: "string" } }, required: ["since"] }),
+    outputSchema: jsonSchema({ type: "object", properties: { name: { type: "string" } }, required: ["name"] }),
     stream: true,
   };
   expect(toolStub(one, "javascript")).toBe(

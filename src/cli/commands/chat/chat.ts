@@ -3,7 +3,7 @@ import type { AgentEnding } from "../../../conversations/ending.ts";
 import { agentEndingText } from "../../../conversations/index.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { AgentEvent } from "../../../conversations/event.ts";
-import type { Talk } from "../../../conversations/converse.ts";
+import type { Conversation } from "../../../conversations/conversation.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
 import type { CHAT, CommandOptions } from "../../command-options.ts";
 import { agentExitCodeOf, EXIT } from "../../exit-code.ts";
@@ -63,13 +63,16 @@ export async function chat(options: ChatOptions): Promise<number> {
   });
   approve = approver.approve;
   const { context: documents, instructions, set, allowChangedTools } = options;
-  const talk = await runtime.converse({
+  const talk = await runtime.conversation({
     ...set,
     model,
     // One that is taken up has what it began with.
     ...(documents.length === 0 ? {} : { documents }),
     ...(fallbacks.length === 0 ? {} : { fallbacks }),
-    ...(past && { continue: past.view.execution, allowChangedTools: allowChangedTools === true }),
+    ...(past && {
+      [past.view.state === "ended" ? "from" : "id"]: past.view.execution,
+      allowChangedTools: allowChangedTools === true,
+    }),
     ...(open.approve && { approve }),
     ...given({ instructions }),
     onEvent: (event: AgentEvent) => show(event),
@@ -104,7 +107,7 @@ const [CONTINUE, EXIT_CHAT] = ["/continue", "/exit"];
 interface ChatParts {
   readonly options: ChatOptions;
   readonly open: OpenRuntime;
-  readonly talk: Talk;
+  readonly talk: Conversation;
   readonly control: ControlC;
   /** Aborted when the conversation is to end. */
   readonly over: AbortSignal;
@@ -196,7 +199,7 @@ class ChatLoop {
     over.addEventListener("abort", interrupt);
     const since = monotonic();
     try {
-      const report = await talk.say(message);
+      const report = await talk.send(message);
       this.#tell(report, monotonic() - since, isPerson);
       return report.ending;
     } catch (error) {

@@ -114,7 +114,7 @@ async function runExample(
     const { execution, usage } = report;
     const { funnel } = await viewExecution(runtime.journal, execution);
     writeStdout(
-      `${counted(usage.calls, "call")} in ${duration(usage.runningMs + usage.waitingMs)}: ${funnelInLine(funnel)}\n`,
+      `${counted(usage.calls, "call")} in ${duration(usage.cpuMs + usage.waitingMs)}: ${funnelInLine(funnel)}\n`,
     );
   }
   return right;

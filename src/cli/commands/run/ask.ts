@@ -14,8 +14,8 @@ import { openRuntime } from "./open-runtime.ts";
  * error. Resolves with the exit code, which is 0 only for an answer.
  */
 export async function ask(task: string, options: CommandOptions<typeof ASK>): Promise<number> {
-  const { stream, baseUrl, execution, tenant, approveProgram = false } = options;
-  needsJournal("--execution", execution, options.journal);
+  const { stream, baseUrl, id, tenant, approveProgram = false } = options;
+  needsJournal("--id", id, options.journal);
   const models = { stream, ...given({ baseUrl }) };
   const file = await agentFile(options);
   const instructions = file?.requiredText("what the agent is told before its task") ?? options.instructions;
@@ -33,7 +33,7 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
     task,
     documents,
     signal,
-    ...given({ execution, instructions, answer, tools: file?.narrow(open.tools) }),
+    ...given({ id, instructions, answer, tools: file?.narrow(open.tools) }),
     ...given({ onEvent: options.json ? undefined : showConversation(screen) }),
   });
   return await open.end(open.printAgent(report), report.artifacts);

@@ -28,11 +28,12 @@ export async function resume(named: string | undefined, options: CommandOptions<
   await using journal = existingJournal(options.journal);
   await using open = await openRuntime(options, journal);
   const { runtime, signal, approve } = open;
-  const about = { results, allowChangedTools, signal, ...given({ approve, tenant }) };
+  const about = { results, allowChangedTools, signal, ...given({ approve }) };
   const execution = await findExecution(journal, named, tenant ?? "default");
+  const handle = runtime.execution(execution, given({ tenant }));
   const header = await readHeader(journal, execution, HOST);
   if (header?.kind !== "conversation") {
-    const report = await runtime.resume(execution, { ...about, ...given({ result: options.resultSchema }) });
+    const report = await handle.resume({ ...about, ...given({ result: options.resultSchema }) });
     return await open.end(open.print(report, header), report.artifacts);
   }
   const models = { stream, ...given({ baseUrl }) };
@@ -43,7 +44,7 @@ export async function resume(named: string | undefined, options: CommandOptions<
     options.model === undefined
       ? (fallbacks.find(({ name }) => name === answering) ?? recordedModel(answering, models))
       : await loadModel(options.model, models);
-  const report = await runtime.resumeAgent(execution, { ...about, model, fallbacks });
+  const report = await handle.resume({ ...about, model, fallbacks });
   const standing = standingOfConversation(past);
   const rests = standing.state === "waiting" && standing.rests;
   return await open.end(printWhole(open, report, options, { header, rests }), report.artifacts);

@@ -13,9 +13,9 @@ import { standardStreams } from "../../terminal/standard-streams.ts";
 
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
 export async function run(file: string, options: CommandOptions<typeof RUN>): Promise<number> {
-  const { execution, tenant, result, maxAge: maxAgeMs, approveProgram = false } = options;
-  needsJournal("--execution", execution, options.journal);
-  needsJournal("--after", options.after, options.journal);
+  const { id, tenant, result, maxAge: maxAgeMs, approveProgram = false } = options;
+  needsJournal("--id", id, options.journal);
+  needsJournal("--corrects", options.corrects, options.journal);
   const language = options.language ?? (file.endsWith(".py") ? "python" : "javascript");
   if (language === "python" && options.sandbox !== "docker")
     throw new Failure(
@@ -30,12 +30,12 @@ export async function run(file: string, options: CommandOptions<typeof RUN>): Pr
     ...given({ tenant }),
   });
   const { runtime, signal } = open;
-  const after =
-    options.after === undefined || !journal
+  const corrects =
+    options.corrects === undefined || !journal
       ? undefined
-      : await findExecution(journal, options.after, tenant ?? "default");
-  const corrected = given({ after, maxAgeMs });
-  const report = await runtime.execute(program, { language, signal, ...given({ result, execution }), ...corrected });
+      : await findExecution(journal, options.corrects, tenant ?? "default");
+  const corrected = given({ corrects, maxAgeMs });
+  const report = await runtime.execute(program, { language, signal, ...given({ result, id }), ...corrected });
   return await open.end(open.print(report), report.artifacts);
 }
 

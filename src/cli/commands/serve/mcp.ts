@@ -36,7 +36,7 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
   )
     throw new Failure(
       EXIT.usage,
-      "--host, --keys, --host-name, --log, --drain, and --set of atOnce, perTenant and queued, go with --http: add --http PORT.",
+      "--host, --keys, --host-name, --log, --drain, and --set of concurrency, perTenant and queued, go with --http: add --http PORT.",
     );
   countDoors();
   const settings = http === undefined ? undefined : readHttpSettings(options, http);
@@ -55,7 +55,7 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
     const runtime = await openServed(stack, options, (journal) => ({
       sandbox,
       ...(journal && { approve: () => "later" }),
-      ...given({ executions: settings && { atOnce: AT_ONCE, ...places }, tenant: options.tenant }),
+      ...given({ executions: settings && { concurrency: AT_ONCE, ...places }, tenant: options.tenant }),
     }));
     const more = { ...given({ patienceMs }), ...(mode === "ask" ? {} : { approve: approver.approve }) };
     if (settings) {

@@ -22,8 +22,8 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
   if (options.workers === "elsewhere") fleetJournalOf(options.journal, "--workers elsewhere");
   const settings = readHttpSettings(options, options.port);
   const { baseUrl, sandbox, workers, webhooks, drain = CLOSE_RULES.drainMs.default } = options;
-  const { atOnce = AT_ONCE, perTenant, queued, ...set } = options.set;
-  const executions = { atOnce, ...given({ perTenant, queued }) };
+  const { concurrency = AT_ONCE, perTenant, queued, ...set } = options.set;
+  const executions = { concurrency, ...given({ perTenant, queued }) };
   const model = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   keepStdout();
   using cancelling = cancelOnSignal();
@@ -38,7 +38,7 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
     await using listening = await openHttpServer(runtime, settings, drain, {
       ...set,
       ...given({ workers, webhooks }),
-      concurrency: atOnce,
+      concurrency,
       ...(model.length === 0 ? {} : { model, ...secretsOf(options.journal) }),
     });
     const { server, url } = listening;

@@ -35,7 +35,7 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
       ...given({ leaseMs }),
     }));
     const onError = (error: unknown) => tell(reasonOf(error));
-    const started = await runtime.work({ model, onError, ...set });
+    const started = await runtime.fleet!.work(runtime, { model, onError, ...set });
     if (settings) {
       // What drives nothing, and tells of this process and its fleet by the routes of any server.
       const routes = { routes: "operator", workers: "elsewhere" } as const;

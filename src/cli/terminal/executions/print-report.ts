@@ -15,7 +15,7 @@ export function printReport({ output, outcome, usage }: Report, hints: readonly 
   const note = (text: string) => writeStderr(`${text}\n`);
   if (outcome.type === "crashed") note(`portcullis: ${oneLine(outcome.detail)}`);
   for (const hint of hints) note(hint);
-  const seconds = ((usage.runningMs + usage.waitingMs) / 1000).toFixed(1);
+  const seconds = ((usage.cpuMs + usage.waitingMs) / 1000).toFixed(1);
   note(
     `${endingText(outcome)}: ${counted(usage.calls, "call")}, ${byteText(usage.bytesIn)} in, ${byteText(usage.bytesOut)} out, ${seconds} s`,
   );

@@ -68,7 +68,7 @@ export function correctedHints(
 ): readonly string[] {
   const isOver = outcome.type === "completed" || outcome.type === "waiting";
   if (isOver || options.journal === undefined || calls.every((call) => call.outcome.type !== "value")) return [];
-  const command = `portcullis run PROGRAM${sameFlags(options)} --after ${shown(execution)}`;
+  const command = `portcullis run PROGRAM${sameFlags(options)} --corrects ${shown(execution)}`;
   return [
     `portcullis: a corrected PROGRAM is given what this one has done, and does none of it again, with:\n  ${command}`,
   ];
@@ -160,7 +160,7 @@ function withoutKey(address: string): string {
 
 /** How a conversation goes on that rests. No command answers the calls with which it rests. */
 export function restsText(execution: string, options: SameOptions): string {
-  const call = `runtime.converse({ continue: ${JSON.stringify(oneLine(execution))} })`;
+  const call = `runtime.conversation({ id: ${JSON.stringify(oneLine(execution))} })`;
   return `${RESTS} Continue it with ${call}, or with:\n  ${chatCommand(execution, options)}`;
 }
 
@@ -195,8 +195,11 @@ export interface Given {
 export function completeHint(message: string, { execution, journal }: Given): string {
   const one = execution === undefined ? "" : ` ${shown(execution)}`;
   return message
-    .replace(/: runtime\.executions\(\)$/, () => `: portcullis show${flags({ journal })}`)
-    .replace(/: runtime\.status\("[^"]{1,1000}"\)$/, () => `: portcullis show${one}${flags({ journal })}`);
+    .replace(/: runtime\.executions\.list\(\)$/, () => `: portcullis show${flags({ journal })}`)
+    .replace(
+      /: runtime\.execution\("[^"]{1,1000}"\)\.status\(\)$/,
+      () => `: portcullis show${one}${flags({ journal })}`,
+    );
 }
 
 /** An argument as a shell takes it. */

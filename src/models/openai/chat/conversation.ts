@@ -7,7 +7,7 @@ import {
   inOneLine,
   type MessageContent,
 } from "../../turn/content-parts.ts";
-import type { CallResult, Conversation, ModelCall, ModelSettings, Opening, ToolChoice } from "../../model.ts";
+import type { CallResult, ModelConversation, ModelCall, ModelSettings, Opening, ToolChoice } from "../../model.ts";
 import {
   answerFormat,
   functionFields,
@@ -27,7 +27,7 @@ import type { ToolNames } from "../../turn/tool-names.ts";
 
 type Params = Parameters<OpenAiClient["chat"]["completions"]["create"]>[0];
 
-export async function converseByOpenAiChat(parts: ConversationParts): Promise<Conversation> {
+export async function converseByOpenAiChat(parts: ConversationParts): Promise<ModelConversation> {
   return new ChatConversation(parts, await openOpenAiClient(parts));
 }
 

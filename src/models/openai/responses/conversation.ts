@@ -1,6 +1,6 @@
 import { type Fields, isFields, listOf, textOf, without } from "../../../base/index.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
-import type { Conversation, HostedNews, ModelCall, Opening } from "../../model.ts";
+import type { ModelConversation, HostedNews, ModelCall, Opening } from "../../model.ts";
 import { SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { looseTools, openOpenAiClient, type OpenAiClient, strictInput, userMessage } from "../openai-request.ts";
 import {
@@ -30,7 +30,7 @@ import {
 
 type Params = Parameters<OpenAiClient["responses"]["create"]>[0];
 
-export async function converseByOpenAiResponses(parts: ConversationParts): Promise<Conversation> {
+export async function converseByOpenAiResponses(parts: ConversationParts): Promise<ModelConversation> {
   return new ResponsesConversation(parts, await openOpenAiClient(parts));
 }
 

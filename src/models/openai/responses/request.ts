@@ -23,7 +23,7 @@ function usesOwnSearch({ deferred = [], searchesPrograms = false }: Opening): bo
 export function declareTools(opening: Opening, names: ToolNames, isStrict: boolean): ResponsesTools {
   const { tools, deferred = [], runProgram, hosted, settings = {} } = opening;
   const declare = (tool: ToolDeclaration): Fields => {
-    const { description, output, callers, textFormat } = tool;
+    const { description, outputSchema: output, callers, textFormat } = tool;
     const name = names.given(tool.name);
     const forPrograms = hosted ? { allowed_callers: callers } : {};
     if (textFormat !== undefined)
@@ -32,7 +32,7 @@ export function declareTools(opening: Opening, names: ToolNames, isStrict: boole
     return { type: "function", ...functionFields({ ...tool, name }, isStrict), ...forPrograms, ...typed };
   };
   const isSearch = ({ name }: ToolDeclaration) => usesOwnSearch(opening) && name === SEARCH_TOOLS;
-  const searches = tools.filter(isSearch).map(({ description, input }) => ({
+  const searches = tools.filter(isSearch).map(({ description, inputSchema: input }) => ({
     type: "tool_search",
     execution: "client",
     description,

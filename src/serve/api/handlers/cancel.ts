@@ -9,7 +9,7 @@ import { jsonAnswer } from "../json-answer.ts";
 import { type ApiParts, type ApiRequest, ownConversation, ownReadable, refuseOfAnother } from "../parts.ts";
 import { statusAnswer } from "./show.ts";
 
-type ExecutionStatus = Awaited<ReturnType<Runtime["status"]>>;
+type ExecutionStatus = Awaited<ReturnType<ReturnType<Runtime["execution"]>["status"]>>;
 
 /** How often it is tried against others who append to the same execution. */
 const TRIES = 10;
@@ -59,7 +59,7 @@ async function repeat(
 ): Promise<void> {
   for (let tries = 1; tries <= TRIES; tries += 1)
     try {
-      const status = await runtime.status(id, { tenant: key.tenant });
+      const status = await runtime.execution(id, { tenant: key.tenant }).status();
       keys.signalOf(key).throwIfAborted();
       if (await step(status)) return;
     } catch (error) {
@@ -96,11 +96,10 @@ async function endRunning(
       "Code of the server itself runs this execution, and only that code can cancel it.",
     );
   const signal = AbortSignal.abort(request === "cancel" ? cancelled() : interrupted());
-  const options = { tenant, signal, onEvent, approve: () => "later" as const, allowChangedTools: true };
+  const options = { signal, onEvent, approve: () => "later" as const, allowChangedTools: true };
   const model = conversation && served.continuing({ execution: id, tenant, ...conversation });
-  await runs.run<unknown>(id, () =>
-    model ? runtime.resumeAgent(id, { ...options, model }) : runtime.resume(id, options),
-  );
+  const handle = runtime.execution(id, { tenant });
+  await runs.run<unknown>(id, () => (model ? handle.resume({ ...options, model }) : handle.resume(options)));
 }
 
 /** Ends a conversation with the ending with which it rests. */
@@ -112,7 +111,7 @@ async function endResting(
 ): Promise<void> {
   const model = served.continuing({ execution: id, tenant, ...conversation });
   await runs.run(id, async () => {
-    const talk = await runtime.converse({ model, continue: id, tenant, onEvent, allowChangedTools: true });
+    const talk = await runtime.conversation({ model, id, tenant, onEvent, allowChangedTools: true });
     await talk[Symbol.asyncDispose]();
   });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { z } from "zod";
-import type { SayOptions } from "../../../conversations/agent-options.ts";
+import type { SendOptions } from "../../../conversations/agent-options.ts";
 import { type ExecutionId, given, PortcullisError } from "../../../base/index.ts";
 import { limitsOf } from "../../../executions/limits.ts";
 import type { Header } from "../../../journal/record.ts";
@@ -34,7 +34,7 @@ export function models({ served }: ApiParts, { query }: ApiRequest<unknown, z.ou
 /** `POST /v1/conversations`: begins a conversation. What has begun goes on, whatever becomes of the request. */
 export async function begin(parts: ApiParts, request: BeginRequest): Promise<Response> {
   const { key, body, about } = request;
-  const { message, execution = randomUUID(), model: name, answer: schema, wait: _, ...chosen } = body;
+  const { message, id: execution = randomUUID(), model: name, answer: schema, wait: _, ...chosen } = body;
   const { served } = parts;
   const { runtime } = runtimeWith(parts, key, { ...chosen, schema, name });
   const model = served.choose(name);
@@ -42,7 +42,7 @@ export async function begin(parts: ApiParts, request: BeginRequest): Promise<Res
   refuseAboveLimits(body.limits, runtime);
   refuseLanguage(body.language, runtime);
   const answer = await schemaOf(key, schema, "body.answer");
-  const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
+  const id = body.id === undefined ? execution : await parts.ids.stored(key.tenant, execution);
   await refuseIfElsewhere(parts, key, id);
   about(execution);
   const { maxTurns, maxTokens } = served.offer;
@@ -60,7 +60,7 @@ export async function continueIt(parts: ApiParts, request: SayRequest): Promise<
       refuseWider(key, header);
       return refuseElsewhere(parts, key, header);
     });
-    const { conversation } = await parts.runtime.status(own, { tenant });
+    const { conversation } = await parts.runtime.execution(own, { tenant }).status();
     if (!conversation) throw new Error("A conversation has the status of one.");
     return { id: own, model: parts.served.continuing({ execution: own, tenant, ...conversation }) };
   });
@@ -75,7 +75,7 @@ interface Saying {
   readonly runtime: Runtime;
   readonly id: ExecutionId;
   readonly message: z.output<typeof SAY_BODY>["message"];
-  readonly options: SayOptions<unknown, unknown>;
+  readonly options: SendOptions<unknown, unknown>;
 }
 
 async function say(
@@ -92,7 +92,7 @@ async function say(
       said.resolve();
       next();
     };
-    return runtime.say<unknown>(id, message, { ...options, signal, onEvent, onSaid });
+    return runtime.execution(id).send<unknown>(message, { ...options, signal, onEvent, onSaid });
   };
   const running = parts.runs.say(id, saying).finally(release);
   await untilBegun(parts, request, id, { running, stored: said.promise });

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { BY_LENGTH } from "../../../gate/approve/approval.ts";
-import { type ExecutionId, PortcullisError } from "../../../base/index.ts";
+import { PortcullisError } from "../../../base/index.ts";
+import type { Runtime } from "../../../runtime/create-runtime.ts";
 import type { Decision } from "../../../executions/decide.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
@@ -25,7 +26,7 @@ export function decide(
     signed(decision as Decision, request.key),
   ]);
   const said = Object.fromEntries(decisions) as Record<string, Decision>;
-  return drivenOn(parts, request, (own, options) => parts.runtime.decide(own, said, options));
+  return drivenOn(parts, request, (own, options) => own.decide(said, options));
 }
 
 /** `POST /v1/executions/:id/results`: notes the results, and drives on. */
@@ -33,7 +34,7 @@ export function answer(
   parts: ApiParts,
   request: ApiRequest<z.output<typeof RESULTS_BODY>, unknown>,
 ): Promise<Response> {
-  return drivenOn(parts, request, (own, options) => parts.runtime.answer(own, request.body.results, options));
+  return drivenOn(parts, request, (own, options) => own.answer(request.body.results, options));
 }
 
 /**
@@ -44,7 +45,7 @@ export function answer(
 async function drivenOn(
   parts: ApiParts,
   { key, id }: ApiRequest<unknown, unknown>,
-  note: (own: ExecutionId, options: { readonly tenant: string; readonly signal: AbortSignal }) => Promise<void>,
+  note: (own: ReturnType<Runtime["execution"]>, options: { readonly signal: AbortSignal }) => Promise<void>,
 ): Promise<Response> {
   if (await parts.ids.meansTwo(key.tenant, id))
     throw new RequestProblem(
@@ -59,7 +60,7 @@ async function drivenOn(
   // An execution that runs here has its place already.
   const release = parts.runs.has(own) ? () => {} : takePlace(parts, key);
   try {
-    await note(own, { tenant: key.tenant, signal });
+    await note(parts.runtime.execution(own, { tenant: key.tenant }), { signal });
   } catch (error) {
     release();
     const mayRead = await ownReadable(parts, key, id).catch(() => false);

@@ -29,21 +29,21 @@ type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
 /** `POST /v1/executions`: runs a program. What has begun goes on, whatever becomes of the request. */
 export async function execute(parts: ApiParts, request: ExecuteRequest): Promise<Response> {
   const { key, body, about } = request;
-  const { execution = randomUUID(), program, wait: _, ...chosen } = body;
-  if (body.maxAgeMs !== undefined && body.after === undefined)
-    throw new RequestProblem("request_invalid", "body.maxAgeMs: it goes with `after`, and there is none.");
+  const { id: execution = randomUUID(), program, wait: _, ...chosen } = body;
+  if (body.maxAgeMs !== undefined && body.corrects === undefined)
+    throw new RequestProblem("request_invalid", "body.maxAgeMs: it goes with `corrects`, and there is none.");
   const { runtime, settings } = runtimeWith(parts, key, { language: "javascript", ...chosen });
   refuseAboveLimits(body.limits, runtime);
   refuseLanguage(body.language, runtime);
   const result = await schemaOf(key, body.result, "body.result");
-  const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
+  const id = body.id === undefined ? execution : await parts.ids.stored(key.tenant, execution);
   await refuseIfElsewhere(parts, key, id);
-  const after = body.after === undefined ? undefined : await earlierOf(parts, key, body.after, id);
+  const corrects = body.corrects === undefined ? undefined : await earlierOf(parts, key, body.corrects, id);
   about(execution);
   const release = takePlace(parts, key);
   const begun = Promise.withResolvers<void>();
   const { language, limits, maxAgeMs } = chosen;
-  const options = given({ language, limits, result, after, maxAgeMs });
+  const options = given({ language, limits, result, corrects, maxAgeMs });
   const drive = () => parts.driving.run({ runtime, program, execution: id, settings: options }, begun.resolve);
   const isKnown = await isTheSame(parts, request, id, settings).catch((error: unknown) => {
     release();
@@ -60,10 +60,10 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
  * a place, another key could begin that one, and nobody would check whether this key may have what it holds. An
  * execution that was begun before is only told, also if the one that it corrects is gone.
  */
-async function earlierOf(parts: ApiParts, key: Key, after: string, id: ExecutionId): Promise<ExecutionId> {
+async function earlierOf(parts: ApiParts, key: Key, corrects: string, id: ExecutionId): Promise<ExecutionId> {
   if (!(await findIfKnown(parts.runtime.journal, id)))
-    return ownUnless(parts, key, after, (header) => refuseElsewhere(parts, key, header));
-  const stored = await parts.ids.stored(key.tenant, after);
+    return ownUnless(parts, key, corrects, (header) => refuseElsewhere(parts, key, header));
+  const stored = await parts.ids.stored(key.tenant, corrects);
   await refuseIfElsewhere(parts, key, stored);
   return stored;
 }
@@ -113,7 +113,7 @@ async function isTheSame(
   id: ExecutionId,
   settings: string,
 ): Promise<boolean> {
-  if (body.execution === undefined || !(await findIfKnown(runtime.journal, id))) return false;
+  if (body.id === undefined || !(await findIfKnown(runtime.journal, id))) return false;
   const header = await readHeader(runtime.journal, id, { tenant: key.tenant });
   return (
     header?.kind === "program" &&

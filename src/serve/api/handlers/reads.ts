@@ -45,7 +45,7 @@ export function shownView({ ids }: ApiParts, { tenant }: Key, view: ExecutionVie
   const above = parent && { parent: { ...parent, execution: shown(parent.execution) } };
   const calls = view.calls.map((one) => withShownFrom(one, shown));
   const own = { ...view, execution: shown(view.execution), calls, ...above };
-  return own.kind === "program" && own.after !== undefined ? { ...own, after: shown(own.after) } : own;
+  return own.kind === "program" && own.corrects !== undefined ? { ...own, corrects: shown(own.corrects) } : own;
 }
 
 /** `GET /v1/executions/:id/calls/:call`: the whole texts of one call. */

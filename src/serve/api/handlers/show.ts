@@ -38,7 +38,7 @@ async function untilAtRest(
   over.addEventListener("abort", wake, { once: true });
   try {
     for (;;) {
-      const { listed } = await readings.run(key, signal, () => runtime.status(id, { tenant }));
+      const { listed } = await readings.run(key, signal, () => runtime.execution(id, { tenant }).status());
       const left = until - now();
       if (listed.state !== "running" || left <= 0 || over.aborted) return;
       const { records } = await runtime.journal.find(id);
@@ -52,7 +52,7 @@ async function untilAtRest(
 /** What the journal tells of an execution, as it is answered. `id` is the journal's id. */
 export async function statusAnswer(parts: ApiParts, key: Key, id: string): Promise<SchemaType<typeof STATUS>> {
   const { runtime, ids } = parts;
-  const { listed, report, conversation } = await runtime.status(id, { tenant: key.tenant });
+  const { listed, report, conversation } = await runtime.execution(id, { tenant: key.tenant }).status();
   const { outcome: _, ...about } = ids.shownIn(key.tenant, listed);
   if (report) return { ...about, ...(await bodyOf(parts, key, report)) };
   if (!conversation) return about;

@@ -24,9 +24,9 @@ export async function tools(
   // A stub is made of the tool's whole schema.
   for await (const tool of inSlices(page, new Lane(key.tenant))) shown.push(listed(runtime.shown(tool)));
   return jsonAnswer(key, {
-    run_program: { name: program.name, description: program.config.description, input: PROGRAM_SCHEMA },
+    run_program: { name: program.name, description: program.config.description, inputSchema: PROGRAM_SCHEMA },
     ...(search && {
-      search_tools: { name: search.name, description: search.config.description, input: SEARCH_INPUT },
+      search_tools: { name: search.name, description: search.config.description, inputSchema: SEARCH_INPUT },
     }),
     languages: runtime.sandbox.languages,
     scopes: key.scopes,
@@ -44,7 +44,7 @@ export async function searchTools(
 }
 
 function listed(tool: Tool): SchemaType<typeof LISTED_TOOL> {
-  const { description, allowedCallers, source, stream, handler } = tool;
+  const { description, allowedCallers, source, stream, execute: handler } = tool;
   const stub = allowedCallers.includes("programmatic") ? toolStub(tool, "javascript") : undefined;
   const client = handler === "client" ? (true as const) : undefined;
   return { ...toolFacts(tool), description, ...given({ stub, source, client, stream: stream && (true as const) }) };

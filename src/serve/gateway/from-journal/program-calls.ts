@@ -96,6 +96,6 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
     rounds,
     bytesIn: Array.from(bytesIn, (bytes) => bytes ?? 0),
     isLeft: type === "cancelled",
-    isLate: type === "stopped" && (limit === "runningMs" || limit === "wallMs"),
+    isLate: type === "stopped" && (limit === "cpuMs" || limit === "wallMs"),
   };
 }

@@ -16,10 +16,10 @@ export interface AskedTool {
   /** A group of tools whose calls carry its name beside that of the tool. */
   readonly namespace?: string;
   readonly description: string;
-  readonly input: JsonSchema;
-  /** Its input is one text, of this format, and `input` says nothing. */
+  readonly inputSchema: JsonSchema;
+  /** Its input is one text, of this format, and `inputSchema` says nothing. */
   readonly textFormat?: TextFormat;
-  readonly output?: JsonSchema;
+  readonly outputSchema?: JsonSchema;
   readonly callers: readonly Caller[];
   /** The model is told of it once a search has found it. */
   readonly isDeferred: boolean;

@@ -15,7 +15,7 @@ export const LIST_ROW = objectSchema({
   tools: z.array(z.string()),
 });
 
-/** One execution in a list, with what `runtime.executions` does not tell. */
+/** One execution in a list, with what `runtime.executions.list` does not tell. */
 export type ListRow = SchemaType<typeof LIST_ROW>;
 
 export interface ListFilter {

@@ -2,5 +2,5 @@
 import { open as openPortcullis } from "./portcullis.js";
 
 export function open(options) {
-  return openPortcullis(options, { reuse: "never", warm: 8 });
+  return openPortcullis(options, { reuseEngines: "never", warm: 8 });
 }

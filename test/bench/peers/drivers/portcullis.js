@@ -7,15 +7,15 @@ export async function open({ tools, timeoutMs, memoryMb }, options = {}) {
   const sandbox = createIsolateSandbox(options);
   const runtime = await createRuntime({
     sandbox,
-    limits: { runningMs: timeoutMs, wallMs: timeoutMs * 2, memoryBytes: memoryMb * 1024 * 1024 },
+    limits: { cpuMs: timeoutMs, wallMs: timeoutMs * 2, memoryBytes: memoryMb * 1024 * 1024 },
     tools: Object.entries(tools).map(([name, handler]) =>
       defineTool({
         name,
         description: name,
-        input: z.looseObject({}),
+        inputSchema: z.looseObject({}),
         allowedCallers: ["programmatic"],
         effect: "read",
-        handler,
+        execute: handler,
       }),
     ),
   });

@@ -92,7 +92,7 @@ test.each<[string, readonly string[], string]>([
 
 test("a program is no conversation to be taken up, and an id that nothing has is told", async () => {
   const journal = ["--journal", join(folder, "program.db")];
-  await portcullis(["run", "-", "--execution", "p", ...journal], "return 1");
+  await portcullis(["run", "-", "--id", "p", ...journal], "return 1");
   const program = await portcullis([...CHAT, ...journal, "--conversation", "p"], "hello\n");
   expect([program.code, program.stderr]).toEqual([
     2,

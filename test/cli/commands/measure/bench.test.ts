@@ -32,10 +32,10 @@ const tools = write(
   `import { defineTool, jsonSchema } from ${JSON.stringify(`${root}src/index.ts`)};
 export default [defineTool({
   name: "shop.price", description: "Price of one thing.",
-  input: jsonSchema({ type: "object", properties: { thing: { type: "string" } }, required: ["thing"] }),
-  output: jsonSchema({ type: "object", properties: { euros: { type: "number" } } }),
+  inputSchema: jsonSchema({ type: "object", properties: { thing: { type: "string" } }, required: ["thing"] }),
+  outputSchema: jsonSchema({ type: "object", properties: { euros: { type: "number" } } }),
   allowedCallers: ["direct", "programmatic"], effect: "read",
-  handler: ({ thing }) => ({ euros: thing.length }),
+  execute: ({ thing }) => ({ euros: thing.length }),
 })];`,
 );
 const PROGRAM =

@@ -60,8 +60,8 @@ const CORRECTED: readonly WireStep[] = [
 
 test.each([
   [[], true],
-  [["--set", "reuse=after-failure"], true],
-  [["--set", "reuse=never"], false],
+  [["--set", "reuseResults=after-failure"], true],
+  [["--set", "reuseResults=never"], false],
 ])("with %j the program after one that failed is answered as that one was: %s", async (options, isGiven) => {
   const { code, served } = await ask(anthropicWire, "anthropic:claude-test", CORRECTED, ...options);
   expect([code, served.refusals]).toEqual([0, []]);

@@ -11,11 +11,11 @@ import { newFolder } from "../../../support/new-folder.ts";
 const payment = {
   name: "pay",
   description: "Pays",
-  input: z.object({ euros: z.number() }),
+  inputSchema: z.object({ euros: z.number() }),
   allowedCallers: ["programmatic"],
   effect: "write",
 } as const;
-const pay = defineTool({ ...payment, approval: "always", handler: ({ euros }) => euros });
+const pay = defineTool({ ...payment, approval: "always", execute: ({ euros }) => euros });
 const PAYS = "let sum = 0; for (const euros of [5, 10, 20, 400]) sum += await tools.pay({ euros }); return sum;";
 const common = { tools: [pay], approve: () => "later", logger: { error: () => {} } } satisfies RuntimeOptions;
 
@@ -28,12 +28,12 @@ test("writes that may have taken effect are shown with three answers, of which t
     return new Promise<never>(() => {});
   };
   // The second call waited for an approval before its host died.
-  const tools = [defineTool({ ...payment, approval: ({ euros }) => euros === 2, handler })];
+  const tools = [defineTool({ ...payment, approval: ({ euros }) => euros === 2, execute: handler })];
   const sandbox = createMemorySandbox();
   const records = await (async () => {
     await using dies = await createRuntime({ ...common, approve: () => true, tools, sandbox });
     const program = "return Promise.all([1, 2].map((euros) => tools.pay({ euros })));";
-    void dies.execute(program, { execution: "died" });
+    void dies.execute(program, { id: "died" });
     await begun.happened;
     return Array.fromAsync(dies.journal.read("died"));
   })();
@@ -41,7 +41,7 @@ test("writes that may have taken effect are shown with three answers, of which t
   using journal = createSqliteJournal({ path });
   await journalWith(records, journal);
   await using runtime = await createRuntime({ ...common, tools, journal, sandbox });
-  await runtime.resume("died");
+  await runtime.execution("died").resume();
   const flagsOf = (call: number) => `${call === 2 ? " --hold 2" : ""} --journal ${path}`;
   const answersOf = (call: number) =>
     [
@@ -60,7 +60,7 @@ test("writes that may have taken effect are shown with three answers, of which t
   expect(await decide("1", "10")).toMatch(`Noted. It still waits:\n${answersOf(2)}\nTake it up`);
   expect(await decide("2", "20")).toContain("give hold 2 with a decision about that");
   expect(await decide("2", "20", "--hold", "2")).toMatch(/^Noted\. Take it up/);
-  expect((await runtime.resume("died")).outcome).toEqual({ type: "completed", value: [10, 20] });
+  expect((await runtime.execution("died").resume()).outcome).toEqual({ type: "completed", value: [10, 20] });
 });
 
 test.each([
@@ -96,7 +96,7 @@ describe("decide --grant", () => {
       path,
     ]);
     expect(decided).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Noted\. Take it up/) as string });
-    const { outcome, calls } = await runtime.resume(execution);
+    const { outcome, calls } = await runtime.execution(execution).resume();
     expect(calls).toHaveLength(3);
     expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "4", tool: "pay" }] });
     const shown = await portcullis(["show", execution, "--journal", path]);

@@ -18,17 +18,17 @@ writeFileSync(
   join(folder, "tools.ts"),
   `import { defineTool } from "${fixtures}../../../src/index.ts";
    import { z } from "${fixtures}../../../node_modules/zod/index.js";
-   const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
+   const common = { description: "d", inputSchema: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
    export default [
-     defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => n }),
-     defineTool({ ...common, name: "stock", effect: "read", output: z.object({ units: z.number() }), handler: "client" }),
+     defineTool({ ...common, name: "pay", effect: "write", approval: "always", execute: ({ n }) => n }),
+     defineTool({ ...common, name: "stock", effect: "read", outputSchema: z.object({ units: z.number() }), execute: "client" }),
    ];`,
 );
 
 test("a program waits, is decided and is taken up by several commands, the last a process of its own", async () => {
   const journal = ["--journal", join(folder, "one.db")];
   const program = "const paid = await tools.pay({ n: 3 });\nreturn paid + (await tools.stock({ n: 1 })).units;";
-  const waits = await portcullis(["run", "-", ...TOOLS, ...journal, "--execution", "order-1"], program);
+  const waits = await portcullis(["run", "-", ...TOOLS, ...journal, "--id", "order-1"], program);
   expect(waits.code).toBe(6);
   expect(waits.stdout).toContain("pay (call 1)");
   expect(waits.stderr).toContain(`portcullis decide order-1 1 --allow --journal ${join(folder, "one.db")}`);
@@ -136,7 +136,7 @@ test("resume without an id says which executions another process holds, and unti
 test("a program itself waits for its approval with --approve-program, and a remembered decision holds for its equal calls", async () => {
   const journal = ["--journal", join(folder, "held.db")];
   const program = "return [await tools.pay({ n: 3 }), await tools.pay({ n: 3 })];";
-  const held = await portcullis(["run", "-", ...TOOLS, ...journal, "--execution", "two", "--approve-program"], program);
+  const held = await portcullis(["run", "-", ...TOOLS, ...journal, "--id", "two", "--approve-program"], program);
   expect(held.code).toBe(6);
   expect(held.stdout).toContain("run_program (call program)");
   expect(held.stderr).toContain("portcullis decide two program --allow");

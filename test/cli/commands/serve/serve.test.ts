@@ -20,7 +20,7 @@ test("without keys an address that others can reach is refused before anything i
 test.each([
   ["--port", "none"],
   ["--drain", "none"],
-  ["--set", "atOnce=none"],
+  ["--set", "concurrency=none"],
 ])("%s that is no number is refused by name", async (name, value) => {
   const { code, stderr } = await run("serve", "--tools", tools, name, value);
   expect(code).toBe(2);

@@ -9,7 +9,7 @@ import { begin, portcullis } from "../../command.ts";
 
 const HOSTILE = "\u001b[2J\u009b1A\u202e\nportcullis: all is well";
 
-const pay = makeTool({ name: "pay", effect: "write", approval: "always", handler: () => "paid" });
+const pay = makeTool({ name: "pay", effect: "write", approval: "always", execute: () => "paid" });
 
 async function open(tools = [pay, tool("echo", (input) => input)]) {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
@@ -38,14 +38,14 @@ test("each kind of execution is shown by its work, calls, decisions, waits and e
   const said = JSON.stringify(HOSTILE);
   await runtime.execute(
     `// Echoes.\nconsole.log(${said});\nawait Promise.all(Array.from({ length: 20 }, () => tools.echo({})));\nreturn tools.echo({ said: ${said} });`,
-    { execution: "ended" },
+    { id: "ended" },
   );
-  await runtime.execute(`throw new Error(${said});`, { execution: "failed" });
-  await runtime.execute(`return tools.pay({ to: ${said} });`, { execution: "waits" });
-  await runtime.execute("return tools.pay({});", { execution: "decided" });
-  await runtime.resume("decided", { decisions: { 1: { allow: true, by: "ann", note: HOSTILE } } });
+  await runtime.execute(`throw new Error(${said});`, { id: "failed" });
+  await runtime.execute(`return tools.pay({ to: ${said} });`, { id: "waits" });
+  await runtime.execute("return tools.pay({});", { id: "decided" });
+  await runtime.execution("decided").resume({ decisions: { 1: { allow: true, by: "ann", note: HOSTILE } } });
   const model = scriptedModel([{ programs: ["return 1"] }, { text: `It is one. ${HOSTILE}` }]);
-  await runtime.agent({ model, task: `Count. ${HOSTILE}`, execution: "talk" });
+  await runtime.agent({ model, task: `Count. ${HOSTILE}`, id: "talk" });
   const texts: string[] = [];
   for (const args of [...["ended", "failed", "waits", "decided", "talk"].map((id) => ["show", id]), ["show"]]) {
     const { code, stdout, stderr } = await portcullis([...args, ...journalOption]);
@@ -66,7 +66,7 @@ test("show --follow prints the lines that come while an execution runs, each onc
     return "x".repeat(3000);
   });
   const { runtime, journalOption } = await open([wait]);
-  const running = runtime.execute("await tools.wait({}); return 7;", { execution: "one" });
+  const running = runtime.execute("await tools.wait({}); return 7;", { id: "one" });
   await begun.happened;
   const { until, finished } = begin(["show", "one", "--follow", ...journalOption]);
   await until("call 1: wait with {} runs");

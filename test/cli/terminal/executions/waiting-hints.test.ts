@@ -102,8 +102,10 @@ test.each(["https://me:key@host/v1", "https://key@host/v1", "https://host/v1?key
 
 test("an error that names a call of the library names the command in its place, with the journal of this command", () => {
   const given = { execution: "e", journal: "a.db" };
-  expect(completeHint('Look at it: runtime.status("e")', given)).toBe("Look at it: portcullis show e --journal a.db");
-  expect(completeHint("List them, with: runtime.executions()", given)).toBe(
+  expect(completeHint('Look at it: runtime.execution("e").status()', given)).toBe(
+    "Look at it: portcullis show e --journal a.db",
+  );
+  expect(completeHint("List them, with: runtime.executions.list()", given)).toBe(
     "List them, with: portcullis show --journal a.db",
   );
 });

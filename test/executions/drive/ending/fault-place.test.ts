@@ -8,7 +8,11 @@ import { createPythonProcessSandbox, PYTHON } from "../../../support/python-proc
 import { makeTool } from "../../../support/tools.ts";
 
 const tool = (name: string, handler: () => unknown = () => ({ items: [1], a: { b: 1 } })) =>
-  makeTool({ name, input: z.object({ id: z.number(), opt: z.object({ deep: z.string() }).optional() }), handler });
+  makeTool({
+    name,
+    inputSchema: z.object({ id: z.number(), opt: z.object({ deep: z.string() }).optional() }),
+    execute: handler,
+  });
 const tools = [
   tool("crm.find"),
   tool("broken", () => {

@@ -69,8 +69,8 @@ describe("a value that does not fit ends the program as failed, with a sentence 
       checked += 1;
       return true;
     });
-    await using runtime = await start({ limits: { inputBytes: 500_000 } });
-    const long = await runtime.execute('return "x".repeat(600_000);', { result: any });
+    await using runtime = await start({});
+    const long = await runtime.execute('return "x".repeat(1_100_000);', { result: any });
     expect(faultOf(long)?.message).toContain("limit inputBytes");
     const many = await runtime.execute("return Array(50_000).fill(0);", { result: any });
     expect(faultOf(many)?.message).toContain("more than 40000 values");
@@ -104,7 +104,7 @@ describe("an execution keeps the result that it began with", () => {
   ])("the same id with another schema is another execution: %s", async (_name, journal) => {
     await using runtime = await start({ journal: journal() });
     const execution = "order-1";
-    const again = (options: object) => runtime.execute("return { rows: [] };", { execution, ...options });
+    const again = (options: object) => runtime.execute("return { rows: [] };", { id: execution, ...options });
     expect((await again({ result: rows })).value).toEqual({ rows: [] });
     expect((await again({ result: rows })).value).toEqual({ rows: [] });
     expect(await codeOf(again({ result: z.any() }))).toBe("execution_exists");
@@ -113,22 +113,22 @@ describe("an execution keeps the result that it began with", () => {
 
   test("one that waits goes on only with it, and its value is checked then", async () => {
     const stock = tool("stock", () => 1);
-    const client = { ...stock, handler: "client" as const };
+    const client = { ...stock, execute: "client" as const };
     await using runtime = await start({ tools: [client] });
     const result = z.object({ units: z.number() });
     const waiting = await runtime.execute("return await tools.stock({});", { result });
     expect(waiting.outcome.type).toBe("waiting");
     const goOn = (options: object) =>
-      runtime.resume(waiting.execution, { results: { 1: { value: { units: 3 } } }, ...options });
+      runtime.execution(waiting.execution).resume({ results: { 1: { value: { units: 3 } } }, ...options });
     expect(await codeOf(goOn({}))).toBe("option_invalid");
     expect(await codeOf(goOn({ result: rows }))).toBe("option_invalid");
     expect((await goOn({ result })).value).toEqual({ units: 3 });
-    expect((await runtime.resume(waiting.execution, { result })).value).toEqual({ units: 3 });
-    expect(await runtime.resume(waiting.execution)).not.toHaveProperty("value");
+    expect((await runtime.execution(waiting.execution).resume({ result })).value).toEqual({ units: 3 });
+    expect(await runtime.execution(waiting.execution).resume()).not.toHaveProperty("value");
   });
 
   test("a plain one need not be given again: the journal has it, and the value is checked against it", async () => {
-    const client = { ...tool("stock", () => 1), handler: "client" as const };
+    const client = { ...tool("stock", () => 1), execute: "client" as const };
     const result = jsonSchema({ type: "object", properties: { units: { type: "integer" } } });
     using journal = createSqliteJournal({ path: ":memory:" });
     const waiting = async () => {
@@ -136,7 +136,8 @@ describe("an execution keeps the result that it began with", () => {
       return (await runtime.execute("return await tools.stock({});", { result })).execution;
     };
     await using next = await start({ tools: [client], journal });
-    const goOn = async (units: unknown) => next.resume(await waiting(), { results: { 1: { value: { units } } } });
+    const goOn = async (units: unknown) =>
+      next.execution(await waiting()).resume({ results: { 1: { value: { units } } } });
     expect((await goOn(3)).value).toEqual({ units: 3 });
     expect(faultOf(await goOn("many"))).toMatchObject({ code: "result_invalid" });
   });
@@ -154,6 +155,6 @@ describe("an execution keeps the result that it began with", () => {
   test("one that began without a schema is not given one", async () => {
     await using runtime = await start();
     const { execution } = await runtime.execute("return 1;");
-    expect(await codeOf(runtime.resume(execution, { result: rows }))).toBe("option_invalid");
+    expect(await codeOf(runtime.execution(execution).resume({ result: rows }))).toBe("option_invalid");
   });
 });

@@ -7,7 +7,7 @@ import { ToolSet } from "../../../../src/tools/tool-set.ts";
 import { Lane, readPlainData } from "../../../../src/base/index.ts";
 import { makeTool } from "../../../support/tools.ts";
 
-const tool = (name: string, effect: Effect) => makeTool({ name, effect, handler: () => null });
+const tool = (name: string, effect: Effect) => makeTool({ name, effect, execute: () => null });
 
 const circumstances: Circumstances = {
   limits: DEFAULT_LIMITS,

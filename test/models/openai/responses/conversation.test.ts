@@ -275,7 +275,7 @@ describe.each([
 
   test("R15: a strict function requires its optional fields or null, and its handler gets them as they were", async () => {
     const f = counted("f", {
-      input: z.object({
+      inputSchema: z.object({
         k: z.number(),
         note: z.string().optional(),
         deep: z.object({ a: z.number().optional() }).optional(),
@@ -294,7 +294,7 @@ describe.each([
   });
 
   test("a tool of the user's that cannot be strict is not", async () => {
-    const tool = counted("f", { input: z.looseObject({ k: z.record(z.string(), z.number()) }) }).tool;
+    const tool = counted("f", { inputSchema: z.looseObject({ k: z.record(z.string(), z.number()) }) }).tool;
     const { served } = await here([{ text: "4" }], { tools: [tool] }, wireWith({ strict: true }));
     expect(served.asked[0]?.body.tools).toMatchObject([{ strict: false }]);
   });

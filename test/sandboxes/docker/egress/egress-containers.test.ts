@@ -386,14 +386,14 @@ answer = await tools.pay()
 return [answer, first.read().decode(), request.urlopen(url).read().decode()]`,
         {
           language: "python",
-          execution: "held",
+          id: "held",
           onEvent: (event) => event.type === "execution_waiting" && waits.resolve(event),
         },
       );
       expect(await waits.promise).toMatchObject({ held: "network", waiting: { approvals: [{ tool: "pay" }] } });
-      expect(await Array.fromAsync(runtime.executions())).toMatchObject([{ state: "waiting", driven: true }]);
+      expect(await Array.fromAsync(runtime.executions.list())).toMatchObject([{ state: "waiting", driven: true }]);
       expect(await containersOf()).not.toEqual([]);
-      await runtime.decide("held", { "1": { allow: true } });
+      await runtime.execution("held").decide({ "1": { allow: true } });
       expect((await running).outcome).toEqual({ type: "completed", value: ["paid", "GET / ", "GET / "] });
     },
   );

@@ -60,7 +60,7 @@ function slowModel(rest: readonly ScriptedStep[] = [heard]) {
 
 test("a conversation is begun, continued and shown, and rests between its messages", async () => {
   await using door = await open();
-  const begun = await door.begin({ message: "one", execution: "chat" });
+  const begun = await door.begin({ message: "one", id: "chat" });
   expect([begun.status, begun.json]).toMatchObject([
     200,
     {
@@ -87,7 +87,7 @@ test("a conversation is begun, continued and shown, and rests between its messag
 test("a conversation that is begun again by its id is the same, and another message or model under the id is refused", async () => {
   const other = scriptedModel([heard], { name: "scripted:other" });
   await using door = await open({ server: { model: [echo, other] } });
-  const body = { message: [{ type: "text", text: "one" }], execution: "chat" };
+  const body = { message: [{ type: "text", text: "one" }], id: "chat" };
   const [first, second] = [await door.begin(body), await door.begin(body)];
   expect(second.json).toEqual(first.json);
   expect(codeOf(await door.begin({ ...body, message: "two" }))).toEqual([409, "execution_exists"]);
@@ -102,7 +102,7 @@ test("a conversation that is begun again by its id is the same, and another mess
 
 test("a conversation or a program that is begun again by its id with other settings is refused", async () => {
   await using door = await open({ runtime: { tools: [tool("a", () => 1), tool("b", () => 2)] } });
-  const body = { message: "one", execution: "chat", tools: ["a", "b"], instructions: "Be brief." };
+  const body = { message: "one", id: "chat", tools: ["a", "b"], instructions: "Be brief." };
   const begun = await door.begin(body);
   expect(begun.status).toBe(200);
   const answer = { type: "object", properties: {} };
@@ -122,7 +122,7 @@ test("a conversation or a program that is begun again by its id with other setti
   expect((await door.begin(body)).json).toEqual(begun.json);
   expect((await door.say("chat", { message: "one", expect: 0 })).json).toEqual(begun.json);
   const run = (more: object) =>
-    door.asked("POST", "/v1/executions", { body: { program: "return 1", execution: "p", ...more } });
+    door.asked("POST", "/v1/executions", { body: { program: "return 1", id: "p", ...more } });
   await run({});
   expect((await run({ language: "javascript" })).json.outcome.value).toBe(1);
   for (const wait of [true, false])
@@ -132,7 +132,7 @@ test("a conversation or a program that is begun again by its id with other setti
 test("while a message is answered another one is refused, and one with another number afterwards", async () => {
   const { model, asked, release } = slowModel();
   await using door = await open({ server: { model } });
-  const first = door.begin({ message: "one", execution: "chat" });
+  const first = door.begin({ message: "one", id: "chat" });
   await asked;
   expect(codeOf(await door.say("chat", { message: "two" }))).toEqual([409, "conversation_busy"]);
   expect(codeOf(await door.say("chat", { message: "two", expect: 1 }))).toEqual([409, "conversation_busy"]);
@@ -144,8 +144,8 @@ test("while a message is answered another one is refused, and one with another n
 
 test("a conversation of another tenant is unknown, and a program is no conversation", async () => {
   await using door = await open();
-  await door.begin({ message: "one", execution: "chat" });
-  await door.asked("POST", "/v1/executions", { body: { program: "return 1", execution: "program" } });
+  await door.begin({ message: "one", id: "chat" });
+  await door.asked("POST", "/v1/executions", { body: { program: "return 1", id: "program" } });
   for (const path of ["", "/interrupt", "/end"])
     for (const [id, key] of [
       ["chat", "bea"],
@@ -157,7 +157,7 @@ test("a conversation of another tenant is unknown, and a program is no conversat
       expect(refused.json.error.message).toMatch(id === "program" ? /program/ : /conversation of this id/);
     }
   // The id is free for the other tenant.
-  expect((await door.begin({ message: "mine", execution: "chat" }, keyOf("bea"))).json.conversation).toMatchObject({
+  expect((await door.begin({ message: "mine", id: "chat" }, keyOf("bea"))).json.conversation).toMatchObject({
     ending: { answer: "heard mine" },
   });
   expect((await door.status("chat")).conversation.said).toBe(1);
@@ -187,12 +187,12 @@ test("a client asks for no more turns, tokens and limits than the operator and i
     [{ message: [] }, "message"],
     [{ message: [{ type: "sound" }] }, "message"],
     [{ mesage: "x" }, "mesage"],
-    [{ execution: ".." }, "execution"],
+    [{ id: ".." }, "body.id"],
   ] as const) {
     const refused = await door.begin({ message: "x", ...more });
     expect([refused.status, refused.text], says).toEqual([400, expect.stringContaining(says)]);
   }
-  const { json } = await door.begin({ message: "x", execution: "chat" });
+  const { json } = await door.begin({ message: "x", id: "chat" });
   expect(json.conversation).toMatchObject({ turns: 2 });
   const [header] = await Array.fromAsync(door.runtime.journal.read(await idOf(door, "chat")));
   expect(header).toMatchObject({ maxTurns: 2, maxTokens: 500 });
@@ -201,14 +201,14 @@ test("a client asks for no more turns, tokens and limits than the operator and i
 });
 
 async function idOf({ runtime }: Awaited<ReturnType<typeof open>>, id: string): Promise<string> {
-  for await (const { execution } of runtime.executions()) if (execution.endsWith(`:${id}`)) return execution;
+  for await (const { execution } of runtime.executions.list()) if (execution.endsWith(`:${id}`)) return execution;
   return id;
 }
 
 test("an interrupted message is given up, in the journal too before the answer, and the conversation goes on", async () => {
   const { model, asked } = slowModel();
   await using door = await open({ server: { model } });
-  const first = door.begin({ message: "one", execution: "chat" });
+  const first = door.begin({ message: "one", id: "chat" });
   await asked;
   const interrupted = await door.asked("POST", "/v1/conversations/chat/interrupt", { body: {} });
   expect(interrupted.json).toMatchObject({ state: "waiting", conversation: { ending: { type: "cancelled" } } });
@@ -223,9 +223,9 @@ test("a conversation is ended while it is at work, while a call waits and while 
   const waits = scriptedModel([{ calls: [{ tool: "pay", input: { euros: 1 } }] }], { name: "scripted:waits" });
   const rests = scriptedModel([heard], { name: "scripted:rests" });
   await using door = await open({ server: { model: [slow, waits, rests] }, runtime: { tools: [pay] } });
-  const first = door.begin({ message: "x", execution: "works" });
+  const first = door.begin({ message: "x", id: "works" });
   await asked;
-  for (const name of ["waits", "rests"]) await door.begin({ message: "x", execution: name, model: `scripted:${name}` });
+  for (const name of ["waits", "rests"]) await door.begin({ message: "x", id: name, model: `scripted:${name}` });
   for (const [id, type] of [
     ["works", "cancelled"],
     ["waits", "cancelled"],
@@ -249,7 +249,7 @@ test("a client that leaves changes nothing: the message is answered, and its eve
     door.server.fetch(new Request(`http://localhost/v1/${path}`, { headers, signal: leaving.signal, ...more }));
   const first = request("conversations", {
     method: "POST",
-    body: JSON.stringify({ message: "one", execution: "chat" }),
+    body: JSON.stringify({ message: "one", id: "chat" }),
   });
   await asked;
   const events = await request("executions/chat/events", {});
@@ -266,7 +266,7 @@ test("a client that leaves changes nothing: the message is answered, and its eve
 test("a conversation counts among what a key runs at once", async () => {
   const { model, asked, release } = slowModel();
   const keys = {
-    keys: [{ id: "one", key: keyOf("one"), tenant: "acme", atOnce: 1, scopes: ["converse", "run", "read"] }],
+    keys: [{ id: "one", key: keyOf("one"), tenant: "acme", concurrency: 1, scopes: ["converse", "run", "read"] }],
   };
   await using door = await open({ server: { model, keys } });
   const first = door.begin({ message: "one" }, keyOf("one"));
@@ -284,10 +284,10 @@ test("a conversation has the tools of its key alone, of which the client may cho
     defineTool({
       name,
       description: "looks",
-      input: z.object({}),
+      inputSchema: z.object({}),
       allowedCallers: ["direct", "programmatic"],
       effect: "read",
-      handler: () => name,
+      execute: () => name,
     });
   const seen: (readonly string[])[] = [];
   const model = scriptedModel([
@@ -319,7 +319,7 @@ test("a key that lacks tools of a conversation cannot continue it, and is not to
   };
   const tools = ["crm.find", "bank.pay"].map((name) => tool(name, () => 1));
   await using door = await open({ server: { keys, model: echo }, runtime: { tools } });
-  await door.begin({ message: "one", execution: "wide" });
+  await door.begin({ message: "one", id: "wide" });
   const refused = await door.say("wide", { message: "two" }, keyOf("crm"));
   expect(codeOf(refused)).toEqual([403, "scope_missing"]);
   expect(refused.text).not.toContain("bank");
@@ -332,7 +332,7 @@ testOfAll("what a conversation was told counts for its key until it rests, also 
   const message = "x".repeat(3_500_000);
   const states: number[] = [];
   for (let n = 0; n < 40 && states.at(-1) !== 429; n += 1)
-    states.push((await door.begin({ message, execution: `chat-${n}`, wait: false })).status);
+    states.push((await door.begin({ message, id: `chat-${n}`, wait: false })).status);
   expect(states.at(-1)).toBe(429);
   expect(states.length).toBeGreaterThan(20);
   expect(states.length).toBeLessThan(26);

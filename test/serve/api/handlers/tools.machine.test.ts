@@ -16,10 +16,10 @@ test("a page of a thousand tools is made in slices, between which other requests
     defineTool({
       name: `many.t${n}`,
       description: "d",
-      input: z.object({ id: z.string(), more: z.array(z.object({ n: z.number() })) }),
+      inputSchema: z.object({ id: z.string(), more: z.array(z.object({ n: z.number() })) }),
       allowedCallers: ["programmatic"],
       effect: "read",
-      handler: () => 1,
+      execute: () => 1,
     }),
   );
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });

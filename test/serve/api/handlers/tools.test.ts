@@ -23,7 +23,7 @@ test("a key learns the tools that it may call, and run_program in the words that
   expect(json.tools[3]).toMatchObject({ name: "desk.ask", client: true });
   const { run_program: own } = await door.runtime.asTool("mcp");
   expect(json.run_program).toMatchObject({ name: "run_program", description: own.config.description });
-  expect(json.run_program.input).toMatchObject({ required: ["code"] });
+  expect(json.run_program.inputSchema).toMatchObject({ required: ["code"] });
   expect(json.run_program.description).toContain("tools.crm.find");
   expect([json.languages, json.scopes]).toEqual([["javascript"], ["run", "decide", "read"]]);
 });
@@ -68,10 +68,10 @@ test("thousands of tools come in pages, and run_program names the search in plac
     defineTool({
       name: `many.tool${String(index).padStart(4, "0")}`,
       description: `does thing ${index} of many things that are done`,
-      input: z.object({ id: z.string() }),
+      inputSchema: z.object({ id: z.string() }),
       allowedCallers: ["programmatic"],
       effect: "read",
-      handler: () => 1,
+      execute: () => 1,
     }),
   );
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });

@@ -11,18 +11,18 @@ export async function ownClient({ depot, stock }: Task, model: Model): Promise<s
     defineTool({
       name: "depot",
       description: DEPOT,
-      input,
+      inputSchema: input,
       effect: "read",
       allowedCallers: ["programmatic"],
-      handler: ({ id }) => depot(id),
+      execute: ({ id }) => depot(id),
     }),
     defineTool({
       name: "stock",
       description: STOCK,
-      input,
+      inputSchema: input,
       effect: "read",
       allowedCallers: ["direct"],
-      handler: ({ id }) => stock(id),
+      execute: ({ id }) => stock(id),
     }),
   ];
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });

@@ -26,17 +26,17 @@ const stock = () => "plenty";
 /** The requests of this package's own loop, which has the tools itself. */
 async function ownRequests() {
   await using served = await serve(chatWire, SCRIPT);
-  const input = z.object({ id: z.number() });
-  const common = { input, effect: "read" } as const;
+  const inputSchema = z.object({ id: z.number() });
+  const common = { inputSchema, effect: "read" } as const;
   const tools = [
     defineTool({
       ...common,
       name: "depot",
       description: DEPOT,
       allowedCallers: ["programmatic"],
-      handler: ({ id }) => depot(id),
+      execute: ({ id }) => depot(id),
     }),
-    defineTool({ ...common, name: "stock", description: STOCK, allowedCallers: ["direct"], handler: stock }),
+    defineTool({ ...common, name: "stock", description: STOCK, allowedCallers: ["direct"], execute: stock }),
   ];
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
   await runtime.agent({ model: served.model(), task: QUESTION });

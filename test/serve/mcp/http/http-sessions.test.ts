@@ -126,7 +126,7 @@ describe.each([
     expect(await call).not.toContain('"result"');
     expect([401, 403, 404]).toContain(await status(door, id));
     await expect
-      .poll(async () => (await Array.fromAsync(door.runtime.executions())).map(({ state }) => state))
+      .poll(async () => (await Array.fromAsync(door.runtime.executions.list())).map(({ state }) => state))
       .toEqual(["ended"]);
   });
 });

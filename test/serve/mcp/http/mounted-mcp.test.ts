@@ -111,7 +111,7 @@ test("to list the programs of a client no records of other executions are read",
   };
   await using door = await openServer({ keys: KEYS }, { journal });
   for (let n = 0; n < 10; n += 1)
-    await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: `waits-${n}` } });
+    await door.ask("POST", "/v1/executions", { body: { program: PAY, id: `waits-${n}` } });
   const { url } = await door.server.listen({ port: 0 });
   await using client = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("ann") });
   await client.call("run_program", { code: PAY });

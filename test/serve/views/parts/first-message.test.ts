@@ -17,9 +17,9 @@ test.each([
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
   const model = scriptedModel([{ text: "One." }, { text: "Two." }]);
-  await using talk = await runtime.converse({ model });
-  await talk.say(said);
-  await talk.say("And now?");
+  await using talk = await runtime.conversation({ model });
+  await talk.send(said);
+  await talk.send("And now?");
   const { execution } = talk;
   const header = (await readHeader(journal, execution, { tenant: "" })) as ConversationHeader;
   const { executions } = await listView(journal, { text: title.slice(1).toUpperCase() });
@@ -33,7 +33,7 @@ test("a task comes first, and a conversation in which nothing was said is called
   await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
   const model = scriptedModel([{ text: "One." }], { name: "scripted:one" });
   const { execution } = await runtime.agent({ model, task: "Count." });
-  await using talk = await runtime.converse({ model });
+  await using talk = await runtime.conversation({ model });
   const headers = await Promise.all(
     [execution, talk.execution].map(
       async (id) => (await readHeader(journal, id, { tenant: "" })) as ConversationHeader,

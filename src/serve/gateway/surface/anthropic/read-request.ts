@@ -203,7 +203,7 @@ function readTool(tool: Fields, place: string): AskedTool {
   const callers = readCallers(tool, place);
   if (tool.strict === true && callers.includes("programmatic"))
     throw refused(`${place}.custom.strict`, "strict is not supported for tools that code_execution may call");
-  return { name, description, input, callers, isDeferred: tool.defer_loading === true, place };
+  return { name, description, inputSchema: input, callers, isDeferred: tool.defer_loading === true, place };
 }
 
 function readCallers(tool: Fields, place: string): readonly Caller[] {

@@ -224,7 +224,9 @@ function readOwn(tool: Fields, place: string): AskedTool {
   return {
     name,
     description: typeof description === "string" ? description : "",
-    ...(tool.type === "custom" ? { input: {}, textFormat: readTextFormat(tool, place) } : readFunction(tool, place)),
+    ...(tool.type === "custom"
+      ? { inputSchema: {}, textFormat: readTextFormat(tool, place) }
+      : readFunction(tool, place)),
     callers: readCallers(tool, place),
     isDeferred: tool.defer_loading === true,
     place,
@@ -239,7 +241,7 @@ function readTextFormat({ format }: Fields, place: string): TextFormat {
   throw refused(`${place}.format`, "this server offers text, and grammars of the syntax regex");
 }
 
-function readFunction(tool: Fields, place: string): Pick<AskedTool, "input" | "output"> {
+function readFunction(tool: Fields, place: string): Pick<AskedTool, "inputSchema" | "outputSchema"> {
   const { parameters, output_schema: output } = tool;
   if (tool.async === true) throw refused(`${place}.async`, "this server does not offer it");
   const input = parameters ?? { type: "object", properties: {} };
@@ -247,7 +249,7 @@ function readFunction(tool: Fields, place: string): Pick<AskedTool, "input" | "o
     throw refused(`${place}.parameters`, `schema must be a JSON Schema of 'type: "object"'`);
   if (output !== undefined && output !== null && !isFields(output))
     throw refused(`${place}.output_schema`, "expected an object");
-  return { input, ...(isFields(output) ? { output } : {}) };
+  return { inputSchema: input, ...(isFields(output) ? { outputSchema: output } : {}) };
 }
 
 function readCallers(tool: Fields, place: string): readonly Caller[] {

@@ -36,19 +36,18 @@ export interface ContinueWork {
 }
 
 /**
- * Continues a conversation. An open conversation is taken over as it is. A conversation that has ended stays as it was:
- * a new execution goes on after a copy of its turns. Rejects with `execution_unknown`, `option_invalid` for an option
- * that an open conversation cannot change, and as `resumeAgent` does.
+ * Begins a conversation with the turns of one that has ended, which stays as it was. Rejects with `execution_unknown`, and
+ * with `execution_open` for one that has not ended.
  */
-export async function continueConversation(
-  scope: AgentScope,
-  from: ExecutionId,
-  work: ContinueWork,
-): Promise<Continued> {
+export async function copyConversation(scope: AgentScope, from: ExecutionId, work: ContinueWork): Promise<Continued> {
   const history = historyShare(scope);
   try {
     const past = await readOwnConversation(scope, from, history);
-    if (!past.outcome) return await continueOpen(scope, past, work, history);
+    if (!past.outcome)
+      throw new PortcullisError(
+        "execution_open",
+        `conversation({ from }): the conversation ${JSON.stringify(from)} has not ended. Take it over: runtime.conversation({ id: ${JSON.stringify(from)} }).`,
+      );
     history.end();
     const live = await copied(scope, historyOf(past), work, past);
     // What was kept is copied too: a journal in a file holds its text once.
@@ -67,19 +66,38 @@ export async function continueConversation(
   }
 }
 
-async function continueOpen(
+/**
+ * Takes an open conversation over as it is. Rejects with `execution_unknown`, `conversation_ended`, `option_invalid` for an
+ * option that it cannot change, and as `resume` does.
+ */
+export async function takeOver(scope: AgentScope, id: ExecutionId, work: ContinueWork): Promise<Continued> {
+  const history = historyShare(scope);
+  try {
+    return await takeOverOpen(scope, await readOwnConversation(scope, id, history), work, history);
+  } catch (error) {
+    history.end();
+    throw error;
+  }
+}
+
+async function takeOverOpen(
   scope: AgentScope,
   past: PastConversation,
   work: ContinueWork,
   history: Share,
 ): Promise<Continued> {
-  const from = past.header.execution;
-  refuseOfAnother(scope, from, past.header);
-  const [fixed] = work.execution === undefined ? work.chosen : ["execution"];
+  const id = past.header.execution;
+  if (past.outcome)
+    throw new PortcullisError(
+      "conversation_ended",
+      `conversation({ id }): the conversation ${JSON.stringify(id)} has ended. Begin another one with its turns: runtime.conversation({ from: ${JSON.stringify(id)} }).`,
+    );
+  refuseOfAnother(scope, id, past.header);
+  const [fixed] = work.chosen;
   if (fixed !== undefined)
     throw new PortcullisError(
       "option_invalid",
-      `converse({ ${fixed} }): the conversation ${JSON.stringify(from)} has not ended, and keeps what it began with. Leave the option out.`,
+      `conversation({ ${fixed} }): the conversation ${JSON.stringify(id)} has not ended, and keeps what it began with. Leave the option out.`,
     );
   // Before the take-over: an ending that cannot be read refuses the conversation, which would be held for ever.
   const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
@@ -87,25 +105,25 @@ async function continueOpen(
   const live = await takeUp(
     scope,
     past,
-    { ...request, allowChangedTools, asks, subject: "converse", rests: true },
+    { ...request, allowChangedTools, asks, subject: "conversation", rests: true },
     history,
   );
   return { live, ending };
 }
 
 /**
- * Continues a conversation from its transcript, which may come from a file. A transcript lacks what only the provider
+ * Begins a conversation with the turns of a transcript, which may come from a file. A transcript lacks what only the provider
  * could read: if the model's adapter needs that, the turns are told as text. Throws `option_invalid` for a value that
  * is no transcript, and for a transcript that no conversation can have.
  */
-export async function continueTranscript(
+export async function copyTranscript(
   scope: AgentScope,
   transcript: Transcript,
   work: ContinueWork,
 ): Promise<Continued> {
   // Loaded on demand: it loads the schema library.
   const { readTranscript } = await import("../from-journal/read-transcript.ts");
-  const history = await new Lane(scope.tenant).work(readTranscript(transcript, "converse({ continue })"));
+  const history = await new Lane(scope.tenant).work(readTranscript(transcript, "conversation({ from })"));
   return { live: await copied(scope, history, work) };
 }
 

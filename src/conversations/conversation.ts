@@ -1,5 +1,5 @@
 /*
- * What `runtime.converse` gives to a developer: a `Talk`. Messages of the user come in; answers of the model go out, or
+ * What `runtime.conversation` gives to a developer: a `Conversation`. Messages of the user come in; answers of the model go out, or
  * single turns (`Step`) whose calls the developer answers. Each step is driven by a `SayLoop`.
  */
 import {
@@ -12,9 +12,10 @@ import {
   required,
   type Resolved,
 } from "../base/index.ts";
+import { findIfKnown } from "../journal/find-if-known.ts";
 import { beginConversation } from "./agent.ts";
-import { type CONVERSE_RULES, KEPT_OPTIONS, requestOf, type WithModels } from "./agent-options.ts";
-import { type Continued, continueConversation, continueTranscript } from "./drive/continue-conversation.ts";
+import { type HELD_RULES, KEPT_OPTIONS, requestOf, type WithModels } from "./agent-options.ts";
+import { type Continued, copyConversation, copyTranscript, takeOver } from "./drive/copy-conversation.ts";
 import { changeTools } from "./drive/change-opening.ts";
 import type { ModelTurn, ToolCall } from "../models/model.ts";
 import type { ClientResult } from "../executions/decide.ts";
@@ -50,7 +51,7 @@ export interface StepCall {
   readonly input: unknown;
 }
 
-export interface TalkParts {
+export interface ConversationParts {
   readonly live: LiveConversation;
   /** The ending with which the conversation rests, if it was taken up. */
   readonly ending?: AgentEnding | undefined;
@@ -63,41 +64,43 @@ export interface TalkParts {
   readonly onDisposed: () => Promise<void>;
 }
 
-export interface TalkOptions {
+export interface OpenOptions {
   /** As the developer wrote them, without defaults. */
   readonly given: object;
-  readonly read: WithModels<Resolved<typeof CONVERSE_RULES>>;
+  readonly read: WithModels<Resolved<typeof HELD_RULES>>;
 }
 
-export async function openTalk<Context, Answer>(
+export async function openConversation<Context, Answer>(
   scope: AgentScope,
-  options: TalkOptions,
-  parts: Omit<TalkParts, "live" | "ending">,
-): Promise<Talk<Context, Answer>> {
+  options: OpenOptions,
+  parts: Omit<ConversationParts, "live" | "ending">,
+): Promise<Conversation<Context, Answer>> {
   const opened = await parts.untilEnded(opening(scope, options)).catch(async (error: unknown) => {
     await parts.onDisposed();
     throw error;
   });
-  return new Talk<Context, Answer>({ ...parts, ...opened });
+  return new Conversation<Context, Answer>({ ...parts, ...opened });
 }
 
-async function opening(scope: AgentScope, { given, read }: TalkOptions): Promise<Continued> {
-  const { execution, allowChangedTools, continue: from } = read;
-  const request = requestOf(read, scope.gate.tools, "converse");
-  if (from === undefined)
-    return { live: await beginConversation(scope, request, { task: "", execution, rests: true }) };
+async function opening(scope: AgentScope, { given, read }: OpenOptions): Promise<Continued> {
+  const { id: execution, allowChangedTools, from } = read;
+  const request = requestOf(read, scope.gate.tools, "conversation");
   const chosen = KEPT_OPTIONS.filter((name) => (given as Readonly<Record<string, unknown>>)[name] !== undefined);
   const work = { request, execution, chosen, allowChangedTools, asks: read.approve !== undefined };
-  return typeof from === "string" ? continueConversation(scope, from, work) : continueTranscript(scope, from, work);
+  if (typeof from === "string") return copyConversation(scope, from, work);
+  if (from !== undefined) return copyTranscript(scope, from, work);
+  const known = execution === undefined ? undefined : await findIfKnown(scope.journal, execution);
+  if (execution !== undefined && known?.tenant === scope.tenant) return takeOver(scope, execution, work);
+  return { live: await beginConversation(scope, request, { task: "", execution, rests: true }) };
 }
 
 /**
- * A conversation that its developer holds, made by `runtime.converse`: many messages of the user, turn by turn if
+ * A conversation that its developer holds, made by `runtime.conversation`: many messages of the user, turn by turn if
  * wanted. One thing at a time is under way. Dispose of it with `await using`: that ends it in the journal, from which
  * it can be continued.
  */
-export class Talk<Context = unknown, Answer = string> implements AsyncDisposable {
-  readonly #parts: TalkParts;
+export class Conversation<Context = unknown, Answer = string> implements AsyncDisposable {
+  readonly #parts: ConversationParts;
   readonly #live: LiveConversation;
   #underWay: Promise<unknown> | undefined;
   #interrupt = new AbortController();
@@ -106,7 +109,7 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
   readonly #gone = Promise.withResolvers<void>();
 
   /** @internal */
-  constructor(parts: TalkParts) {
+  constructor(parts: ConversationParts) {
     this.#parts = parts;
     this.#live = parts.live;
     this.#ending = parts.ending;
@@ -129,14 +132,14 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
   }
 
   /**
-   * Says something to the model, and drives the conversation to an ending: resolves with the report of the conversation
+   * Sends a message to the model, and drives the conversation to an ending: resolves with the report of the conversation
    * so far. Without a message it goes on from where it is: with the calls that wait, or that `step` has left open. With
    * a message, open calls are given up first. Rejects with `conversation_busy`, `conversation_ended`, `option_invalid`,
    * and as `runtime.agent` does.
    */
-  async say(said?: Said): Promise<AgentReport<Answer>> {
-    const messages = said === undefined ? undefined : messagesOf(said, "say(message)");
-    return this.#drive("say", async (interrupt) => {
+  async send(said?: Said): Promise<AgentReport<Answer>> {
+    const messages = said === undefined ? undefined : messagesOf(said, "send(message)");
+    return this.#drive("send", async (interrupt) => {
       await sayOrGoOn(this.#live, messages);
       const report = await driveConversation<Answer>(this.#live, { interrupt, keeps: true });
       this.#ending = report.ending;
@@ -145,8 +148,8 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
   }
 
   /**
-   * Asks for one turn of the model, and makes none of its calls: answer its calls by `answer`, or let `say()` make
-   * them. Rejects with `call_open` while calls of the last turn have no answer, and as `say` does.
+   * Asks for one turn of the model, and makes none of its calls: answer its calls by `answer`, or let `send()` make
+   * them. Rejects with `call_open` while calls of the last turn have no answer, and as `send` does.
    */
   async step(said?: Said): Promise<Step> {
     const messages = said === undefined ? undefined : messagesOf(said, "step(message)");
@@ -168,20 +171,20 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
 
   /**
    * Answers an open call in place of its tool: nothing of it runs. Rejects with `call_unknown` for a call that is not
-   * open, `option_invalid` for a value that is no answer, and as `say` does.
+   * open, `option_invalid` for a value that is no answer, and as `send` does.
    */
   async answer(callId: string, answer: ClientResult): Promise<void> {
     return this.#run("answer", () => answerByHand(this.#live, callId, answer));
   }
 
-  /** Ends what is under way: its `say` resolves with the ending `cancelled`, and the next `say` goes on. Otherwise does nothing. */
+  /** Ends what is under way: its `send` resolves with the ending `cancelled`, and the next `send` goes on. Otherwise does nothing. */
   interrupt(): void {
     this.#interrupt.abort(interrupted());
   }
 
   /**
    * Gives the conversation other tools from the next turn on: tools, or names of the runtime's. Rejects with `call_open`
-   * while calls of the last turn have no answer, `option_invalid`, `tools_conflict`, and as `say` does.
+   * while calls of the last turn have no answer, `option_invalid`, `tools_conflict`, and as `send` does.
    */
   async setTools(tools: readonly (Tool<Context> | string)[]): Promise<void> {
     checkValue("setTools(tools)", tools, required(TOOLS));
@@ -193,7 +196,7 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
 
   /**
    * Interrupts what is under way, and gives the conversation up without ending it in the journal:
-   * `runtime.converse({ continue })` takes it up under the same id. In place of disposing of it, which then does nothing.
+   * `runtime.conversation({ id })` takes it up. In place of disposing of it, which then does nothing.
    */
   leave(): Promise<void> {
     this.#disposed ??= this.#end(false);
@@ -241,7 +244,7 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
     if (this.#disposed)
       throw new PortcullisError(
         "conversation_ended",
-        `${what}: the conversation ${JSON.stringify(this.execution)} was disposed of, or left. Continue it by runtime.converse({ continue }).`,
+        `${what}: the conversation ${JSON.stringify(this.execution)} was disposed of, or left. Take it up by runtime.conversation({ id }), or begin another one with its turns by runtime.conversation({ from }).`,
       );
     if (this.#underWay)
       throw new PortcullisError(

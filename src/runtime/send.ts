@@ -1,4 +1,4 @@
-import { requestOf, SAY_RULES, type WithModels, withModels } from "../conversations/agent-options.ts";
+import { requestOf, SEND_RULES, type WithModels, withModels } from "../conversations/agent-options.ts";
 import type { AgentReport } from "../conversations/agent-report.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { sayOnce } from "../conversations/drive/say-once.ts";
@@ -6,10 +6,10 @@ import { messagesOf } from "../conversations/user-message.ts";
 import { checkValue, type ExecutionId, readOptions, required, type Resolved } from "../base/index.ts";
 import { EXECUTION } from "../executions/execute-options.ts";
 
-type Read = WithModels<Resolved<typeof SAY_RULES>>;
+type Read = WithModels<Resolved<typeof SEND_RULES>>;
 
-/** As `Runtime.say`. `run` runs work in the runtime's scope, changed by the options, when there is a place for it. */
-export async function say<Answer>(
+/** As `ExecutionHandle.send`. `run` runs work in the runtime's scope, changed by the options, when there is a place for it. */
+export async function send<Answer>(
   id: ExecutionId,
   message: unknown,
   options: object,
@@ -18,12 +18,12 @@ export async function say<Answer>(
     work: (scope: AgentScope) => Promise<AgentReport<Answer>>,
   ) => Promise<AgentReport<Answer>>,
 ): Promise<AgentReport<Answer>> {
-  checkValue("say(id, message)", id, required(EXECUTION));
-  const messages = message === undefined ? undefined : messagesOf(message, "say(id, message)");
-  const read = withModels(readOptions("say", options, SAY_RULES));
+  checkValue("execution(id)", id, required(EXECUTION));
+  const messages = message === undefined ? undefined : messagesOf(message, "send(message)");
+  const read = withModels(readOptions("send", options, SEND_RULES));
   const { expect, allowChangedTools, onSaid = () => {} } = read;
   return run({ ...read, execution: id }, (scope) => {
-    const request = requestOf(read, scope.gate.tools, "say");
+    const request = requestOf(read, scope.gate.tools, "send");
     return sayOnce<Answer>(scope, id, { messages, expect, request, allowChangedTools, onSaid });
   });
 }

@@ -13,22 +13,19 @@ writeFileSync(
    import { z } from "${fixtures}../../../node_modules/zod/index.js";
    export default [
      defineTool({
-       name: "pay", description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"], effect: "write",
-       handler: ({ n }) => { appendFileSync(${JSON.stringify(join(folder, "paid"))}, n + " "); return n; },
+       name: "pay", description: "d", inputSchema: z.object({ n: z.number() }), allowedCallers: ["programmatic"], effect: "write",
+       execute: ({ n }) => { appendFileSync(${JSON.stringify(join(folder, "paid"))}, n + " "); return n; },
      }),
    ];`,
 );
 
-test("run --after gives a corrected program the answers of the one before it, and show tells so", async () => {
+test("run --corrects gives a corrected program the answers of the one before it, and show tells so", async () => {
   const options = ["--tools", join(folder, "tools.ts"), "--journal", join(folder, "one.db")];
-  const failed = await portcullis(
-    ["run", "-", ...options, "--execution", "first"],
-    "await tools.pay({ n: 3 }); throw 1;",
-  );
+  const failed = await portcullis(["run", "-", ...options, "--id", "first"], "await tools.pay({ n: 3 }); throw 1;");
   expect(failed.code).toBe(1);
-  expect(failed.stderr).toContain(`portcullis run PROGRAM ${options.join(" ")} --after first`);
+  expect(failed.stderr).toContain(`portcullis run PROGRAM ${options.join(" ")} --corrects first`);
   const program = "return [await tools.pay({ n: 3 }), await tools.pay({ n: 4 })];";
-  const fixed = await portcullis(["run", "-", ...options, "--execution", "second", "--after", "first"], program);
+  const fixed = await portcullis(["run", "-", ...options, "--id", "second", "--corrects", "first"], program);
   expect(fixed.code).toBe(0);
   expect(fixed.stdout).toContain("[3,4]");
   expect(fixed.stdout).toContain("1 of its 2 calls was answered from before");
@@ -37,7 +34,7 @@ test("run --after gives a corrected program the answers of the one before it, an
   expect(shown).toContain("number, from before");
   const { readFileSync } = await import("node:fs");
   expect(readFileSync(join(folder, "paid"), "utf8")).toBe("3 4 ");
-  const unknown = await portcullis(["run", "-", ...options, "--after", "never"], program);
+  const unknown = await portcullis(["run", "-", ...options, "--corrects", "never"], program);
   expect(unknown.stderr).toContain('"never"');
 });
 
@@ -49,13 +46,13 @@ test("nothing is said of a corrected program where nothing was done, and where t
     [[...tools, ...kept], "return tools.pay({ n: 9 });"],
     [tools, "await tools.pay({ n: 9 }); throw 1;"],
   ] as const)
-    expect((await portcullis(["run", "-", ...options], program)).stderr).not.toContain("--after");
+    expect((await portcullis(["run", "-", ...options], program)).stderr).not.toContain("--corrects");
 });
 
-test("run --after needs a journal, and --max-age needs --after", async () => {
-  const alone = await portcullis(["run", "-", "--after", "first"], "return 1;");
+test("run --corrects needs a journal, and --max-age needs --corrects", async () => {
+  const alone = await portcullis(["run", "-", "--corrects", "first"], "return 1;");
   expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining("add --journal FILE")]);
   const age = await portcullis(["run", "-", "--max-age", "30s"], "return 1;");
   expect(age.code).toBe(2);
-  expect(age.stderr).toContain("the option `after`");
+  expect(age.stderr).toContain("the option `corrects`");
 });
