@@ -79,6 +79,7 @@ describe("every file that the README of a room names is there", () => {
 
 /** Fields of records of the journal, of turns of scripts and of results. */
 const UNSHOWN = [
+  "conversations/agent-options SET_RULES",
   "conversations/conversation-settings KEPT_RULES",
   "executions/decide RESULT_FIELDS",
   "models/scripted TURN_FIELDS",

@@ -13,10 +13,10 @@ const { answer, ending, usage } = await runtime.agent({
   model,
   task: "How many things came back broken at the fair?",
   id: "team",
-  maxTokens: 10_000,
   onEvent: (event) => {
     if (event.type === "call_ended" && event.tool === "task") process.stdout.write(`answered ${event.callId}\n`);
   },
+  loop: { maxTokens: 10_000 },
 });
 const tokens = usage.inputTokens + usage.outputTokens;
 process.stdout.write(`${JSON.stringify({ answer, ending: ending.type, tokens })}\n`);

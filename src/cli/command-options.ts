@@ -3,7 +3,7 @@ import { APPROVE_MODES, callResult, parseJson, whole, word } from "./input/optio
 import { readWebhookFile, readDocument, readSchema, readText } from "./input/option-files.ts";
 import { duration, settings } from "./input/units.ts";
 import type { Language } from "../../bridge/frames.ts";
-import { AGENT_RULES } from "../conversations/agent-options.ts";
+import { SET_RULES } from "../conversations/agent-options.ts";
 import { WORK_RULES } from "../runtime/fleet.ts";
 import { POLICY_NAMES } from "../gate/approve/policy.ts";
 import { PROVIDERS } from "../models/provider/providers.ts";
@@ -22,22 +22,6 @@ const LANGUAGES = ["javascript", "python"] as const satisfies readonly Language[
 
 const SET =
   'an option (repeatable; numbers, of names in Ms also 30s or 5min, words, or JSON, like reasoning={"effort":"low"})';
-/** What `ask` and `chat` set of a conversation. */
-const CONVERSATION_RULES = pick(
-  AGENT_RULES,
-  "maxTurns",
-  "maxTokens",
-  "programs",
-  "reuseResults",
-  "toolChoice",
-  "parallelCalls",
-  "reasoning",
-  "temperature",
-  "maxOutputTokens",
-  "contextTokens",
-  "stop",
-);
-
 // Options that several commands have.
 const LIMIT = {
   "--limit <name=value>": settings(
@@ -115,7 +99,7 @@ const CONVERSATION = {
   ...FALLBACK,
   ...SANDBOX,
   ...BASE_URL,
-  "--set <name=value>": settings(`${SET}, as \`agent\` takes it`, CONVERSATION_RULES),
+  "--set <name=value>": settings(`${SET}, as \`agent\` takes it`, SET_RULES),
   "--instructions <file>": reading("text of your own for the model, beside the text of the package", readText),
   "--context <file>": repeatable(
     "a document that the model has before it begins, like AGENTS.md (repeatable)",

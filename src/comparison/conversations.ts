@@ -128,9 +128,7 @@ async function converse(
     model,
     task: question,
     programs: isDirect ? "none" : "local",
-    maxTurns: script.length,
-    maxTokens: Number.MAX_SAFE_INTEGER,
-    wrapUp: false,
+    loop: { maxTurns: script.length, maxTokens: Number.MAX_SAFE_INTEGER, wrapUp: false },
     ...(isDirect && { limits: DIRECT_LIMITS }),
     onEvent(event) {
       if (event.type === "execution_started") lastProgram = event.execution;

@@ -62,12 +62,14 @@ async function runTrial(
     model,
     task: `${task.question}\n\nAnswer with the JSON alone.`,
     programs: mode === "direct" ? "none" : "local",
-    maxTurns: MAX_TURNS,
-    maxOutputTokens: MAX_OUTPUT_TOKENS,
-    maxTokens: Number.MAX_SAFE_INTEGER,
-    stopWhen: ({ usage, turns }) => tokensOf(usage) >= maxTokens || isUncounted(turns),
-    // The task is measured: a model that is told to stop would be measured at something else.
-    wrapUp: false,
+    settings: { maxOutputTokens: MAX_OUTPUT_TOKENS },
+    loop: {
+      maxTurns: MAX_TURNS,
+      maxTokens: Number.MAX_SAFE_INTEGER,
+      stopWhen: ({ usage, turns }) => tokensOf(usage) >= maxTokens || isUncounted(turns),
+      // The task is measured: a model that is told to stop would be measured at something else.
+      wrapUp: false,
+    },
     signal,
   });
   signal.throwIfAborted();

@@ -8,9 +8,12 @@ import {
   flag,
   isFields,
   listener,
+  object,
   oneOf,
   option,
+  optionsIn,
   type OptionsOf,
+  readOptions,
   required,
   type Resolved,
   wholeNumber,
@@ -33,8 +36,8 @@ import { type ContextDocument, type Instructions, ownInstructions } from "./prom
 import {
   chosenSettings,
   CONVERSATION_SETTINGS,
+  KEPT_LOOP_RULES,
   keptRules,
-  LOOP_RULES,
   refuseUnmatched,
 } from "./conversation-settings.ts";
 import { checkOpening, PROGRAMS_OPTIONS, programsFor, ROLES } from "./prompt/programs-option.ts";
@@ -63,13 +66,14 @@ export const INSTRUCTION_RULES = {
   documents: option<readonly ContextDocument[]>("an array of { name, text }", isDocuments),
 };
 
+/** Models that go on if the model before them fails for good, in this order. */
+export const FALLBACKS = option<readonly (Model | ModelName)[]>(
+  "an array of models, or of their names",
+  (value) => Array.isArray(value) && value.every(MODEL.accepts),
+);
+
 /** What is decided while a conversation runs, also if it is taken up again. */
 export const RUN_RULES = {
-  /** Models that go on if the model before them fails for good, in this order. */
-  fallbacks: option<readonly (Model | ModelName)[]>(
-    "an array of models, or of their names",
-    (value) => Array.isArray(value) && value.every(MODEL.accepts),
-  ),
   /** Asked after the calls of each turn; true ends the conversation as `stopped`. If it fails, that rejects with `callback_failed`. */
   stopWhen: callback<StopWhen>(),
   /**
@@ -85,6 +89,19 @@ export const RUN_RULES = {
   ),
 };
 
+/** How the turns of a conversation go on and end. */
+export const LOOP_RULES = {
+  /** Maximum of turns; 20 by default. */
+  maxTurns: MAX_TURNS,
+  /**
+   * Maximum of input and output tokens, all turns together; a million by default. A turn that has started is finished,
+   * also a turn of each agent that is working for the conversation; then no further turn starts.
+   */
+  maxTokens: MAX_TOKENS,
+  ...RUN_RULES,
+  ...KEPT_LOOP_RULES,
+};
+
 const CONVERSATION_RULES = {
   /**
    * Id of the conversation, chosen by the caller. The same id again gives the same conversation: it joins the running
@@ -94,22 +111,18 @@ const CONVERSATION_RULES = {
   /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
   tools: array<Tool | string>("an array of tools made by defineTool, or of names of the runtime's tools"),
   ...INSTRUCTION_RULES,
-  ...CONVERSATION_SETTINGS,
+  /** What is asked of the models: `{ temperature, reasoning, toolChoice, … }`. */
+  settings: object<OptionsOf<typeof CONVERSATION_SETTINGS>>(),
   /** Schema of the answer, like `z.object({ … })`: the model answers in JSON, and `report.answer` is the value. */
   answer: RESULT,
-  ...RUN_RULES,
-  ...LOOP_RULES,
+  /** Models that go on if the model before them fails for good, in this order. */
+  fallbacks: FALLBACKS,
+  /** How its turns go on and end: `{ maxTurns, maxTokens, stopWhen, … }`. */
+  loop: object<OptionsOf<typeof LOOP_RULES>>(),
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
   programs: PROGRAMS,
   /** Language of local programs; JavaScript by default. */
   language: withDefault(LANGUAGE, "javascript"),
-  /** Maximum of turns; 20 by default. */
-  maxTurns: MAX_TURNS,
-  /**
-   * Maximum of input and output tokens, all turns together; a million by default. A turn that has started is finished,
-   * also a turn of each agent that is working for the conversation; then no further turn starts.
-   */
-  maxTokens: MAX_TOKENS,
   /** Changes to the limits of the runtime. */
   limits: LIMITS_OPTION,
   /** Decides about calls that need approval, in place of the runtime's `approve`. */
@@ -174,10 +187,25 @@ export const RESUME_AGENT_RULES = {
   model: MODEL,
   /** Schema of the answer, with which the conversation began; by default the journal's, which changes no value. */
   answer: RESULT,
-  ...RUN_RULES,
+  /** Models that go on if the model before them fails for good, in this order. */
+  fallbacks: FALLBACKS,
+  /** How its turns go on: `{ stopWhen, compact }`. The rest is as it began. */
+  loop: object<OptionsOf<typeof RUN_RULES>>(),
   /** Called with each event as it happens. Errors that it throws are ignored. */
   onEvent: listener<(event: AgentEvent) => void>(),
 };
+
+const { hostedTools: _hostedTools, ...SET_SETTINGS } = CONVERSATION_SETTINGS;
+const SET_LOOP = pick(LOOP_RULES, "maxTurns", "maxTokens", "reuseResults", "contextTokens");
+
+/** What a command line sets of a conversation, without the groups. */
+export const SET_RULES = { ...pick(CONVERSATION_RULES, "programs"), ...SET_SETTINGS, ...SET_LOOP };
+
+/** What was set, in the groups that a conversation takes. */
+export function groupedOptions(set: OptionsOf<typeof SET_RULES>) {
+  const of = (rules: object) => Object.fromEntries(Object.entries(set).filter(([name]) => Object.hasOwn(rules, name)));
+  return { ...of(pick(CONVERSATION_RULES, "programs")), settings: of(SET_SETTINGS), loop: of(SET_LOOP) };
+}
 
 interface GivenModels {
   readonly model: Model | ModelName;
@@ -197,6 +225,28 @@ export function withModels<Read extends GivenModels>(
 }
 
 export type WithModels<Read extends GivenModels> = ReturnType<typeof withModels<Read>>;
+
+type Grouped = Pick<typeof CONVERSATION_RULES, "settings" | "loop" | "fallbacks"> & { readonly model: typeof MODEL };
+
+/** Options of a conversation as they are read: those in its groups stand beside the others. */
+export type Opened<Rules extends Grouped> = WithModels<Omit<Resolved<Rules>, "settings" | "loop"> & GivenModels> &
+  Resolved<typeof CONVERSATION_SETTINGS & typeof LOOP_RULES>;
+
+/** Reads options of a conversation, with models in place of their names. `subject` is the function that was called, for errors. */
+export function openedOptions<Rules extends Grouped>(subject: string, options: unknown, rules: Rules): Opened<Rules> {
+  const { settings = {}, loop = {}, ...read } = readOptions(subject, options, rules as Grouped);
+  return {
+    ...withModels(read),
+    ...readOptions(optionsIn(subject, "settings"), settings, CONVERSATION_SETTINGS),
+    ...readOptions(optionsIn(subject, "loop"), loop, LOOP_RULES),
+  } as Opened<Rules>;
+}
+
+/** As `openedOptions`, of a conversation that is taken up. */
+export function resumedOptions(subject: string, options: unknown) {
+  const { loop = {}, ...read } = readOptions(subject, options, RESUME_AGENT_RULES);
+  return { ...withModels(read), ...readOptions(optionsIn(subject, "loop"), loop, RUN_RULES) };
+}
 
 type OptionsWith<Rules, Context, Answer> = Omit<WithContext<OptionsOf<Rules>, Context>, "tools" | "answer"> & {
   /** Schema of the answer, like `z.object({ … })`: the model answers in JSON, and `report.answer` is the value. */
@@ -219,24 +269,18 @@ export type ResumeAgentOptions<Context = unknown, Answer = string> = Omit<
 };
 
 /** Options that a conversation keeps from its beginning. */
-export const KEPT_OPTIONS = [
-  "instructions",
-  "documents",
-  "programs",
-  "language",
-  "maxTurns",
-  "maxTokens",
-  "limits",
-  "answer",
-  ...Object.keys(LOOP_RULES),
-  ...Object.keys(CONVERSATION_SETTINGS),
-];
+export const KEPT_OPTIONS = ["instructions", "documents", "programs", "language", "limits", "answer"];
+/** The same within the groups. */
+export const KEPT_IN = {
+  settings: Object.keys(CONVERSATION_SETTINGS),
+  loop: ["maxTurns", "maxTokens", ...Object.keys(KEPT_LOOP_RULES)],
+};
 
 /** What a conversation is held with. */
 type RequestOptions = OptionsOf<
-  typeof INSTRUCTION_RULES & typeof CONVERSATION_SETTINGS & typeof RUN_RULES & typeof LOOP_RULES
+  typeof INSTRUCTION_RULES & typeof CONVERSATION_SETTINGS & typeof RUN_RULES & typeof KEPT_LOOP_RULES
 > &
-  Pick<Resolved<typeof CONVERSATION_RULES>, "programs" | "answer" | "maxTurns" | "maxTokens"> &
+  Pick<Resolved<typeof CONVERSATION_RULES & typeof LOOP_RULES>, "programs" | "answer" | "maxTurns" | "maxTokens"> &
   GivenModels;
 
 /** The conversation to hold, of options that were read. `subject` is the function that was called, for errors. */

@@ -18,8 +18,8 @@ import { longestBeginning } from "../models/model-name.ts";
 import { REUSE_OPTIONS } from "./calls/failed-programs.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 
-/** How a conversation's loop ends, which its journal keeps. */
-export const LOOP_RULES = {
+/** How a conversation's loop goes on and ends, which its journal keeps. */
+export const KEPT_LOOP_RULES = {
   /**
    * Whether the model has one last turn without calls, to answer with what it has, if turns, tokens or its context are
    * nearly spent; true by default. The ending then has `wrappedUp`.
@@ -108,13 +108,13 @@ export function refuseUnmatched(
       continue;
     throw new PortcullisError(
       "option_invalid",
-      `${subject}({ ${name} }): none of ${beginnings.join(", ")} begins the name of a model of this conversation (${models.join(", ")}). Add one that does, or \`default\`.`,
+      `${subject}({ settings: { ${name} } }): none of ${beginnings.join(", ")} begins the name of a model of this conversation (${models.join(", ")}). Add one that does, or \`default\`.`,
     );
   }
 }
 
 const ANSWER_RULE = { answer: object<JsonSchema>() };
-const KEPT_RULES = { ...CONVERSATION_SETTINGS, ...ANSWER_RULE, ...LOOP_RULES };
+const KEPT_RULES = { ...CONVERSATION_SETTINGS, ...ANSWER_RULE, ...KEPT_LOOP_RULES };
 const NAMES = Object.keys({ ...SETTINGS_RULES, ...ANSWER_RULE });
 
 function chosen(options: object, names: readonly string[]): Fields {
@@ -139,10 +139,10 @@ export function headerSettings({ settings, ...rules }: KeptSettings): { readonly
 
 /** The rules of the loop that a header keeps. */
 export function keptRules(rules: KeptRules): KeptRules {
-  return chosen(rules, Object.keys(LOOP_RULES));
+  return chosen(rules, Object.keys(KEPT_LOOP_RULES));
 }
 
-export type KeptRules = OptionsOf<typeof LOOP_RULES>;
+export type KeptRules = OptionsOf<typeof KEPT_LOOP_RULES>;
 
 interface KeptSettings extends KeptRules {
   readonly settings?: ConversationSettings | undefined;

@@ -4,17 +4,17 @@
  */
 import {
   checkValue,
+  fieldOf,
   type ExecutionId,
   jsonOrText,
   jsonTextOf,
   optionError,
   PortcullisError,
   required,
-  type Resolved,
 } from "../base/index.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import { beginConversation } from "./agent.ts";
-import { type HELD_RULES, KEPT_OPTIONS, requestOf, type WithModels } from "./agent-options.ts";
+import { type HELD_RULES, KEPT_IN, KEPT_OPTIONS, type Opened, requestOf } from "./agent-options.ts";
 import { type Continued, copyConversation, copyTranscript, takeOver } from "./drive/copy-conversation.ts";
 import { changeTools } from "./drive/change-opening.ts";
 import type { ModelTurn, ToolCall } from "../models/model.ts";
@@ -67,7 +67,7 @@ export interface ConversationParts {
 export interface OpenOptions {
   /** As the developer wrote them, without defaults. */
   readonly given: object;
-  readonly read: WithModels<Resolved<typeof HELD_RULES>>;
+  readonly read: Opened<typeof HELD_RULES>;
 }
 
 export async function openConversation<Context, Answer>(
@@ -85,7 +85,12 @@ export async function openConversation<Context, Answer>(
 async function opening(scope: AgentScope, { given, read }: OpenOptions): Promise<Continued> {
   const { id: execution, allowChangedTools, from } = read;
   const request = requestOf(read, scope.gate.tools, "conversation");
-  const chosen = KEPT_OPTIONS.filter((name) => (given as Readonly<Record<string, unknown>>)[name] !== undefined);
+  const chosen = [
+    ...KEPT_OPTIONS.filter((name) => fieldOf(given, name) !== undefined),
+    ...Object.entries(KEPT_IN).flatMap(([group, names]) =>
+      names.filter((name) => fieldOf(fieldOf(given, group), name) !== undefined).map((name) => `${group}: { ${name} }`),
+    ),
+  ];
   const work = { request, execution, chosen, allowChangedTools, asks: read.approve !== undefined };
   if (typeof from === "string") return copyConversation(scope, from, work);
   if (from !== undefined) return copyTranscript(scope, from, work);

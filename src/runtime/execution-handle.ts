@@ -117,11 +117,11 @@ export class ExecutionHandle<Context = unknown> {
   }
 
   async #resumeAgent(options: object): Promise<AgentReport<unknown>> {
-    const [{ resumeAgent }, { RESUME_AGENT_RULES, withModels }] = await Promise.all([
+    const [{ resumeAgent }, { resumedOptions }] = await Promise.all([
       import("../conversations/resume-agent.ts"),
       import("../conversations/agent-options.ts"),
     ]);
-    const read = withModels(readOptions("resume", options, RESUME_AGENT_RULES));
+    const read = resumedOptions("resume", options);
     const answer = resultSchemaOf(read.answer, "resume({ answer })");
     return this.#parts.run("resume", read, read.onEvent, (scope) =>
       resumeAgent<unknown>(scope, this.id, { ...read, answer, asks: read.approve !== undefined }),

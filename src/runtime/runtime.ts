@@ -177,7 +177,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const result = resultSchemaOf(read.result, "execute({ result })");
     return this.#run("execute", read, listenerOfPrograms(read.onEvent), async (scope) => {
       if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
-      const { id: id } = read;
+      const { id } = read;
       const corrects = correctedBy(read);
       if (id === undefined) return this.#report<Value>(scope, await execute(scope, program, { result, corrects }));
       const { executeOnce } = await import("../executions/resume.ts");
@@ -265,11 +265,11 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * runtime is closed, the sandbox cannot run or the journal cannot be written.
    */
   async agent<Answer = string>(options: AgentOptions<Context, Answer>): Promise<AgentReport<Answer>> {
-    const [{ runAgent }, { AGENT_RULES, requestOf, withModels }] = await Promise.all([
+    const [{ runAgent }, { AGENT_RULES, openedOptions, requestOf }] = await Promise.all([
       import("../conversations/resume-agent.ts"),
       import("../conversations/agent-options.ts"),
     ]);
-    const read = withModels(readOptions("agent", options, AGENT_RULES));
+    const read = openedOptions("agent", options, AGENT_RULES);
     return this.#run("agent", read, read.onEvent, (scope) =>
       runAgent<Answer>(scope, requestOf(read, scope.gate.tools, "agent"), read.task, read.id),
     );
@@ -283,15 +283,15 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   async conversation<Answer = string>(
     options: ConversationOptions<Context, Answer>,
   ): Promise<Conversation<Context, Answer>> {
-    const [{ HELD_RULES: CONVERSE_RULES, withModels }, { openConversation: openTalk }] = await Promise.all([
+    const [{ HELD_RULES, openedOptions }, { openConversation }] = await Promise.all([
       import("../conversations/agent-options.ts"),
       import("../conversations/conversation.ts"),
     ]);
-    const read = withModels(readOptions("conversation", options, CONVERSE_RULES));
+    const read = openedOptions("conversation", options, HELD_RULES);
     const telemetry = await this.#observers.telemetry;
     const own = { ...this.#scopes.of("conversation", read), telemetry };
     const { scope, flush, end } = this.#observers.observe(own, read.onEvent);
-    return openTalk<Context, Answer>(
+    return openConversation<Context, Answer>(
       scope,
       { given: options, read },
       {

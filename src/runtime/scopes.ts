@@ -1,4 +1,4 @@
-import type { AGENT_RULES, WithModels } from "../conversations/agent-options.ts";
+import type { AGENT_RULES, Opened } from "../conversations/agent-options.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import {
   pick,
@@ -31,7 +31,7 @@ const LANGUAGE_HINTS: ReadonlyMap<string, string> = new Map([
 
 export type ScopeOptions = Partial<
   Pick<
-    WithModels<Resolved<typeof AGENT_RULES>>,
+    Opened<typeof AGENT_RULES>,
     "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve" | "approvePrograms"
   >
 > & {

@@ -1,12 +1,12 @@
-import { requestOf, SEND_RULES, type WithModels, withModels } from "../conversations/agent-options.ts";
+import { type Opened, openedOptions, requestOf, SEND_RULES } from "../conversations/agent-options.ts";
 import type { AgentReport } from "../conversations/agent-report.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { sayOnce } from "../conversations/drive/say-once.ts";
 import { messagesOf } from "../conversations/user-message.ts";
-import { checkValue, type ExecutionId, readOptions, required, type Resolved } from "../base/index.ts";
+import { checkValue, type ExecutionId, required } from "../base/index.ts";
 import { EXECUTION } from "../executions/execute-options.ts";
 
-type Read = WithModels<Resolved<typeof SEND_RULES>>;
+type Read = Opened<typeof SEND_RULES>;
 
 /** As `ExecutionHandle.send`. `run` runs work in the runtime's scope, changed by the options, when there is a place for it. */
 export async function send<Answer>(
@@ -20,7 +20,7 @@ export async function send<Answer>(
 ): Promise<AgentReport<Answer>> {
   checkValue("execution(id)", id, required(EXECUTION));
   const messages = message === undefined ? undefined : messagesOf(message, "send(message)");
-  const read = withModels(readOptions("send", options, SEND_RULES));
+  const read = openedOptions("send", options, SEND_RULES);
   const { expect, allowChangedTools, onSaid = () => {} } = read;
   return run({ ...read, execution: id }, (scope) => {
     const request = requestOf(read, scope.gate.tools, "send");

@@ -42,7 +42,7 @@ const turn: fc.Arbitrary<ScriptedTurn> = fc.record(
 test("whatever a model calls, each call is answered once by its own id, and the transcript is consistent", async () => {
   const options = fc.record({
     programs: fc.constantFrom("local" as const, "hosted" as const, "none" as const),
-    maxTurns: fc.integer({ min: 1, max: 5 }),
+    loop: fc.record({ maxTurns: fc.integer({ min: 1, max: 5 }) }),
   });
   await fc.assert(
     fc.asyncProperty(fc.array(turn, { maxLength: 5 }), options, async (script, chosen) => {

@@ -157,7 +157,7 @@ test("a turn is given the number of remaining tokens", async () => {
     },
   };
   await using runtime = await createRuntime({ tools: [direct()], sandbox: createMemorySandbox() });
-  await runtime.agent({ model, task: "Do it.", maxTokens: 100 });
+  await runtime.agent({ model, task: "Do it.", loop: { maxTokens: 100 } });
   expect(asked).toEqual([100, 60]);
 });
 
@@ -281,7 +281,7 @@ test("a conversation ends after maxTurns, and the calls of the last turn are not
   let ran = 0;
   const count = direct({ execute: () => (ran += 1) });
   const turn: ScriptedTurn = { calls: [call("t")] };
-  const { ending, transcript } = await talk([turn, turn, turn], { tools: [count], maxTurns: 2 });
+  const { ending, transcript } = await talk([turn, turn, turn], { tools: [count], loop: { maxTurns: 2 } });
   expect(ending).toEqual({ type: "turns_spent", allowed: 2 });
   expect(ran).toBe(1);
   expect(transcript.turns.at(-1)?.results).toMatchObject([
@@ -291,10 +291,10 @@ test("a conversation ends after maxTurns, and the calls of the last turn are not
 
 test("a conversation ends after maxTokens, unless the last turn is an answer", async () => {
   const usage = { inputTokens: 60, outputTokens: 60 };
-  const spent = await talk([{ calls: [call("t")], usage }], { tools: [direct()], maxTokens: 100 });
+  const spent = await talk([{ calls: [call("t")], usage }], { tools: [direct()], loop: { maxTokens: 100 } });
   expect(spent.ending).toEqual({ type: "tokens_spent", allowed: 100, seen: 120 });
   expect(spent.calls).toEqual([]);
-  const answered = await talk([{ text: "4", usage }], { tools: [], maxTokens: 100 });
+  const answered = await talk([{ text: "4", usage }], { tools: [], loop: { maxTokens: 100 } });
   expect(answered.ending.type).toBe("answered");
 });
 
@@ -330,9 +330,9 @@ test("a conversation that is cancelled before its start sends no request, and on
   });
   const during = await talk([{ calls: [call("clerk", { task: "2 + 2?" })] }], {
     tools: [clerk],
-    maxTokens: 100,
     signal: controller.signal,
     onEvent: (event) => event.type === "call_ended" && controller.abort(),
+    loop: { maxTokens: 100 },
   });
   expect(during.ending).toEqual({ type: "cancelled" });
 });
@@ -416,9 +416,9 @@ test("if the sandbox cannot open a guest, agent rejects and the calls beside the
 
 test.each<[object, string]>([
   [{ task: " " }, 'agent({ task }): expected a non-blank string, got " ".'],
-  [{ maxTurns: 0 }, "agent({ maxTurns }): expected a whole number from 1 to 10000, got 0."],
+  [{ loop: { maxTurns: 0 } }, "agent({ loop: { maxTurns } }): expected a whole number from 1 to 10000, got 0."],
   [{ programs: "remote" }, 'agent({ programs }): expected "local", "hosted" or "none", got "remote".'],
-  [{ maxTurn: 1 }, 'agent: there is no option "maxTurn", did you mean maxTurns?'],
+  [{ loop: { maxTurn: 1 } }, 'agent({ loop }): there is no option "maxTurn", did you mean maxTurns?'],
 ])("a wrong option is told: %j", async (options, message) => {
   await expect(talk([], { tools: [], ...options })).rejects.toThrow(message);
 });

@@ -72,11 +72,11 @@ async function everyCut(said: readonly string[], models: readonly Model[], optio
   await using talk = await (await runtimeOf(journal)).conversation({ ...options, ...given(asked) });
   for (const message of said) await talk.send(message);
   const records = await Array.fromAsync(journal.read(talk.execution));
-  const { compact, stopWhen } = options;
+  const { compact, stopWhen } = options.loop ?? {};
   for (const cut of cutsOf(records)) {
     const copy = await journalWith(records.slice(0, cut));
     const again: string[] = [];
-    const rules = { ...(compact ? { compact } : {}), ...(stopWhen ? { stopWhen } : {}) };
+    const rules = { loop: { ...(compact ? { compact } : {}), ...(stopWhen ? { stopWhen } : {}) } };
     await using taken = await (await runtimeOf(copy)).conversation({ ...rules, id: talk.execution, ...given(again) });
     const past = records.slice(0, cut).filter(({ type }) => type === "message" || type === "rest");
     const isUnderWay = past.length > 0 && past.at(-1)?.type !== "rest";
@@ -97,7 +97,7 @@ describe("several messages of the user, with deaths after records of each kind",
   test("history that was made shorter more than once is sent the same", async () => {
     const script = [looks(700, { usage }), looks(701, { usage }), looks(702, { usage }), looks(703, { usage })];
     const model = scriptedModel([...script, { text: "A." }, looks(704, { usage }), { text: "B.", usage }]);
-    const { records, asked } = await everyCut(["One.", "Two."], [model], { contextTokens: 1000 });
+    const { records, asked } = await everyCut(["One.", "Two."], [model], { loop: { contextTokens: 1000 } });
     expect(counted(records, "compact")).toBeGreaterThan(1);
     expect(asked.at(-1)?.match(/was dropped/g)).toHaveLength(4);
   });
@@ -112,13 +112,15 @@ describe("several messages of the user, with deaths after records of each kind",
     ]);
     let count = 0;
     const { records } = await everyCut(["One.", "Two."], [model], {
-      contextTokens: 1000,
-      compact: (history) =>
-        history
-          .slice(-2)
-          .map((one, place) =>
-            place === 0 ? { ...one, said: [{ by: "user", message: `Before: ${(count += 1) > 0}` }] } : one,
-          ),
+      loop: {
+        contextTokens: 1000,
+        compact: (history) =>
+          history
+            .slice(-2)
+            .map((one, place) =>
+              place === 0 ? { ...one, said: [{ by: "user", message: `Before: ${(count += 1) > 0}` }] } : one,
+            ),
+      },
     });
     expect(counted(records, "compact")).toBeGreaterThan(1);
   });
@@ -178,7 +180,7 @@ test("what the host told the model before the user went on says nothing of the t
     ({ toolChoice }) => ({ calls: [{ tool: "look", input: { at: toolChoice === "none" ? 0 : 3 } }] }),
     { text: "B." },
   ]);
-  await using talk = await (await runtimeOf(createMemoryJournal())).conversation({ model, maxTurns: 2 });
+  await using talk = await (await runtimeOf(createMemoryJournal())).conversation({ model, loop: { maxTurns: 2 } });
   abort.push(() => talk.interrupt());
   expect((await talk.send("One.")).ending).toEqual({ type: "cancelled" });
   const { ending, calls } = await talk.send("Two.");
@@ -247,7 +249,7 @@ describe("a shortened history", () => {
     const compact = (history: Transcript["turns"]) => history.map(change);
     await using talk = await (
       await runtimeOf(journal)
-    ).conversation({ model: scriptedModel(script), contextTokens: 1000, compact });
+    ).conversation({ model: scriptedModel(script), loop: { contextTokens: 1000, compact } });
     await expect(talk.send("One.")).rejects.toMatchObject({ code: "option_invalid" });
     expect(counted(await Array.fromAsync(journal.read(talk.execution)), "compact")).toBe(0);
   });
@@ -258,7 +260,7 @@ describe("a shortened history", () => {
       history.map((one) => ({ ...one, said: [{ by: "user", message: "Less." }] as const }));
     await using talk = await (
       await runtimeOf(createMemoryJournal())
-    ).conversation({ model, contextTokens: 1000, compact });
+    ).conversation({ model, loop: { contextTokens: 1000, compact } });
     expect((await talk.send("One.")).answer).toBe("A.");
     expect(model.conversations.at(-1)?.at(-1)?.said).toEqual(["Less."]);
   });

@@ -46,7 +46,7 @@ async function talk(script: readonly ScriptedTurn[], { tools }: ReturnType<typeo
     model: scriptedModel(script),
     task: "Pay",
     id: "talk",
-    ...(reuseResults && { reuseResults }),
+    ...(reuseResults && { loop: { reuseResults } }),
   });
 }
 

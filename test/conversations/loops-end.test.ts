@@ -55,11 +55,12 @@ async function run<Answer = string>(
     if (records[cut]?.type === "outcome" && isHost(records[cut - 1])) continue;
     const copy = await journalWith(records.slice(0, cut));
     await using after = await createRuntime({ tools: [look, broken], journal: copy, sandbox, leaseMs: 100 });
-    const { fallbacks, stopWhen, compact, answer } = options;
-    const given = Object.entries({ fallbacks, stopWhen, compact, answer }).filter(([, value]) => value !== undefined);
+    const { fallbacks, answer, loop: { stopWhen, compact } = {} } = options;
+    const chosen = (all: object) => Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+    const given = chosen({ fallbacks, answer, loop: chosen({ stopWhen, compact }) });
     const resumed = await after.execution(report.execution).resume<Answer>({
       model: models(script),
-      ...(Object.fromEntries(given) as object),
+      ...given,
     });
     expect({ cut, ending: resumed.ending, turns: resumed.transcript.turns.map(({ turn }) => turn) }).toEqual({
       cut,
@@ -99,7 +100,7 @@ const saidIn = ({
 describe("the last turn", () => {
   test("has no calls, is told so, and its answer is marked", async () => {
     const choices: (ToolChoice | undefined)[] = [];
-    const { report } = await run([call(1), call(2), { text: "Half." }], { maxTurns: 3 }, (script) =>
+    const { report } = await run([call(1), call(2), { text: "Half." }], { loop: { maxTurns: 3 } }, (script) =>
       choosing(script, choices),
     );
     expect(report.ending).toEqual({ type: "answered", answer: "Half.", wrappedUp: true });
@@ -108,8 +109,8 @@ describe("the last turn", () => {
   });
 
   test.each<[string, Partial<AgentOptions>, object]>([
-    ["tokens", { maxTokens: 250 }, { outputTokens: 90 }],
-    ["the context", { contextTokens: 1000 }, { inputTokens: 990 }],
+    ["tokens", { loop: { maxTokens: 250 } }, { outputTokens: 90 }],
+    ["the context", { loop: { contextTokens: 1000 } }, { inputTokens: 990 }],
   ])("comes where %s are nearly spent", async (_, options, usage) => {
     const { report } = await run(
       [
@@ -122,9 +123,9 @@ describe("the last turn", () => {
   });
 
   test("is not told with wrapUp: false, and calls in it are not made", async () => {
-    const off = await run([call(1), call(2)], { maxTurns: 2, wrapUp: false });
+    const off = await run([call(1), call(2)], { loop: { maxTurns: 2, wrapUp: false } });
     expect([off.report.ending.type, saidIn(off.report)]).toEqual(["turns_spent", ["", ""]]);
-    const on = await run([call(1), call(2)], { maxTurns: 2 });
+    const on = await run([call(1), call(2)], { loop: { maxTurns: 2 } });
     expect(on.report.ending.type).toBe("turns_spent");
     expect(on.report.calls).toHaveLength(1);
   });
@@ -201,14 +202,18 @@ describe("a model that repeats itself", () => {
 });
 
 test("stopWhen ends a conversation after the calls of a turn", async () => {
-  const { report } = await run([call(1), call(2), { text: "No." }], { stopWhen: ({ turns }) => turns.length === 2 });
+  const { report } = await run([call(1), call(2), { text: "No." }], {
+    loop: { stopWhen: ({ turns }) => turns.length === 2 },
+  });
   expect(report.ending).toEqual({ type: "stopped" });
   expect(report.transcript.turns[1]?.results[0]?.text).toContain("seen 2");
 });
 
 test("a forced choice holds until the first call", async () => {
   const choices: (ToolChoice | undefined)[] = [];
-  await run([call(1), { text: "Yes." }], { toolChoice: "required" }, (script) => choosing(script, choices));
+  await run([call(1), { text: "Yes." }], { settings: { toolChoice: "required" } }, (script) =>
+    choosing(script, choices),
+  );
   expect(choices.slice(0, 2)).toEqual([undefined, "auto"]);
 });
 
@@ -322,7 +327,7 @@ describe("a context that is nearly full", () => {
   const told: ScriptedStep[] = [call(1), ({ said }) => (said.length > 1 ? { text: "Done." } : { ...call(2), usage })];
 
   test("is relieved of old results, which leave handles", async () => {
-    const { report, model, records } = await run(script, { contextTokens: 1000 });
+    const { report, model, records } = await run(script, { loop: { contextTokens: 1000 } });
     expect(report.answer).toBe("Done.");
     expect(records.filter(({ type }) => type === "compact")).toHaveLength(1);
     expect(report.transcript.turns[0]?.results[0]?.text).toHaveLength(5012);
@@ -340,7 +345,7 @@ describe("a context that is nearly full", () => {
       { ...call(2), usage },
       { text: "Done." },
     ]);
-    await runtime.agent({ model, task: "Do it.", contextTokens: 1000 });
+    await runtime.agent({ model, task: "Do it.", loop: { contextTokens: 1000 } });
     const { results = [] } = model.conversations[1]?.[1] ?? {};
     expect(results.map(({ text }) => (text.includes("call again") ? "again" : text.includes("do not repeat")))).toEqual(
       ["again", true, true, true],
@@ -350,8 +355,7 @@ describe("a context that is nearly full", () => {
   test("is made shorter as the developer says", async () => {
     const said = [{ by: "user", message: "So far: nothing." }] as const;
     const { report, records } = await run(told, {
-      contextTokens: 1000,
-      compact: (history) => history.slice(-1).map((one) => ({ ...one, said })),
+      loop: { contextTokens: 1000, compact: (history) => history.slice(-1).map((one) => ({ ...one, said })) },
     });
     expect(report.answer).toBe("Done.");
     const compact = records.find(({ type }) => type === "compact");
@@ -360,13 +364,15 @@ describe("a context that is nearly full", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test.each<[string, NonNullable<AgentOptions["compact"]>]>([
+  test.each<[string, NonNullable<NonNullable<AgentOptions["loop"]>["compact"]>]>([
     ["no array", () => null as never],
     ["a foreign turn", (history) => history.map((one) => ({ ...one, turn: { ...one.turn } }))],
     ["another order", (history) => history.toReversed()],
     ["no results", (history) => history.map((one) => ({ ...one, results: [] }))],
   ])("%s is refused with a sentence", async (_, compact) => {
-    await expect(run(script, { contextTokens: 1000, compact })).rejects.toMatchObject({ code: "option_invalid" });
+    await expect(run(script, { loop: { contextTokens: 1000, compact } })).rejects.toMatchObject({
+      code: "option_invalid",
+    });
   });
 });
 

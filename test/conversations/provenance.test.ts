@@ -90,7 +90,7 @@ test("every result of a transcript has the time of its record", async () => {
   // Each look at the clock is a millisecond later than the one before.
   changedClock({ now: () => (at += 1) });
   const script = [{ ...CALL, programs: ["return 1"] }, { calls: [{ id: "c9", tool: "none" }] }];
-  const { records, transcript } = await talk(script, { tools: [direct()], maxTurns: 2, wrapUp: false });
+  const { records, transcript } = await talk(script, { tools: [direct()], loop: { maxTurns: 2, wrapUp: false } });
   const times = records.flatMap((record) => (record.type === "message" && record.from === "host" ? [record.at] : []));
   const results = transcript.turns.flatMap((turn) => turn.results);
   expect(results).toHaveLength(3);

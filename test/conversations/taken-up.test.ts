@@ -210,7 +210,7 @@ test("tokens that an agent has used in a turn do not keep the turn's approved ca
   const desk = agentAsTool({ name: "desk", description: "d", model: inner, tools: [], allowedCallers: CALLERS });
   const runtime = await runtimeOf(journal, [pay, desk]);
   const model = scriptedModel([{ calls: [payment(1), { id: "d", tool: "desk", input: { task: "x" } }] }, TEXTS]);
-  const { execution } = await runtime.agent({ model, task: "Pay.", maxTokens: 50 });
+  const { execution } = await runtime.agent({ model, task: "Pay.", loop: { maxTokens: 50 } });
   const ended = await runtime.execution(execution).resume({ model, decisions: { "pay-1": { allow: true } } });
   expect(ended.ending).toMatchObject({ type: "tokens_spent", seen: 100 });
   expect(ended.transcript.turns[0]?.results.map(({ text }) => text)).toEqual(['{"paid":1}', '"Done."']);

@@ -138,6 +138,19 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
   ],
   Conversations: [
     { title: "runtime.agent(options)", file: AGENT, rules: "AGENT_RULES" },
+    {
+      title: "runtime.agent({ settings })",
+      file: "src/conversations/conversation-settings.ts",
+      rules: "CONVERSATION_SETTINGS",
+      about: "Also of `conversation`, `send` and `agentAsTool`.",
+    },
+    {
+      title: "runtime.agent({ loop })",
+      file: AGENT,
+      rules: "LOOP_RULES",
+      about:
+        "Also of `conversation` and `send`. `execution.resume` takes `stopWhen` and `compact`; `agentAsTool` and `loadAgents` `stopWhen`, `maxTurns` and `maxTokens`.",
+    },
     { title: "runtime.conversation(options)", file: AGENT, rules: "HELD_RULES" },
     { title: "execution.send(message, options)", file: AGENT, rules: "SEND_RULES" },
     { title: "execution.resume({ model, … })", file: AGENT, rules: "RESUME_AGENT_RULES" },

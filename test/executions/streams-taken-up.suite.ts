@@ -318,19 +318,19 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
 
   test("streams that a driver has let in are not refused by the next one, which has fewer places", async () => {
     const { records } = await run(`
-      const both = [tools.rows({ n: 20 }), tools.rows({ n: 30 })].map((rows) => rows[Symbol.asyncIterator]());
+      const all = [20, 30, 10].map((n) => tools.rows({ n })[Symbol.asyncIterator]());
       let sum = 0;
       for (;;) {
-        const read = await Promise.all(both.map((rows) => rows.next()));
+        const read = await Promise.all(all.map((rows) => rows.next()));
         for (const { value } of read) sum += value?.i ?? 0;
         if (read.every(({ done }) => done)) return sum;
       }`);
-    const cut = cutsWhere(records, ({ calls }) => calls.size === 2 && calls.get(2)?.streamed !== undefined)[0] ?? 0;
+    const cut = cutsWhere(records, ({ calls }) => calls.size === 3 && calls.get(3)?.streamed !== undefined)[0] ?? 0;
     const [header, ...others] = records.slice(0, cut);
     if (header?.type !== "header") throw new Error("The first record is the header.");
-    const narrow = { ...header, limits: { ...header.limits, streams: 1 } };
+    const narrow = { ...header, limits: { ...header.limits, concurrentCalls: 1 } };
     const { report } = await takeUp([narrow, ...others]);
-    expect(report.outcome).toEqual({ type: "completed", value: 190 + 435 });
+    expect(report.outcome).toEqual({ type: "completed", value: 190 + 435 + 45 });
   });
 
   test("an execution with streams is the same after export and import, and is taken up from there", async () => {

@@ -122,7 +122,7 @@ export class HostileLog {
     return report;
   }
 
-  #expectDeclared(attack: Attack, { outcome, usage }: Report, { cpuMs: cpuMs = 0 }: Partial<Limits>): void {
+  #expectDeclared(attack: Attack, { outcome, usage }: Report, { cpuMs = 0 }: Partial<Limits>): void {
     expect(endsAsDeclared(attack, outcome), `ended otherwise: ${JSON.stringify(outcome).slice(0, 500)}`).toBe(true);
     if (outcome.type === "stopped") {
       expect(outcome.seen).toBeGreaterThanOrEqual(outcome.allowed);

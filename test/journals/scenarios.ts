@@ -215,9 +215,9 @@ export const SCENARIOS: Readonly<Record<string, Left>> = {
       const reads: ScriptedStep = { calls: [{ tool: "read", input: { n: 1 } }], usage: { inputTokens: 900 } };
       const step: ScriptedStep = ({ results }) => (results.length > 0 ? { text: "A." } : reads);
       const model = scriptedModel(Array.from({ length: 6 }, () => step));
-      const compact: ConversationOptions["compact"] = (history) => history.slice(-1);
+      const compact: NonNullable<ConversationOptions["loop"]>["compact"] = (history) => history.slice(-1);
       await using runtime = await openRuntime(journal);
-      await using talk = await runtime.conversation({ model, contextTokens: 1000, compact, id: execution });
+      await using talk = await runtime.conversation({ model, id: execution, loop: { contextTokens: 1000, compact } });
       await talk.send("One.");
       await talk.setTools(TOOLS.slice(0, 2));
       await talk.send("Two.");

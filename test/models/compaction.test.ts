@@ -91,7 +91,7 @@ describe.each(
     const journal = createMemoryJournal();
     await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
     const model = served.model({ stream });
-    const report = await runtime.agent({ model, task: "Do it.", programs: "none", compact: "provider" });
+    const report = await runtime.agent({ model, task: "Do it.", programs: "none", loop: { compact: "provider" } });
     expect([report.ending, served.refusals]).toEqual([{ type: "answered", answer: "4" }, []]);
     expect(report.transcript.turns.map(({ results }) => results.map(({ text }) => text))).toEqual([["1"], ["2"], []]);
     expect(JSON.stringify(report.transcript)).not.toContain("c2VhbGVk");
@@ -116,7 +116,7 @@ test("a history that was made shorter once is sent with the header alone by a pr
   await using served = await serve(anthropicWire, [anthropicTurn, { text: "4" }]);
   {
     await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
-    const options = { model: served.model(), programs: "none", compact: "provider", id: "one" } as const;
+    const options = { model: served.model(), programs: "none", loop: { compact: "provider" }, id: "one" } as const;
     const talk = await runtime.conversation(options);
     await talk.step("Do it.");
     await talk.leave();
@@ -134,7 +134,7 @@ describe("with Anthropic, what made the history shorter", () => {
   const answer = async (script: readonly WireStep[], stream: boolean) => {
     await using served = await serve(anthropicWire, script);
     await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
-    const options = { task: "Do it.", programs: "none", compact: "provider", maxTurns: 4 } as const;
+    const options = { task: "Do it.", programs: "none", loop: { compact: "provider", maxTurns: 4 } } as const;
     const report = await runtime.agent({ model: served.model({ stream }), ...options });
     return { ...report, refusals: served.refusals, asked: served.asked };
   };
@@ -178,7 +178,7 @@ test.each([5, null, undefined, {}])(
     ];
     await using served = await serve(responsesWire, [{ raw: { output } }, { text: "4" }]);
     await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
-    const options = { task: "Do it.", programs: "none", compact: "provider" } as const;
+    const options = { task: "Do it.", programs: "none", loop: { compact: "provider" } } as const;
     const { ending } = await runtime.agent({ model: served.model(), ...options });
     expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
     expect(served.asked).toHaveLength(1);
@@ -195,7 +195,7 @@ test("a full context asks for no last turn, because the provider makes room", as
   const content = [{ type: "tool_use", id: "toolu_1", name: "f", input: { k: 1 }, caller: { type: "direct" } }];
   await using served = await serve(anthropicWire, [{ raw: { content, usage } }, { text: "4" }]);
   await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
-  const options = { task: "Do it.", programs: "none", compact: "provider" } as const;
+  const options = { task: "Do it.", programs: "none", loop: { compact: "provider" } } as const;
   const { ending } = await runtime.agent({ model: served.model({ stream: false }), ...options });
   expect(ending).toEqual({ type: "answered", answer: "4" });
 });
@@ -209,10 +209,10 @@ describe("is refused by name", () => {
     ["a script", scriptedModel([])],
   ])("for %s, as a model and as a fallback, before any request", async (_, other) => {
     await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
-    const options = { task: "Do it.", programs: "none", compact: "provider" } as const;
+    const options = { task: "Do it.", programs: "none", loop: { compact: "provider" } } as const;
     const refusal = {
       code: "option_invalid",
-      message: `agent({ compact: "provider" }): ${other.name} does not make a history shorter by itself. Leave it out, or give a function.`,
+      message: `agent({ loop: { compact: "provider" } }): ${other.name} does not make a history shorter by itself. Leave it out, or give a function.`,
     };
     await expect(runtime.agent({ model: other, ...options })).rejects.toMatchObject(refusal);
     const main = model(anthropicWire);
@@ -228,7 +228,9 @@ describe("is refused by name", () => {
 
   test.each(["anthropic", true, {}])("and %j is no way to make a history shorter", async (compact) => {
     await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
-    const given = { model: scriptedModel([]), task: "Do it.", compact: compact as never };
-    await expect(runtime.agent(given)).rejects.toThrow('agent({ compact }): expected a function, or "provider"');
+    const given = { model: scriptedModel([]), task: "Do it.", loop: { compact: compact as never } };
+    await expect(runtime.agent(given)).rejects.toThrow(
+      'agent({ loop: { compact } }): expected a function, or "provider"',
+    );
   });
 });

@@ -64,7 +64,7 @@ async function converse(wire: Wire, stream: boolean, bodies: readonly Body[]) {
     model,
     task: "Do it.",
     programs: "none",
-    maxTurns: 9,
+    loop: { maxTurns: 9 },
   });
   const unread = transcript.turns.map(({ turn }) => turn.unreadParts);
   return { ending, answer, made, asked, unread, warnings, usage };

@@ -131,9 +131,9 @@ describe.each(SEARCHES)("with %s", (name, wire, declared, script) => {
     const { answer, usage, transcript, calls } = await ask(served, {
       tools: [f.tool],
       programs: "none",
-      hostedTools,
       stream,
       onEvent: (event) => event.type.startsWith("hosted_call") && events.push(event),
+      settings: { hostedTools },
     });
     expect([answer, served.refusals, f.inputs]).toEqual(["4", [], [{ k: 1 }]]);
     expect(bodyOf(served, 0).tools).toContainEqual(declared);
@@ -154,7 +154,7 @@ describe.each(SEARCHES)("with %s", (name, wire, declared, script) => {
     const journal = createMemoryJournal();
     const f = counted("f");
     await using served = await serve(wire, script);
-    const options = { model: served.model(), programs: "none", hostedTools, id: "one" } as const;
+    const options = { model: served.model(), programs: "none", settings: { hostedTools }, id: "one" } as const;
     {
       await using runtime = await createRuntime({ tools: [f.tool], journal, sandbox: createMemorySandbox() });
       const talk = await runtime.conversation(options);
@@ -181,7 +181,7 @@ test("Chat Completions has no search of its own, and Gemini's takes no bounds: r
   ] as const) {
     const model = wire.model({ apiKey: wire.key, baseUrl: "http://127.0.0.1:9", fetch: () => Promise.reject() });
     await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
-    await expect(runtime.agent({ model, task: "x", hostedTools: [tool] })).rejects.toMatchObject({
+    await expect(runtime.agent({ model, task: "x", settings: { hostedTools: [tool] } })).rejects.toMatchObject({
       code: "option_invalid",
       message: expect.stringMatching(new RegExp(`^hostedTools: .*${why}\\.$`)) as string,
     });
@@ -201,7 +201,11 @@ test.each<[string, unknown, string]>([
   ["no list", webSearch(), "an array of tools made by webSearch"],
 ])("hosted tools with %s are refused, and say what to do", async (_, hostedTools, why) => {
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
-  const begun = runtime.agent({ model: scriptedModel([{ text: "1" }]), task: "x", hostedTools: hostedTools as never });
+  const begun = runtime.agent({
+    model: scriptedModel([{ text: "1" }]),
+    task: "x",
+    settings: { hostedTools: hostedTools as never },
+  });
   await expect(begun).rejects.toMatchObject({
     code: "option_invalid",
     message: expect.stringContaining(why) as string,
@@ -438,8 +442,8 @@ test("a fallback that has no search is refused when it would take over, and the 
     model: scriptedModel([{ failure: { code: "server_failed", message: "down" } }]),
     fallbacks: [openaiChat({ model: "gpt-test", baseUrl: "http://127.0.0.1:9/v1", apiKey: "k" })],
     task: "x",
-    hostedTools: [webSearch()],
     onEvent: (event) => events.push(event),
+    settings: { hostedTools: [webSearch()] },
   });
   expect((await report).ending.type).toBe("provider_failed");
   expect(events.find(({ type }) => type === "fallback_refused")).toMatchObject({

@@ -34,7 +34,7 @@ async function askHostile(
     },
   });
   await using runtime = await createRuntime({ tools, sandbox });
-  if (!before) return await runtime.agent({ model, task: "Do it.", maxTurns: 3 });
+  if (!before) return await runtime.agent({ model, task: "Do it.", loop: { maxTurns: 3 } });
   await using talk = await runtime.conversation({ model, from: before });
   return await talk.send("Go on.");
 }

@@ -71,8 +71,7 @@ for (const { key, variable, fallback, make, programs } of MODELS) {
       model,
       task: TASK,
       programs: where,
-      maxTurns: 8,
-      maxTokens: 50_000,
+      loop: { maxTurns: 8, maxTokens: 50_000 },
     });
     const right = ending.type === "answered" && ending.answer.includes("42") && usage.calls === 2;
     failed += right ? 0 : 1;

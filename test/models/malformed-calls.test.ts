@@ -68,7 +68,12 @@ async function askWith(wire: Wire, body: string, stream: boolean) {
       new Response(body, { headers: { "content-type": stream ? "text/event-stream" : "application/json" } }),
   });
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
-  const { ending, transcript } = await runtime.agent({ model, task: "Do it.", programs: "none", maxTurns: 2 });
+  const { ending, transcript } = await runtime.agent({
+    model,
+    task: "Do it.",
+    programs: "none",
+    loop: { maxTurns: 2 },
+  });
   const refused = transcript.turns.flatMap(({ results }) => results.filter(({ isError }) => isError)).length;
   return { ending, made, refused };
 }

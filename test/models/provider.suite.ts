@@ -39,12 +39,12 @@ export async function ask(served: Served, asking: Asking = {}): Promise<AgentRep
   });
   const known = Object.fromEntries(given);
   const report = await runtime.agent({ model: served.model(known), task: "Do it.", ...options });
-  if (options.task === undefined && options.maxTokens === undefined && served.refusals.length === 0)
+  if (options.task === undefined && options.loop?.maxTokens === undefined && served.refusals.length === 0)
     await expectSameRequests(
       await Array.fromAsync(journal.read(report.execution)),
       served.asked.map((asked) => asked.text),
       (other) => served.model({ ...known, fetch: other }),
-      { tools, programs: options.programs, hostedTools: options.hostedTools },
+      { tools, programs: options.programs, hostedTools: options.settings?.hostedTools },
     );
   return report;
 }

@@ -90,7 +90,7 @@ describe.each(ALL)("with %s", (_, wire) => {
     const { tool, texts } = query();
     const { served } = await run([{ calls: [called("SELECT a FROM t")] }, { text: "1" }], {
       tools: [tool],
-      toolChoice: { tool: "db.query" },
+      settings: { toolChoice: { tool: "db.query" } },
     });
     expect(texts).toEqual(["SELECT a FROM t"]);
     const { tool_choice: choice } = bodyOf(served, 0);

@@ -1,5 +1,7 @@
 import {
+  object,
   option,
+  optionsIn,
   type OptionsOf,
   pick,
   PortcullisError,
@@ -18,16 +20,7 @@ import { ALLOWED_CALLERS, type CallContext, TIMEOUT_MS, type Tool } from "../../
 import { jsonSchema } from "../../tools/schema.ts";
 import { TOOLS, ToolSet } from "../../tools/tool-set.ts";
 import type { AgentReport, AgentRequest } from "../agent-report.ts";
-import {
-  INSTRUCTION_RULES,
-  MAX_TOKENS,
-  MAX_TURNS,
-  MODEL,
-  PROGRAMS,
-  requestOf,
-  RUN_RULES,
-  withModels,
-} from "../agent-options.ts";
+import { INSTRUCTION_RULES, FALLBACKS, LOOP_RULES, MODEL, PROGRAMS, requestOf, withModels } from "../agent-options.ts";
 import { isAgentScope } from "../agent-scope.ts";
 import { childExecution } from "../calls/child-execution.ts";
 import { CONVERSATION_SETTINGS } from "../conversation-settings.ts";
@@ -37,6 +30,8 @@ import { checkOpening, programsFor } from "../prompt/programs-option.ts";
 const SUBJECT = "agentAsTool";
 /** In place of a model: the one that answers in the conversation that calls. */
 export const INHERIT = "inherit";
+
+const AGENT_LOOP_RULES = pick(LOOP_RULES, "maxTurns", "maxTokens", "stopWhen");
 
 export const AGENT_TOOL_RULES = {
   /** Reached by programs as `tools.` and this: identifiers with dots between, like `research.ask`. */
@@ -55,16 +50,16 @@ export const AGENT_TOOL_RULES = {
   /** Which callers may call it. There is no default. */
   allowedCallers: ALLOWED_CALLERS,
   ...INSTRUCTION_RULES,
-  ...CONVERSATION_SETTINGS,
+  /** What is asked of the models: `{ temperature, reasoning, toolChoice, … }`. */
+  settings: object<OptionsOf<typeof CONVERSATION_SETTINGS>>(),
   /** Schema of the answer, like `z.object({ … })`: the agent answers in JSON, and the result of the call is the value. */
   answer: RESULT,
-  ...pick(RUN_RULES, "fallbacks", "stopWhen"),
+  /** Models that go on if the model before them fails for good, in this order. */
+  fallbacks: FALLBACKS,
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
   programs: PROGRAMS,
-  /** Maximum of turns for one call; 20 by default. */
-  maxTurns: MAX_TURNS,
-  /** Maximum of tokens for one call; a million by default. Also capped by the caller's remaining budget. */
-  maxTokens: MAX_TOKENS,
+  /** How the turns of one call go on and end, also within what the caller has left: `{ maxTurns, maxTokens, stopWhen }`. */
+  loop: object<OptionsOf<typeof AGENT_LOOP_RULES>>(),
   /** Calls at once, over all executions of a runtime; 4 by default. */
   concurrency: wholeNumber({ min: 1, default: 4 }),
   /** Timeout of one call, in milliseconds; ten minutes by default. */
@@ -131,11 +126,16 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
  * is an error of the definition; the model of a caller is known with the call.
  */
 function requestMaker(
-  { name, model, ...read }: Resolved<typeof AGENT_TOOL_RULES>,
+  { name, model, settings = {}, loop = {}, ...read }: Resolved<typeof AGENT_TOOL_RULES>,
   tools: ToolSet,
 ): (caller: Model | undefined) => AgentRequest {
+  const settled = {
+    ...read,
+    ...readOptions(optionsIn(SUBJECT, "settings"), settings, CONVERSATION_SETTINGS),
+    ...readOptions(optionsIn(SUBJECT, "loop"), loop, AGENT_LOOP_RULES),
+  };
   const requestOfModel = (one: Model | ModelName) => {
-    const options = withModels({ ...read, model: one });
+    const options = withModels({ ...settled, model: one });
     checkOpening(options.model, tools, programsFor(read.programs, tools), SUBJECT);
     return requestOf(options, tools, SUBJECT);
   };

@@ -35,7 +35,7 @@ export const LOAD_AGENTS_RULES = {
    * without it, a file can name any model of a provider.
    */
   models: object<AgentModels>("an object of models, or of their names"),
-  ...pick(AGENT_TOOL_RULES, "fallbacks", "stopWhen", "maxTurns", "maxTokens", "concurrency", "timeoutMs"),
+  ...pick(AGENT_TOOL_RULES, "fallbacks", "loop", "concurrency", "timeoutMs"),
 };
 
 export type LoadAgentsOptions<Context = unknown> = Omit<OptionsOf<typeof LOAD_AGENTS_RULES>, "tools"> & {

@@ -38,7 +38,7 @@ export function compactAtOf(
         ? `begins at ${compactsFrom} tokens or more. Choose contextTokens of at least ${Math.ceil(compactsFrom / COMPACT_SHARE)}`
         : undefined;
   if (why === undefined) return at;
-  throw new PortcullisError("option_invalid", `${subject}({ compact: "provider" }): ${name} ${why}.`);
+  throw new PortcullisError("option_invalid", `${subject}({ loop: { compact: "provider" } }): ${name} ${why}.`);
 }
 
 const WHOLE_TURNS = 2;

@@ -264,8 +264,9 @@ export class Driver {
     const log = this.#log;
     const { lane } = this.#session.share;
     this.#isTaking = true;
-    const calls = ended.some(({ commands }) => commands.some(({ kind }) => kind === "call"));
-    if (calls) await this.#check();
+    const { check } = this.#work;
+    if (check?.isJudged === false && ended.some(({ commands }) => commands.some(({ kind }) => kind === "call")))
+      await this.#check();
     if (this.#end.isDecided) return;
     const begun = ended.map((turn) => [this.#events.shift(), turn] as const);
     const applying = lane.work(log.applyTurns(begun, rounded(this.#usage)));

@@ -37,16 +37,18 @@ export function optionsFor({
     tools: tools.all,
     programs: programs ? "local" : "none",
     ...(instructions === undefined ? {} : { instructions }),
-    ...settings,
+    settings,
     ...(answer === undefined ? {} : { answer: answerSchema(answer) }),
     limits: { waitMs: pauseMs },
-    maxTurns: MAX_TURNS,
-    maxTokens: UNBOUNDED,
-    contextTokens: UNBOUNDED,
-    wrapUp: false,
-    notices: false,
+    loop: {
+      maxTurns: MAX_TURNS,
+      maxTokens: UNBOUNDED,
+      contextTokens: UNBOUNDED,
+      wrapUp: false,
+      notices: false,
+      stopWhen: () => seen.turns >= most.maxTurns || seen.tokens >= most.maxTokens,
+    },
     allowChangedTools: true,
-    stopWhen: () => seen.turns >= most.maxTurns || seen.tokens >= most.maxTokens,
     onEvent: (event) => {
       if (event.type === "turn_ended") {
         seen.turns += 1;

@@ -46,11 +46,7 @@ test("an agent's tokens count against its caller's budget, which also bounds the
       { calls: [{ tool: "clerk", input: { task: "x" } }], usage },
       { text: "never", usage },
     ],
-    {
-      tools: [clerk],
-      programs: "none",
-      maxTokens: 100,
-    },
+    { tools: [clerk], programs: "none", loop: { maxTokens: 100 } },
   );
   expect(talked.transcript.turns[0]?.results).toMatchObject([
     {
@@ -88,7 +84,10 @@ test("once its caller's tokens are spent an agent starts no turn, however often 
     const answers = [];
     for (let n = 0; n < 5; n += 1) answers.push(await tools.clerk({ task: "x" }).catch(({ message }) => message));
     return answers`;
-  const talked = await talk([{ programs: [program], usage }, { text: "never" }], { tools: [clerk], maxTokens: 120 });
+  const talked = await talk([{ programs: [program], usage }, { text: "never" }], {
+    tools: [clerk],
+    loop: { maxTokens: 120 },
+  });
   const spent =
     "clerk has no answer. The model may use 0 tokens (maxTokens) and has used 0. Allow more, or ask for less.";
   expect(JSON.parse(talked.transcript.turns[0]?.results[0]?.text ?? "")).toEqual(["x", "x", spent, spent, spent]);
@@ -129,7 +128,7 @@ test("an agent's effect is write if one of its tools changes something, and four
 
 test("an agent's turns have their own limit, and its programs run in the caller's sandbox", async () => {
   const model = scriptedModel([{ programs: ["return await tools.t({})"] }, { calls: [{ tool: "t" }] }]);
-  const clerk = agentAsTool({ ...describe, model, tools: [makeTool()], maxTurns: 2 });
+  const clerk = agentAsTool({ ...describe, model, tools: [makeTool()], loop: { maxTurns: 2 } });
   const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "No." }], {
     tools: [clerk],
   });

@@ -120,7 +120,7 @@ test("an answer that does not fit is asked for once more, and then the call fail
 test("stopWhen ends an agent, and a model of its fallbacks goes on with another text of instructions", async () => {
   const tool = makeTool({ allowedCallers: ["direct"] });
   const turn: ScriptedStep = { calls: [{ tool: "t" }] };
-  const stopped = clerkWith({ model: scriptedModel([turn, turn]), tools: [tool], stopWhen: () => true });
+  const stopped = clerkWith({ model: scriptedModel([turn, turn]), tools: [tool], loop: { stopWhen: () => true } });
   const second = scriptedModel([({ opening }) => ({ text: opening.instructions ?? "" })], { name: "scripted:second" });
   const failing = scriptedModel([{ failure: { code: "key_refused", message: "no" } }], { name: "scripted:first" });
   const taken = clerkWith({
@@ -193,7 +193,7 @@ testOfAll(
     const { journal, count, upTo } = logged();
     const first = counted(script);
     await using runtime = await createRuntime({ tools, sandbox, journal });
-    const options = { task: "Do it.", execution: "one", maxTokens: 2000 } as const;
+    const options = { task: "Do it.", id: "one", loop: { maxTokens: 2000 } } as const;
     const whole = await runtime.agent({ model: first.model, ...options });
     expect(whole.answer).toBe(JSON.stringify(Array.from({ length: 20 }, (_, n) => `TASK ${n}`)));
     expect(whole.usage).toMatchObject({ inputTokens: 630, outputTokens: 420 });
@@ -222,7 +222,7 @@ test("what agents of a program have used counts again in the budget of the conve
   const journal = createMemoryJournal();
   const model = scriptedModel(both({ programs: [program], usage }, TEXTS));
   await using runtime = await createRuntime({ tools, sandbox, journal, approve: () => "later" });
-  const { execution, ending } = await runtime.agent({ model, task: "Do it.", maxTokens: 100 });
+  const { execution, ending } = await runtime.agent({ model, task: "Do it.", loop: { maxTokens: 100 } });
   expect(ending.type).toBe("waiting");
   const report = await runtime.execution(execution).resume({ model, decisions: { "call-1/2": { allow: true } } });
   expect(report.usage).toMatchObject({ inputTokens: 60, outputTokens: 40 });

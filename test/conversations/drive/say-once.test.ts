@@ -178,7 +178,9 @@ test("a failure of the host leaves the conversation open", async () => {
   const broken = () => {
     throw new Error("broken");
   };
-  expect(await code(runtime.execution("chat").send("one", { model: failing, stopWhen: broken }))).not.toBe("none");
+  expect(await code(runtime.execution("chat").send("one", { model: failing, loop: { stopWhen: broken } }))).not.toBe(
+    "none",
+  );
   expect((await runtime.execution("chat").status()).listed).toMatchObject({ state: "running", driven: false });
   expect((await runtime.execution("chat").send("one", { model: failing, expect: 0 })).answer).toBe("done");
 });

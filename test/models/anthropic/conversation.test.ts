@@ -304,7 +304,10 @@ describe.each([
     const { answer, served } = await hosted([pause, pause, { text: "4" }]);
     expect([answer, served.refusals]).toEqual(["4", []]);
     expect(served.asked.map(({ body }) => (body.messages as unknown[]).length)).toEqual([1, 2, 3]);
-    expect((await hosted([pause, pause, pause], { maxTurns: 2 })).ending).toEqual({ type: "turns_spent", allowed: 2 });
+    expect((await hosted([pause, pause, pause], { loop: { maxTurns: 2 } })).ending).toEqual({
+      type: "turns_spent",
+      allowed: 2,
+    });
   });
 
   test("A16: output that only the provider can read is sent back unchanged, and is nowhere text", async () => {

@@ -119,7 +119,7 @@ test("all that is answered of conversations and of calls of the host is so too, 
   ] as const;
   const ids: string[] = [];
   for (const turns of scripts)
-    ids.push((await runtime.agent({ model: scriptedModel(turns), task: "t", maxTurns: 5 })).execution);
+    ids.push((await runtime.agent({ model: scriptedModel(turns), task: "t", loop: { maxTurns: 5 } })).execution);
   await runtime.call({ tool: "look", input: {}, caller: "direct" });
   const server = await createServer(runtime, { keys: { keys: [{ id: "ann", key: keyOf("ann"), tenant: "acme" }] } });
   const { ask } = await checked({ ask: (method, path, options) => askOf(server, method, path, options) });

@@ -93,7 +93,7 @@ describe("a direct call of a tool of the host", () => {
       "desk-draw",
       {},
       {
-        partBytes: 64 * 1024 * 1024,
+        resultBytes: 256 * 1024 * 1024,
       },
     );
     expect(blocks.map(({ type }) => type)).toEqual(["text", "image", "text"]);

@@ -5,6 +5,7 @@ import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { AgentEvent } from "../../../conversations/event.ts";
 import type { Conversation } from "../../../conversations/conversation.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
+import { groupedOptions } from "../../../conversations/agent-options.ts";
 import type { CHAT, CommandOptions } from "../../command-options.ts";
 import { agentExitCodeOf, EXIT } from "../../exit-code.ts";
 import { existingJournal, needsJournal, optionalJournal } from "../../input/open-journal.ts";
@@ -64,7 +65,7 @@ export async function chat(options: ChatOptions): Promise<number> {
   approve = approver.approve;
   const { context: documents, instructions, set, allowChangedTools } = options;
   const talk = await runtime.conversation({
-    ...set,
+    ...groupedOptions(set),
     model,
     // One that is taken up has what it began with.
     ...(documents.length === 0 ? {} : { documents }),

@@ -1,3 +1,4 @@
+import { groupedOptions } from "../../../conversations/agent-options.ts";
 import type { CommandOptions, ASK } from "../../command-options.ts";
 import { needsJournal, optionalJournal } from "../../input/open-journal.ts";
 import { loadFallbacks, loadModel } from "../../input/load-model.ts";
@@ -27,7 +28,7 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
   const { runtime, signal, screen } = open;
   const { context: documents, set, answer } = options;
   const report = await runtime.agent<unknown>({
-    ...set,
+    ...groupedOptions(set),
     model,
     fallbacks,
     task,

@@ -46,7 +46,10 @@ export async function begin(parts: ApiParts, request: BeginRequest): Promise<Res
   await refuseIfElsewhere(parts, key, id);
   about(execution);
   const { maxTurns, maxTokens } = served.offer;
-  const options = { maxTurns, maxTokens, ...given(chosen), ...given({ answer }), expect: 0, model };
+  const { maxTurns: turns = maxTurns, maxTokens: tokens = maxTokens, maxOutputTokens, reasoning, ...others } = chosen;
+  const settings = given({ maxOutputTokens, reasoning });
+  const loop = { maxTurns: turns, maxTokens: tokens };
+  const options = { ...given(others), ...given({ answer }), settings, loop, expect: 0, model };
   return say(parts, request, { runtime, id, message, options });
 }
 

@@ -91,10 +91,8 @@ interface ConfiguredServer {
 }
 
 async function openServer({ server, policies: own }: ConfiguredServer, policies: PolicyOf): Promise<McpSource> {
-  const source = await fromMcp(
-    server,
-    (tool, annotations) =>
-      own.of(tool, () => policies(toolPath(server.name, tool), annotations)) as ToolPolicy | false | undefined,
+  const source = await fromMcp(server, (tool, annotations) =>
+    own.of(tool, () => policies(toolPath(server.name, tool), annotations)),
   );
   try {
     own.refuseUnmatched(source.originals);
