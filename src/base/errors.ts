@@ -103,6 +103,9 @@ export class PortcullisError extends Error {
   }
 }
 
+/** What handlers throw of calls that their source refused, so that they have changed nothing. */
+export const REFUSED_BY_SOURCE = new WeakSet();
+
 /** Loads a package that not every host needs. Rejects with a `PortcullisError` with this message if it is missing. */
 export async function loadPackage<Package>(
   code: ErrorCode,

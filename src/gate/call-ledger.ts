@@ -1,4 +1,4 @@
-import { monotonic, now } from "../base/index.ts";
+import { monotonic, now, REFUSED_BY_SOURCE } from "../base/index.ts";
 import { elsewhere } from "../tools/tool-facts.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "../journal/record.ts";
@@ -198,9 +198,13 @@ export class CallLedger {
   }
 
   failed(call: ToldCall, { code }: Failure, error: unknown): void {
-    const started = !call.handling.isReused;
+    const { isReused, attempt } = call.handling;
+    const isFirst = attempt === 1 && call.decided.effectBefore === undefined;
+    const refused = isFirst && REFUSED_BY_SOURCE.has(error as WeakKey);
+    const started = !isReused && !refused;
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started, streamed: call.given });
-    const facts = { ok: false, code, ...(line.items === undefined ? {} : { items: line.items }) };
+    const { items } = line;
+    const facts = { ok: false, code, ...(refused && { refused }), ...(items === undefined ? {} : { items }) };
     const told = this.#answered(call, line, facts);
     call.span?.end({ outcome: "failed", code, bytes: line.bytes, items: line.items });
     if (started) this.#keepInput(call);
@@ -245,7 +249,11 @@ export class CallLedger {
   }
 
   /** Journals an answer. Returns its line, with what the handler has given for people. */
-  #answered(call: ToldCall, line: CallLine, facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "items">): CallLine {
+  #answered(
+    call: ToldCall,
+    line: CallLine,
+    facts: Pick<AnsweredRecord, "ok" | "code" | "refused" | "shape" | "items">,
+  ): CallLine {
     const { callId, ms, bytes } = line;
     const beside = besideOf(call);
     this.#parts.log.defer({ type: "answered", call: callId, ...facts, ...beside?.record, ms, bytes, at: now() });

@@ -31,7 +31,7 @@ export const CALL_LINE = objectSchema({
   /** Of a stream: number of the items that the program was given. */
   items: count.exactOptional(),
   outcome: CALL_OUTCOME,
-  /** Whether the handler was started. If so, the tool may have taken effect, whatever the outcome. */
+  /** Whether the handler was started, and its source did not refuse it. If so, the tool may have taken effect, whatever the outcome. */
   started: z.boolean(),
   /** What the call changed at most. Set if the handler was started and the tool's effect depends on the input. */
   effect: z.enum(EFFECTS).exactOptional(),

@@ -98,7 +98,7 @@ export class CallSteps {
       case "reused":
         return this.#answerAlike(call, call.decided.earlier);
       case "allowed":
-        call.decided.effectBefore = decided.effect;
+        call.decided.effectBefore = decided.effect ?? call.tool.effect;
         return this.#completeStream(call, past) ?? this.#repeat(call);
       case "refused":
         // The program has not been told yet. What was decided, or not in time, holds.

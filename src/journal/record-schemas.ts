@@ -339,6 +339,8 @@ export const RECORD_SCHEMAS = {
     ok: z.boolean(),
     /** Code of a failure. */
     code: text.exactOptional(),
+    /** Its source refused it, so that it has changed nothing. */
+    refused: z.literal(true).exactOptional(),
     /** Milliseconds from the call to its answer. */
     ms: amount,
     /** UTF-8 bytes of the result's JSON text, 0 for a failure; of a stream, of the items that were given. */

@@ -90,7 +90,8 @@ export function applyToCall(call: CallFacts | undefined, record: RecordOfCall): 
       return;
     case "answered":
       call.answered = record;
-      if (!call.reused) call.started = true;
+      if (record.refused) delete call.started;
+      else if (!call.reused) call.started = true;
   }
 }
 

@@ -10,6 +10,7 @@ import {
   readerFor,
   readExact,
   readPlainEscapes,
+  REFUSED_BY_SOURCE,
   type Release,
   type TextReader,
   tooManyValues,
@@ -308,7 +309,9 @@ async function failureOf(
 function failed({ source }: Sender, status: number, more: readonly string[]): PortcullisError {
   const reason = STATUS_CODES[status];
   const sentence = `${source} answered with status ${status}${reason === undefined ? "" : ` (${reason})`}.`;
-  return new PortcullisError("tool_failed", [sentence, ...more].join(" "));
+  const error = new PortcullisError("tool_failed", [sentence, ...more].join(" "));
+  if (status === 429) REFUSED_BY_SOURCE.add(error);
+  return error;
 }
 
 /** The wait that a server asks for: a number of seconds, or a date. */

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
+import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { ALL, callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "./api-server.ts";
@@ -408,6 +409,49 @@ describe("Retry-After", () => {
     expect([code, message]).toEqual(["handler_failed", expect.stringContaining(`status ${status} `)]);
     expect(message).toContain(says);
     expect(server.arrived).toHaveLength(1);
+  });
+
+  test.each([
+    [429, "throw", false],
+    [429, "catch", false],
+    [503, "throw", true],
+    [503, "catch", true],
+  ] as const)(
+    "of status %i, and only when to try again is told of a write that was refused: %s",
+    async (status, way, may) => {
+      await using server = await startServer((_, response) =>
+        sendJson(response, "busy", status, { "retry-after": "2" }),
+      );
+      const { tools } = await sourceOf(
+        operationOf({}, "/x", "post"),
+        { baseUrl: server.baseUrl },
+        { ...ALL, approval: "never" },
+      );
+      await using runtime = await createRuntime({
+        tools,
+        sandbox: createMemorySandbox(),
+        journal: createMemoryJournal(),
+      });
+      const { output, calls, execution } = await runtime.execute(
+        way === "throw"
+          ? "await tools.api.call({});"
+          : "try { await tools.api.call({}); } catch ({ message }) { return message; }",
+      );
+      expect(output.text).toContain("It asks to wait 2 s.");
+      expect(/may have taken effect/.test(output.text)).toBe(may);
+      expect(calls).toMatchObject([{ outcome: { code: "handler_failed" }, started: may }]);
+      expect((await runtime.execution(execution).resume()).calls).toMatchObject([{ started: may }]);
+    },
+  );
+
+  test("of a call that was made before may have taken effect all the same", async () => {
+    let asked = 0;
+    await using server = await startServer((_, response) => sendJson(response, "busy", (asked += 1) === 1 ? 500 : 429));
+    const { tools } = await sourceOf(operationOf({}, "/x", "put"), { baseUrl: server.baseUrl });
+    const retried = tools.map((tool) => ({ ...tool, retry: { attempts: 2, delayMs: 1, on: () => true } }));
+    await using runtime = await createRuntime({ tools: retried, sandbox: createMemorySandbox() });
+    const { calls } = await runtime.execute("await tools.api.call({});");
+    expect(calls).toMatchObject([{ started: true, attempts: 2 }]);
   });
 
   test("ends with the call", async () => {
