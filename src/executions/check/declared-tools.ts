@@ -89,7 +89,10 @@ class Declarer {
     const input = tool.textFormat === undefined ? this.#typeOf(inputSchemaOf(tool), "input") : "any";
     const output = tool.outputSchema && this.#typeOf(jsonSchemaOf(tool.name, "output", tool.outputSchema), "result");
     const answer = `${tool.stream ? "AsyncGenerator" : "Promise"}<${output ?? "any"}>`;
-    return `{ (input?: ${input}, ...more: any[]): ${answer} }`;
+    const needs = input !== "any" && listOf(inputSchemaOf(tool), "required").length > 0;
+    // Without an argument the compiler names no type, but where what is called needs a `this` that nothing is.
+    const without = needs ? `(this: ${input} | 0): ${answer}; ` : "";
+    return `{ ${without}(input${needs ? "" : "?"}: ${input}, ...more: any[]): ${answer} }`;
   }
 
   #typeOf(root: JsonSchema, side: "input" | "result"): string {

@@ -1,10 +1,10 @@
-import { nearest, Pace, pathText } from "../../base/index.ts";
+import { listOf, nearest, Pace, pathText } from "../../base/index.ts";
 import { validate } from "../../tools/schema.ts";
 import { pathOfTool } from "../../tools/tool-name.ts";
 import { LineStarts, type Position } from "../guest/source-lines.ts";
 import { LINES_BEFORE } from "./compiler.ts";
 import { type Declarations, type DeclaredType, type Kind, TYPE_NAME } from "./declared-tools.ts";
-import { inputFieldsOf } from "../../tools/tool-schemas.ts";
+import { inputFieldsOf, inputSchemaOf } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
 
 /** Something that is wrong in a program, at a position in the text that was checked. */
@@ -32,6 +32,7 @@ const MISSING = new RegExp(
 const OTHER_KIND = new RegExp(
   `^(?:Argument of type|Type) '(.+?)' (?:is not assignable to|has no properties in common with) (?:parameter of )?type '[a-z| ]*(${TYPE_NAME})'`,
 );
+const NO_ARGUMENT = new RegExp(` method's 'this' of type '0 \\| (${TYPE_NAME})'`);
 /** The result that a variable had before it got another value: what it is then is not certain. */
 const TARGET = /^.* type '(\$R\d+\$)/;
 const KEY = /^(?:[\w$]{1,64}|"[^"\n]{1,64}"|'[^'\n]{1,64}')\s{0,16}:\s{0,16}/;
@@ -118,6 +119,8 @@ class Reader {
     const [, excess, within = ""] = EXCESS.exec(message) ?? [];
     const [, one, lacking = "", several = ""] = MISSING.exec(message) ?? [];
     const [, type = "", wanted = ""] = OTHER_KIND.exec(message) ?? [];
+    const called = this.#types.get(NO_ARGUMENT.exec(message)?.[1] ?? "");
+    if (called) return withoutArgument(called);
     const names = (one ?? several).replaceAll('"', "").split(", ");
     const isMissing = lacking !== "" && isWholeLiteral(value) && !message.includes("[x: ");
     const kind = LITERAL.test(value) || !this.#mixesKinds ? kindOf(type) : undefined;
@@ -172,6 +175,13 @@ async function missingFields(type: DeclaredType | undefined, names: readonly str
     if (type?.tool && type.names.includes(name) && (await refusesInput(type.tool, type.path, { missing: name })))
       missing.push(JSON.stringify(placeText([...type.path, name])));
   return missing.length === 0 ? undefined : `${pathOfTool(type?.tool?.name ?? "")} needs ${missing.join(", ")}.`;
+}
+
+/** A call that says nothing, of a tool that has to be told something. */
+async function withoutArgument(type: DeclaredType): Promise<Read> {
+  const required = type.tool ? listOf(inputSchemaOf(type.tool), "required") : [];
+  const missing = await missingFields(type, required.map(String));
+  return missing === undefined ? undefined : { about: "call", text: `${missing}${namesText(type, "")}` };
 }
 
 async function otherKind(type: DeclaredType | undefined, given: Kind | undefined): Promise<string | undefined> {

@@ -144,6 +144,27 @@ return tools.tickets.get(7);`),
   ]);
 });
 
+test("tells a call without an argument that needs one, and what it takes, also under a name of the program's own", async () => {
+  expect(
+    await found(`const { get } = tools.tickets;
+const all = [tools.tickets.get(), tools.tickets.update()];
+await tools.tickets.list();
+const own = { get: (id) => id };
+for (const args of [[{ id: 1 }], [{ id: 2 }]]) await tools.tickets.get(...args);
+const some = await Promise.all([{ id: 3 }].map(tools.tickets.get));
+return [own.get(), all, (await get()).id, some[0].state];`),
+  ).toEqual([
+    'call 2: tools.tickets.get needs "id". It takes "id", "fields".',
+    'call 2: tools.tickets.update needs "id", "change". It takes "id", "change".',
+    'field 7: it reads "state", and a result of tools.tickets.get has no such field. It has "id", "status", "priority".',
+  ]);
+  const filled = tool("filled", z.object({ n: z.preprocess((given) => given ?? 1, z.number()) }));
+  expect(await found("return tools.filled();", [filled])).toEqual([]);
+  expect(
+    await found("const { filled } = tools; const get = tools.tickets.get; return get();", [...TOOLS, filled]),
+  ).toEqual(['call 1: tools.tickets.get needs "id". It takes "id", "fields".']);
+});
+
 test("a kind of value that a library's schema takes although its JSON Schema does not name it is right", async () => {
   const tools = [
     tool("coerced", z.object({ n: z.coerce.number(), at: z.coerce.string(), is: z.coerce.boolean() })),
