@@ -246,7 +246,7 @@ export interface Tool<Context = unknown>
   /** Where its calls run, if not in a handler here or at a client: `agent`, `mcp NAME`, `openapi NAME`. `placeOfTool` tells it of any tool. */
   readonly place?: string;
   readonly outputSchema: Schema | undefined;
-  /** What its results were like, of a tool without `outputSchema` as models are shown it. No tool is made with it. */
+  /** What its results were like, as models are shown it: without `outputSchema`, or where a number of it came as text. No tool is made with it. */
   readonly observed?: ObservedOutput;
   /** Of a tool of `defineTextTool`, whose input is one text: which texts it takes. */
   readonly textFormat?: TextFormat;

@@ -63,6 +63,47 @@ test("the stub says so of a result that was seen", async () => {
   expect(runtime.declarations()).toContain("Promise<{ id: string /* integer as text */ }>");
 });
 
+test("the stub says so of a declared result too, once such a text was seen, to its tenant", async () => {
+  const id = { type: "integer", format: "int64" };
+  const schema = {
+    type: "object",
+    properties: {
+      id: { ...id, description: "Of the row" },
+      total: id,
+      owner: { $ref: "#/$defs/owner" },
+      tags: { type: "array", items: { anyOf: [{ $ref: "#/$defs/id" }, { type: "null" }] } },
+      name: { type: "string" },
+    },
+    $defs: { id, owner: { type: "object", properties: { id: { $ref: "#/$defs/id" }, of: { $ref: "#/$defs/owner" } } } },
+  };
+  const long = 1234567890123456789n;
+  let result: object = { id: 1, name: String(long) };
+  const declared = defineTool({
+    ...about,
+    name: "db.declared",
+    description: "D.",
+    outputSchema: jsonSchema(schema),
+    execute: () => result,
+  });
+  await using runtime = await createRuntime({
+    tools: [declared],
+    sandbox: createMemorySandbox(),
+    observeResults: true,
+  });
+  const before = runtime.declarations();
+  await runtime.execute("return await tools.db.declared({})");
+  expect(runtime.declarations()).toBe(before);
+  result = { id: long, total: 2, owner: { id: long }, tags: [1, long], name: String(long) };
+  await runtime.execute("return await tools.db.declared({})");
+  const type =
+    "{ id?: number | string /* integer as text; Of the row */, total?: number, owner?: { id?: number | string /* integer as text */, of?: { id?: number, of?: unknown } }, tags?: (number | string | null)[], name?: string }";
+  expect(runtime.declarations()).toBe(`tools.db.declared(input: {}): Promise<${type}> // D.`);
+  const [found] = await runtime.searchTools("declared");
+  expect(found?.stub).toBe(`tools.db.declared as (input: {}) => Promise<${type}>`);
+  await using other = runtime.derive({ tenant: "acme" });
+  expect(other.declarations()).toBe(before);
+});
+
 test("a text stands for a number up to a thousand digits: a schema asks for each of its parts", async () => {
   const { validate } = jsonSchema({ type: "integer" })["~standard"];
   expect(await validate("9".repeat(300))).not.toHaveProperty("issues");

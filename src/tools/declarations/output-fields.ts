@@ -47,7 +47,8 @@ function subjectOf({ name, stream }: Tool): string {
 }
 
 function byNow(tool: Tool): string {
-  return tool.observed ? ` (${observedText(tool)})` : "";
+  const text = observedText(tool);
+  return text === "" ? "" : ` (${text})`;
 }
 
 /** The fields of a result itself (`top`), of a stream of an item, and those at any level. Reads as much as `PARTS_READ` allows. */

@@ -1,6 +1,41 @@
-import type { JsonSchema } from "../json-schema/json-schema.ts";
+import { isFields } from "../../base/index.ts";
+import { type JsonSchema, resolveReference, takesText, takesNumbersAlone } from "../json-schema/json-schema.ts";
 import { withoutNumber } from "./field-names.ts";
 import { addShapes, type Kind, KINDS, type Shape } from "./shape.ts";
+
+const DIGITS = "integer as text";
+/** Parts of a declared schema that are written again: its references may lead in circles. */
+const PARTS = 2000;
+
+/** A declared schema that says where texts of digits were seen in place of numbers. */
+export function withDigits(root: JsonSchema, shape: Shape): JsonSchema {
+  let left = PARTS;
+  const write = (part: unknown, seen: Shape | undefined): unknown => {
+    if (!isFields(part) || !seen || !hasDigits(seen) || (left -= 1) < 0) return part;
+    const { $ref, type, description, properties, items, additionalProperties: others } = part;
+    if (typeof $ref === "string") return write(resolveReference(root, $ref), seen);
+    const fieldOf = ([name, one]: [string, unknown]) => [name, write(one, seen.fields?.get(name) ?? seen.others)];
+    const joined = ["anyOf", "oneOf", "allOf"].flatMap((word) => {
+      const all = part[word];
+      return Array.isArray(all) ? [[word, all.map((one) => write(one, seen))]] : [];
+    });
+    return {
+      ...part,
+      ...(Object.fromEntries(joined) as JsonSchema),
+      ...(seen.kinds.has("digits") &&
+        !takesText(part) && { description: typeof description === "string" ? `${DIGITS}; ${description}` : DIGITS }),
+      ...(seen.kinds.has("digits") && takesNumbersAlone(part) && { type: [type, "string"].flat() }),
+      ...(isFields(properties) && { properties: Object.fromEntries(Object.entries(properties).map(fieldOf)) }),
+      ...(items !== undefined && { items: write(items, seen.items) }),
+      ...(others !== undefined && { additionalProperties: write(others, seen.others) }),
+    };
+  };
+  return write(root, shape) as JsonSchema;
+}
+
+function hasDigits({ kinds, items, others, fields }: Shape): boolean {
+  return kinds.has("digits") || [items, others, ...(fields?.values() ?? [])].some((part) => part && hasDigits(part));
+}
 
 /** What values were like, as a JSON Schema that each of them fits. Names that proved to be data are in none. */
 export function schemaOfShape(shape: Shape): JsonSchema {
@@ -12,7 +47,7 @@ export function schemaOfShape(shape: Shape): JsonSchema {
   if (isAny || type === undefined) return {};
   return {
     type: more.length === 0 ? type : types,
-    ...(areDigits && { description: "integer as text" }),
+    ...(areDigits && { description: DIGITS }),
     ...(kinds.has("array") && shape.items && { items: schemaOfShape(shape.items) }),
     ...(kinds.has("object") && objectSchema(shape)),
   };

@@ -2,16 +2,20 @@ import type { JsonSchema } from "../json-schema/json-schema.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
 import type { Tool } from "../tool.ts";
 
-/** Schema of a tool's results, of a stream of its items: the declared one, else what was observed; undefined if nothing is known. */
+/** Schema of a tool's results, of a stream of its items: what was observed, else the declared one; undefined if nothing is known. */
 export function shownOutput({ name, outputSchema: output, observed }: Tool): JsonSchema | undefined {
-  return output === undefined ? observed?.schema : jsonSchemaOf(name, "output", output);
+  return observed?.schema ?? (output && jsonSchemaOf(name, "output", output));
 }
 
 const STEPS = [1, 2, 5];
 
 /** `observed in 20 or more results`. The number has few values, so that what models are told stays the same for long. */
-export function observedText({ observed, stream }: Pick<Tool, "observed" | "stream">): string {
-  if (!observed) return "";
+export function observedText({
+  observed,
+  stream,
+  outputSchema,
+}: Pick<Tool, "observed" | "stream" | "outputSchema">): string {
+  if (!observed || outputSchema) return "";
   const { results } = observed;
   const least = leastOf(results);
   const noun = `${stream ? "item" : "result"}${least === 1 && results === 1 ? "" : "s"}`;

@@ -1,9 +1,10 @@
 import { type Lane, readUpTo } from "../../base/index.ts";
 import type { Tool } from "../tool.ts";
 import { toolDigest } from "../tool-digest.ts";
+import { jsonSchemaOf } from "../tool-schemas.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT, SEARCH_TOOLS } from "../tool-name.ts";
 import { addShapes, fieldsIn, namesIn, NOTHING, type Shape, shapeOf, withoutNames } from "./shape.ts";
-import { schemaOfShape } from "./shape-schema.ts";
+import { schemaOfShape, withDigits } from "./shape-schema.ts";
 
 /** Which of these names must not leave. Never rejects. */
 export type HiddenNames = (names: readonly string[]) => Promise<ReadonlySet<string>>;
@@ -16,6 +17,8 @@ interface Entry {
   shown?: { readonly of: Tool; readonly as: Tool } | undefined;
 }
 
+/** What a declared result is learned from: a text that may stand for a number. */
+const DIGITS = /"-?[1-9]\d{15}/;
 /** Characters of a result that are looked at. */
 const HEAD_LENGTH = 64 * 1024;
 /** Results that are longer are read until so many results of the tool are known. */
@@ -51,7 +54,7 @@ export class TenantResults {
 
   /** Learns from the answer of a call, given as JSON text. A large one, and one whose names are searched first, is learned from later. */
   note(tool: Tool, text: string, lane: Lane): void {
-    if (tool.outputSchema !== undefined || OWN.has(tool.name)) return;
+    if (OWN.has(tool.name) || (tool.outputSchema && !DIGITS.test(text.slice(0, HEAD_LENGTH)))) return;
     if (text.length <= HEAD_LENGTH) return this.#learn(tool, shapeOf(JSON.parse(text)));
     if (!this.#isWorthReading(tool)) return;
     this.#isReading = true;
@@ -71,10 +74,12 @@ export class TenantResults {
 
   /** The tool as it is shown: with what its results were like, if it does not say that itself. */
   readonly shown = (tool: Tool): Tool => {
-    const entry = tool.outputSchema === undefined ? this.#entries.get(toolDigest(tool)) : undefined;
+    const entry = this.#entries.get(toolDigest(tool));
     if (!entry) return tool;
     if (entry.shown?.of !== tool) {
-      const observed = { schema: schemaOfShape(entry.shape), results: entry.shape.seen };
+      const { shape } = entry;
+      const declared = tool.outputSchema && jsonSchemaOf(tool.name, "output", tool.outputSchema);
+      const observed = { schema: declared ? withDigits(declared, shape) : schemaOfShape(shape), results: shape.seen };
       entry.shown = { of: tool, as: { ...tool, observed } };
     }
     return entry.shown.as;

@@ -75,7 +75,8 @@ function resultType(tool: Tool, notation: TypeNotation, detail: (typeof DETAILS)
 
 /** How the type of a result is known, behind the stub. */
 function commentOf(tool: Tool, detail: object | undefined, mark: string): string {
-  return detail && tool.observed ? ` ${mark} ${observedText(tool)}` : "";
+  const text = observedText(tool);
+  return detail && text !== "" ? ` ${mark} ${text}` : "";
 }
 
 /** Keyword arguments, or one dict if a field's name is not a Python name. */
