@@ -1,9 +1,9 @@
 import { PROVIDERS } from "../../../models/provider/providers.ts";
-import { strictProviders } from "../../../models/strict-providers.ts";
+import { inputChanges, strictProviders } from "../../../models/strict-providers.ts";
 import { cleanText, count, counted } from "../../../base/index.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
 import { declareTools } from "../../../tools/declarations/declarations.ts";
-import { FOUND_DEFAULT, type FoundTool, ToolSearch } from "../../../tools/search/index.ts";
+import { FOUND_DEFAULT, ToolSearch } from "../../../tools/search/index.ts";
 import { toolFacts } from "../../../tools/tool-facts.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { inputSchemaOf } from "../../../tools/tool-schemas.ts";
@@ -38,7 +38,8 @@ export async function listTools(words: readonly string[], options: CommandOption
 async function searchTools(tools: ToolSet, query: string, { json }: CommandOptions<typeof LIST_TOOLS>): Promise<void> {
   const asked = { query, limit: FOUND_DEFAULT, tenant: "", caller: "programmatic", language: "javascript" } as const;
   const found = await new ToolSearch(tools).find(asked);
-  const text = ({ name, stub, description }: FoundTool) => cleanText(`${name}\n  ${stub}\n  ${description}`);
+  const text = ({ name, stub, description }: (typeof found)[number]) =>
+    cleanText(`${name}\n  ${stub}\n  ${description}`);
   if (json) printJson(found);
   else if (found.length === 0) writeStdout("No tool for programs fits. Try other words.\n");
   else writeStdout(`${found.map(text).join("\n")}\n`);
@@ -78,15 +79,17 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
 }
 
 /**
- * `portcullis tools --check`: lists the MCP servers, and the tools of servers that no caller may call, each with the line to add, and what could
- * not be taken over.
+ * `portcullis tools --check`: lists the MCP servers, and the tools of servers that no caller may call, each with the line to add, what could
+ * not be taken over, and of which inputs models are told otherwise.
  */
 function checkTools(open: OpenTools, json: boolean): void {
   const { tools, problems } = open;
   const servers = serversOf(open);
   const documents = documentsOf(open);
   const unassigned = open.unassigned.map(unassignedLine);
-  if (json) return printJson({ tools: tools.map(({ name }) => name), servers, documents, unassigned, problems });
+  const inputs = inputsOf(tools);
+  if (json)
+    return printJson({ tools: tools.map(({ name }) => name), servers, documents, unassigned, problems, inputs });
   printServers(servers);
   printDocuments(documents);
   writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
@@ -97,6 +100,19 @@ function checkTools(open: OpenTools, json: boolean): void {
     );
   if (problems.length > 0)
     writeStdout(`\nLeft out, or not checked:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n`);
+  const rows = inputs.map(({ tool, providers, told }) => [tool, providers.join(", "), told]);
+  if (rows.length > 0)
+    writeStdout(
+      `\nProviders are told of these inputs otherwise than their schemas say, by which calls are checked:\n\n${table(["tool", "provider", "told"], rows, [])}\n`,
+    );
+}
+
+/** The inputs of which a provider cannot be told as their schemas say. */
+function inputsOf(tools: readonly Tool[]) {
+  return tools.flatMap((tool) => {
+    const { $schema: _, ...schema } = inputSchemaOf(tool);
+    return inputChanges(schema).map((change) => ({ tool: tool.name, ...change }));
+  });
 }
 
 /** The MCP servers, each with the version of the protocol and with what it calls itself. */
