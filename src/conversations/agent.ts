@@ -53,7 +53,7 @@ export async function beginConversation(
   onEvent({ type: "conversation_started", execution, model: model.name, task });
   if (task !== "") conversation.say(task);
   const live = new LiveConversation({ scope, log, request, opening, conversation, rests, span });
-  live.tellLoose();
+  live.tellTools();
   return live;
 }
 

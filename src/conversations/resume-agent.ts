@@ -145,7 +145,7 @@ export async function takeUp(
     { scope: own, log, request, opening, conversation, rests, allowChangedTools, asks, span },
     { ...past, use },
   );
-  live.tellLoose();
+  live.tellTools();
   return live;
 }
 

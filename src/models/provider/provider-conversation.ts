@@ -49,7 +49,7 @@ import type { ReplyStream } from "./reply-stream.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf } from "../turn/hosted-calls.ts";
-import { declaredFor, rewrittenCall } from "../turn/declared-input.ts";
+import { declaredFor, rewrittenCall, toldOtherwise } from "../turn/declared-input.ts";
 import { sourceOf } from "../turn/program-input.ts";
 import { shownInput, textToolsOf, withToolInput } from "../turn/text-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
@@ -201,6 +201,11 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   get notStrict(): readonly string[] {
     return this.isStrict ? this.looseIn(this.opening) : [];
+  }
+
+  get toldOtherwise(): readonly string[] {
+    const { tools, deferred = [] } = this.opening;
+    return toldOtherwise([...tools, ...deferred]);
   }
 
   get holdsMessages(): boolean {

@@ -4,6 +4,7 @@ import { TYPES } from "../../tools/json-schema/compile-schema.ts";
 import { BOUNDS, type JsonSchema, mapSchema, pointerKey } from "../../tools/json-schema/json-schema.ts";
 import { mapValue } from "../../tools/json-schema/map-value.ts";
 import { type Fields, isFields, lostData, measure, without } from "../../base/index.ts";
+import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { DeclaredTools, ModelCall, ToolDeclaration } from "../model.ts";
 import { inputOf } from "./program-input.ts";
 import { ToolNames } from "./tool-names.ts";
@@ -29,12 +30,19 @@ interface Rewriting extends Record<"own" | "declared", (input: unknown) => unkno
   readonly names: ToolNames | undefined;
 }
 
+/** Schemas of tools, by those that are declared in their place. */
+const originals = new WeakMap<JsonSchema, JsonSchema>();
+
 /** Tools whose inputs are declared as a provider takes them. The gate checks inputs by the original schemas. */
 export function declaredFor<Tools extends Pick<DeclaredTools, "tools" | "deferred">>(
   tools: Tools,
   form: InputForm,
 ): Tools {
-  const declare = (tool: ToolDeclaration) => ({ ...tool, inputSchema: declaredInput(tool.inputSchema, form) });
+  const declare = (tool: ToolDeclaration) => {
+    const inputSchema = declaredInput(tool.inputSchema, form);
+    if (inputSchema !== tool.inputSchema) originals.set(inputSchema, tool.inputSchema);
+    return { ...tool, inputSchema };
+  };
   const { deferred } = tools;
   return { ...tools, tools: tools.tools.map(declare), ...(deferred && { deferred: deferred.map(declare) }) };
 }
@@ -80,6 +88,17 @@ export function inputChange(own: JsonSchema, declared: JsonSchema): string {
     ...(names ? [`other names for ${renamed.slice(0, NAMED).join(", ")}${more}`] : []),
     ...(leftOut.length > 0 ? [`without ${leftOut.join(", ")}`] : []),
   ].join("; ");
+}
+
+/** The tools of whose inputs a provider is told otherwise. `write` is what it makes of their schemas beside that. */
+export function toldOtherwise(
+  tools: readonly ToolDeclaration[],
+  write = (schema: JsonSchema) => schema,
+): readonly string[] {
+  return tools.flatMap(({ name, inputSchema }) => {
+    const own = originals.get(inputSchema) ?? inputSchema;
+    return name !== SEARCH_TOOLS && inputChange(own, write(inputSchema)) !== "" ? name : [];
+  });
 }
 
 /** Words by which the gate refuses inputs, but for types and what names or joins parts. */
