@@ -340,8 +340,32 @@ describe("OAuth", () => {
     expect(opened).toHaveLength(2);
   });
 
+  test.each<[number, string]>([
+    [200, "bad_refresh_token"],
+    [400, "invalid_request"],
+    [401, "invalid_client"],
+    [403, "access_denied"],
+    [400, ""],
+  ])("a refresh that is refused with %d %j is the end of the grant, and a person is asked", async (status, error) => {
+    const hostile: Record<string, (to: ServerResponse) => unknown> = {};
+    const { server, expire } = await authorized({ hostile });
+    await using _ = server;
+    const { opened, onAddress } = person();
+    const open = (address: string) => {
+      delete hostile["/token"];
+      onAddress(address);
+    };
+    await using source = await sourceOf(server, { store: newStore(), onAddress: open });
+    expire();
+    hostile["/token"] = (to) => json(to, status, { error });
+    expect(await call(source.tools, "web.echo({})")).toMatchObject({ code: "handler_failed" });
+    expect(opened).toHaveLength(2);
+  });
+
   test.each<[string, (to: ServerResponse) => unknown, RegExp]>([
-    ["answers 503", (to) => json(to, 503, { error: "down" }), /gave no tokens, and says: "down"/],
+    ["answers 503", (to) => json(to, 503, { error: "down" }), /at the moment, and says: "down"/],
+    ["has no time", (to) => json(to, 429, { error: "slow_down" }), /at the moment, and says: "slow_down"/],
+    ["says so", (to) => json(to, 400, { error: "temporarily_unavailable" }), /at the moment, and says: "temporarily_/],
     ["answers with a page", (to) => to.writeHead(502).end("<html>"), /does not refresh tokens at the moment/],
     ["breaks off", (to) => to.destroy(), /does not refresh tokens at the moment/],
     [

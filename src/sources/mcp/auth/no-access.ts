@@ -40,8 +40,12 @@ export function wordsIn(body: string): string | undefined {
   return wordsOf(parsedJson(body));
 }
 
-/** The code of a refusal of tokens or of a registration, as OAuth has codes; "server_error" if it has none. */
-export function codeIn(body: string): string {
+/** Codes of OAuth that are about more than a refresh token. */
+const OF_ALL = new Set(["invalid_client", "unauthorized_client", "temporarily_unavailable", "server_error"]);
+
+/** The code of a refusal of tokens or of a registration, as OAuth has codes; "server_error" if it has none. Servers have many for a refresh token that is over. */
+export function codeIn(body: string, isRefresh: boolean): string {
   const code = textOf(parsedJson(body), "error") ?? "";
-  return /^[a-z_]{1,64}$/.test(code) ? code : "server_error";
+  if (!/^[a-z_]{1,64}$/.test(code)) return "server_error";
+  return isRefresh && !OF_ALL.has(code) ? "invalid_grant" : code;
 }

@@ -3,7 +3,16 @@ import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
-import { given, deadline, type Fields, isFields, PortcullisError, textOf } from "../../../base/index.ts";
+import {
+  given,
+  deadline,
+  fieldOf,
+  type Fields,
+  isFields,
+  parsedJson,
+  PortcullisError,
+  textOf,
+} from "../../../base/index.ts";
 import { reasonOf, type McpPackage, MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
 import type { Access } from "../wire/http-wire.ts";
 import { authFetch } from "./auth-fetch.ts";
@@ -143,13 +152,18 @@ export class OAuthClient implements OAuthClientProvider, Access {
       const isAsking = init.method === "POST";
       if (isAsking) this.#failure = { isPassing: true };
       const response = await authFetch(server, input, { ...init, signal });
-      if (isAsking) this.#failure = undefined;
-      if (!isAsking || response.ok) return response;
-      const { status } = response;
-      const body = await response.text();
-      this.#failure = { said: wordsIn(body), isPassing: status >= 500 };
+      if (!isAsking) return response;
+      this.#failure = undefined;
+      const body = await response.clone().text();
+      // Some refuse with the status 200.
+      if (response.ok && fieldOf(parsedJson(body), "error") === undefined) return response;
+      const status = Math.max(response.status, 400);
+      const isRefresh = init.body instanceof URLSearchParams && init.body.get("grant_type") === "refresh_token";
+      const code = codeIn(body, isRefresh);
+      const isPassing = status >= 500 || status === 429 || code === "temporarily_unavailable";
+      this.#failure = { said: wordsIn(body), isPassing };
       // The package prints what it cannot read, and a server may repeat the tokens that it was sent. The code alone decides.
-      return Response.json({ error: codeIn(body) }, { status });
+      return Response.json({ error: isPassing ? "server_error" : code }, { status });
     };
     try {
       return await this.#mcp.auth(this, { ...options, serverUrl: this.#serverUrl, fetchFn });
