@@ -83,6 +83,12 @@ function familyOf(address: string): "ipv4" | "ipv6" {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
 }
 
+/** The address over HTTP that a setting is; undefined for any other. `URL` takes two hosts, a pattern and a variable for a host. */
+export function httpUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  return url && /^https?:$/.test(url.protocol) && !/[^\w.:[\]-]/.test(url.host) ? url : undefined;
+}
+
 /** A domain name has no more characters. */
 const HOST_LENGTH = 253;
 

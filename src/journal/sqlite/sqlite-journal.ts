@@ -9,11 +9,11 @@ import {
   PortcullisError,
   readOptions,
   required,
-  text,
   type Timer,
   wholeNumber,
   wholeNumberOrInfinity,
   withDefault,
+  words,
 } from "../../base/index.ts";
 import { isGivenBack } from "../given-back.ts";
 import type { DatabaseSync } from "node:sqlite";
@@ -46,7 +46,7 @@ export const SQLITE_JOURNAL_RULES = {
    * File of the journal, or `":memory:"`. It is created with mode 0600 if it does not exist; SQLite keeps two more files
    * beside it.
    */
-  path: required(text({ expected: "the path of a file" })),
+  path: required(words("the path of a file")),
   /**
    * What a loss of power may cost. `"full"` (default): nothing that was appended. `"relaxed"`: the last turns, except
    * those before a call that changes something. No setting loses anything when a process dies.

@@ -2,6 +2,7 @@ import {
   bareFunction,
   type Fields,
   flag,
+  httpUrl,
   option,
   optionError,
   type OptionRules,
@@ -29,7 +30,7 @@ export const PROVIDER_RULES = {
   baseUrl: secret(
     option<string>(
       "an origin like https://example.com",
-      (value) => typeof value === "string" && /^https?:$/.test(URL.parse(value)?.protocol ?? ""),
+      (value) => typeof value === "string" && httpUrl(value) !== undefined,
     ),
   ),
   /** Whether turns are streamed; true by default. */

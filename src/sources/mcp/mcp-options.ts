@@ -1,5 +1,6 @@
 import {
   flag,
+  httpUrl,
   listener,
   oneOf,
   option,
@@ -119,9 +120,9 @@ function valueFault({
   args = [],
   env = {},
 }: Resolved<typeof MCP_RULES>): string | undefined {
-  const address = url === undefined ? undefined : URL.parse(url);
-  if (url !== undefined && !/^https?:$/.test(address?.protocol ?? ""))
-    return "url }): expected an address that begins with http:// or https://";
+  const address = url === undefined ? undefined : httpUrl(url);
+  if (url !== undefined && !address)
+    return "url }): expected an address that begins with http:// or https://, and one host";
   if (address && (address.username !== "" || address.password !== ""))
     return "url }): an address with a user and a password is not sent: give them in headers, as authorization";
   const header = Object.entries(headers).find(([name, value]) => !isHeaderName(name) || !isHeaderValue(value));

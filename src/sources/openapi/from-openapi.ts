@@ -1,5 +1,6 @@
 import {
   flag,
+  httpUrl,
   isFields,
   object,
   option,
@@ -124,9 +125,8 @@ function isDocument(value: unknown): boolean {
 }
 
 function readBaseUrl(given: string): URL {
-  const url = URL.parse(given);
-  const isPlain = url?.username === "" && url.password === "" && url.search === "" && url.hash === "";
-  if (!isPlain || (url.protocol !== "https:" && url.protocol !== "http:"))
+  const url = httpUrl(given);
+  if (url?.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     // Without the value: it may hold credentials.
     throw new PortcullisError(
       "option_invalid",

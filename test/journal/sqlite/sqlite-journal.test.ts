@@ -147,6 +147,11 @@ describe("a file that cannot be used is refused with what to do, and left as it 
     );
   });
 
+  test.each(["", " ", "\t\n"])("a name that is blank: %j", (path) => {
+    expect(() => openJournal(path)).toThrow(expect.objectContaining({ code: "option_invalid" }));
+    expect(existsSync(path)).toBe(false);
+  });
+
   test("a folder that does not exist", () => {
     expect(() => openJournal(join(newPath(), "no", "journal.db"))).toThrow(
       expect.objectContaining({ code: "journal_read_only" }),

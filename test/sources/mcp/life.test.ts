@@ -193,6 +193,8 @@ test.each([
   [{ name: "a", command: "x", url: "http://x" }, "expected either command"],
   [{ name: "a b", command: "x" }, "this name cannot be used"],
   [{ name: "a", url: "ftp://x" }, "expected an address that begins with http:// or https://"],
+  [{ name: "a", url: "http://a,b/x" }, "and one host"],
+  [{ name: "a", url: "https://$HOST/x" }, "and one host"],
   [{ name: "a", url: "http://x", env: {} }, "env goes with command only"],
   [{ name: "a", command: "x", headers: {} }, "headers goes with url only"],
   [{ name: "a", command: "x", arg: [] }, 'there is no option "arg", did you mean args?'],

@@ -717,6 +717,7 @@ describe("options", () => {
     ["a name that is no identifier", { name: "git hub" }, 'fromOpenApi({ name }): "git hub" is not an identifier'],
     ["an address with a user", { baseUrl: "https://u:p4ssw0rd@api.example.com" }, "fromOpenApi({ baseUrl })"],
     ["an address with a query", { baseUrl: "https://api.example.com?x" }, "fromOpenApi({ baseUrl })"],
+    ["an address of two hosts", { baseUrl: "https://a,b" }, "fromOpenApi({ baseUrl })"],
     ["credentials of no kind", { auth: {} }, "got none of them"],
     ["credentials of two kinds", { auth: { bearer: "p4ssw0rd", basic: {} } }, `got "bearer", "basic"`],
     ["a token with a line break", { auth: { bearer: "p4ssw0rd\n" } }, "fromOpenApi({ auth: { bearer } })"],

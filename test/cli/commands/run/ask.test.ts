@@ -173,10 +173,10 @@ test.each<[readonly string[], string]>([
     "--set maxTurns: expected a whole number from 1 to 10000, got 0.",
   ],
   [["--model", "anthropic:m", "--answer", "README.md"], "--answer: README.md is no JSON."],
-  [
-    ["--model", "anthropic:m", "--base-url", "nowhere"],
+  ...["nowhere", "http://a,b"].map((url): [readonly string[], string] => [
+    ["--model", "anthropic:m", "--base-url", url],
     "anthropic({ baseUrl }): expected an origin like https://example.com",
-  ],
+  ]),
 ])("wrong usage is told: %j", async (options, message) => {
   const { code, stderr } = await portcullis(["ask", "x", "--tools", `${fixtures}tools.ts`, ...options]);
   expect(stderr).toContain(message);
