@@ -342,6 +342,7 @@ test.each<[string, number, (id: unknown) => object | string]>([
   ["403 and a page", 403, () => "<html>"],
   ["410", 410, () => ""],
   ["422", 422, () => ({ detail: "no session" })],
+  ["500", 500, () => ({ error: "Session not found" })],
   ["an error of the protocol", 200, (id) => ({ jsonrpc: "2.0", id, error: NO_SESSION })],
   ["an error without an id", 200, () => ({ jsonrpc: "2.0", id: null, error: NO_SESSION })],
 ])("a session that a server has forgotten, and refuses by %s, is opened again", async (_what, status, body) => {

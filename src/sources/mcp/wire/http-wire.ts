@@ -344,7 +344,7 @@ export class HttpRefusal extends Error {
     super(`The server answered with the status ${status}.`);
     this.status = status;
     this.said = said;
-    this.mayBeSession = status >= 400 && status < 500 && status !== 408 && status !== 429 && !isChallenge;
+    this.mayBeSession = status >= 400 && status <= 500 && status !== 408 && status !== 429 && !isChallenge;
   }
 }
 
