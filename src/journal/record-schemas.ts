@@ -90,7 +90,7 @@ export const HEADER_BASE = strictObjectSchema({
   limits: byName(amount),
   /** Policies that hold for its calls, whoever drives it: by name, or "function" for one that each process has itself. */
   policies: z.array(z.enum(["ask-writes", "ask-changes", "ask-all", "function"])).exactOptional(),
-  /** Versions that affect behaviour: `portcullis`, `node`, `v8`, `protocol`; for a conversation also the provider's `sdk`. */
+  /** Versions that affect behaviour: `portcullis`, `node`, `v8`, `protocol`; for a conversation also the provider's `sdk`. What MCP servers call themselves, by the `place` of their tools. */
   versions: byName(text),
   /** The call that started this execution, if one did. */
   parent: PARENT_REF.exactOptional(),

@@ -26,7 +26,7 @@ import {
 } from "./wire/wire.ts";
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
-import { type ServerIdentity, serverIdentity } from "./server-identity.ts";
+import { type ServerIdentity, serverIdentity, shownIdentity } from "./server-identity.ts";
 import { Session } from "./session.ts";
 import { ListAgain } from "./list-again.ts";
 import { SourceTools } from "./pinned-tools.ts";
@@ -79,7 +79,10 @@ export class McpSource implements AsyncDisposable {
   private constructor(mcp: McpPackage, server: ReadServer, policies: McpPolicies | undefined) {
     this.#mcp = mcp;
     this.#server = server;
-    this.#tools = new SourceTools(server, policies, (...call) => this.#call(...call));
+    this.#tools = new SourceTools(server, policies, {
+      answeredBy: () => shownIdentity(this.server),
+      call: (...call) => this.#call(...call),
+    });
     this.#text = new ServerText(credentialsOf(server), secretsOf(server));
   }
 

@@ -9,7 +9,7 @@ const NO_RESOURCES = "The server says that it has no resources, so no tool reads
 export class SourceTools {
   readonly #server: ReadServer;
   readonly #policies: McpPolicies | undefined;
-  readonly #call: ListReader["call"];
+  readonly #source: Pick<ListReader, "answeredBy" | "call">;
   #list: ToolList = {
     tools: [],
     unassigned: [],
@@ -27,10 +27,10 @@ export class SourceTools {
   /** Readings of the list so far. If two are under way, the later reading counts. */
   #readings = 0;
 
-  constructor(server: ReadServer, policies: McpPolicies | undefined, call: ListReader["call"]) {
+  constructor(server: ReadServer, policies: McpPolicies | undefined, source: Pick<ListReader, "answeredBy" | "call">) {
     this.#server = server;
     this.#policies = policies;
-    this.#call = call;
+    this.#source = source;
   }
 
   get list(): ToolList {
@@ -56,7 +56,7 @@ export class SourceTools {
       timeoutMs,
       resources,
       known: this.#list.known,
-      call: this.#call,
+      ...this.#source,
     });
     const { problem, holdsMs = Number.POSITIVE_INFINITY } = await session.listTools(signal, (entries) =>
       builder.add(entries),

@@ -22,3 +22,8 @@ export function serverIdentity(peer: Session["peer"], text: ServerText): ServerI
   const [protocol, name, version] = [peer.protocol, peer.name, peer.version].map(clean);
   return { ...(protocol && { protocol }), ...(name && { name }), ...(version && { version }) };
 }
+
+/** In a line, like `crm-server 1.4 (MCP 2025-11-25)`. */
+export function shownIdentity({ protocol, name, version }: ServerIdentity): string {
+  return [name, version, protocol && `(MCP ${protocol})`].filter((part) => part).join(" ");
+}
