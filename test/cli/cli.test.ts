@@ -383,6 +383,11 @@ test("doctor shows what this machine has", async () => {
   expect(code).toBe(0);
 });
 
+test("doctor says how programs are checked again where a variable ends it", async () => {
+  const { stdout } = await portcullis(["doctor"], "", { environment: { PORTCULLIS_TSC: "" } });
+  expect(stdout).toContain("not checked before they run: the variable PORTCULLIS_TSC is empty. Unset it\n");
+});
+
 test("tools prints the tools that a program would find by words, as text and as JSON", async () => {
   const text = await portcullis(["tools", "echo", "for", "tests", ...TOOLS]);
   expect(text).toMatchObject({ code: 0, stderr: "" });

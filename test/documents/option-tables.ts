@@ -59,7 +59,7 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       title: "defineTextTool(options)",
       file: "src/tools/text-format.ts",
       rules: "FORMAT_RULES",
-      about: `The options of \`defineTool\` without \`input\` and \`unknownFields\`, and this one. ${OF_TOOLS}`,
+      about: `The options of \`defineTool\` without \`inputSchema\` and \`unknownFields\`, and this one. ${OF_TOOLS}`,
     },
     { title: "defineTool({ retry })", file: DEFINE_TOOL, rules: "RETRY_RULES", about: `Also in a policy. ${OF_TOOLS}` },
     { title: "defineTool({ rate })", file: DEFINE_TOOL, rules: "RATE_RULES", about: `Also in a policy. ${OF_TOOLS}` },

@@ -54,7 +54,7 @@ function checkFinding(): Finding {
   const compiler = findCompiler();
   const detail =
     compiler.path === undefined
-      ? `programs of models are not checked before they run: ${compiler.why}. Run: npm install typescript@7`
+      ? `programs of models are not checked before they run: ${compiler.why}`
       : `programs of models are checked before their first call, by typescript ${compiler.version}`;
   return { what: "program check", state: compiler.path === undefined ? "weak" : "good", detail };
 }

@@ -40,12 +40,13 @@ const PLACE_MS = 300;
 const AT_ONCE = Math.max(2, availableParallelism());
 const places = new Places({ atOnce: AT_ONCE, perTenant: AT_ONCE - 1 });
 
+const INSTALL = "Run: npm install typescript@7";
 /** An environment variable: if it is empty, no program is checked in this process. */
 const TSC = "PORTCULLIS_TSC";
 let found: Compiler | undefined;
 
 export function findCompiler(): Compiler {
-  if (process.env[TSC] === "") return { path: undefined, why: `the variable ${TSC} is empty` };
+  if (process.env[TSC] === "") return { path: undefined, why: `the variable ${TSC} is empty. Unset it` };
   found ??= look();
   return found;
 }
@@ -55,13 +56,16 @@ function look(): Compiler {
     const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
     const version = textOf(JSON.parse(readFileSync(manifest, "utf8")), "version") ?? "?";
     if (Number.parseInt(version, 10) < 7)
-      return { path: undefined, why: `typescript ${version} is installed, and the check needs version 7 or later` };
+      return {
+        path: undefined,
+        why: `typescript ${version} is installed, and the check needs version 7 or later. ${INSTALL}`,
+      };
     const native = `@typescript/typescript-${process.platform}-${process.arch}/package.json`;
     const folder = dirname(createRequire(manifest).resolve(native));
     return { path: join(folder, "lib", process.platform === "win32" ? "tsc.exe" : "tsc"), version };
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === "MODULE_NOT_FOUND";
-    return { path: undefined, why: isMissing ? "typescript is not installed" : reasonOf(error) };
+    return { path: undefined, why: isMissing ? `typescript is not installed. ${INSTALL}` : reasonOf(error) };
   }
 }
 

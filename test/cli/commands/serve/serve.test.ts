@@ -29,10 +29,10 @@ test.each([
 
 test("a gateway, whose clients bring their tools, starts by the first command of its document", async () => {
   const document = readFileSync(join(root, "docs/gateway.md"), "utf8");
-  const args = /^portcullis (serve .*)$/m.exec(document)?.[1]?.split(" ") ?? [];
-  const { until, hear, finished } = begin([...args, "--port", "0"], "", {
+  const [, key = "", args = ""] = /^OPENAI_API_KEY=(\w+) portcullis (serve .*)$/m.exec(document) ?? [];
+  const { until, hear, finished } = begin([...args.split(" "), "--port", "0"], "", {
     cwd: folder,
-    environment: { OPENAI_API_KEY: "key" },
+    environment: { OPENAI_API_KEY: key },
   });
   await until("serving at");
   hear("SIGTERM");
