@@ -2,7 +2,7 @@ import type { ResumeAgentOptions, SendOptions } from "../conversations/agent-opt
 import type { AgentReport } from "../conversations/agent-report.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import type { Said } from "../conversations/user-message.ts";
-import { checkValue, type ExecutionId, readOptions } from "../base/index.ts";
+import { checkValue, type ExecutionId, fieldOf, readOptions } from "../base/index.ts";
 import type { ClientResult, Decision } from "../executions/decide.ts";
 import { resultSchemaOf } from "../executions/drive/ending/result-schema.ts";
 import type { ContextArguments } from "../executions/execute-options.ts";
@@ -103,7 +103,7 @@ export class ExecutionHandle<Context = unknown> {
   ): Promise<Report<Value>>;
   async resume<Answer = string>(options: ResumeAgentOptions<Context, Answer>): Promise<AgentReport<Answer>>;
   async resume(options: object = {}): Promise<Report | AgentReport<unknown>> {
-    return "model" in options && options.model !== undefined ? this.#resumeAgent(options) : this.#resume(options);
+    return fieldOf(options, "model") === undefined ? this.#resume(options) : this.#resumeAgent(options);
   }
 
   async #resume(options: object): Promise<Report> {

@@ -288,6 +288,7 @@ test("records and replays of another tenant's execution are refused as those of 
   const other = runtime.execution("e");
   for (const read of [other.records(), other.replay(), other.status(), other.wait()])
     await expect(read).rejects.toMatchObject({ code: "execution_unknown" });
+  await expect(other.resume(null as never)).rejects.toMatchObject({ code: "option_invalid" });
   await using own = runtime.derive({ tenant: "b" });
   expect(await own.execution("e").replay()).toMatchObject({ type: "identical" });
 });

@@ -138,7 +138,8 @@ test("stopWhen ends an agent, and a model of its fallbacks goes on with another 
 test.each([
   [{ model: "inherited" }, "agentAsTool({ model }): expected a model"],
   [{ answer: { type: "object", properties: {} } }, "agentAsTool({ answer }): this is a plain JSON Schema. Wrap it"],
-  [{ compact: () => [] }, 'agentAsTool: there is no option "compact"'],
+  [{ loop: { compact: () => [] } }, 'agentAsTool({ loop }): there is no option "compact"'],
+  [{ maxTurns: 3 }, "agentAsTool: write loop: { maxTurns }."],
 ])("%j is refused by its name when the agent is made", (options, message) => {
   expect(() => inheriting(options)).toThrow(message);
 });
