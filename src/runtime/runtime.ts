@@ -93,11 +93,12 @@ export interface RuntimeParts extends ScopeParts, ObserverParts {
  */
 export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly limits: Limits;
-  /** The tenant of executions that name none. */
+  /** @internal The tenant of executions that name none. */
   readonly tenant: string;
+  /** @internal */
   readonly sandbox: Sandbox;
   readonly journal: Journal;
-  /** Aborted when the runtime closes; the reason is a `PortcullisError` with the code `runtime_closed` or `runtime_suspended`. */
+  /** @internal Aborted when the runtime closes; the reason is a `PortcullisError` with the code `runtime_closed` or `runtime_suspended`. */
   readonly closing: AbortSignal;
   /** `list`: executions and conversations of the journal, the latest first. */
   readonly executions = { list: (options: ListOptions = {}) => this.#list(options) };
@@ -131,7 +132,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     this.#scopes = new RuntimeScopes(parts, journal, this.#observers, this.#observed, this.closing);
   }
 
-  /** How programs are checked that a model wrote. */
+  /** @internal How programs are checked that a model wrote. */
   get checkPrograms(): ProgramCheckMode {
     return this.#parts.checkPrograms ?? "off";
   }
@@ -412,7 +413,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     return this.#scopes.findTools(query, limit, read);
   }
 
-  /** The tools that exist for the runtime's tenant, of those that it was given. */
+  /** @internal The tools that exist for the runtime's tenant, of those that it was given. */
   get enabledTools(): ToolSet {
     return this.#scopes.gateFor({}).tools;
   }
@@ -422,7 +423,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     return declareTools(this.#scopes.gateFor({}).tools.visibleTo(["programmatic"]).map(this.shown), options);
   }
 
-  /** A tool as models of the runtime's tenant are shown it: with what its results were like, if that was observed. */
+  /** @internal A tool as models of the runtime's tenant are shown it: with what its results were like, if that was observed. */
   readonly shown = (tool: Tool): Tool => this.#scopes.shown(tool);
 
   /**
