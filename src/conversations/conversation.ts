@@ -128,7 +128,7 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
   }
 
   /** Id of the conversation in the journal. */
-  get execution(): ExecutionId {
+  get id(): ExecutionId {
     return this.#live.execution;
   }
 
@@ -249,7 +249,7 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
     if (this.#disposed)
       throw new PortcullisError(
         "conversation_ended",
-        `${what}: the conversation ${JSON.stringify(this.execution)} was disposed of, or left. Take it up by runtime.conversation({ id }), or begin another one with its turns by runtime.conversation({ from }).`,
+        `${what}: the conversation ${JSON.stringify(this.id)} was disposed of, or left. Take it up by runtime.conversation({ id }), or begin another one with its turns by runtime.conversation({ from }).`,
       );
     if (this.#underWay)
       throw new PortcullisError(

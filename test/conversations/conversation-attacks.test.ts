@@ -71,13 +71,13 @@ async function everyCut(said: readonly string[], models: readonly Model[], optio
   };
   await using talk = await (await runtimeOf(journal)).conversation({ ...options, ...given(asked) });
   for (const message of said) await talk.send(message);
-  const records = await Array.fromAsync(journal.read(talk.execution));
+  const records = await Array.fromAsync(journal.read(talk.id));
   const { compact, stopWhen } = options.loop ?? {};
   for (const cut of cutsOf(records)) {
     const copy = await journalWith(records.slice(0, cut));
     const again: string[] = [];
     const rules = { loop: { ...(compact ? { compact } : {}), ...(stopWhen ? { stopWhen } : {}) } };
-    await using taken = await (await runtimeOf(copy)).conversation({ ...rules, id: talk.execution, ...given(again) });
+    await using taken = await (await runtimeOf(copy)).conversation({ ...rules, id: talk.id, ...given(again) });
     const past = records.slice(0, cut).filter(({ type }) => type === "message" || type === "rest");
     const isUnderWay = past.length > 0 && past.at(-1)?.type !== "rest";
     if (isUnderWay) await taken.send();
@@ -251,7 +251,7 @@ describe("a shortened history", () => {
       await runtimeOf(journal)
     ).conversation({ model: scriptedModel(script), loop: { contextTokens: 1000, compact } });
     await expect(talk.send("One.")).rejects.toMatchObject({ code: "option_invalid" });
-    expect(counted(await Array.fromAsync(journal.read(talk.execution)), "compact")).toBe(0);
+    expect(counted(await Array.fromAsync(journal.read(talk.id)), "compact")).toBe(0);
   });
 
   test("may say the same in other words", async () => {

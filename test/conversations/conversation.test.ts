@@ -85,7 +85,7 @@ describe("a conversation with many messages of the user", () => {
     expect(second.usage).toMatchObject({ turns: 3, calls: 1 });
     expect(() => checkTranscript(second.transcript)).not.toThrow();
     await talk[Symbol.asyncDispose]();
-    expect(await recordsOf(journal, talk.execution)).toEqual([
+    expect(await recordsOf(journal, talk.id)).toEqual([
       "header",
       "user",
       "model",
@@ -116,7 +116,7 @@ describe("a conversation with many messages of the user", () => {
     expect(transcript.turns[0]?.said).toEqual([
       { by: "user", message: [{ type: "text", text: "What is it?" }, image] },
     ]);
-    expect(await recordsOf(journal, talk.execution)).toEqual(["header", "user", "model", "rest"]);
+    expect(await recordsOf(journal, talk.id)).toEqual(["header", "user", "model", "rest"]);
   });
 
   test("counts turns anew after each message, and tokens and calls over all of them", async () => {
@@ -209,12 +209,12 @@ describe("one turn at a time", () => {
     for (const { id } of calls.slice(0, count)) await talk.answer(id, answer);
     const report = await talk.send(message);
     await talk[Symbol.asyncDispose]();
-    for (const told of [report, await runtime.execution(talk.execution).resume({ model })]) {
+    for (const told of [report, await runtime.execution(talk.id).resume({ model })]) {
       const listed = told.calls.map(({ callId, outcome, bytes }) => `${callId} ${outcome.type} ${bytes}`);
       expect(listed).toEqual(lines);
       expect(told.usage.calls).toBe(2);
     }
-    const view = await viewExecution(journal, talk.execution);
+    const view = await viewExecution(journal, talk.id);
     expect(view.calls.map(({ id, state, bytes }) => `${id} ${state} ${bytes}`)).toEqual(lines);
   });
 
@@ -223,18 +223,18 @@ describe("one turn at a time", () => {
     const tools = [toolOf("look", () => ++ran)];
     const { runtime, journal, talk, model } = await talkWith([{ calls: [{ id: "a", tool: "look" }] }, ECHO], tools);
     await talk.step("Look.");
-    const copy = await copied(journal, talk.execution);
+    const copy = await copied(journal, talk.id);
     const after = await runtimeOf(tools, copy);
     expect(await Array.fromAsync(after.runtime.recover({ model: () => model }))).toEqual([]);
     const [listed] = await Array.fromAsync(after.runtime.executions.list());
     expect(listed).toMatchObject({ state: "waiting", waitsFor: ["look"] });
-    expect((await after.runtime.execution(talk.execution).resume({ model, approve: () => true })).ending).toEqual({
+    expect((await after.runtime.execution(talk.id).resume({ model, approve: () => true })).ending).toEqual({
       type: "waiting",
       approvals: [],
       calls: [expect.objectContaining({ callId: "a", tool: "look", input: {} })],
     });
     expect(ran).toBe(0);
-    const taken = await after.runtime.conversation({ model, id: talk.execution });
+    const taken = await after.runtime.conversation({ model, id: talk.id });
     await taken.answer("a", { value: "mine" });
     expect((await taken.send()).answer).toBe('Look.|"mine"');
     expect(ran).toBe(0);
@@ -295,7 +295,7 @@ describe("interrupting", () => {
     expect((await talk.send("Pay.")).ending).toMatchObject({ type: "waiting", approvals: [{}, {}] });
     talk.interrupt();
     expect((await talk.send("Leave it.")).answer).toContain("Leave it.|The user went on");
-    await expect(runtime.execution(talk.execution).decide({ p: { allow: true } })).rejects.toMatchObject({
+    await expect(runtime.execution(talk.id).decide({ p: { allow: true } })).rejects.toMatchObject({
       code: "call_unknown",
     });
     await talk[Symbol.asyncDispose]();
@@ -309,7 +309,7 @@ describe("interrupting", () => {
       [paid],
     );
     await talk.send("Pay.");
-    await runtime.execution(talk.execution).decide({ p: { allow: true }, "call-2/1": { allow: true } });
+    await runtime.execution(talk.id).decide({ p: { allow: true }, "call-2/1": { allow: true } });
     const report = await talk.send();
     expect(report.answer).toBe("Pay.|1|1");
     expect(report.usage.calls).toBe(2);
@@ -326,7 +326,7 @@ describe("disposing", () => {
     expect((await saying).ending).toEqual({ type: "cancelled" });
     for (const later of [talk.send("Two."), talk.step("Two."), talk.answer("a", { value: 1 }), talk.setTools([])])
       await expect(later).rejects.toMatchObject({ code: "conversation_ended" });
-    expect((await recordsOf(journal, talk.execution)).at(-1)).toBe("outcome");
+    expect((await recordsOf(journal, talk.id)).at(-1)).toBe("outcome");
   });
 
   test("a conversation that is left stays open in the journal, and goes on under its id", async () => {
@@ -334,10 +334,10 @@ describe("disposing", () => {
     await talk.send("One.");
     await talk.leave();
     await talk[Symbol.asyncDispose]();
-    expect((await recordsOf(journal, talk.execution)).at(-1)).toBe("rest");
+    expect((await recordsOf(journal, talk.id)).at(-1)).toBe("rest");
     await expect(talk.send("Two.")).rejects.toMatchObject({ code: "conversation_ended" });
-    await using taken = await runtime.conversation({ model, id: talk.execution });
-    expect([taken.execution, (await taken.send("Two.")).answer]).toEqual([talk.execution, "Two."]);
+    await using taken = await runtime.conversation({ model, id: talk.id });
+    expect([taken.id, (await taken.send("Two.")).answer]).toEqual([talk.id, "Two."]);
   });
 
   test("one that is left in the midst of a call rests, and its call has a result", async () => {
@@ -348,7 +348,7 @@ describe("disposing", () => {
     await called;
     await talk.leave();
     expect((await said).ending.type).toBe("cancelled");
-    await using taken = await runtime.conversation({ model, id: talk.execution });
+    await using taken = await runtime.conversation({ model, id: talk.id });
     expect((await taken.send("Two.")).answer).toMatch(/^Two\.\|The user interrupted/);
   });
 
@@ -356,7 +356,7 @@ describe("disposing", () => {
     const { runtime, journal, talk } = await talkWith([ECHO]);
     await talk.send("One.");
     await runtime[Symbol.asyncDispose]();
-    expect((await recordsOf(journal, talk.execution)).at(-1)).toBe("outcome");
+    expect((await recordsOf(journal, talk.id)).at(-1)).toBe("outcome");
     await expect(talk.send("Two.")).rejects.toMatchObject({ code: "conversation_ended" });
   });
 });
@@ -401,8 +401,8 @@ test("a decision that an earlier host remembered does not hold for a tool of set
   const { runtime, journal } = await runtimeOf([first]);
   const talk = await runtime.conversation({ model: scriptedModel(script), approve });
   await talk.send("One.");
-  const later = await runtimeOf([first], await copied(journal, talk.execution));
-  const taken = await later.runtime.conversation({ model: scriptedModel(script), id: talk.execution, approve });
+  const later = await runtimeOf([first], await copied(journal, talk.id));
+  const taken = await later.runtime.conversation({ model: scriptedModel(script), id: talk.id, approve });
   await taken.send("Two.");
   expect(asked).toBe(1);
   await taken.setTools([payOf()]);
@@ -424,10 +424,10 @@ test("setTools gives other tools from the next turn on, to the model and at the 
   await talk.send("One.");
   await talk.setTools([other]);
   expect((await talk.send("Two.")).answer).toBe("other true false");
-  expect(await recordsOf(journal, talk.execution)).toContain("tools");
+  expect(await recordsOf(journal, talk.id)).toContain("tools");
   await talk[Symbol.asyncDispose]();
-  const after = await runtimeOf([look, other], await copied(journal, talk.execution, 9));
-  const taken = await after.runtime.conversation({ model, id: talk.execution });
+  const after = await runtimeOf([look, other], await copied(journal, talk.id, 9));
+  const taken = await after.runtime.conversation({ model, id: talk.id });
   expect((await taken.send("Two.")).answer).toBe("other true false");
 });
 
@@ -438,7 +438,7 @@ describe("continuing", () => {
     const first = await runtime.agent({ model, task: "One." });
     const before = await Array.fromAsync(journal.read(first.execution));
     await using talk = await runtime.conversation({ model, from: first.execution });
-    expect(talk.execution).not.toBe(first.execution);
+    expect(talk.id).not.toBe(first.execution);
     const report = await talk.send("Two.");
     expect(model.conversations.at(-1)?.at(-1)?.said).toEqual(["One.", "Two."]);
     expect(report.usage).toMatchObject({ turns: 1, calls: 0 });
@@ -480,16 +480,16 @@ describe("continuing", () => {
     const { runtime } = await runtimeOf([look], journal);
     const talk = await runtime.conversation({ model: scriptedModel([ECHO]) });
     await talk.send("One.");
-    const records = await Array.fromAsync(journal.read(talk.execution), (record) =>
+    const records = await Array.fromAsync(journal.read(talk.id), (record) =>
       record.type === "rest" ? { ...record, ending: "[]" } : record,
     );
     const [header, ...rest] = records;
     const foreign = createMemoryJournal();
-    await foreign.append(talk.execution, await foreign.create(header as Header, { driver: "gone", until: 0 }), rest);
+    await foreign.append(talk.id, await foreign.create(header as Header, { driver: "gone", until: 0 }), rest);
     const { runtime: other } = await runtimeOf([look], foreign);
-    const continued = other.conversation({ model: scriptedModel([ECHO]), id: talk.execution });
+    const continued = other.conversation({ model: scriptedModel([ECHO]), id: talk.id });
     await expect(continued).rejects.toMatchObject({ code: "journal_invalid" });
-    expect(await Array.fromAsync(foreign.read(talk.execution))).toEqual(records);
+    expect(await Array.fromAsync(foreign.read(talk.id))).toEqual(records);
   });
 
   test("a transcript goes on with any model; what its adapter does not take is told as text", async () => {
@@ -584,7 +584,7 @@ describe("continuing", () => {
     await talk.leave();
     const asked: string[] = [];
     const approve = ({ tool }: { readonly tool: string }) => asked.push(tool) > 0;
-    await using taken = await runtime.conversation({ model, id: talk.execution, approve });
+    await using taken = await runtime.conversation({ model, id: talk.id, approve });
     expect((await taken.send()).answer).toContain("paid");
     expect(asked).toEqual(["pay"]);
   });
@@ -592,15 +592,15 @@ describe("continuing", () => {
   test("an open conversation is taken over as it is, and keeps what it began with", async () => {
     const { talk, journal, model } = await talkWith([ECHO, ECHO]);
     await talk.send("One.");
-    const { runtime } = await runtimeOf([look], await copied(journal, talk.execution));
-    const fixed = runtime.conversation({ model, id: talk.execution, instructions: "Be brief." });
+    const { runtime } = await runtimeOf([look], await copied(journal, talk.id));
+    const fixed = runtime.conversation({ model, id: talk.id, instructions: "Be brief." });
     await expect(fixed).rejects.toThrow("conversation({ instructions })");
-    const taken = await runtime.conversation({ model, id: talk.execution });
-    expect(taken.execution).toBe(talk.execution);
+    const taken = await runtime.conversation({ model, id: talk.id });
+    expect(taken.id).toBe(talk.id);
     expect((await taken.send("Two.")).answer).toBe("Two.");
-    const again = runtime.conversation({ model, id: talk.execution });
+    const again = runtime.conversation({ model, id: talk.id });
     await expect(again).rejects.toMatchObject({ code: "execution_driven" });
-    const foreign = runtime.conversation({ model, id: talk.execution, tenant: "acme" });
+    const foreign = runtime.conversation({ model, id: talk.id, tenant: "acme" });
     await expect(foreign).rejects.toMatchObject({ code: "execution_exists" });
   });
 });

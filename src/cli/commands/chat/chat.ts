@@ -79,7 +79,7 @@ export async function chat(options: ChatOptions): Promise<number> {
     onEvent: (event: AgentEvent) => show(event),
   });
   const isInset = standardStreams().stdout.isTTY;
-  const show = showConversation(open.screen, { conversation: talk.execution, isInset });
+  const show = showConversation(open.screen, { conversation: talk.id, isInset });
   const isKept = journal !== undefined;
   const loop = new ChatLoop({ options, open, talk, control, over, model: model.name, past, isKept });
   if (messages.lines) loop.greet();
@@ -143,7 +143,7 @@ class ChatLoop {
     const { model, open, talk, past, isKept } = this.#parts;
     const tools = open.runtime.tools.all.length;
     this.#note(`${oneLine(model)}, ${counted(tools, "tool")}. ${EXIT_CHAT} or Ctrl-D ends, Ctrl-C interrupts.`);
-    this.#note(isKept ? `Conversation ${oneLine(talk.execution)}` : NOT_KEPT);
+    this.#note(isKept ? `Conversation ${oneLine(talk.id)}` : NOT_KEPT);
     for (const line of past ? turnLines(past.view, Math.max(0, past.view.turns.length - SHOWN)) : []) this.#note(line);
     if (past?.view.state === "ended") this.#note("It has ended, so it goes on as a new conversation.");
     if (past?.goesOn) this.#note(`It has not come to its end: ${CONTINUE} goes on. A message gives its open calls up.`);

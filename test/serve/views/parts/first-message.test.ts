@@ -20,7 +20,7 @@ test.each([
   await using talk = await runtime.conversation({ model });
   await talk.send(said);
   await talk.send("And now?");
-  const { execution } = talk;
+  const { id: execution } = talk;
   const header = (await readHeader(journal, execution, { tenant: "" })) as ConversationHeader;
   const { executions } = await listView(journal, { text: title.slice(1).toUpperCase() });
   expect(executions.map((row) => row.title)).toEqual([title]);
@@ -35,9 +35,7 @@ test("a task comes first, and a conversation in which nothing was said is called
   const { execution } = await runtime.agent({ model, task: "Count." });
   await using talk = await runtime.conversation({ model });
   const headers = await Promise.all(
-    [execution, talk.execution].map(
-      async (id) => (await readHeader(journal, id, { tenant: "" })) as ConversationHeader,
-    ),
+    [execution, talk.id].map(async (id) => (await readHeader(journal, id, { tenant: "" })) as ConversationHeader),
   );
   expect(await Promise.all(headers.map((header) => firstMessage(journal, header)))).toEqual(["", ""]);
   expect(await Promise.all(headers.map((header) => titleIn(journal, header)))).toEqual([
