@@ -16,7 +16,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       loadAgents taskTool`,
     types: `
-      LoadAgentsOptions TaskToolOptions`,
+      LoadAgentsOptions`,
   },
   "portcullis/comparison": {
     values: `

@@ -10,6 +10,7 @@ export const STANDS = 20;
 const agents = await loadAgents(pathOf("agents"), {
   tools: workspaceTools({ root: pathOf("files") }),
   allowedCallers: ["programmatic"],
+  concurrency: STANDS,
 });
 
-export default [taskTool(agents, { concurrency: STANDS })];
+export default [taskTool(agents)];

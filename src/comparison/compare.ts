@@ -28,7 +28,7 @@ export const COMPARE_RULES = {
   ),
   /** Size of the context window, in tokens; 200,000 by default. */
   windowTokens: wholeNumber({ min: 1, max: 100_000_000, default: 200_000 }),
-  /** Cancels the comparison. */
+  /** Cancels it. */
   signal: abortSignal(),
 };
 

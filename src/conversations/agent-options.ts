@@ -132,16 +132,16 @@ const CONVERSATION_RULES = {
   approvePrograms: flag(),
   /** Called with each event as it happens. Errors that it throws are ignored. */
   onEvent: listener<(event: AgentEvent) => void>(),
-  /** Tenant of the conversation; the runtime's by default. */
+  /** The tenant; the runtime's by default. */
   tenant: TENANT,
   /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
   context: CONTEXT,
-  /** Cancels the conversation. */
+  /** Cancels it. */
   signal: abortSignal(),
 };
 
 export const AGENT_RULES = {
-  /** The model that works on the task. */
+  /** The model that answers. */
   model: MODEL,
   /** What the model is asked to do. */
   task: required(words()),
@@ -168,7 +168,7 @@ export const HELD_RULES = {
 const { id: _execution, tenant: _tenant, ...OF_SENDING } = CONVERSATION_RULES;
 
 export const SEND_RULES = {
-  /** The model that answers. A conversation goes on with the model that it began with. */
+  /** The model that answers. */
   model: MODEL,
   ...OF_SENDING,
   /**

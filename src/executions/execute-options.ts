@@ -96,7 +96,7 @@ export const EXECUTE_RULES = {
   limits: LIMITS_OPTION,
   /** The tools that the program may use, by name: `"crm.find"`, or `"crm.*"` for all below. All of the runtime's by default. */
   tools: option<readonly string[]>('an array of names of tools, like "crm.find" or "crm.*"', isTexts),
-  /** The tenant that the program runs for; the runtime's by default. */
+  /** The tenant; the runtime's by default. */
   tenant: TENANT,
   /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
   context: CONTEXT,
@@ -113,7 +113,7 @@ export const EXECUTE_RULES = {
   checkPrograms: withDefault(PROGRAM_CHECK, "off"),
   /** Called with each event of the execution, besides the runtime's `onEvent`. What it throws is ignored. */
   onEvent: listener<(event: ExecutionEvent) => void>(),
-  /** Cancels the execution. */
+  /** Cancels it. */
   signal: abortSignal(),
 };
 

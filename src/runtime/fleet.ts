@@ -5,11 +5,12 @@ import {
   type ExecutionId,
   listener,
   type OptionsOf,
+  pick,
   type Rate,
   type SharedLimits,
   wholeNumber,
 } from "../base/index.ts";
-import { type ContextArguments, EXECUTE_RULES, TENANT } from "../executions/execute-options.ts";
+import { type ContextArguments, EXECUTE_RULES } from "../executions/execute-options.ts";
 import type { ExecutionSummary, Journal, WorkerNeeds } from "../journal/journal.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { TakenUp } from "./executions/recover.ts";
@@ -137,24 +138,8 @@ export interface Worker extends AsyncDisposable {
 
 /** A worker has the tools, the context and the listeners: what is submitted is the program alone. */
 export const SUBMIT_RULES = {
-  /** Id of the execution, chosen by the caller. The same id again gives the same execution. */
-  id: EXECUTE_RULES.id,
-  /** Id of the execution that this program corrects: its equal calls are answered as before, as `execute` says. */
-  corrects: EXECUTE_RULES.corrects,
-  /** Age up to which results of calls that only read are given again, in milliseconds; 300,000 by default. Only with `corrects`. */
-  maxAgeMs: EXECUTE_RULES.maxAgeMs,
-  /** Language of the program, JavaScript by default. */
-  language: EXECUTE_RULES.language,
-  /** Schema of what the program returns. Workers know a plain schema (`jsonSchema`) from the journal, others by `work({ result })`. */
-  result: EXECUTE_RULES.result,
-  /** Changes to the limits of the runtime. */
-  limits: EXECUTE_RULES.limits,
-  /** The tools that the program may use, by name. All of the runtime's by default. */
-  tools: EXECUTE_RULES.tools,
-  /** The tenant that the program runs for; the runtime's by default. */
-  tenant: TENANT,
-  /** Holds the source of the program for a decision before it starts; as the runtime does by default. */
-  approvePrograms: EXECUTE_RULES.approvePrograms,
+  ...pick(EXECUTE_RULES, "id", "corrects", "maxAgeMs", "language", "result", "limits", "tools", "tenant"),
+  ...pick(EXECUTE_RULES, "approvePrograms"),
   /** Gives up before the program is stored. */
   signal: abortSignal(),
 };
@@ -163,8 +148,6 @@ export type SubmitOptions = OptionsOf<typeof SUBMIT_RULES>;
 
 export const WORK_RULES = {
   ...RECOVER_RULES,
-  /** Number of executions that are driven at once; 8 by default. */
-  concurrency: RECOVER_RULES.concurrency,
   /**
    * Executions of one tenant that all workers of the fleet drive at once, by the leases in the journal; any number by
    * default. Those of other tenants come first meanwhile. Give all workers the same number.

@@ -6,6 +6,7 @@ import {
   oneOf,
   option,
   type OptionsOf,
+  pick,
   required,
   wholeNumber,
   withDefault,
@@ -16,15 +17,14 @@ import { APPROVE, CONTEXT, LANGUAGE, TENANT, type WithContext } from "../executi
 import { LIMITS_OPTION } from "../executions/limits.ts";
 import { type Caller, CALLERS } from "../tools/tool.ts";
 import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
-import { LOGGER } from "../gate/run/failure-log.ts";
-import { JOURNAL, LISTENER } from "./options.ts";
+import { JOURNAL, RUNTIME_RULES } from "./options.ts";
 
 export const SEARCH_TOOLS_RULES = {
   /** Who would call the tools: programs, by default, or a model directly. */
   caller: withDefault(oneOf<Caller>(CALLERS), "programmatic"),
   /** Language of the stubs, JavaScript by default. */
   language: withDefault(LANGUAGE, "javascript"),
-  /** The tenant who searches; the runtime's by default. */
+  /** The tenant; the runtime's by default. */
   tenant: TENANT,
 };
 
@@ -58,10 +58,7 @@ export const DERIVE_RULES = {
   tools: GIVEN_TOOLS,
   /** Where executions are recorded. */
   journal: JOURNAL,
-  /** Called with each event of an execution. What it throws is ignored. */
-  onEvent: LISTENER,
-  /** Told of each handler that failed. */
-  logger: LOGGER,
+  ...pick(RUNTIME_RULES, "onEvent", "logger"),
   /** Changes to the limits, of programs and of the calls of `call`. */
   limits: LIMITS_OPTION,
   /** The tenant of executions and calls that name none. */
@@ -86,9 +83,9 @@ export const CALL_RULES = {
   input: required(option<unknown>("a value that is JSON", (value) => jsonTextOf(value) !== undefined)),
   /** Who makes the call: a model directly, or a program. There is no default. */
   caller: required(oneOf<Caller>(CALLERS)),
-  /** The tenant of the call; the runtime's by default. */
+  /** The tenant; the runtime's by default. */
   tenant: TENANT,
-  /** The host's own value, like the user of a request. The handler and `approve` get it. */
+  /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
   context: CONTEXT,
   /**
    * Whether the items of a tool with `stream` come as one array, `value`, as a model gets them that calls the tool directly:
@@ -103,9 +100,9 @@ export const CALL_RULES = {
     "a text of 1 to 256 characters",
     (given) => typeof given === "string" && given.length > 0 && given.length <= 256,
   ),
-  /** Decides about the call if it needs approval, in place of the runtime's `approve`. */
+  /** Decides about calls that need approval, in place of the runtime's `approve`. */
   approve: APPROVE,
-  /** Cancels the call. */
+  /** Cancels it. */
   signal: abortSignal(),
 };
 

@@ -156,13 +156,6 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "execution.resume({ model, … })", file: AGENT, rules: "RESUME_AGENT_RULES" },
     { title: "agentAsTool(options)", file: "src/conversations/as-tools/agent-as-tool.ts", rules: "AGENT_TOOL_RULES" },
     {
-      title: "taskTool(agents, options)",
-      file: "src/conversations/as-tools/task-tool.ts",
-      rules: "TASK_TOOL_RULES",
-      hasOwnDefaults: true,
-      about: "Of `portcullis/agents`.",
-    },
-    {
       title: "loadAgents(folder, options)",
       file: "src/conversations/files/load-agents.ts",
       rules: "LOAD_AGENTS_RULES",

@@ -28,12 +28,16 @@ export async function optionsPage(): Promise<string> {
 /** An options object. Options that an earlier one has in the same words are said there: `said` has the object of each. */
 async function partsOf(member: OptionsObject, said: Map<string, string>): Promise<readonly string[]> {
   const title = /^[a-z.]+\(|^limits$/i.test(member.title) ? `\`${member.title}\`` : member.title;
-  const entries = (await entriesOf(member)).map((entry) => ({ name: entry.name, text: entryText(entry) }));
-  const known = Map.groupBy(entries, ({ text }) => said.get(text));
-  const shared = [...known].filter(([other, some]) => other !== undefined && some.length >= 2);
+  const entries = (await entriesOf(member)).map((entry) => ({ ...entry, text: entryText(entry) }));
+  // What is left out of a policy or a file is decided elsewhere.
+  const keyOf = ({ text, ...entry }: (typeof entries)[number], bare: boolean) =>
+    bare ? entryText(bareOf(entry)) : text;
+  const known = Map.groupBy(entries, (entry) => said.get(keyOf(entry, member.hasOwnDefaults === true)));
+  const shared = [...known].filter(([other, some]) => other !== undefined && some.length >= 1);
   const left = new Set(shared.flatMap(([, some]) => some));
   const own = entries.filter((entry) => !left.has(entry));
-  for (const { text } of own) if (!said.has(text)) said.set(text, title);
+  for (const key of own.flatMap((entry) => [keyOf(entry, false), keyOf(entry, true)]))
+    if (!said.has(key)) said.set(key, title);
   const links = shared.map(([other = "", some]) => {
     const names = some.map(({ name }) => `\`${name}\``).join(", ");
     return `As of [${other}](#${anchorOf(other)}): ${names}.`;
@@ -89,6 +93,8 @@ function entryText({ name, sentence, rule }: OptionEntry): string {
         : undefined;
   return `- **\`${name}\`**${byDefault === undefined ? "" : `, ${byDefault}`}: ${sentence} Takes ${escaped(rule.expected)}.`;
 }
+
+const bareOf = (entry: OptionEntry): OptionEntry => ({ ...entry, rule: { ...entry.rule, presence: "optional" } });
 
 /** As a program would write it. */
 function literal(value: unknown): string {

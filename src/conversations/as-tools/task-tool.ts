@@ -1,24 +1,11 @@
-import { optionError, type OptionsOf, PortcullisError, readOptions, wholeNumber, words } from "../../base/index.ts";
+import { optionError, PortcullisError } from "../../base/index.ts";
 import { defineTool, runsAt } from "../../tools/define-tool.ts";
-import { ALLOWED_CALLERS, CALLERS, TIMEOUT_MS, type Tool } from "../../tools/tool.ts";
+import { CALLERS, type Tool } from "../../tools/tool.ts";
 import { issuesText, jsonSchema, type Schema, validate } from "../../tools/schema.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
 import { AGENT, isAgentTool, TEXT } from "./agent-as-tool.ts";
 
 const SUBJECT = "taskTool";
-
-export const TASK_TOOL_RULES = {
-  /** Name of the tool; `task` by default. */
-  name: words("a name"),
-  /** Which callers may call it: by default those that may call each of the agents. */
-  allowedCallers: { ...ALLOWED_CALLERS, presence: "optional" as const },
-  /** Calls at once, over all executions of a runtime; by default the smallest number that one of the agents allows. */
-  concurrency: wholeNumber({ min: 1 }),
-  /** Timeout of one call, in milliseconds; by default the longest of the agents. */
-  timeoutMs: wholeNumber(TIMEOUT_MS),
-};
-
-export type TaskToolOptions = OptionsOf<typeof TASK_TOOL_RULES>;
 
 interface TaskInput {
   readonly agent: string;
@@ -27,30 +14,23 @@ interface TaskInput {
 }
 
 /**
- * One tool for several agents: a call names the agent, and gives it a task. Throws `option_invalid` for a wrong option,
- * for tools that are no agents, and if no caller may call all of them; `tools_conflict` for two agents of one name.
+ * One tool, `task`, for several agents: a call names the agent, and gives it a task. Those may call it who may call each of
+ * the agents; as many calls run at once as each of them allows, and a call may take as long as with the slowest. Throws
+ * `option_invalid` for tools that are no agents, and if no caller may call all of them; `tools_conflict` for two agents of
+ * one name.
  */
-export function taskTool<Context = unknown>(
-  agents: readonly Tool<Context>[],
-  options: TaskToolOptions = {},
-): Tool<Context> {
-  const read = readOptions(SUBJECT, options, TASK_TOOL_RULES);
+export function taskTool<Context = unknown>(agents: readonly Tool<Context>[]): Tool<Context> {
   const known = agentsOf(agents);
   const { all } = known;
-  const {
-    name = "task",
-    allowedCallers = CALLERS.filter((caller) => all.every((agent) => agent.allowedCallers.includes(caller))),
-    concurrency = Math.min(...all.map((agent) => agent.concurrency)),
-    timeoutMs = Math.max(...all.map((agent) => agent.timeoutMs)),
-  } = read;
+  const allowedCallers = CALLERS.filter((caller) => all.every((agent) => agent.allowedCallers.includes(caller)));
   if (allowedCallers.length === 0)
     throw new PortcullisError(
       "option_invalid",
-      `${SUBJECT}(agents): no caller may call all of these agents. Say who may call the tool: ${SUBJECT}(agents, { allowedCallers }).`,
+      `${SUBJECT}(agents): no caller may call all of these agents. Give them allowedCallers that they share.`,
     );
   const output: Schema = TEXT;
   const tool = defineTool({
-    name,
+    name: "task",
     description: descriptionOf(all),
     inputSchema: jsonSchema<TaskInput>(inputOf(all)),
     ...(all.every((agent) => agent.outputSchema === TEXT) ? { outputSchema: output } : {}),
@@ -59,8 +39,8 @@ export function taskTool<Context = unknown>(
       ? "read"
       : (input) => known.get(input.agent)?.effect ?? "write",
     onUnknown: "retry",
-    concurrency,
-    timeoutMs,
+    concurrency: Math.min(...all.map((agent) => agent.concurrency)),
+    timeoutMs: Math.max(...all.map((agent) => agent.timeoutMs)),
     async execute({ agent, task, context: more }, context) {
       const chosen = known.get(agent);
       if (!chosen || chosen.execute === "client")

@@ -1,2 +1,2 @@
-export { taskTool, type TaskToolOptions } from "../as-tools/task-tool.ts";
+export { taskTool } from "../as-tools/task-tool.ts";
 export { loadAgents, type LoadAgentsOptions } from "./load-agents.ts";

@@ -68,7 +68,7 @@ test("an agent with a schema gives its value, changed by the schema once, beside
   expect(outcome).toEqual({ type: "completed", value: { units: 5 } });
 });
 
-test("callers, concurrency and timeout are those that suit every agent, or those of the options", () => {
+test("callers, concurrency and timeout are those that suit every agent", () => {
   const agents = [
     agent("a", { concurrency: 7, timeoutMs: 5 }),
     agent("b", { allowedCallers: ["direct"], concurrency: 3, timeoutMs: 9 }),
@@ -80,8 +80,6 @@ test("callers, concurrency and timeout are those that suit every agent, or those
     timeoutMs,
   ];
   expect(facts(taskTool(agents))).toEqual(["task", ["direct"], 3, 9]);
-  const options = { name: "desk.ask", allowedCallers: ["programmatic"], concurrency: 20, timeoutMs: 1000 } as const;
-  expect(facts(taskTool(agents, options))).toEqual(["desk.ask", ["programmatic"], 20, 1000]);
 });
 
 test("a measurement does not call it, because it is an agent", () => {
@@ -90,24 +88,20 @@ test("a measurement does not call it, because it is an agent", () => {
 });
 
 test.each([
-  ["no list", "clerk", {}, "taskTool(agents): expected agents made by agentAsTool or loadAgents, at least one"],
+  ["no list", "clerk", "taskTool(agents): expected agents made by agentAsTool or loadAgents, at least one"],
   [
     "another tool",
     [agent("clerk"), makeTool()],
-    {},
     "taskTool(agents[1]): expected an agent made by agentAsTool or loadAgents",
   ],
-  ["two of one name", [agent("clerk"), agent("clerk")], {}, 'Two tools are named "clerk"'],
+  ["two of one name", [agent("clerk"), agent("clerk")], 'Two tools are named "clerk"'],
   [
     "no caller in common",
     [agent("a", { allowedCallers: ["direct"] }), agent("b", { allowedCallers: ["programmatic"] })],
-    {},
-    "taskTool(agents, { allowedCallers })",
+    "Give them allowedCallers that they share.",
   ],
-  ["a wrong caller", [agent("a")], { allowedCallers: ["model"] }, "taskTool({ allowedCallers })"],
-  ["an unknown option", [agent("a")], { description: "x" }, 'taskTool: there is no option "description"'],
-])("%s is refused", (_, agents, options, message) => {
-  const make = () => taskTool(agents as never, options as never);
+])("%s is refused", (_, agents, message) => {
+  const make = () => taskTool(agents as never);
   expect(make).toThrow(PortcullisError);
   expect(make).toThrow(message);
 });
