@@ -53,7 +53,9 @@ describe("a command that stands in a document exists", () => {
     language === "sh"
       ? text
           .split("\n")
-          .flatMap((line) => line.replace(/\s+#.*|^npx --package \.\/portcullis-0\.1\.0\.tgz /g, "") || [])
+          .flatMap(
+            (line) => line.replace(/\s+#.*|^npx --package \.\/portcullis-0\.1\.0\.tgz |^[A-Z_]+=\S+ /g, "") || [],
+          )
       : [],
   );
   const commands = lines.filter((line) => line.startsWith("portcullis "));

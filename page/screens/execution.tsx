@@ -71,7 +71,7 @@ function Head({ view }: { readonly view: ExecutionView }) {
           </a>
         )}
         {kind === "program" && view.corrects !== undefined && (
-          <a href={linkTo("execution", view.corrects)}>after another one</a>
+          <a href={linkTo("execution", view.corrects)}>corrects another one</a>
         )}
       </p>
       <h1>

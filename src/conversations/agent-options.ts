@@ -5,6 +5,7 @@ import {
   asked,
   callback,
   type ExecutionId,
+  fieldOf,
   flag,
   isFields,
   listener,
@@ -182,8 +183,10 @@ export const SEND_RULES = {
   allowChangedTools: withDefault(flag(), false),
 };
 
+const { result: _result, ...OF_RESUMING } = RESUME_RULES;
+
 export const RESUME_AGENT_RULES = {
-  ...RESUME_RULES,
+  ...OF_RESUMING,
   /** The model that the conversation began with. */
   model: MODEL,
   /** Schema of the answer, with which the conversation began; by default the journal's, which changes no value. */
@@ -246,11 +249,15 @@ export function openedOptions<Rules extends Grouped>(subject: string, options: u
 
 /** Throws `option_invalid` for an option that stands beside its group. */
 export function refuseUngrouped(subject: string, options: unknown): void {
-  for (const name of isFields(options) ? Object.keys(options) : []) {
-    const group = Object.hasOwn(CONVERSATION_SETTINGS, name) ? "settings" : "loop";
-    if (group === "settings" || Object.hasOwn(LOOP_RULES, name))
-      throw new PortcullisError("option_invalid", `${subject}: write ${group}: { ${name} }.`);
-  }
+  const given = ["", "settings", "loop"].map(
+    (within) => [within, within ? fieldOf(options, within) : options] as const,
+  );
+  for (const [within, fields] of given)
+    for (const name of isFields(fields) ? Object.keys(fields) : []) {
+      const group = Object.hasOwn(CONVERSATION_SETTINGS, name) ? "settings" : "loop";
+      if (group !== within && (group === "settings" || Object.hasOwn(LOOP_RULES, name)))
+        throw new PortcullisError("option_invalid", `${subject}: write ${group}: { ${name} }.`);
+    }
 }
 
 /** As `openedOptions`, of a conversation that is taken up. */

@@ -29,6 +29,7 @@ import type { Execution } from "../executions/execution.ts";
 import {
   type ContextArguments,
   correctedBy,
+  EXECUTION,
   EXECUTE_RULES,
   type ExecuteOptions,
 } from "../executions/execute-options.ts";
@@ -431,6 +432,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * before a method of the handle is called.
    */
   execution(id: ExecutionId, options: { readonly tenant?: string } = {}): ExecutionHandle<Context> {
+    checkValue("execution(id)", id, required(EXECUTION));
     const { tenant = this.#scopes.base.tenant } = readOptions("execution", options, OF_TENANT_RULES);
     return new ExecutionHandle<Context>(id, {
       base: this.#ofTenant(tenant),

@@ -3,8 +3,7 @@ import type { AgentReport } from "../conversations/agent-report.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { sayOnce } from "../conversations/drive/say-once.ts";
 import { messagesOf } from "../conversations/user-message.ts";
-import { checkValue, type ExecutionId, required } from "../base/index.ts";
-import { EXECUTION } from "../executions/execute-options.ts";
+import type { ExecutionId } from "../base/index.ts";
 
 type Read = Opened<typeof SEND_RULES>;
 
@@ -18,7 +17,6 @@ export async function send<Answer>(
     work: (scope: AgentScope) => Promise<AgentReport<Answer>>,
   ) => Promise<AgentReport<Answer>>,
 ): Promise<AgentReport<Answer>> {
-  checkValue("execution(id)", id, required(EXECUTION));
   const messages = message === undefined ? undefined : messagesOf(message, "send(message)");
   const read = openedOptions("send", options, SEND_RULES);
   const { expect, allowChangedTools, onSaid = () => {} } = read;

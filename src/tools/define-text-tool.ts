@@ -37,11 +37,11 @@ export const CLIENT_TEXT_STEPS = 2_000_000;
 export function textTool<Context>(given: unknown, maxSteps: number): Tool<Context> {
   const { name, format: written, ...others } = isFields(given) ? given : {};
   const place = placeOf(name, MAKER);
-  for (const option of ["inputSchema", "unknownFields"])
+  for (const option of ["inputSchema", "input", "unknownFields", "regex"])
     if (Object.hasOwn(others, option))
       throw new PortcullisError(
         "tool_invalid",
-        `${place.at(option)}: a text tool takes one text and no fields. Leave it out, or use defineTool.`,
+        `${place.at(option)}: a text tool takes one text and no fields: format: "text" or { regex }. Leave it out, or use defineTool.`,
       );
   try {
     const { format: read } = readOptions(place, written === undefined ? {} : { format: written }, FORMAT_RULES);

@@ -230,9 +230,9 @@ describe("bad input", () => {
     await runtime.execute("return 1", { id: "program" });
     await expect(runtime.execution("program").resume({ model })).rejects.toMatchObject({
       code: "option_invalid",
-      message: expect.stringMatching(/"program" .*leave `model` out/) as string,
+      message: expect.stringMatching(/"program" is a program, .*without `model`/) as string,
     });
-    await expect(runtime.execution(execution).resume()).rejects.toThrow("program");
+    await expect(runtime.execution(execution).resume()).rejects.toThrow("is a conversation. Give the `model`");
   });
 });
 

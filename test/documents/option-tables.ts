@@ -42,7 +42,7 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       file: "src/executions/limits.ts",
       rules: "LIMIT_RULES",
       about:
-        "Of `createRuntime`, `execute`, `agent`, `conversation`, `derive` and `compare`, of a key, and of `--limit name=value`. What happens when a limit is reached: [limits and endings](limits-and-endings.md#limits).",
+        "Of `createRuntime`, `execute`, `agent`, `conversation`, and `derive`, of a key, of a task of `bench`, and of `--limit name=value`. What happens when a limit is reached: [limits and endings](limits-and-endings.md#limits).",
     },
     { title: "runtime.derive(options)", file: METHODS, rules: "DERIVE_RULES" },
     {

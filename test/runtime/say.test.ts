@@ -7,7 +7,7 @@ const model = scriptedModel([{ text: "so" }]);
 test("`say` refuses wrong options, ids and messages before anything begins", async () => {
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   const refused = (promise: Promise<unknown>) => expect(promise).rejects.toMatchObject({ code: "option_invalid" });
-  await refused(runtime.execution("").send("x", { model }));
+  expect(() => runtime.execution("")).toThrow("execution(id): expected an id");
   await refused(runtime.execution("chat").send("  ", { model }));
   await refused(runtime.execution("chat").send([], { model }));
   await refused(runtime.execution("chat").send("x", { model, expect: -1 }));

@@ -83,7 +83,7 @@ async function sayInPast<Answer>(
   if (past.outcome)
     throw new PortcullisError(
       "conversation_ended",
-      `send: the conversation ${JSON.stringify(execution)} has ended. Begin another one.`,
+      `send: the conversation ${JSON.stringify(execution)} has ended. Begin another one with its turns: runtime.conversation({ from }).`,
     );
   const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
   if (here?.log instanceof ConversationLog) return joinHere(here.log, here.ended, work);

@@ -63,7 +63,7 @@ export async function readOwnConversation(
   if (kind !== "conversation")
     throw new PortcullisError(
       "option_invalid",
-      `resume({ model }): expected a conversation. ${JSON.stringify(execution)} is a ${kind}${kind === "program" ? ": leave `model` out" : ""}.`,
+      `${JSON.stringify(execution)} is a ${kind}, and no conversation.${kind === "program" ? " A program is continued by runtime.execution(id).resume(), without `model`." : ""}`,
     );
   return readBelow(journal, await readState(journal, execution, tenant, { history }));
 }

@@ -2,7 +2,6 @@ import type { ErrorBody, GuestFrame, HostFrame } from "../../../bridge/frames.ts
 import {
   type ExecutionId,
   Lane,
-  optionError,
   parsedJson,
   PortcullisError,
   readPlainData,
@@ -194,7 +193,10 @@ export async function readOwn(
 export function headerOf({ header }: ExecutionState, execution: ExecutionId): ProgramHeader {
   if (!header) throw executionUnknown(execution, "");
   if (header.kind === "program") return header;
-  throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
+  throw new PortcullisError(
+    "option_invalid",
+    `${JSON.stringify(execution)} is a ${header.kind}. ${header.kind === "conversation" ? "Give the `model` that it began with: runtime.execution(id).resume({ model })." : "A call of the host cannot be continued."}`,
+  );
 }
 
 /** The past of an execution for its next driver, which makes the open calls again, even if their handlers have ended. */

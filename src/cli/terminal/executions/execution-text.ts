@@ -89,7 +89,7 @@ function headLines(view: ExecutionView): readonly string[] {
   return [
     oneLine(`${kind} ${execution} of ${tenant}: ${stateText({ ...view, outcome: outcome?.type })}${took}`),
     oneLine(view.title),
-    ...(view.kind === "program" && view.corrects !== undefined ? [oneLine(`after ${view.corrects}`)] : []),
+    ...(view.kind === "program" && view.corrects !== undefined ? [oneLine(`corrects ${view.corrects}`)] : []),
     oneLine(`${byText(view)}, started ${timeText(startedAt)}:`),
   ];
 }

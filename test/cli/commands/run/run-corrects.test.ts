@@ -30,7 +30,7 @@ test("run --corrects gives a corrected program the answers of the one before it,
   expect(fixed.stdout).toContain("[3,4]");
   expect(fixed.stdout).toContain("1 of its 2 calls was answered from before");
   const shown = (await portcullis(["show", "second", "--journal", join(folder, "one.db")])).stdout;
-  expect(shown).toContain("after first");
+  expect(shown).toContain("corrects first");
   expect(shown).toContain("number, from before");
   const { readFileSync } = await import("node:fs");
   expect(readFileSync(join(folder, "paid"), "utf8")).toBe("3 4 ");
