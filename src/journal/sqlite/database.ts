@@ -202,7 +202,8 @@ function prepareTables(database: DatabaseSync, file: string): void {
     if (versionOf(database).tables === 0) database.exec(TABLES);
     database.exec("COMMIT");
   } catch (error) {
-    database.exec("ROLLBACK");
+    // SQLite itself has ended one whose disk failed.
+    if (database.isTransaction) database.exec("ROLLBACK");
     throw error;
   }
 }
@@ -213,7 +214,7 @@ function versionAtOnce(database: DatabaseSync): ReturnType<typeof versionOf> {
   try {
     return versionOf(database);
   } finally {
-    database.exec("COMMIT");
+    if (database.isTransaction) database.exec("COMMIT");
   }
 }
 

@@ -59,6 +59,24 @@ test("a journal whose log another process has begun anew writes nothing into the
   rmSync(folder, { recursive: true });
 });
 
+/** What a module prints whose files may have so many blocks of 512 bytes. */
+function withinBlocks(blocks: number, module: string): string {
+  const node = `"${process.execPath}" --conditions=portcullis-source --input-type=module`;
+  return spawnSync("sh", ["-c", `ulimit -f ${blocks}; exec ${node}`], { input: module, encoding: "utf8" }).stdout;
+}
+
+testOfAll("a journal that has no room for its tables is not made, and says so", () => {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-limit-"));
+  const make = `import { createSqliteJournal } from "portcullis";
+    try {
+      createSqliteJournal({ path: ${JSON.stringify(join(folder, "journal.db"))} });
+    } catch ({ code }) {
+      process.stdout.write(code);
+    }`;
+  expect(withinBlocks(20, make)).toBe("journal_unavailable");
+  rmSync(folder, { recursive: true });
+});
+
 testOfAll("a journal whose file may not grow is not said to be damaged, and has what it took", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-limit-"));
   const path = join(folder, "journal.db");
@@ -70,9 +88,7 @@ testOfAll("a journal whose file may not grow is not said to be damaged, and has 
     } catch ({ code }) {
       process.stdout.write(code);
     }`;
-  const node = `"${process.execPath}" --conditions=portcullis-source --input-type=module`;
-  const { stdout } = spawnSync("sh", ["-c", `ulimit -f 400; exec ${node}`], { input: fill, encoding: "utf8" });
-  expect(stdout).toBe("journal_unavailable");
+  expect(withinBlocks(400, fill)).toBe("journal_unavailable");
   using journal = createSqliteJournal({ path });
   expect(await Array.fromAsync(journal.check?.() ?? [])).toEqual([]);
   expect(await journal.find("e0")).toMatchObject({ records: 1 });
