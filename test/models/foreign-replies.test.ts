@@ -213,6 +213,31 @@ test.each(withParts)("parts of other kinds are told by their names, and end noth
   }
 });
 
+test.each([true, false])("a part of Gemini of a kind that there was not is told: streamed %s", async (stream) => {
+  const parts = [{ quantumSearch: { q: 1 } }, { text: "Done." }];
+  const reply = written(geminiWire, { raw: { parts } }, stream);
+  const { answer, unread } = await converse(geminiWire, stream, [reply]);
+  expect([answer, unread]).toEqual(["Done.", [["quantumSearch"]]]);
+});
+
+test.each([true, false])(
+  "a call of a kind that there was not is told, and the others are made: streamed %s",
+  async (stream) => {
+    const called = { index: 0, id: "c", type: "function", function: { name: "f", arguments: '{"k":1}' } };
+    const odd = { index: 1, id: "m", type: "mcp_approval_request", mcp: { name: "x" } };
+    for (const tool_calls of [[called, odd], [{ ...odd, index: 0 }]]) {
+      const message = { role: "assistant", content: null, tool_calls };
+      const reply = written(chatWire, { raw: stream ? { deltas: [message] } : { message } }, stream);
+      const { answer, made, unread, asked } = await converse(chatWire, stream, [
+        reply,
+        written(chatWire, DONE, stream),
+      ]);
+      expect([answer, made.length, unread[0]]).toEqual(["Done.", tool_calls.length - 1, ["mcp_approval_request"]]);
+      expect(JSON.stringify(asked.at(-1))).not.toContain("mcp_approval_request");
+    }
+  },
+);
+
 test.each(withParts)("a turn that has nothing but such a part goes on: %s, %s", async (...given) => {
   const [, , wire, stream] = given;
   const [field] = PARTS.get(wire) ?? [""];

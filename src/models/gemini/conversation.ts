@@ -93,7 +93,8 @@ class GeminiConversation extends DeclaringConversation<GeminiReply, GeminiClient
     const cited = citationsIn(grounding);
     const calls = () =>
       parts.flatMap(({ functionCall }) => (isFields(functionCall) ? [this.#callOf(functionCall)] : []));
-    return { end, hosted, cited, calls };
+    const unread = parts.filter((part) => !Object.keys(part).some((name) => KNOWN.has(name)));
+    return { end, hosted, cited, calls, unread: unread.map((part) => ({ type: Object.keys(part)[0] })) };
   }
 
   #callOf(functionCall: Fields): ModelCall {
@@ -102,6 +103,13 @@ class GeminiConversation extends DeclaringConversation<GeminiReply, GeminiClient
     return this.callNamed(id, textOf(functionCall, "name") ?? "", textOfInput(fieldOf(functionCall, "args")));
   }
 }
+
+/** Fields by which a part is of a kind that there was. */
+const KNOWN = new Set(
+  "text thought thoughtSignature functionCall functionResponse inlineData fileData executableCode codeExecutionResult toolCall toolResponse".split(
+    " ",
+  ),
+);
 
 /** Gemini takes objects alone as arguments. */
 function sentBack(part: Fields): Fields {

@@ -21,7 +21,7 @@ import {
 import { inputSentBack } from "../../turn/program-input.ts";
 import { DeclaringConversation, type NamedTool } from "../../provider/declaring-conversation.ts";
 import type { ConversationParts, ForeignCall, TurnAsked } from "../../provider/provider-conversation.ts";
-import { type ChatReply, ChatStream, endOf, readCompletion } from "./reply.ts";
+import { type ChatReply, ChatStream, endOf, isOfOtherKind, readCompletion } from "./reply.ts";
 import { labelledText } from "../../turn/result-text.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
 
@@ -112,9 +112,11 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
   protected read({ message, finishReason, text, usage }: ChatReply) {
     const end = endOf(message, finishReason);
     if (!end) return this.fail("interrupted", "It has no finish reason.");
-    const given = listOf(message, "tool_calls") as readonly Fields[];
+    const all = listOf(message, "tool_calls") as readonly Fields[];
+    const unread = all.filter(isOfOtherKind);
+    const given = all.filter((call) => !isOfOtherKind(call));
     // Of a call in a form that was not asked for, nothing would be left.
-    if (given.length === 0 && text === "" && CALLED.has(finishReason))
+    if (all.length === 0 && text === "" && CALLED.has(finishReason))
       return this.fail("reply_invalid", "It says that it calls tools, and has no call.", usage);
     const toolCalls = given.map((call) => this.#withId(call));
     this.#messages.push({
@@ -123,7 +125,7 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
       content: fieldOf(message, "content") ?? null,
       ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(sentBack) } : {}),
     });
-    return { end, calls: () => toolCalls.map((call) => this.#callOf(call)) };
+    return { end, unread, calls: () => toolCalls.map((call) => this.#callOf(call)) };
   }
 
   /** A result refers to its call by id. */

@@ -36,12 +36,20 @@ function withWrittenInput(call: unknown): unknown {
   return { ...call, function: { ...made, arguments: JSON.stringify(input) } };
 }
 
+const KINDS: ReadonlySet<unknown> = new Set([undefined, "function", "custom"]);
+
+/** Whether a call is of a kind that the protocol did not have, like an approval of a server's own tool. */
+export function isOfOtherKind(call: unknown): call is Fields {
+  const made = fieldOf(call, "custom") ?? fieldOf(call, "function");
+  return made === undefined && !KINDS.has(textOf(call, "type"));
+}
+
 /** Whether a call can be read. Some servers send no arguments, or no id. */
 function isCall(call: unknown): boolean {
   const custom = fieldOf(call, "custom");
   const made = custom ?? fieldOf(call, "function");
   const input = custom === undefined ? (fieldOf(made, "arguments") ?? "") : fieldOf(made, "input");
-  return isFields(made) && typeof input === "string";
+  return isOfOtherKind(call) || (isFields(made) && typeof input === "string");
 }
 
 function replyOf(
@@ -251,9 +259,11 @@ export class ChatStream extends ReplyStream<ChatReply> {
  * own: such an input is that of the call which is as many-th as its index says, began at a taken one, and has no input.
  */
 function withTails(calls: readonly OpenCall[]): readonly OpenCall[] {
-  const named = calls.filter(({ name }) => name !== "");
+  const isTail = ({ name, isCustom, fields }: OpenCall) =>
+    name === "" && (isCustom !== undefined || !isOfOtherKind(fields));
+  const named = calls.filter((call) => !isTail(call));
   const inputs = new Map<OpenCall, string>();
-  for (const tail of calls.filter(({ name }) => name === "")) {
+  for (const tail of calls.filter(isTail)) {
     const head = tail.index === undefined ? undefined : named[tail.index];
     if (!head?.isAtTaken || head.input !== "" || tail.id !== "" || tail.isCustom !== head.isCustom)
       throw new SyntaxError("A call of the reply has no name.");
@@ -263,6 +273,7 @@ function withTails(calls: readonly OpenCall[]): readonly OpenCall[] {
 }
 
 function written({ id, name, isCustom, fields, input }: OpenCall): Fields {
+  if (name === "") return { id, ...fields };
   return {
     ...(id === "" ? {} : { id }),
     ...fields,
