@@ -91,7 +91,8 @@ export function pause(ms: number, { signal, ref = true }: PauseOptions = {}): Pr
 }
 
 /** As they were when the package was loaded: fake timers of a host's tests replace the global ones, and never call back. */
-export const { setImmediate, clearImmediate } = globalThis;
+export const { setImmediate, clearImmediate, queueMicrotask } = globalThis;
+export const nextTick = process.nextTick.bind(process);
 
 /** Lets what waits for the event loop run first. That is no time, and takes none on any clock. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

@@ -1,3 +1,4 @@
+import { queueMicrotask } from "../base/index.ts";
 import type { Appended } from "./journal.ts";
 
 export type AppendListener = (appended: Appended) => void;

@@ -1,4 +1,4 @@
-import { cancel, every, now, PortcullisError, type Timer } from "../base/index.ts";
+import { cancel, every, nextTick, now, PortcullisError, type Timer } from "../base/index.ts";
 import type { Head, Journal } from "./journal.ts";
 import { readRecords } from "./reading/read-records.ts";
 import type { AliveRecord, DecisionRecord, Header, JournalRecord, ResultRecord } from "./record.ts";
@@ -131,7 +131,7 @@ export class ExecutionLog {
       };
       // Records that follow from one event in the same turn of the event loop are written together: a tick that a microtask
       // sets runs only when no microtask is left.
-      this.#current.then(() => process.nextTick(() => void SETTLED.then(write)), reject);
+      this.#current.then(() => nextTick(() => void SETTLED.then(write)), reject);
     });
     // Set at once: `catchUp` has to wait for this write, or it would take the records for another driver's.
     this.#current = next;

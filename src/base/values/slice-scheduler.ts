@@ -1,4 +1,4 @@
-import { monotonic, nextTurn, setImmediate } from "../clock.ts";
+import { monotonic, nextTick, nextTurn, queueMicrotask, setImmediate } from "../clock.ts";
 
 /**
  * Time for sliced work in one turn of the event loop, including the callbacks it triggers, in milliseconds. Work beyond
@@ -24,7 +24,7 @@ const NODE_CLOCK: LoopClock = {
   now: () => monotonic(),
   nextTurn: (callback) => void setImmediate(callback),
   // A tick set by a microtask runs only when no microtask is left; any other tick runs before the microtasks.
-  settled: (callback) => queueMicrotask(() => process.nextTick(callback)),
+  settled: (callback) => queueMicrotask(() => nextTick(callback)),
 };
 
 /** Work that can release the thread at each yield. */

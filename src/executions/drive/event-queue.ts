@@ -1,4 +1,4 @@
-import { setImmediate } from "../../base/index.ts";
+import { nextTick, setImmediate } from "../../base/index.ts";
 import type { GuestEvent } from "../guest/guest-event.ts";
 
 /** Length of event text sent before the host's thread is yielded, in characters. */
@@ -73,7 +73,7 @@ export class EventQueue {
     return event;
   }
 
-  readonly #flushLater = (): void => process.nextTick(this.#flush);
+  readonly #flushLater = (): void => nextTick(this.#flush);
 
   readonly #flush = (): void => {
     if (!this.#isOpen || this.#unsent.length === 0) return;

@@ -1,6 +1,6 @@
 import { ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
-import { after, cancel, monotonic, OutputTail, startWith, type Timer } from "../../base/index.ts";
+import { after, cancel, monotonic, nextTick, OutputTail, startWith, type Timer } from "../../base/index.ts";
 import { FrameChannel } from "../frame-channel.ts";
 import type { FrameQueue } from "../frame-queue.ts";
 import { died, type Exit, type KillReason, MEMORY_ABORT } from "../sandbox.ts";
@@ -272,7 +272,7 @@ function startProcess({ command, prefix, mode }: EngineCommand): ChildProcess {
     );
   } catch (error) {
     const child = new ChildProcess();
-    process.nextTick(() => child.emit("error", error));
+    nextTick(() => child.emit("error", error));
     return child;
   }
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { after, cancel, nextTurn } from "../../base/index.ts";
+import { after, cancel, nextTick, nextTurn } from "../../base/index.ts";
 import { problemOf, problemResponse } from "./problems.ts";
 
 /** How long the rest of a refused body is read. */
@@ -49,7 +49,7 @@ function readFewer(unanswered: WeakMap<Socket, number>, incoming: IncomingMessag
   };
   unanswered.set(socket, count() + 1);
   // Once a request is read, node resumes its socket.
-  if (count() > UNANSWERED) process.nextTick(pause);
+  if (count() > UNANSWERED) nextTick(pause);
   outgoing.once("close", () => {
     unanswered.set(socket, count() - 1);
     if (count() <= UNANSWERED && socket.isPaused()) socket.resume();

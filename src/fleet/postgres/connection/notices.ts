@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import { after, cancel, type Timer } from "../../../base/index.ts";
+import { after, cancel, queueMicrotask, type Timer } from "../../../base/index.ts";
 import type { NoticeListener } from "../shown-types.ts";
 import type { Database } from "./database.ts";
 

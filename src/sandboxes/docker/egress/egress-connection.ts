@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
-import { after, cancel, monotonic, type Timer } from "../../../base/index.ts";
+import { after, cancel, monotonic, nextTick, type Timer } from "../../../base/index.ts";
 import type { Connection } from "../../sandbox.ts";
 import type { EgressLimits } from "./egress-plan.ts";
 import type { Target } from "./request-target.ts";
@@ -99,7 +99,7 @@ export class EgressConnection {
       if (!this.over.aborted && !to.write(bytes)) from.pause();
     };
     from.on("data", (chunk: Buffer) => {
-      if (parts.push(chunk) === 1) process.nextTick(forward);
+      if (parts.push(chunk) === 1) nextTick(forward);
     });
     to.on("drain", () => {
       moved();
