@@ -210,7 +210,7 @@ const WAYS: Readonly<Record<string, (open: Open) => Promise<unknown>>> = {
   list: (open) => ask(open, "GET", ""),
   "the decision of an unknown call": (open) =>
     ask(open, "POST", "/e/decisions", { decisions: { 999_999: { allow: true } } }),
-  "the same execute": (open) => ask(open, "POST", "", { program: PROGRAM, execution: "e" }),
+  "the same execute": (open) => ask(open, "POST", "", { program: PROGRAM, id: "e" }),
   events: (open) => ask(open, "GET", "/e/events"),
   "an unknown value": (open) => ask(open, "GET", "/e/artifacts/none"),
   "forty streams": (open) => streams(open, 40),
@@ -265,7 +265,7 @@ else {
   const server = await createServer(runtime, { keys: { keys: [{ id: "ann", key: KEY, tenant: TENANT }] } });
   const open = { journal, runtime, server };
   // What is loaded on demand is loaded before it is measured.
-  await ask(open, "POST", "", { program: "return 2", execution: "small" });
+  await ask(open, "POST", "", { program: "return 2", id: "small" });
   await ask(open, "GET", "/small/view");
   await (await import("node:timers/promises")).setTimeout(200);
   const before = process.memoryUsage.rss();
