@@ -103,8 +103,8 @@ export class PortcullisError extends Error {
   }
 }
 
-/** What handlers throw of calls that their source refused, so that they have changed nothing. */
-export const REFUSED_BY_SOURCE = new WeakSet();
+/** What a source throws of requests that it refused, so that they have changed nothing, by the place of its tools: a handler that throws it of another tool may have done more. */
+export const REFUSED_BY_SOURCE = new WeakMap<WeakKey, string>();
 
 /** Loads a package that not every host needs. Rejects with a `PortcullisError` with this message if it is missing. */
 export async function loadPackage<Package>(

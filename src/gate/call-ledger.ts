@@ -200,7 +200,7 @@ export class CallLedger {
   failed(call: ToldCall, { code }: Failure, error: unknown): void {
     const { isReused, attempt } = call.handling;
     const isFirst = attempt === 1 && call.decided.effectBefore === undefined;
-    const refused = isFirst && REFUSED_BY_SOURCE.has(error as WeakKey);
+    const refused = isFirst && REFUSED_BY_SOURCE.get(error as WeakKey) === (call.tool.place ?? "");
     const started = !isReused && !refused;
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started, streamed: call.given });
     const { items } = line;

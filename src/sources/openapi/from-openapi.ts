@@ -37,7 +37,7 @@ import { checkPath, loadStyles, pathParts, requestParts, type Styles } from "./r
 import { Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 import { isUsable, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
-import { placesForLarge, send, type Sender } from "./send.ts";
+import { placeOf, placesForLarge, send, type Sender } from "./send.ts";
 import { givenParameters, isFlat, type Layout, toolInput } from "./tool-input.ts";
 import { toolOutput } from "./tool-output.ts";
 
@@ -284,7 +284,7 @@ class SourceMaker {
       description: this.#document.once(operation.part, readDescription) ?? `${method} ${operation.path}`,
       inputSchema: input.schema,
     });
-    return runsAt(`openapi ${sender.source}`, tool);
+    return runsAt(placeOf(sender), tool);
   }
 
   #isHosts({ name, place }: Parameter): boolean {

@@ -82,6 +82,8 @@ interface Answered {
   readonly response: Response;
   /** Secrets of the request, which the body may repeat. */
   readonly secrets: KeptSecrets;
+  /** Whether the server has sent the request elsewhere, which may have done something before. */
+  readonly isRedirected: boolean;
 }
 
 async function askForSuccess(
@@ -93,12 +95,11 @@ async function askForSuccess(
   const deadline = monotonic() + call.timeoutMs;
   for (let attempt = 0; ; attempt += 1) {
     const answered = await ask(sender, call, request, context.signal);
-    const { response, secrets } = answered;
+    const { response } = answered;
     if (response.ok) return answered;
     const asked = call.effect === "read" ? askedWaitMs(response) : undefined;
     const waitMs = asked === undefined ? undefined : Math.max(asked, FIRST_WAIT_MS * 2 ** attempt);
-    if (waitMs === undefined || monotonic() + waitMs >= deadline)
-      throw await failureOf(sender, call, response, secrets);
+    if (waitMs === undefined || monotonic() + waitMs >= deadline) throw await failureOf(sender, call, answered);
     await drop(response);
     await pause(waitMs, context);
     context.signal.throwIfAborted();
@@ -125,7 +126,10 @@ async function ask(sender: Sender, call: Call, request: RequestParts, signal: Ab
       throw unreachable(sender.source, cause, call.effect);
     });
     const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
-    if (location === null) return { response, secrets: new KeptSecrets(credentials.secrets, SHORTEST_SECRET) };
+    if (location === null) {
+      const secrets = new KeptSecrets(credentials.secrets, SHORTEST_SECRET);
+      return { response, secrets, isRedirected: redirects > 0 };
+    }
     const next = URL.parse(location, url.href);
     await drop(response);
     if (next?.origin !== baseUrl.origin || next.username !== "" || next.password !== "")
@@ -288,8 +292,7 @@ async function readBody(
 async function failureOf(
   sender: Sender,
   { effect }: Call,
-  response: Response,
-  secrets: KeptSecrets,
+  { response, secrets, isRedirected }: Answered,
 ): Promise<PortcullisError> {
   const body = await readBody(sender, response, FAILURE_BYTES, "cut").catch(() => Buffer.alloc(0));
   const mediaType = response.headers.get("content-type") ?? "text/plain";
@@ -300,18 +303,23 @@ async function failureOf(
   const line = oneLine(said, FAILURE_LENGTH);
   const waitMs = askedWaitMs(response);
   const wait = `It asks to wait ${Math.ceil((waitMs ?? 0) / 1000)} s`;
-  return failed(sender, response.status, [
+  const error = failed(sender, response.status, [
     ...(waitMs === undefined ? [] : [effect === "read" ? `${wait}, longer than this call may take.` : `${wait}.`]),
     ...(line === "" ? [] : [`It says: ${line}`]),
   ]);
+  if (response.status === 429 && !isRedirected) REFUSED_BY_SOURCE.set(error, placeOf(sender));
+  return error;
+}
+
+/** Where the calls of its tools run. */
+export function placeOf({ source }: Pick<Sender, "source">): string {
+  return `openapi ${source}`;
 }
 
 function failed({ source }: Sender, status: number, more: readonly string[]): PortcullisError {
   const reason = STATUS_CODES[status];
   const sentence = `${source} answered with status ${status}${reason === undefined ? "" : ` (${reason})`}.`;
-  const error = new PortcullisError("tool_failed", [sentence, ...more].join(" "));
-  if (status === 429) REFUSED_BY_SOURCE.add(error);
-  return error;
+  return new PortcullisError("tool_failed", [sentence, ...more].join(" "));
 }
 
 /** The wait that a server asks for: a number of seconds, or a date. */

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { createRuntime } from "../../../src/index.ts";
+import { createRuntime, defineTool, jsonSchema } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
@@ -443,6 +443,30 @@ describe("Retry-After", () => {
       expect((await runtime.execution(execution).resume()).calls).toMatchObject([{ started: may }]);
     },
   );
+
+  test("after a redirect, or in a handler that does more, tells of no call that was not begun", async () => {
+    await using server = await startServer((request, response) =>
+      request.url === "/x" && request.method === "POST"
+        ? response.writeHead(303, { location: "/made" }).end()
+        : sendJson(response, "busy", 429),
+    );
+    const sources = ["/x", "/y"].map((path) =>
+      sourceOf(operationOf({}, path, "post"), { baseUrl: server.baseUrl }, { ...ALL, approval: "never" }),
+    );
+    const [moved, busy] = (await Promise.all(sources)).flatMap(({ tools }) => tools);
+    if (!moved || typeof busy?.execute !== "function") throw new Error("Each source has a tool.");
+    const { execute } = busy;
+    const composed = defineTool({
+      name: "own.call",
+      description: "Makes two calls.",
+      inputSchema: jsonSchema({ type: "object" }),
+      allowedCallers: ["programmatic"],
+      execute: (_, context) => execute({}, context),
+    });
+    await using runtime = await createRuntime({ tools: [moved, composed], sandbox: createMemorySandbox() });
+    for (const name of ["api.call", "own.call"])
+      expect((await runtime.execute(`await tools.${name}({});`)).calls).toMatchObject([{ started: true }]);
+  });
 
   test("of a call that was made before may have taken effect all the same", async () => {
     let asked = 0;
