@@ -49,6 +49,7 @@ import { responsesSurface } from "../src/serve/gateway/surface/openai/responses-
 import { numbersOfOneBucket } from "./support/one-bucket.ts";
 import { processorMs, slowness } from "./support/slowness.ts";
 import { ToolSet } from "../src/tools/tool-set.ts";
+import { sourceOf, specOf } from "./sources/openapi/api-server.ts";
 import { ServerText } from "../src/sources/mcp/clean-credentials.ts";
 import { headersOf } from "../src/sources/mcp/wire/param-headers.ts";
 import { oneLine } from "../src/tools/declarations/one-line.ts";
@@ -284,6 +285,21 @@ const CASES: Readonly<Record<string, Case>> = {
     (source) => parseProgram(source),
     6000,
   ),
+  "imports of types that end nowhere": text(
+    (n) => "import{}".repeat(n),
+    (source) => parseProgram(source),
+    4000,
+  ),
+  "a path of a framework's parameters": {
+    size: 40_000,
+    make: (n) =>
+      specOf({
+        ["/:a".repeat(n)]: {
+          get: { operationId: "call", parameters: [{ name: "a", in: "path", required: true }] },
+        },
+      }),
+    run: (spec) => sourceOf(spec),
+  },
   "exports of lists": text(
     (n) => `let a;${"export{a};".repeat(n)}`,
     (source) => parseProgram(source),

@@ -189,7 +189,8 @@ export function readOperation(
 /** A path as documents write it, and not as frameworks do: `/users/:id`. A colon before another name is a part of the path. */
 function withBraces(path: string, parameters: readonly Parameter[]): string {
   const names = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
-  const write = (all: string, name: string) => (names.has(name) && !path.includes(`{${name}}`) ? `/{${name}}` : all);
+  for (const name of variablesOf({ path, query: "" })) names.delete(name);
+  const write = (all: string, name: string) => (names.has(name) ? `/{${name}}` : all);
   return path.replaceAll(/\/:(\w{1,100})(?=\/|$)/g, write);
 }
 

@@ -25,10 +25,12 @@ export function unwrapExports(code: string, options: Options): string {
     // A closing bracket too many: the text is no program.
     if (depth < 0) return code;
     if (depth === 0 && type.label === "import") {
-      const from = tokens.findIndex((token, at) => at > index && token.type.label === "string");
+      let from = index + 1;
+      while (from < tokens.length && !/^(?:string|import|;)$/.test(tokens[from]?.type.label ?? "")) from += 1;
       const words = tokens.slice(index + 1, from).map((token) => wordAt(code, token));
       const isOfTypes = words[0] === "type" || (words[0] === "{" && words.every(isOfType));
-      if (isOfTypes && words.at(-1) === "from" && words.length > 2) blank(start, tokens[from]?.end ?? end);
+      const { type: at, end: last } = tokens[from] ?? {};
+      if (isOfTypes && words.at(-1) === "from" && words.length > 2 && at?.label === "string") blank(start, last ?? end);
     }
     if (depth > 0 || type.label !== "export") continue;
     const word = wordAt(code, tokens[index + 1]);
