@@ -177,10 +177,13 @@ async function missingFields(type: DeclaredType | undefined, names: readonly str
   return missing.length === 0 ? undefined : `${pathOfTool(type?.tool?.name ?? "")} needs ${missing.join(", ")}.`;
 }
 
+/** Required fields that are told: each is looked for by a check of an input, which tells of all that are missing. */
+const REQUIRED_TOLD = 20;
+
 /** A call that says nothing, of a tool that has to be told something. */
 async function withoutArgument(type: DeclaredType): Promise<Read> {
   const required = type.tool ? listOf(inputSchemaOf(type.tool), "required") : [];
-  const missing = await missingFields(type, required.map(String));
+  const missing = await missingFields(type, required.slice(0, REQUIRED_TOLD).map(String));
   return missing === undefined ? undefined : { about: "call", text: `${missing}${namesText(type, "")}` };
 }
 

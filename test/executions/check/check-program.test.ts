@@ -144,6 +144,21 @@ return tools.tickets.get(7);`),
   ]);
 });
 
+test("looks for a few of the fields that a call without an argument needs, and not for thousands", async () => {
+  const input = z.object(Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`f${n}`, z.string()])));
+  const { "~standard": standard } = input;
+  let checked = 0;
+  const validate: typeof standard.validate = (value) => {
+    checked += 1;
+    return standard.validate(value);
+  };
+  const counted = { "~standard": { ...standard, validate } } as never;
+  expect(await found("await tools.a.b();", [tool("a.b", counted)])).toEqual([
+    expect.stringMatching(/^call 1: tools\.a\.b needs "f0", "f1", /),
+  ]);
+  expect(checked).toBeLessThan(50);
+});
+
 test("tells a call without an argument that needs one, and what it takes, also under a name of the program's own", async () => {
   expect(
     await found(`const { get } = tools.tickets;
