@@ -13,14 +13,14 @@ export async function send<Answer>(
   message: unknown,
   options: object,
   run: (
-    read: Read & { readonly execution: ExecutionId },
+    read: Read & { readonly id: ExecutionId },
     work: (scope: AgentScope) => Promise<AgentReport<Answer>>,
   ) => Promise<AgentReport<Answer>>,
 ): Promise<AgentReport<Answer>> {
   const messages = message === undefined ? undefined : messagesOf(message, "send(message)");
   const read = openedOptions("send", options, SEND_RULES);
   const { expect, allowChangedTools, onSaid = () => {} } = read;
-  return run({ ...read, execution: id }, (scope) => {
+  return run({ ...read, id }, (scope) => {
     const request = requestOf(read, scope.gate.tools, "send");
     return sayOnce<Answer>(scope, id, { messages, expect, request, allowChangedTools, onSaid });
   });
