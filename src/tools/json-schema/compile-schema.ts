@@ -302,14 +302,20 @@ class Compiler {
 
 const DYNAMIC = ["$dynamicRef", "$recursiveRef"] as const;
 
+/** Words that refuse values which fit a part, so that they say nothing where a part may be anything. */
+const REFUSING: ReadonlySet<string> = new Set(
+  "not if then else contains minContains maxContains unevaluatedProperties unevaluatedItems".split(" "),
+);
+
 /**
  * A schema without what would be refused in it: references that lead nowhere, and what is no schema, or no list, where one
- * belongs. Such a part may be anything.
+ * belongs. Such a part may be anything, also of several alternatives.
  */
 export function withoutFaults(root: JsonSchema): JsonSchema {
   const isOne = (value: unknown) => isFields(value) || typeof value === "boolean";
   const oneOf = (value: unknown) => (isOne(value) ? value : {});
   const leftOf = (word: string, value: unknown): unknown => {
+    if (REFUSING.has(word)) return undefined;
     if (SCHEMA_MAPS.has(word))
       return isFields(value) && Object.fromEntries(Object.entries(value).map(([name, one]) => [name, oneOf(one)]));
     if (isWord(LISTS, word)) return Array.isArray(value) && value.map(oneOf);
@@ -321,7 +327,15 @@ export function withoutFaults(root: JsonSchema): JsonSchema {
     return word === "pattern" && typeof value !== "string" ? undefined : value;
   };
   return mapSchema(root, (part) => {
-    const words = Object.entries(part).map(([word, value]) => [word, leftOf(word, value)] as const);
+    const { oneOf: alternatives, anyOf = alternatives, additionalProperties, items, ...others } = part;
+    const { properties = {}, patternProperties = {}, prefixItems = [] } = part;
+    const named = {
+      ...others,
+      anyOf,
+      ...(isFields(properties) && isFields(patternProperties) && { additionalProperties }),
+      ...(Array.isArray(prefixItems) && { items }),
+    };
+    const words = Object.entries(named).map(([word, value]) => [word, leftOf(word, value)] as const);
     return Object.fromEntries(
       words.filter(([word, left]) => left !== undefined && (left !== false || part[word] === false)),
     );

@@ -121,9 +121,9 @@ test("an odd part of an input costs that part, and is told", async () => {
   await using source = await fromMcp(await servedRaw("odd"), READ);
   expect(source.problems).toEqual([expect.stringMatching(/^raw\.odd is not checked as a whole: of its input, /)]);
   const fields =
-    "n?: number /* integer */, none?: unknown, words?: unknown, away?: unknown /* Elsewhere. */, list?: unknown[], map?: Record<string, unknown>";
+    "n?: number /* integer */, none?: unknown, words?: unknown, away?: unknown /* Elsewhere. */, list?: unknown[], other?: unknown | string, map?: Record<string, unknown>";
   expect(declareTools(source.tools)).toContain(`tools.raw.odd(input: { text: string, ${fields} })`);
-  expect(await call(source.tools, 'raw.odd({ text: "a", none: 1, more: true })')).toBe("a");
+  expect(await call(source.tools, 'raw.odd({ text: "a", none: 1, more: true, other: "b" })')).toBe("a");
   expect(await call(source.tools, "raw.odd({})")).toMatchObject({ code: "input_invalid" });
 });
 
