@@ -104,6 +104,27 @@ test("the stub says so of a declared result too, once such a text was seen, to i
   expect(other.declarations()).toBe(before);
 });
 
+test("the stub copies only so much of a declared result, to whose parts many references may lead", async () => {
+  const properties = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`f${n}`, { type: "integer" }]));
+  const $defs = { row: { type: "object", properties } };
+  const anyOf = Array.from({ length: 1000 }, () => ({ $ref: "#/$defs/row" }));
+  const declared = defineTool({
+    ...about,
+    name: "db.declared",
+    description: "D.",
+    outputSchema: jsonSchema({ type: "object", $defs, anyOf }),
+    execute: () => ({ f1: 1234567890123456789n }),
+  });
+  await using runtime = await createRuntime({
+    tools: [declared],
+    sandbox: createMemorySandbox(),
+    observeResults: true,
+  });
+  await runtime.execute("return await tools.db.declared({})");
+  const { observed } = runtime.shown(declared);
+  expect(JSON.stringify(observed?.schema).length).toBeLessThan(3 * JSON.stringify({ $defs, anyOf }).length);
+});
+
 test("a text stands for a number up to a thousand digits: a schema asks for each of its parts", async () => {
   const { validate } = jsonSchema({ type: "integer" })["~standard"];
   expect(await validate("9".repeat(300))).not.toHaveProperty("issues");

@@ -4,14 +4,14 @@ import { withoutNumber } from "./field-names.ts";
 import { addShapes, type Kind, KINDS, type Shape } from "./shape.ts";
 
 const DIGITS = "integer as text";
-/** Parts of a declared schema that are written again: its references may lead in circles. */
+/** Parts of a declared schema that are written again, or are copied: many references may lead to one part, also in circles. */
 const PARTS = 2000;
 
 /** A declared schema that says where texts of digits were seen in place of numbers. */
 export function withDigits(root: JsonSchema, shape: Shape): JsonSchema {
   let left = PARTS;
   const write = (part: unknown, seen: Shape | undefined): unknown => {
-    if (!isFields(part) || !seen || !hasDigits(seen) || (left -= 1) < 0) return part;
+    if (!isFields(part) || !seen || !hasDigits(seen) || (left -= 1 + countIn(part)) < 0) return part;
     const { $ref, type, description, properties, items, additionalProperties: others } = part;
     if (typeof $ref === "string") return write(resolveReference(root, $ref), seen);
     const fieldOf = ([name, one]: [string, unknown]) => [name, write(one, seen.fields?.get(name) ?? seen.others)];
@@ -31,6 +31,12 @@ export function withDigits(root: JsonSchema, shape: Shape): JsonSchema {
     };
   };
   return write(root, shape) as JsonSchema;
+}
+
+/** Parts that are copied with one. */
+function countIn(part: JsonSchema): number {
+  const holders = [part.properties, part["anyOf"], part["oneOf"], part["allOf"]];
+  return holders.reduce<number>((count, holder) => count + Object.keys(holder ?? {}).length, 0);
 }
 
 function hasDigits({ kinds, items, others, fields }: Shape): boolean {
