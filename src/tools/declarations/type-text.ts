@@ -62,6 +62,9 @@ interface Type {
   readonly joinedBy?: "|" | "&";
 }
 
+/** References within each other that are followed. */
+const FOLLOWED = 100;
+
 class TypePrinter {
   readonly #root: JsonSchema;
   readonly #options: TypeTextOptions;
@@ -217,7 +220,8 @@ class TypePrinter {
   }
 
   #follow(reference: string, depth: number): Type {
-    if (this.#following.includes(reference)) return { text: this.#notation.unknown };
+    const isTooDeep = this.#following.length === FOLLOWED || this.#following.includes(reference);
+    if (isTooDeep) return { text: this.#notation.unknown };
     this.#following.push(reference);
     const type = this.print(resolveReference(this.#root, reference), depth);
     this.#following.pop();

@@ -357,6 +357,17 @@ test.each<[string, JsonSchema]>([
   }
 });
 
+test("references that lead to references are followed some times, and not as far as the stack goes", () => {
+  const leading = Array.from({ length: 2500 }, (_, n) => [`r${n}`, { anyOf: [{ $ref: `#/$defs/r${n + 1}` }] }]);
+  const $defs = { ...Object.fromEntries(leading), r2500: { type: "string" } };
+  const input = jsonSchema({
+    type: "object",
+    properties: { far: { $ref: "#/$defs/r0" }, near: { $ref: "#/$defs/r2450" } },
+    $defs,
+  });
+  expect(declareTools([{ ...listTool("led"), inputSchema: input }])).toContain("{ far?: unknown, near?: string }");
+});
+
 test("the names that each of 900 fields requires are read for some of them, and the rest of the parts is unknown", () => {
   const required = Array.from({ length: 2000 }, (_, n) => `n${n}`);
   const definition = { type: "object", properties: { n1: { type: "string" }, n2: { type: "string" } }, required };
