@@ -595,6 +595,15 @@ test("whatever servers get wrong, a conversation ends as its last step says, in 
 
 // ---- what is at another place, or in another form ----------------------------------------------------------------
 
+test("pieces of a reply are read where each has the message so far beside it", async () => {
+  const chunk = (content: string, sofar: string, finish_reason: string | null) => {
+    const [message, delta] = [sofar, content].map((text) => ({ role: "assistant", content: text }));
+    return { id: "a", object: "chat.completion.chunk", choices: [{ index: 0, message, delta, finish_reason }] };
+  };
+  const events = [chunk("I", "I", null), chunk(" am", "I am", "stop")].map((data) => ({ data: JSON.stringify(data) }));
+  expect(await converse(chatWire, true, [sse(events)])).toMatchObject({ ending: { type: "answered", answer: "I am" } });
+});
+
 test.each(WIRES)("a whole reply of %s is read where it is the only event of a stream", async (_name, wire) => {
   const only = (turn: WireTurn) => `data: ${JSON.stringify(wire.json(turn, 1))}\n\ndata: [done]\n\n`;
   const { answer, made } = await converse(wire, true, [only(CALL), only(DONE)]);

@@ -432,18 +432,21 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     // The rest of a budget may be less than the provider accepts.
     const maxOutputTokens = Math.max(this.#place.takes.minOutputTokens, Math.min(most, maxTokens));
     await this.send({ maxOutputTokens, toolChoice: this.#toolChoice, signal });
-    let isFirst = true;
+    const isOfEvents = stream.reply !== undefined;
+    const events: unknown[] = [];
     for await (const part of this.#requests.parts()) {
-      // Some servers send a whole reply as an event, the first and only one.
-      const isEvent = "event" in part;
-      const whole = isEvent ? (isFirst && stream.reply === undefined ? part.event : undefined) : part.whole;
-      const reply = whole === undefined ? undefined : this.readBody(whole);
-      if (reply) return { reply, isWhole: true };
-      if (!isEvent) throw noReply(this.#requests.reply, part.whole);
-      stream.take(part.event);
-      isFirst = false;
+      if ("event" in part) {
+        if (events.length < 2) events.push(part.event);
+        stream.take(part.event);
+        continue;
+      }
+      const reply = this.readBody(part.whole);
+      if (!reply) throw noReply(this.#requests.reply, part.whole);
+      return { reply, isWhole: true };
     }
-    return { reply: stream.reply, isWhole: false };
+    // Some servers send a whole reply as an event, the only one. Others send the message so far beside each piece of it.
+    const whole = isOfEvents || events.length !== 1 ? undefined : this.readBody(events[0]);
+    return { reply: whole ?? stream.reply, isWhole: whole !== undefined };
   }
 }
 
