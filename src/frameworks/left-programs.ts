@@ -45,8 +45,9 @@ export class LeftPrograms {
 
   /** The handle that a model gives in place of code, or that of the same program, which waits: to run it again would ask, and pay, twice. */
   handleIn(code: string): ExecutionId | undefined {
-    const given = HANDLE.exec(code.trim())?.[1]?.toLowerCase();
-    return given ?? [...this.#left].find(([, left]) => left !== "" && left === code.trim())?.[0];
+    const text = code.trim();
+    const given = HANDLE.exec(text)?.[1]?.toLowerCase();
+    return given ?? [...this.#left].find(([, left]) => left !== "" && left === text)?.[0];
   }
 
   /** Goes on with a program that waits, as often as it may, until it ends. */

@@ -164,7 +164,9 @@ describeOfAll.skipIf(noPostgres)("its services, started here", () => {
   async function decides(port: number, execution: string) {
     const request = ask(port);
     const program = "return await tools.pay({ amount: 5 });";
-    expect(await request("POST", "/v1/executions", { program, id: execution, wait: false })).toMatchObject({ status: 202 });
+    expect(await request("POST", "/v1/executions", { program, id: execution, wait: false })).toMatchObject({
+      status: 202,
+    });
     const events = await request("GET", `/v1/executions/${execution}/events`);
     const waiting = await request("GET", `/v1/executions/${execution}?wait=60`);
     expect(await waiting.answer.json()).toMatchObject({ state: "waiting" });
