@@ -77,7 +77,7 @@ type OwnLimits = Resolved<typeof LIMIT_RULES>;
 /** Limits of an execution: whole numbers, in the unit at the end of the name. */
 export type Limits = OwnLimits & ReturnType<typeof derivedLimits>;
 
-/** What follows from the limits. Each is that of the default limits at least, where less would help nobody. */
+/** What follows from the limits. Where less than with the default limits would help nobody, it is no less. */
 function derivedLimits({ resultBytes, outputBytes, concurrentCalls }: OwnLimits) {
   const inputBytes = Math.max(MIB, Math.floor(resultBytes / 32));
   return {

@@ -9,7 +9,7 @@ import { beginConversation } from "../agent.ts";
 import type { AgentEnding } from "../ending.ts";
 import { type KeptTurn, resultsInOrder } from "../from-journal/conversation-state.ts";
 import { recordOf } from "./conversation-log.ts";
-import { historyShare } from "./history-share.ts";
+import { historyShare, withHistory } from "./history-share.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { openEnding, standingOfConversation } from "../from-journal/conversation-standing.ts";
 import { type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
@@ -40,30 +40,23 @@ export interface ContinueWork {
  * with `execution_open` for one that has not ended.
  */
 export async function copyConversation(scope: AgentScope, from: ExecutionId, work: ContinueWork): Promise<Continued> {
-  const history = historyShare(scope);
-  try {
-    const past = await readOwnConversation(scope, from, history);
-    if (!past.outcome)
-      throw new PortcullisError(
-        "execution_open",
-        `conversation({ from }): the conversation ${JSON.stringify(from)} has not ended. Take it over: runtime.conversation({ id: ${JSON.stringify(from)} }).`,
-      );
-    history.end();
-    const live = await copied(scope, historyOf(past), work, past);
-    // What was kept is copied too: a journal in a file holds its text once.
-    const kept = new ArtifactSpace(scope.journal, from, past.artifacts);
-    for (const { name, call, bytes, shape, first } of kept.all) {
-      const about = { name, call, bytes, shape, first };
-      await orBrokenOff(
-        live,
-        kept.read(about).then((value) => live.artifacts.save(about, value)),
-      );
-    }
-    return { live };
-  } catch (error) {
-    history.end();
-    throw error;
+  const past = await withHistory(scope, (history) => readOwnConversation(scope, from, history));
+  if (!past.outcome)
+    throw new PortcullisError(
+      "execution_open",
+      `conversation({ from }): the conversation ${JSON.stringify(from)} has not ended. Take it over: runtime.conversation({ id: ${JSON.stringify(from)} }).`,
+    );
+  const live = await copied(scope, historyOf(past), work, past);
+  // What was kept is copied too: a journal in a file holds its text once.
+  const kept = new ArtifactSpace(scope.journal, from, past.artifacts);
+  for (const { name, call, bytes, shape, first } of kept.all) {
+    const about = { name, call, bytes, shape, first };
+    await orBrokenOff(
+      live,
+      kept.read(about).then((value) => live.artifacts.save(about, value)),
+    );
   }
+  return { live };
 }
 
 /**

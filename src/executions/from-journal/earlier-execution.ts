@@ -34,13 +34,13 @@ const APPENDED_LENGTH = 1024 * 1024;
 export class Earlier {
   readonly calls: EarlierCalls;
   readonly #scope: Corrected;
-  readonly #after: Correction;
+  readonly #corrects: Correction;
   #changes: readonly EarlierCall[] = [];
   readonly #artifacts = new Map<ExecutionId, ArtifactSpace>();
 
   constructor(scope: Corrected, after: Correction) {
     this.#scope = scope;
-    this.#after = after;
+    this.#corrects = after;
     this.calls = new EarlierCalls(readerOf(scope), after.maxAgeMs, scope.above);
   }
 
@@ -50,7 +50,7 @@ export class Earlier {
    */
   async read(share: Share): Promise<HeldOverdraft | undefined> {
     const { journal, tenant } = this.#scope;
-    const { execution, besides = [] } = this.#after;
+    const { execution, besides = [] } = this.#corrects;
     let calls: readonly EarlierCall[] = [];
     const found = new Map<string, EarlierCall>();
     const sources = new Set([...besides, execution]);

@@ -55,7 +55,7 @@ export class WaitingPrograms {
 
   /** Runs a program until it ends or waits. If it was run before, gives what it has come to. */
   run(id: ExecutionId, code: string, going: Going): Promise<Report> {
-    return joined(() => this.#parts.host.execute(code, { id: id, ...this.#options(going) }), going.signal);
+    return joined(() => this.#parts.host.execute(code, { id, ...this.#options(going) }), going.signal);
   }
 
   /** Goes on with a program after these decisions, until it ends or waits. Without decisions it only tells what it has come to. */
