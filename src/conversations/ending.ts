@@ -11,7 +11,7 @@ const count = z.number().nonnegative();
 const ANSWERED = objectSchema({
   type: z.literal("answered"),
   answer: text,
-  wrappedUp: z.literal(true).exactOptional(),
+  wrappedUp: z.literal(true).optional(),
 });
 
 /** The answer does not fit the schema, also after the model was told why. */
@@ -31,7 +31,7 @@ const PLAIN = [
    * The model made the same calls again and again, with the same answers, also after it was told. `cycle`: the number of
    * turns that it repeated, if it was not one.
    */
-  objectSchema({ type: z.literal("stuck"), tool: text, times: count, cycle: count.exactOptional() }),
+  objectSchema({ type: z.literal("stuck"), tool: text, times: count, cycle: count.optional() }),
   /** `stopWhen` said so. */
   objectSchema({ type: z.literal("stopped") }),
   objectSchema({ type: z.literal("provider_failed"), failure: PROVIDER_FAILURE }),

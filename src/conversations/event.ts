@@ -52,7 +52,7 @@ export const CONVERSATION_EVENTS = eventSchemas({
   program_ended: {
     callId: text,
     /** Of a program that ran locally. */
-    outcome: outcome.exactOptional(),
+    outcome: outcome.optional(),
     isError: z.boolean(),
     hosted: z.boolean(),
     /** Of a hosted program: ids of the files that it left at the provider. */
@@ -65,7 +65,7 @@ export const CONVERSATION_EVENTS = eventSchemas({
     callId: text,
     tool: text,
     isError: z.boolean(),
-    output: text.exactOptional(),
+    output: text.optional(),
     sources: z.array(citation),
     files: FILES,
   },
@@ -74,7 +74,7 @@ export const CONVERSATION_EVENTS = eventSchemas({
   conversation_waiting: {
     waiting,
     /** Why it keeps its process and its driver while it waits, as `execution_waiting` says it of its program. Missing if it was put down. */
-    held: UNREPLAYABLE.exactOptional(),
+    held: UNREPLAYABLE.optional(),
   },
   /** It has come to an ending, and the user may say more. */
   conversation_resting: { ending },

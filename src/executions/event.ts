@@ -9,7 +9,7 @@ const waiting: z.ZodType<Waiting> = WAITING;
 /** The events of a program beside those of its calls. */
 export const PROGRAM_EVENTS = eventSchemas({
   /** `corrects`: the execution that it corrects, and whose answers it may be given again. */
-  execution_started: { corrects: z.string().exactOptional() },
+  execution_started: { corrects: z.string().optional() },
   /**
    * The execution waits for a place among the executions that run at once (`createRuntime({ executions })`).
    * `execution` is its id if its caller chose the id, else empty.
@@ -27,7 +27,7 @@ export const PROGRAM_EVENTS = eventSchemas({
      * Why the program keeps its process and its driver while it waits: it used something that a replay cannot reproduce.
      * Missing for a program that was put down.
      */
-    held: UNREPLAYABLE.exactOptional(),
+    held: UNREPLAYABLE.optional(),
   },
   execution_ended: { outcome },
 });

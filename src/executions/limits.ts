@@ -135,7 +135,7 @@ export function narrowedLimits(began: Limits, ...allowed: readonly (LimitChanges
     name,
     Math.min(began[name], ...allowed.map((one) => one?.[name] ?? Infinity)),
   ]);
-  return Object.freeze({ ...began, ...(Object.fromEntries(least) as LimitChanges) }) as Limits;
+  return Object.freeze({ ...began, ...Object.fromEntries(least) });
 }
 
 /** Bytes that an execution with a durable journal may hold in memory, unless a larger result has to be held. */

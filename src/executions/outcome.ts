@@ -11,23 +11,23 @@ const count = z.number().nonnegative();
 const JSON_VALUE = z.unknown().meta({ description: "JSON" });
 
 /** The input as the caller sent it, if the tool's schema has made another one of it. */
-const RAW_INPUT = JSON_VALUE.exactOptional();
+const RAW_INPUT = JSON_VALUE.optional();
 
 export const FAULT = objectSchema({
   /** Class name of the thrown error. */
   name: text,
   message: text,
   /** Stable code of a fault that this package defines: a refusal's or failure's code, `syntax`, `calls_not_awaited` … */
-  code: text.exactOptional(),
+  code: text.optional(),
   /** The tool whose call was refused or failed. */
-  tool: text.exactOptional(),
+  tool: text.optional(),
   /** A tool whose promise the program used as if it were its result, before it failed with this error. */
-  unawaited: text.exactOptional(),
+  unawaited: text.optional(),
   /** Position in the original source, both counted from 1. */
-  line: count.exactOptional(),
-  column: count.exactOptional(),
+  line: count.optional(),
+  column: count.optional(),
   /** That line of the source. */
-  excerpt: text.exactOptional(),
+  excerpt: text.optional(),
 });
 
 /** The error that ended a program, described in terms of its source. */
@@ -74,13 +74,13 @@ export const WAITING = objectSchema({
   approvals: z.array(APPROVAL),
   calls: z.array(WAITING_CALL),
   /** Number of further calls that wait, which are listed once those before them are decided: their inputs are large, or many. */
-  more: count.exactOptional(),
+  more: count.optional(),
 });
 
 /** What is listed of it in an event over HTTP. A journal from elsewhere may lack digests. */
 const WAITING_HEAD = objectSchema({
   ...WAITING_CALL.omit({ input: true, rawInput: true }).shape,
-  inputDigest: text.exactOptional(),
+  inputDigest: text.optional(),
 });
 
 /** The same without inputs, as events over HTTP have it. */
@@ -125,7 +125,7 @@ const CRASHED = objectSchema({ type: z.literal("crashed"), code: CRASH_CODE, det
 /** `key_revoked`: the key of the server's client that had begun it holds no more. */
 export const CANCELLED = objectSchema({
   type: z.literal("cancelled"),
-  code: z.literal("key_revoked").exactOptional(),
+  code: z.literal("key_revoked").optional(),
 });
 
 /** The endings that are alike in a journal, in a report and for clients. */

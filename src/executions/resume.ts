@@ -136,11 +136,7 @@ export function executeOnce(
 export function sameProgram(
   { language }: Pick<Scope, "language">,
   source: string,
-  {
-    execution,
-    result,
-    corrects,
-  }: Required<Pick<ProgramToRun, "result" | "corrects">> & { readonly execution: ExecutionId },
+  { execution, result, corrects }: Pick<ProgramToRun, "result" | "corrects"> & { readonly execution: ExecutionId },
 ): Pick<WorkUnderId<Execution>, "execution" | "what" | "text" | "isSame"> {
   return {
     execution,

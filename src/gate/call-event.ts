@@ -45,7 +45,7 @@ export const CALL_EVENTS = eventSchemas({
   call_started: {
     ...CALLED,
     /** Where it runs, if not in a handler of the host: `client`, `agent`, `mcp NAME` or `openapi NAME`. */
-    place: z.string().exactOptional(),
+    place: z.string().optional(),
   },
   /** The handler has failed, and runs again after `delayMs`. `attempt` counts from 1. */
   call_retried: { ...CALLED, attempt: count, delayMs: count, error },

@@ -29,22 +29,22 @@ export const CALL_LINE = objectSchema({
   /** UTF-8 bytes of the result's JSON text; 0 without one. Of a stream, of the items that the program was given. */
   bytes: count,
   /** Of a stream: number of the items that the program was given. */
-  items: count.exactOptional(),
+  items: count.optional(),
   outcome: CALL_OUTCOME,
   /** Whether the handler was started, and its source did not refuse it. If so, the tool may have taken effect, whatever the outcome. */
   started: z.boolean(),
   /** What the call changed at most. Set if the handler was started and the tool's effect depends on the input. */
-  effect: z.enum(EFFECTS).exactOptional(),
+  effect: z.enum(EFFECTS).optional(),
   /** What the handler has said to people. No model and no program gets it. */
   display: z.unknown().optional(),
   /** Number of images, files and links of the result that the caller, a program, did not get. */
-  partsLeftOut: count.exactOptional(),
+  partsLeftOut: count.optional(),
   /** Digests of the addresses that the result named, which another tool of its source reads (`resources` of `fromMcp`). */
-  named: z.array(z.string()).readonly().exactOptional(),
+  named: z.array(z.string()).readonly().optional(),
   /** How often the handler was run. Set if it was run again after a failure. */
-  attempts: count.exactOptional(),
+  attempts: count.optional(),
   /** The call of an earlier execution (`corrects`) whose answer it was given. No handler ran for it here. */
-  from: objectSchema({ execution: z.string(), callId: z.string() }).exactOptional(),
+  from: objectSchema({ execution: z.string(), callId: z.string() }).optional(),
 });
 
 /** One call in a report. */

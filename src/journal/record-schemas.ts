@@ -18,11 +18,11 @@ export const TOOL_DIGEST = strictObjectSchema({
   /** SHA-256 in hex of the name and both JSON Schemas. Policies and handlers are not included. */
   digest,
   /** What a call of it changes at most; missing for a tool that only reads. */
-  effect: z.enum(["idempotent", "write"]).exactOptional(),
+  effect: z.enum(["idempotent", "write"]).optional(),
   /** Where its calls run, like `mcp crm`; missing for a handler of the host. */
-  place: text.exactOptional(),
+  place: text.optional(),
   /** Who may call it; missing if models and programs may. */
-  callers: z.array(z.enum(["direct", "programmatic"])).exactOptional(),
+  callers: z.array(z.enum(["direct", "programmatic"])).optional(),
 });
 const tools = z.array(TOOL_DIGEST);
 
@@ -32,13 +32,13 @@ export const SHOWN_DEFINITION = strictObjectSchema({
   /** SHA-256 in hex of the JSON text that was shown. */
   digest,
 });
-const shown = z.array(SHOWN_DEFINITION).exactOptional();
+const shown = z.array(SHOWN_DEFINITION).optional();
 
 /** A span as a W3C `traceparent`, as long as one of any version that is read; missing if telemetry did not record. */
-const trace = text.max(256).exactOptional();
+const trace = text.max(256).optional();
 
 /** Characters that the runtime's `redact` has taken out of the record; missing if nothing was taken out. */
-const redacted = z.int().positive().exactOptional();
+const redacted = z.int().positive().optional();
 
 /** Names of limits, versions and the like: some dozens. */
 const MAX_NAMES = 64;
@@ -48,7 +48,7 @@ const byName = <Value extends z.ZodType>(value: Value) =>
     .refine((given) => Object.keys(given).length <= MAX_NAMES, `it has more than ${MAX_NAMES} names`);
 
 /** Amounts by their names in a report's `usage`: times and memory. */
-const usage = byName(amount).exactOptional();
+const usage = byName(amount).optional();
 
 /** A call of another execution. */
 export const PARENT_REF = strictObjectSchema({ execution: text, call: name });
@@ -56,9 +56,9 @@ export const PARENT_REF = strictObjectSchema({ execution: text, call: name });
 /** A conversation whose turns another conversation has copied. */
 export const CONTINUED_REF = strictObjectSchema({
   /** Missing if the turns come from a transcript. */
-  execution: text.exactOptional(),
+  execution: text.optional(),
   /** Names of all tools that the turns may tell of. Missing if they come from a transcript: it does not say. */
-  tools: z.array(name).exactOptional(),
+  tools: z.array(name).optional(),
   /** Number of the turns that were copied. */
   turns: z.int().nonnegative(),
 });
@@ -68,11 +68,11 @@ export const OWNER = strictObjectSchema({
   /** Id of its key. */
   key: text,
   /** `gateway`: its calls are answered there alone. Missing for the server's own paths. */
-  surface: z.literal("gateway").exactOptional(),
+  surface: z.literal("gateway").optional(),
   /** Of a surface: how long an answer is kept that its client has asked to be stored, in milliseconds. */
-  storedMs: amount.exactOptional(),
+  storedMs: amount.optional(),
   /** SHA-256 in hex of the settings that its client has asked for: under the same id it is the same with the same alone. */
-  settings: text.exactOptional(),
+  settings: text.optional(),
 });
 
 /** Common fields of the headers of programs, conversations and single calls. */
@@ -83,17 +83,17 @@ export const HEADER_BASE = strictObjectSchema({
   execution: key,
   tenant: key,
   /** Missing for an execution that code of the host has begun. */
-  owner: OWNER.exactOptional(),
+  owner: OWNER.optional(),
   startedAt: at,
   /** The tools behind the gate. */
   tools,
   limits: byName(amount),
   /** Policies that hold for its calls, whoever drives it: by name, or "function" for one that each process has itself. */
-  policies: z.array(z.enum(["ask-writes", "ask-changes", "ask-all", "function"])).exactOptional(),
+  policies: z.array(z.enum(["ask-writes", "ask-changes", "ask-all", "function"])).optional(),
   /** Versions that affect behaviour: `portcullis`, `node`, `v8`, `protocol`; for a conversation also the provider's `sdk`. What MCP servers call themselves, by the `place` of their tools. */
   versions: byName(text),
   /** The call that started this execution, if one did. */
-  parent: PARENT_REF.exactOptional(),
+  parent: PARENT_REF.optional(),
   /** Span in which it began. */
   trace,
   redacted,
@@ -105,7 +105,7 @@ const CORRECTED_REF = strictObjectSchema({
   /** Results of calls that only read are given again up to this age, in milliseconds. */
   maxAgeMs: amount,
   /** Other programs of its conversation whose changes it may be given again, and must not repeat. */
-  besides: z.array(key.max(16_000)).exactOptional(),
+  besides: z.array(key.max(16_000)).optional(),
 });
 
 /** A grant without terms would allow every call. */
@@ -124,13 +124,13 @@ export const RECORD_SCHEMAS = {
     /** Original source. */
     source: text,
     /** The program itself needs a decision before it starts. */
-    needsApproval: z.literal(true).exactOptional(),
+    needsApproval: z.literal(true).optional(),
     /** Missing for a program that corrects none. */
-    corrects: CORRECTED_REF.exactOptional(),
+    corrects: CORRECTED_REF.optional(),
     /** SHA-256 in hex of the JSON Schema of what the program has to return. */
-    result: text.exactOptional(),
+    result: text.optional(),
     /** JSON text of that schema, if it was a plain one: a later driver reads it from here. */
-    resultSchema: text.exactOptional(),
+    resultSchema: text.optional(),
   }),
   "header (conversation)": strictObjectSchema({
     ...HEADER_BASE.shape,
@@ -148,13 +148,13 @@ export const RECORD_SCHEMAS = {
     /** The definitions that the model was shown with the first request. */
     shown,
     /** Each of its programs needs a decision before it starts. */
-    approvePrograms: z.literal(true).exactOptional(),
+    approvePrograms: z.literal(true).optional(),
     /** The system text; missing if it is the package's own. */
-    instructions: text.exactOptional(),
+    instructions: text.optional(),
     /** What is asked of the model, and how the loop ends: JSON text. */
-    settings: text.exactOptional(),
+    settings: text.optional(),
     /** The conversation that this conversation continues: its first turns were copied, and do not count in its budget. */
-    continues: CONTINUED_REF.exactOptional(),
+    continues: CONTINUED_REF.optional(),
   }),
   "header (call)": strictObjectSchema({
     ...HEADER_BASE.shape,
@@ -190,14 +190,14 @@ export const RECORD_SCHEMAS = {
     /** JSON text, without the provider's `opaque` state. */
     message: text,
     /** The provider's opaque state after this turn: JSON text that is sent back to the provider and shown nowhere else. */
-    opaque: text.exactOptional(),
+    opaque: text.optional(),
     at,
   }),
   rest: strictObjectSchema({
     type: z.literal("rest"),
     redacted,
     /** JSON text of the ending; missing after one turn alone, whose calls are for the host to answer. */
-    ending: text.exactOptional(),
+    ending: text.optional(),
     at,
   }),
   model: strictObjectSchema({
@@ -205,7 +205,7 @@ export const RECORD_SCHEMAS = {
     /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
     model: text,
     /** The new model's system text, as in the header. */
-    instructions: text.exactOptional(),
+    instructions: text.optional(),
     at,
   }),
   tools: strictObjectSchema({ type: z.literal("tools"), tools, shown, at }),
@@ -220,7 +220,7 @@ export const RECORD_SCHEMAS = {
     type: z.literal("retry"),
     redacted,
     /** Id of the call whose handler failed; missing for a request to a provider. */
-    call: name.exactOptional(),
+    call: name.optional(),
     /** Number of the attempt that failed, from 1. */
     attempt: z.int().positive(),
     /** For a call the code of the failure. */
@@ -238,19 +238,19 @@ export const RECORD_SCHEMAS = {
     /** `held`: waits for an approval. `client`: waits for a client's result. `reused`: is answered as `earlier` was. `dropped`: the execution ended, or the caller cancelled the call, before it was decided. */
     decision: z.enum(["allowed", "held", "client", "reused", "refused", "dropped"]),
     /** Code of a refusal; `outcome_unknown` for a call that is held because its driver died while its handler ran. */
-    code: text.exactOptional(),
+    code: text.optional(),
     /** Why the policy held or refused the call; missing if it did not. */
-    policy: text.exactOptional(),
+    policy: text.optional(),
     /** JSON text of what the tool's schema made of the input; missing if it is as the caller sent it, and after the first record that has it. */
-    input: text.exactOptional(),
+    input: text.optional(),
     /** SHA-256 in hex of the JSON text of the input that the handler is given; missing if the call was refused before its input was read. */
-    inputDigest: digest.exactOptional(),
+    inputDigest: digest.optional(),
     /** What an `allowed` or `reused` call changes, if its tool's effect depends on the input. */
-    effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
+    effect: z.enum(["read", "idempotent", "write"]).optional(),
     /** The equal call of an earlier execution (`corrects`) that stands for it: its answer, or its unknown outcome. */
-    earlier: PARENT_REF.exactOptional(),
+    earlier: PARENT_REF.optional(),
     /** When the answer was made that a `reused` call is given, in milliseconds since 1970. */
-    answeredAt: amount.exactOptional(),
+    answeredAt: amount.optional(),
     at,
   }),
   earlier: strictObjectSchema({
@@ -263,20 +263,20 @@ export const RECORD_SCHEMAS = {
     key: name,
     effect: z.enum(["read", "idempotent", "write"]),
     /** Whether its input was redacted. */
-    isHidden: z.literal(true).exactOptional(),
+    isHidden: z.literal(true).optional(),
     /** JSON text of what it was answered with; missing if its outcome is unknown. */
-    value: text.exactOptional(),
+    value: text.optional(),
     bytes: amount,
     shape: text,
     partsLeftOut: amount,
-    named: z.array(digest).exactOptional(),
+    named: z.array(digest).optional(),
     /** The decision that allowed it, if it has an answer and needed one. */
     approval: strictObjectSchema({
       call: name,
       allow: z.literal(true),
-      by: text.exactOptional(),
-      note: text.exactOptional(),
-    }).exactOptional(),
+      by: text.optional(),
+      note: text.optional(),
+    }).optional(),
     /** When it had its answer. */
     at,
   }),
@@ -286,37 +286,37 @@ export const RECORD_SCHEMAS = {
     call: name,
     allow: z.boolean(),
     /** Name of the approver. */
-    by: text.exactOptional(),
-    note: text.exactOptional(),
+    by: text.optional(),
+    note: text.optional(),
     /** Also decides later calls of the execution with the same tool and input. */
-    remember: z.literal("execution").exactOptional(),
+    remember: z.literal("execution").optional(),
     /** Further calls of the same tool that it allows. */
     grant: strictObjectSchema({
-      calls: z.int().positive().exactOptional(),
+      calls: z.int().positive().optional(),
       /** By JSON pointers into the input: what the numbers there may be in all. */
-      sums: byName(amount).exactOptional(),
+      sums: byName(amount).optional(),
       /** Milliseconds since 1970. */
-      untilMs: amount.exactOptional(),
+      untilMs: amount.optional(),
     })
       .refine(hasTerms, "expected at least one of calls, sums and untilMs")
-      .exactOptional(),
+      .optional(),
     /** The call is allowed by the grant of an earlier decision. No one was asked. */
     granted: strictObjectSchema({
       /** Id of the call with whose decision the grant was given. */
       call: name,
       /** What the call takes of each sum. */
-      sums: byName(amount).exactOptional(),
+      sums: byName(amount).optional(),
       /** What is left of the grant after it. */
       left: strictObjectSchema({
-        calls: z.int().nonnegative().exactOptional(),
-        sums: byName(amount).exactOptional(),
-        untilMs: amount.exactOptional(),
+        calls: z.int().nonnegative().optional(),
+        sums: byName(amount).optional(),
+        untilMs: amount.optional(),
       }),
-    }).exactOptional(),
+    }).optional(),
     /** Id of the call whose remembered decision is repeated. No one was asked. */
-    remembered: name.exactOptional(),
+    remembered: name.optional(),
     /** JSON text of the result, if the call had already been done. */
-    done: text.exactOptional(),
+    done: text.optional(),
     at,
   }).refine(({ allow, grant, granted }) => allow || !(grant ?? granted), "a refusal has no grant"),
   result: z
@@ -325,10 +325,10 @@ export const RECORD_SCHEMAS = {
       redacted,
       call: name,
       /** JSON text. */
-      value: text.exactOptional(),
-      error: text.exactOptional(),
+      value: text.optional(),
+      error: text.optional(),
       /** By it a server knows the client's words again. Keyed: what was redacted cannot be found by it. */
-      mark: z.int().nonnegative().exactOptional(),
+      mark: z.int().nonnegative().optional(),
       at,
     })
     .refine(({ value, error }) => (value === undefined) !== (error === undefined), "expected either value or error"),
@@ -338,25 +338,25 @@ export const RECORD_SCHEMAS = {
     call: name,
     ok: z.boolean(),
     /** Code of a failure. */
-    code: text.exactOptional(),
+    code: text.optional(),
     /** Its source refused it, so that it has changed nothing. */
-    refused: z.literal(true).exactOptional(),
+    refused: z.literal(true).optional(),
     /** Milliseconds from the call to its answer. */
     ms: amount,
     /** UTF-8 bytes of the result's JSON text, 0 for a failure; of a stream, of the items that were given. */
     bytes: amount,
     /** Of a stream: number of the items that were given. */
-    items: amount.exactOptional(),
+    items: amount.optional(),
     /** What the handler has said to people: JSON text. */
-    display: text.exactOptional(),
+    display: text.optional(),
     /** Kind of the result, like `array of 200`; missing for a failure. */
-    shape: text.exactOptional(),
+    shape: text.optional(),
     /** What a search showed: each tool that it found. */
     shown,
     /** Number of images, files and links of the result that the caller, a program, did not get. */
-    partsLeftOut: amount.exactOptional(),
+    partsLeftOut: amount.optional(),
     /** Digests of the addresses that the result named: SHA-256 of the source and the address, its first 22 characters in base64url. */
-    named: z.array(digest).exactOptional(),
+    named: z.array(digest).optional(),
     at,
   }),
   artifact: strictObjectSchema({
@@ -402,7 +402,7 @@ export const RECORD_SCHEMAS = {
     /** JSON text of the ending, with the value of a completed call. A completed program's value is in the last turn instead. */
     outcome: text,
     /** The runtime's notes on the ending, for the reader of the result. */
-    notes: z.array(text).exactOptional(),
+    notes: z.array(text).optional(),
     usage,
     at,
   }),

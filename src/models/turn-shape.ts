@@ -14,13 +14,13 @@ export const CONTENT_PART = z.union([
     mediaType: text,
     /** Base64. */
     data: text,
-    name: text.exactOptional(),
+    name: text.optional(),
   }),
   objectSchema({
     type: z.literal("link"),
     url: text,
-    mediaType: text.exactOptional(),
-    name: text.exactOptional(),
+    mediaType: text.optional(),
+    name: text.optional(),
   }),
 ]);
 
@@ -35,7 +35,7 @@ const ANY_CALL = objectSchema({
    * Why the call is not to be made, as a sentence that becomes its result: the turn allowed no call, or only one, and
    * the model made it nevertheless.
    */
-  forbidden: text.exactOptional(),
+  forbidden: text.optional(),
 });
 
 export const TOOL_CALL = objectSchema({
@@ -48,9 +48,9 @@ export const TOOL_CALL = objectSchema({
   /** The text that the model wrote as input; may be invalid JSON. */
   inputText: text,
   /** Id of the hosted program that calls. */
-  program: text.exactOptional(),
+  program: text.optional(),
   /** Milliseconds since 1970 after which the provider accepts no result. */
-  answerBy: z.number().exactOptional(),
+  answerBy: z.number().optional(),
 });
 
 export const PROGRAM_CALL = objectSchema({
@@ -63,7 +63,7 @@ export const PROGRAM_CALL = objectSchema({
 const MODEL_CALL = z.discriminatedUnion("type", [TOOL_CALL, PROGRAM_CALL]);
 
 /** Ids of the files that it left at the provider, which gives them to whoever has the same key. */
-export const FILES = z.array(text).exactOptional();
+export const FILES = z.array(text).optional();
 
 export const HOSTED_PROGRAM_NEWS = z.discriminatedUnion("type", [
   objectSchema({ type: z.literal("hosted_program_started"), program: text, source: text }),
@@ -81,7 +81,7 @@ export const HOSTED_PROGRAM_NEWS = z.discriminatedUnion("type", [
 export const CITATION = objectSchema({
   /** Of the web, without a user or a password. */
   url: text,
-  title: text.exactOptional(),
+  title: text.optional(),
 });
 
 /** Calls that a provider made itself: of its search, its files, its code. What they have is data from outside. */
@@ -100,7 +100,7 @@ export const HOSTED_CALL_NEWS = z.discriminatedUnion("type", [
     tool: text,
     isError: z.boolean(),
     /** The beginning of what it gave, if the provider tells it. */
-    output: text.exactOptional(),
+    output: text.optional(),
     sources: z.array(CITATION),
     files: FILES,
   }),
@@ -123,13 +123,13 @@ export const TURN_END = z.discriminatedUnion("type", [
 /** Who made a turn, as far as it is known: what its provider can be asked about, and the code that read it. */
 const TURN_ORIGIN = objectSchema({
   /** The provider's id of the message or response. */
-  message: text.exactOptional(),
+  message: text.optional(),
   /** The provider's id of the request that was answered. */
-  request: text.exactOptional(),
+  request: text.optional(),
   /** Package and version of the provider's SDK, like `openai@7.55.0`. */
-  sdk: text.exactOptional(),
+  sdk: text.optional(),
   /** Version of this package. */
-  portcullis: text.exactOptional(),
+  portcullis: text.optional(),
 });
 
 export const MODEL_TURN = objectSchema({
@@ -137,18 +137,18 @@ export const MODEL_TURN = objectSchema({
   /** The model's text, without its reasoning. */
   text,
   /** A summary of the model's reasoning, as far as it was shown; missing if none was asked for. */
-  reasoning: text.exactOptional(),
+  reasoning: text.optional(),
   calls: z.array(MODEL_CALL),
   /** What the provider ran itself in this turn: hosted programs and calls that started or ended. */
   hosted: z.array(z.union([HOSTED_PROGRAM_NEWS, HOSTED_CALL_NEWS])),
   /** The sources that the text names; missing if it names none. */
-  citations: z.array(CITATION).exactOptional(),
+  citations: z.array(CITATION).optional(),
   /** Kinds of parts that were not read, as the provider calls them; missing if all were. They go back as they came. */
-  unreadParts: z.array(text).exactOptional(),
+  unreadParts: z.array(text).optional(),
   end: TURN_END,
   usage,
   /** Missing for a model that is not one of this package's adapters. */
-  origin: TURN_ORIGIN.exactOptional(),
+  origin: TURN_ORIGIN.optional(),
 });
 
 export const PROVENANCE = objectSchema({
@@ -156,19 +156,19 @@ export const PROVENANCE = objectSchema({
   /** UTF-8 bytes of the whole result, before anything was cut. */
   bytes: count,
   /** What was left out, as a phrase. */
-  cut: text.exactOptional(),
+  cut: text.optional(),
   /** The source that the tool comes from; missing for the host's own tools. */
-  source: text.exactOptional(),
+  source: text.optional(),
   /** Where the result comes from, as its tool says: an address or a path. */
-  from: text.exactOptional(),
+  from: text.optional(),
   /** When the answer was there, in milliseconds since 1970. */
-  at: count.exactOptional(),
+  at: count.optional(),
   /** What a redaction took out, as a phrase. */
-  filtered: text.exactOptional(),
+  filtered: text.optional(),
   /** Who approved the call. */
-  approvedBy: text.exactOptional(),
+  approvedBy: text.optional(),
   /** One line on how a program ended: outcome, seconds, calls, bytes. */
-  summary: text.exactOptional(),
+  summary: text.optional(),
 });
 
 export const CALL_RESULT = objectSchema({
@@ -178,9 +178,9 @@ export const CALL_RESULT = objectSchema({
   isJson: z.boolean(),
   isError: z.boolean(),
   /** Of a search: names of deferred tools that it found. */
-  found: z.array(text).exactOptional(),
+  found: z.array(text).optional(),
   /** Images, files and links beside the text, in the order of the handler. */
-  parts: z.array(CONTENT_PART).exactOptional(),
+  parts: z.array(CONTENT_PART).optional(),
   provenance: PROVENANCE,
 });
 
@@ -205,7 +205,7 @@ export const PROVIDER_FAILURE = objectSchema({
   /** A sentence for the operator: no client sees it. Contains no key. */
   message: text,
   /** HTTP status, if the provider answered. */
-  status: z.number().exactOptional(),
+  status: z.number().optional(),
   /** The provider's id of the request that failed, if it answered. */
-  request: text.exactOptional(),
+  request: text.optional(),
 });

@@ -42,11 +42,9 @@ export type ScopeOptions = Partial<
 };
 
 /** `gate` is the gate for the tools at first. */
-export interface ScopeParts extends Required<
-  Pick<
-    AgentScope,
-    "sandbox" | "gate" | "leaseMs" | "limits" | "tenant" | "approve" | "policies" | "approvePrograms" | "checkPrograms"
-  >
+export interface ScopeParts extends Pick<
+  AgentScope,
+  "sandbox" | "gate" | "leaseMs" | "limits" | "tenant" | "approve" | "policies" | "approvePrograms" | "checkPrograms"
 > {
   readonly tools: CurrentTools;
   /** Whose executions the runtime begins, if it is a client of a server. */

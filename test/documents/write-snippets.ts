@@ -11,7 +11,6 @@ const sources = Object.entries(packageJson.exports).flatMap(([entry, target]) =>
 );
 const compilerOptions = {
   strict: true,
-  exactOptionalPropertyTypes: true,
   noUncheckedIndexedAccess: true,
   noUnusedLocals: false,
   noUnusedParameters: false,

@@ -116,7 +116,7 @@ test("a conversation at Anthropic whose tools were all found by a search is left
     const { sent, again } = await driveAndRestore(
       (fetch) => served.model({ fetch }),
       fetch,
-      { ...opening, runProgram: undefined as never },
+      { ...opening, runProgram: undefined },
       steps(tools),
     );
     expect(served.refusals).toEqual([]);

@@ -15,14 +15,14 @@ export const TURN = MODEL_TURN.extend({
 }).refine((turn) => !hasLongNames(turn));
 
 export const SAID = z.array(
-  z.object({ by: z.enum(["user", "host"]), message: USER_MESSAGE, why: z.enum(NOTICES).exactOptional() }),
+  z.object({ by: z.enum(["user", "host"]), message: USER_MESSAGE, why: z.enum(NOTICES).optional() }),
 );
 
 export const RESULTS = z
   .array(CALL_RESULT)
   .refine((results) => results.every(({ callId }) => callId.length <= MAX_ID_LENGTH));
 
-const COMPACT = z.array(z.object({ turn: z.int().nonnegative(), said: SAID.exactOptional(), results: RESULTS }));
+const COMPACT = z.array(z.object({ turn: z.int().nonnegative(), said: SAID.optional(), results: RESULTS }));
 
 const BROKEN_OFF = z.object({ type: z.literal("crashed"), detail: text });
 

@@ -15,9 +15,9 @@ const OUTPUT = objectSchema({
   /** Whether the program ended without completing. One that waits has not ended. */
   isError: z.boolean(),
   /** What was left out; absent if nothing was. */
-  cut: objectSchema({ valueBytes: count.exactOptional(), logLines: count.exactOptional() }).exactOptional(),
+  cut: objectSchema({ valueBytes: count.optional(), logLines: count.optional() }).optional(),
   /** Characters that the runtime's `redact` has taken out; absent if none. */
-  redacted: count.exactOptional(),
+  redacted: count.optional(),
 });
 
 /** All that the model gets of an execution. */
@@ -26,7 +26,7 @@ export type Output = SchemaType<typeof OUTPUT>;
 export const USAGE = objectSchema({
   calls: count,
   /** Of these, calls that were answered as an earlier execution was (`corrects`): no handler ran. Absent if none was. */
-  reused: count.exactOptional(),
+  reused: count.optional(),
   /** UTF-8 bytes of JSON that tools returned. */
   bytesIn: count,
   /** UTF-8 bytes of JSON that the program was handed: results, and values that it has loaded. */
@@ -52,7 +52,7 @@ export const USAGE = objectSchema({
    * Why the program kept its engine or container while it waited: it had used what a replay cannot reproduce, it held
    * much `memory`, or its `replay` would take too long. Absent if nothing kept it.
    */
-  notEvicted: NOT_EVICTED.exactOptional(),
+  notEvicted: NOT_EVICTED.optional(),
   /** Connections through the sandbox's egress: their number, refused ones included, and their bytes. */
   connections: CONNECTIONS,
 });
@@ -83,7 +83,7 @@ export const REPORT = objectSchema({
    * Why the execution cannot be replayed: what the program had used, a redacted journal, or a stream of which a journal in
    * memory does not keep all items. Absent if it can be replayed.
    */
-  unreplayable: UNREPLAYABLE.exactOptional(),
+  unreplayable: UNREPLAYABLE.optional(),
   /** What the guest changed to make the value JSON, in its own words. Untrusted: may be any text. */
   remarks: z.array(z.string()),
 });

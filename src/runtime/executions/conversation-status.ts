@@ -15,8 +15,8 @@ const AGENT_USAGE = objectSchema({
   cachedInputTokens: count,
   turns: count,
   calls: count,
-  hostedCalls: count.exactOptional(),
-  reused: count.exactOptional(),
+  hostedCalls: count.optional(),
+  reused: count.optional(),
 }) satisfies z.ZodType<AgentUsage>;
 
 export const CONVERSATION = objectSchema({
@@ -32,7 +32,7 @@ export const CONVERSATION = objectSchema({
   /** Values that its programs have kept, by name. */
   artifacts: z.array(REPORT_ARTIFACT),
   /** How it has ended, or what it waits for. Missing while it goes on by itself. */
-  ending: AGENT_ENDING.exactOptional(),
+  ending: AGENT_ENDING.optional(),
 });
 
 /** A conversation as its journal tells of it. */

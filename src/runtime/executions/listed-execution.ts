@@ -38,20 +38,20 @@ export const ABOUT = objectSchema({
    * What a worker of its fleet must have to take it up, if those that looked did not have that: it waits for one. Its
    * `state` is `running`.
    */
-  needs: NEEDS.exactOptional(),
+  needs: NEEDS.optional(),
   /** Milliseconds from its start to its end. */
-  ms: count.exactOptional(),
+  ms: count.optional(),
   /**
    * The conversation or program whose call has started it, which waits for the same calls and goes on with it. Of an
    * execution that has ended, only the lists of the HTTP server tell it.
    */
-  parent: z.string().exactOptional(),
+  parent: z.string().optional(),
 });
 
 export const LISTED = objectSchema({
   ...ABOUT.shape,
   /** Type of the ending, like `completed` or `answered`; `unreadable` if the ending cannot be read. Missing if the execution is open. */
-  outcome: z.string().exactOptional(),
+  outcome: z.string().optional(),
 });
 
 /** An execution or a conversation in the journal. */

@@ -40,21 +40,21 @@ export const LISTED_TOOL = z.object({
   effect: z.enum(FACT_EFFECTS).meta({ description: "what a call changes at most" }),
   approval: z.enum(FACT_APPROVALS).meta({ description: "whether calls wait for a decision" }),
   place: z.string().meta({ description: "where calls run: `here`, `client`, `agent`, `mcp NAME` or `openapi NAME`" }),
-  stub: z.string().exactOptional().meta({ description: "how a program calls it, with types; missing if none may" }),
-  source: z.string().exactOptional().meta({ description: "the server or document that it comes from" }),
-  stream: z.literal(true).exactOptional().meta({ description: "it gives its items one at a time" }),
-  client: z.literal(true).exactOptional().meta({ description: "its calls wait for a client's result" }),
+  stub: z.string().optional().meta({ description: "how a program calls it, with types; missing if none may" }),
+  source: z.string().optional().meta({ description: "the server or document that it comes from" }),
+  stream: z.literal(true).optional().meta({ description: "it gives its items one at a time" }),
+  client: z.literal(true).optional().meta({ description: "its calls wait for a client's result" }),
 });
 
 export const TOOLS = z.object({
   run_program: GIVEN_TOOL.meta({ description: "give it to a model, and run its `code` by POST /v1/executions" }),
-  search_tools: GIVEN_TOOL.exactOptional().meta({
+  search_tools: GIVEN_TOOL.optional().meta({
     description: "give it to a model too: the tools are too many to be described in run_program",
   }),
   languages: z.array(z.string()),
   scopes: z.array(z.enum(SCOPES)).meta({ description: "what this key may do" }),
   tools: z.array(LISTED_TOOL).meta({ description: "the tools that this key may call, by name" }),
-  cursor: z.string().exactOptional().meta({ description: "for the next page; missing on the last one" }),
+  cursor: z.string().optional().meta({ description: "for the next page; missing on the last one" }),
 });
 
 export const FOUND_TOOLS = z.object({
@@ -63,7 +63,7 @@ export const FOUND_TOOLS = z.object({
       name: z.string(),
       stub: z.string(),
       description: z.string(),
-      why: z.string().exactOptional().meta({ description: "words that found it, if none of the query's own did" }),
+      why: z.string().optional().meta({ description: "words that found it, if none of the query's own did" }),
     }),
   ),
 });
@@ -95,14 +95,14 @@ export const ACCEPTED = ABOUT.pick({ execution: true, state: true });
 
 export const LIST = z.object({
   executions: z.array(LIST_ROW),
-  cursor: z.string().exactOptional().meta({ description: "for the next page; missing on the last one" }),
+  cursor: z.string().optional().meta({ description: "for the next page; missing on the last one" }),
 });
 
 export const HEALTH = z.object({ status: z.literal("ok") });
 export const READY = z.object({
   status: z.literal("ready"),
   /** What was found out about a journal in a database; `weak` holds a promise only in part. */
-  journal: z.array(z.object({ what: z.string(), state: z.enum(["good", "weak"]) })).exactOptional(),
+  journal: z.array(z.object({ what: z.string(), state: z.enum(["good", "weak"]) })).optional(),
 });
 
 export const ARTIFACT = z.unknown().meta({ description: "the value, as JSON" });

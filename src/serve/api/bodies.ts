@@ -183,8 +183,8 @@ export const STATUS_QUERY = z.strictObject({
 /** As Anthropic's clients ask for pages. */
 export const MODELS_QUERY = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(1000),
-  after_id: z.string().max(512).exactOptional(),
-  before_id: z.string().max(512).exactOptional(),
+  after_id: z.string().max(512).optional(),
+  before_id: z.string().max(512).optional(),
 });
 
 export const NO_QUERY = z.strictObject({});

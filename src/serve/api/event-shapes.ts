@@ -31,9 +31,9 @@ const OF_HTTP = eventSchemas({
     callId,
     allow: z.boolean(),
     /** The call had been done already. */
-    done: z.literal(true).exactOptional(),
-    by: text.exactOptional(),
-    note: text.exactOptional(),
+    done: z.literal(true).optional(),
+    by: text.optional(),
+    note: text.optional(),
   },
   call_answered: { callId, ok: z.boolean() },
   user_said: { text },
@@ -48,7 +48,7 @@ export const HTTP_EVENTS = {
   /** `host`: a call of the host itself, which only the host can go on with. */
   execution_waiting: PROGRAM_EVENTS.execution_waiting.extend({
     waiting: BARE_WAITING,
-    held: z.enum([...UNREPLAYABLE.options, "host"]).exactOptional(),
+    held: z.enum([...UNREPLAYABLE.options, "host"]).optional(),
   }),
   execution_ended: PROGRAM_EVENTS.execution_ended.extend({ outcome: BARE_CLIENT_OUTCOME }),
   call_started: CALL_EVENTS.call_started,

@@ -155,10 +155,7 @@ describe.skipIf(noPostgres)(`a tenant with ${QUEUED} executions that wait for a 
     }).catch((error: unknown) => {
       if (error !== undone) throw error;
     });
-    const below = (node: PlanNode): PlanNode[] => [
-      { ...node, Plans: undefined } as unknown as PlanNode,
-      ...(node.Plans ?? []).flatMap(below),
-    ];
+    const below = (node: PlanNode): PlanNode[] => [{ ...node, Plans: undefined }, ...(node.Plans ?? []).flatMap(below)];
     return plan ? below(plan) : [];
   }
 });

@@ -51,7 +51,7 @@ describe.each(someOf(WIRES, 2))("with %s", (name, wire) => {
     expect(JSON.stringify(once.reply)).not.toMatch(/asked|retr/);
   });
 
-  test.each([{ "retry-after": "20" }, {}])(
+  test.each<Record<string, string>>([{ "retry-after": "20" }, {}])(
     "cancelling ends the wait before a request is repeated, %j",
     async (headers) => {
       manualClock();

@@ -30,7 +30,7 @@ const SCRIPT: readonly ScriptedStep[] = [
 
 /** A server has a runtime and a connection of its own. */
 function serverOf(fleet: Fleet): Promise<OpenGateway> {
-  return openGateway(SCRIPT, { runtime: { fleet, journal: undefined } as never, workers: "elsewhere" });
+  return openGateway(SCRIPT, { runtime: { fleet, journal: undefined }, workers: "elsewhere" });
 }
 
 function answersTo(content: readonly { readonly type: string; readonly id?: string }[]) {

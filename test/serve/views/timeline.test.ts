@@ -26,7 +26,7 @@ test.each<[string, Partial<CallView>, readonly [string, number, number][]]>([
       ["runs", 130, 150],
     ],
   ],
-  ["a call that waits", { state: "waiting", ms: undefined as never, started: false }, [["waits", 100, 1000]]],
+  ["a call that waits", { state: "waiting", ms: undefined, started: false }, [["waits", 100, 1000]]],
   ["a call that nothing here ran", { started: false }, [["waits", 100, 150]]],
   ["a call that was given up while it waited", { state: "aborted", started: false }, [["waits", 100, 150]]],
   ["a call that was given up while it ran", { state: "aborted" }, [["runs", 100, 150]]],
@@ -46,7 +46,7 @@ test.each<[string, Partial<CallView>, readonly [string, number, number][]]>([
 });
 
 test("calls beside each other take their time once, and calls without an end take none that is known", () => {
-  const open = call({ at: 0, ms: undefined as never, state: "open" });
+  const open = call({ at: 0, ms: undefined, state: "open" });
   expect(tookOf([call({ at: 0, ms: 100 }), call({ at: 50, ms: 100 }), call({ at: 400, ms: 10 }), open])).toEqual({
     inAll: 160,
     each: 70,

@@ -6,7 +6,7 @@ import { objectSchema } from "../../../base/values/object-schema.ts";
 /** Of an execution that the reader may not read there are only its id, kind, state and times. */
 export const LIST_ROW = objectSchema({
   ...LISTED.shape,
-  records: LISTED.shape.records.exactOptional(),
+  records: LISTED.shape.records.optional(),
   /** What it is called, in one line (`titleOf`). */
   title: z.string(),
   /** Language of a program, name of the model of a conversation, caller of a call. */
