@@ -4,7 +4,6 @@ export type {
   Citation,
   ContentPart,
   ModelConversation,
-  DeclaredTools,
   HostedCallNews,
   HostedNews,
   HostedProgramNews,

@@ -64,15 +64,6 @@ export interface Opening {
   readonly hosted: boolean;
 }
 
-/** The tools of a conversation. */
-export type DeclaredTools = Pick<Opening, "tools" | "deferred" | "searchesPrograms" | "runProgram">;
-
-/** An opening with these tools in place of its own. */
-export function redeclared({ instructions, settings, compactAt, hosted }: Opening, tools: DeclaredTools): Opening {
-  const compacts = compactAt === undefined ? {} : { compactAt };
-  return { instructions, ...(settings && { settings }), ...compacts, hosted, ...tools };
-}
-
 /**
  * What a developer asks of a model. Before any request, an adapter refuses what its provider or a hosted program does
  * not take: `option_invalid` names the option.
@@ -161,16 +152,10 @@ export interface ModelConversation {
   readonly toldOtherwise?: readonly string[];
   /**
    * Takes over a recorded turn with its `opaque`: the next request is the same as if the turn had been asked for here.
-   * Throws `journal_invalid` if the two do not belong together. Another process cannot take up a conversation without
-   * this method.
+   * Throws `journal_invalid` if the two do not belong together. Without this method another process cannot take up a
+   * conversation, and its tools cannot be changed.
    */
   restore?(turn: ModelTurn, opaque: string | undefined): void;
-  /**
-   * Declares these tools in place of all declared tools: from the next turn on, or once the hosted program that waits
-   * for results has ended. Throws `option_invalid` for tools that the provider does not take. A conversation without
-   * this method keeps the tools of its opening.
-   */
-  declare?(tools: DeclaredTools): void;
 }
 
 export interface TurnRequest {

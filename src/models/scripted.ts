@@ -18,7 +18,6 @@ import {
   type CallResult,
   type Citation,
   type ModelConversation,
-  type DeclaredTools,
   type MessagePart,
   type Model,
   type ModelCall,
@@ -28,7 +27,6 @@ import {
   NO_USAGE,
   type Opening,
   type ProviderFailure,
-  redeclared,
   type ToolChoice,
   type TurnEnd,
   type TurnReply,
@@ -70,7 +68,6 @@ export interface ScriptedTurn {
 
 /** The state of the conversation, for a step that computes its turn. */
 export interface ScriptedMoment {
-  /** The opening, with the tools that are declared by now. */
   readonly opening: Opening;
   readonly toolChoice: ToolChoice;
   /** All messages of the user so far: their text, with a word for each other part. */
@@ -175,7 +172,7 @@ function checkTurn(turn: ScriptedTurn, index: number): void {
 class ScriptedConversation implements ModelConversation {
   readonly #script: readonly ScriptedStep[];
   readonly #settings: ModelSettings;
-  #opening: Opening;
+  readonly #opening: Opening;
   readonly #moments: ScriptedMoment[];
   readonly #onSaid: (length: number) => void;
   readonly #messages: UserMessage[] = [];
@@ -204,10 +201,6 @@ class ScriptedConversation implements ModelConversation {
   answer(results: readonly CallResult[]): void {
     this.#results = results;
     for (const { text } of results) this.#onSaid(text.length);
-  }
-
-  declare(tools: DeclaredTools): void {
-    this.#opening = redeclared(this.#opening, tools);
   }
 
   restore({ calls }: ModelTurn): void {

@@ -47,7 +47,6 @@ export function turnOf(reply: TurnReply): ModelTurn {
 export interface Step {
   /** Said before the turn is asked for. */
   readonly say?: UserMessage;
-  readonly declare?: Parameters<NonNullable<ModelConversation["declare"]>>[0];
   readonly request?: Partial<TurnRequest>;
   /** What the calls of the turn get. */
   readonly results?: (call: ModelTurn["calls"][number]) => Partial<CallResult>;
@@ -70,8 +69,7 @@ export async function drive(model: Model, opening: Opening, steps: readonly Step
   return turns;
 }
 
-function begin(conversation: ModelConversation, { say, declare }: Step): void {
-  if (declare) conversation.declare?.(declare);
+function begin(conversation: ModelConversation, { say }: Step): void {
   if (say !== undefined) conversation.say(say);
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { scriptedModel } from "../../src/models/scripted.ts";
-import { declared, OPENING, requested, turnOf } from "./converse.ts";
+import { OPENING, requested, turnOf } from "./converse.ts";
 
 test("a script shows reasoning, words and inputs as a provider does, and tells of retries", async () => {
   const model = scriptedModel([
@@ -34,7 +34,7 @@ test("a script shows reasoning, words and inputs as a provider does, and tells o
   ]);
 });
 
-test("a step sees the messages, the choice among tools, and the tools that are declared by now", async () => {
+test("a step sees the messages, the choice among tools, and the tools that are declared", async () => {
   const model = scriptedModel([
     { text: "1" },
     ({ opening, toolChoice, said, messages }) => ({
@@ -48,9 +48,8 @@ test("a step sees the messages, the choice among tools, and the tools that are d
     { type: "text", text: "Look:" },
     { type: "image", mediaType: "image/png", data: "eHg=" },
   ]);
-  conversation.declare?.({ tools: [declared("g")] });
   const { text } = turnOf(await conversation.turn(requested({ toolChoice: "required" })));
-  expect(JSON.parse(text)).toEqual([["g"], "required", ["Do it.", "Look:\n[image]"], 2]);
+  expect(JSON.parse(text)).toEqual([["f", "a.b"], "required", ["Do it.", "Look:\n[image]"], 2]);
 });
 
 test("a script's calls against its turn are marked as those of a provider are", async () => {

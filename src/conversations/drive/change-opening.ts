@@ -1,4 +1,4 @@
-import { now, optionError } from "../../base/index.ts";
+import { now } from "../../base/index.ts";
 import { areRecorded, recordedTool } from "../../gate/header-base.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { shownTo } from "../agent.ts";
@@ -21,17 +21,11 @@ export async function changeTools(live: LiveConversation, tools: ToolSet): Promi
   const { scope, request, model, state } = live;
   const {
     answering: { instructions },
-    turns,
   } = state;
   const gate = scope.gate.beside(tools);
   const opening = openingFor(model, { ...scope, gate }, { ...request, instructions }, "setTools");
-  const conversation = await live.conversation();
-  if (!conversation.restore && turns.length > 0 && !conversation.declare)
-    throw optionError("setTools(tools)", "a model whose conversations have `restore` or `declare`", model.name);
-  const isReopened = conversation.restore !== undefined || turns.length === 0;
   // Before it is journalled: what the model does not take is refused here.
-  const changed = isReopened ? await live.openedWith(opening) : conversation;
-  if (!isReopened) conversation.declare?.(opening);
+  const changed = await live.openedWith(opening);
   const digests = tools.all.map(recordedTool);
   await live.log.append({ type: "tools", tools: digests, shown: shownTo(opening), at: now() });
   live.scope = { ...scope, gate };

@@ -12,7 +12,7 @@ import {
 } from "../provider/provider-conversation.ts";
 import { notStrictTools, type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { searchOf } from "../hosted-tools.ts";
-import { cacheMark, markedMessages, markedSystem, markedTools, withoutMarks } from "./cache.ts";
+import { type AnthropicMessage, cacheMark, markedMessages, markedSystem, markedTools, withoutMarks } from "./cache.ts";
 import {
   type AnthropicReply,
   AnthropicStream,
@@ -51,10 +51,8 @@ export async function converseByAnthropic(parts: ConversationParts): Promise<Mod
 class AnthropicConversation extends ProviderConversation<AnthropicReply, AnthropicClient> {
   protected readonly Stream = AnthropicStream;
   protected readonly readBody = readMessage;
-  #tools = declareTools(this.opening, this.names, this.options);
-  /** Declarations of the tools that results refer to, by the name under which they are declared. */
-  readonly #referenced = new Map<unknown, Fields>();
-  readonly #messages: { readonly role: "user" | "assistant"; content: readonly Fields[] }[] = [];
+  readonly #tools = declareTools(this.opening, this.names, this.options);
+  readonly #messages: AnthropicMessage[] = [];
   readonly #toolUseIds = new UniqueIds();
   #container: string | undefined;
   /** Tools of calls that Anthropic made itself, by the `quickKey` of the call's id: the result may come in a later turn. */
@@ -68,39 +66,17 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     ]);
   }
 
-  /** Tools that results refer to stay declared, as deferred: each request has the whole history. */
-  protected prepareTools(opening: Opening, names: ToolNames): () => void {
-    const tools = declareTools(opening, names, this.options);
-    return () => {
-      const isShown = ({ name, defer_loading: isDeferred }: Fields) =>
-        isDeferred !== true && !this.#referenced.has(name);
-      // Anthropic takes no request whose tools are all deferred.
-      if (!tools.some(isShown)) {
-        // Tools that a search found before are found no more. The texts of its results stay.
-        this.#referenced.clear();
-        for (const message of this.#messages) message.content = message.content.map(withoutReferences);
-      }
-      const declared = new Set(tools.map(({ name }) => name));
-      const kept = [...this.#referenced.values()].filter(({ name }) => !declared.has(name));
-      const isReferenced = ({ name }: Fields) => this.#referenced.has(name);
-      this.#tools = [...tools.map((tool) => (isReferenced(tool) ? { ...tool, defer_loading: true } : tool)), ...kept];
-    };
-  }
-
   #refer(result: CallResult): readonly string[] {
     this.foundFirst(result);
     const found = new Set<unknown>((result.found ?? []).map((name) => this.names.given(name)));
     // A conversation that is taken up with other tools may lack tools that were found.
     const tools = this.#tools.filter(({ name, defer_loading: isDeferred }) => found.has(name) && isDeferred === true);
-    for (const tool of tools) this.#referenced.set(tool.name, tool);
     return tools.map(({ name }) => String(name));
   }
 
-  protected looseIn(opening: Opening): readonly string[] {
-    const names = this.namesFor(opening);
-    const declared = declareTools(opening, names, this.options);
-    const strict = new Set(declared.filter((tool) => tool.strict === true).map(({ name }) => name));
-    return notStrictTools(opening, ({ name }) => strict.has(names.given(name)));
+  protected loose(): readonly string[] {
+    const strict = new Set(this.#tools.filter((tool) => tool.strict === true).map(({ name }) => name));
+    return notStrictTools(this.opening, ({ name }) => strict.has(this.names.given(name)));
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
@@ -218,11 +194,6 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
 function isReadable({ type, content, encrypted_content: sealed }: Fields): boolean {
   const isText = (value: unknown) => value === null || typeof value === "string";
   return type !== "compaction" || ((isText(content) || typeof sealed === "string") && isText(sealed ?? null));
-}
-
-function withoutReferences(block: Fields): Fields {
-  if (block.type !== "tool_result" || !Array.isArray(block.content)) return block;
-  return { ...block, content: block.content.filter((one) => fieldOf(one, "type") !== "tool_reference") };
 }
 
 /** When an answer must be sent, in milliseconds since 1970. An expiry in the past means that clocks differ, and is not used. */

@@ -39,7 +39,7 @@ class GeminiConversation extends DeclaringConversation<GeminiReply, GeminiClient
   }
 
   /** The mode `VALIDATED` holds all calls. */
-  protected looseIn(): readonly string[] {
+  protected loose(): readonly string[] {
     return [];
   }
 

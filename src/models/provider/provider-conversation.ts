@@ -22,7 +22,6 @@ import {
 import {
   type CallResult,
   type ModelConversation,
-  type DeclaredTools,
   type HostedNews,
   isWholeEnd,
   type ModelCall,
@@ -31,7 +30,6 @@ import {
   type ModelUsage,
   type Opening,
   type ProviderFailureCode,
-  redeclared,
   sumOfUsage,
   type ToolCall,
   type ToolChoice,
@@ -42,14 +40,14 @@ import {
   type UserMessage,
 } from "../model.ts";
 import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
-import { type ProviderTraits, refuseNotStrict, type ResolvedOptions } from "./provider-options.ts";
+import type { ProviderTraits, ResolvedOptions } from "./provider-options.ts";
 import { plainId, type ProviderRequests } from "./provider-requests.ts";
 import { ErrorReply, noReply } from "./reply-parts.ts";
 import type { ReplyStream } from "./reply-stream.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf } from "../turn/hosted-calls.ts";
-import { declaredFor, rewrittenCall, toldOtherwise } from "../turn/declared-input.ts";
+import { rewrittenCall, toldOtherwise } from "../turn/declared-input.ts";
 import { sourceOf } from "../turn/program-input.ts";
 import { shownInput, textToolsOf, withToolInput } from "../turn/text-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
@@ -115,8 +113,6 @@ interface OpenCall {
 interface NextInput {
   readonly results: Fields[];
   readonly messages: MessageContent[];
-  /** Makes the tools that were declared last the current tools. */
-  redeclare: (() => void) | undefined;
 }
 
 /**
@@ -124,9 +120,9 @@ interface NextInput {
  * failure becomes a `TurnReply`. A provider's class keeps the history in the provider's own form.
  */
 export abstract class ProviderConversation<Reply extends ProviderReply, Client> implements ModelConversation {
-  protected opening: Opening;
-  protected names: ToolNames;
-  #textTools: ReadonlySet<string>;
+  protected readonly opening: Opening;
+  protected readonly names: ToolNames;
+  readonly #textTools: ReadonlySet<string>;
   protected readonly options: ResolvedOptions;
   readonly #provider: ProviderTraits;
   protected readonly media: MediaTaken;
@@ -142,7 +138,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   readonly #openHosted = new Set<unknown>();
   opaque: string | undefined;
   readonly #found = new Set<string>();
-  readonly #next: NextInput = { results: [], messages: [], redeclare: undefined };
+  readonly #next: NextInput = { results: [], messages: [] };
   #openCalls: OpenCall[] = [];
 
   constructor(parts: ConversationParts, client: Client) {
@@ -174,21 +170,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     this.#next.messages.push(checkedMessage(message, { model, media: this.media, budget: this.#content }));
   }
 
-  declare(tools: DeclaredTools): void {
-    const opening = redeclared(this.opening, declaredFor(tools, this.#provider.inputs));
-    const { toolChoice } = this.settings;
-    if (toolChoice !== undefined) checkToolChoice(this.#place, opening, toolChoice, this.#found);
-    const names = this.namesFor(opening);
-    const declare = this.prepareTools(opening, names);
-    if (this.options.strict === "all") refuseNotStrict(this.#place.model, this.looseIn(opening));
-    this.#next.redeclare = () => {
-      this.opening = opening;
-      this.#textTools = textToolsOf(opening);
-      this.names = names;
-      declare();
-    };
-  }
-
   /** In the order of the calls: if calls have no ids, a provider matches results by order. */
   answer(results: readonly CallResult[]): void {
     const resultsById = new Map(results.map((result) => [result.callId, result]));
@@ -200,7 +181,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   }
 
   get notStrict(): readonly string[] {
-    return this.isStrict ? this.looseIn(this.opening) : [];
+    return this.isStrict ? this.loose() : [];
   }
 
   get toldOtherwise(): readonly string[] {
@@ -317,10 +298,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   /** Adds input to the history: results first, then messages of the user. Either may be empty. */
   protected abstract addInput(results: readonly Fields[], messages: readonly MessageContent[]): void;
-  /** Prepares the declaration of other tools, and returns the function that applies it. Throws `option_invalid`. */
-  protected abstract prepareTools(opening: Opening, names: ToolNames): () => void;
   /** Names of the tools that are declared without the schema that holds calls to it. */
-  protected abstract looseIn(opening: Opening): readonly string[];
+  protected abstract loose(): readonly string[];
   /** Sends the history. What the SDK makes of the reply is not looked at. */
   protected abstract send(asked: TurnAsked): Promise<unknown>;
   protected abstract readonly Stream: new (display: TurnDisplay) => ReplyStream<Reply>;
@@ -342,10 +321,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   /** A text that a model wrote for a tool, as JSON. If the tool takes fields, the text is what stands in their place. */
   protected textInput(tool: string, text: string): string {
     return this.#textTools.has(tool) ? JSON.stringify(text) : text;
-  }
-
-  protected foundOf({ deferred = [] }: Opening): readonly ToolDeclaration[] {
-    return deferred.filter(({ name }) => this.#found.has(name));
   }
 
   /** The deferred tools that this search has found, and no search before it. */
@@ -374,7 +349,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     return { type: "tool_call", id, tool: this.names.own(name), caller, inputText, ...more };
   }
 
-  /** Notes what the provider runs itself. Until it has ended, providers of programs accept results only, and the same tools. */
+  /** Notes what the provider runs itself. Until it has ended, providers of programs accept results only. */
   #noteHosted(news: HostedNews): void {
     const id = quickKey("program" in news ? news.program : news.call);
     if (news.type === "hosted_program_started" || news.type === "hosted_call_started") this.#openHosted.add(id);
@@ -422,8 +397,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   #flushInput(): void {
     const isOpen = this.#openHosted.size > 0;
-    if (!isOpen) this.#next.redeclare?.();
-    if (!isOpen) this.#next.redeclare = undefined;
     this.addInput(this.#next.results.splice(0), isOpen ? [] : this.#next.messages.splice(0));
   }
 

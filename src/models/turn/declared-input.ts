@@ -5,7 +5,7 @@ import { BOUNDS, type JsonSchema, mapSchema, pointerKey } from "../../tools/json
 import { mapValue } from "../../tools/json-schema/map-value.ts";
 import { type Fields, isFields, lostData, measure, without } from "../../base/index.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
-import type { DeclaredTools, ModelCall, ToolDeclaration } from "../model.ts";
+import type { ModelCall, Opening, ToolDeclaration } from "../model.ts";
 import { inputOf } from "./program-input.ts";
 import { ToolNames } from "./tool-names.ts";
 
@@ -34,10 +34,7 @@ interface Rewriting extends Record<"own" | "declared", (input: unknown) => unkno
 const originals = new WeakMap<JsonSchema, JsonSchema>();
 
 /** Tools whose inputs are declared as a provider takes them. The gate checks inputs by the original schemas. */
-export function declaredFor<Tools extends Pick<DeclaredTools, "tools" | "deferred">>(
-  tools: Tools,
-  form: InputForm,
-): Tools {
+export function declaredFor<Tools extends Pick<Opening, "tools" | "deferred">>(tools: Tools, form: InputForm): Tools {
   const declare = (tool: ToolDeclaration) => {
     const inputSchema = declaredInput(tool.inputSchema, form);
     if (inputSchema !== tool.inputSchema) originals.set(inputSchema, tool.inputSchema);
@@ -193,7 +190,7 @@ function renamedReference(reference: string, names: ToolNames): string {
 
 /** A call with the input that its tool takes (`own`), or with the one that was declared. What cannot be read stays as it is. */
 export function rewrittenCall<Call extends ModelCall>(
-  { tools, deferred = [] }: Pick<DeclaredTools, "tools" | "deferred">,
+  { tools, deferred = [] }: Pick<Opening, "tools" | "deferred">,
   call: Call,
   side: "own" | "declared",
 ): Call {

@@ -43,6 +43,5 @@ const SILENT: ModelConversation = {
   say: () => {},
   answer: () => {},
   restore: () => {},
-  declare: () => {},
   turn: async () => ({ type: "aborted" }),
 };

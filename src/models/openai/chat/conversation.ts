@@ -7,7 +7,7 @@ import {
   inOneLine,
   type MessageContent,
 } from "../../turn/content-parts.ts";
-import type { CallResult, ModelConversation, ModelCall, ModelSettings, Opening, ToolChoice } from "../../model.ts";
+import type { CallResult, ModelConversation, ModelCall, ModelSettings, ToolChoice } from "../../model.ts";
 import {
   answerFormat,
   functionFields,
@@ -62,8 +62,8 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
     return { type: "function", function: strict ? { ...fields, strict } : fields };
   }
 
-  protected looseIn(opening: Opening): readonly string[] {
-    return looseTools(opening, this.hasCustom);
+  protected loose(): readonly string[] {
+    return looseTools(this.opening, this.hasCustom);
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {

@@ -1,6 +1,6 @@
 import { type Fields, isFields, listOf, textOf, without } from "../../../base/index.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
-import type { ModelConversation, HostedNews, ModelCall, Opening } from "../../model.ts";
+import type { ModelConversation, HostedNews, ModelCall } from "../../model.ts";
 import { SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { looseTools, openOpenAiClient, type OpenAiClient, strictInput, userMessage } from "../openai-request.ts";
 import {
@@ -13,7 +13,6 @@ import { ErrorReply } from "../../provider/reply-parts.ts";
 import { partsOf } from "../../provider/reply-stream.ts";
 import { inputSentBack } from "../../turn/program-input.ts";
 import { hostedEnd, hostedStart } from "../../turn/hosted-calls.ts";
-import type { ToolNames } from "../../turn/tool-names.ts";
 import { searchOf } from "../../hosted-tools.ts";
 import { hostedCallOf, isRead } from "./hosted-items.ts";
 import { calledName, callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream } from "./reply.ts";
@@ -37,7 +36,7 @@ export async function converseByOpenAiResponses(parts: ConversationParts): Promi
 class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiClient> {
   protected readonly Stream = ResponsesStream;
   protected readonly readBody = readResponse;
-  #tools = declareTools(this.opening, this.names, this.isStrict);
+  readonly #tools = declareTools(this.opening, this.names, this.isStrict);
   readonly #isStored = this.options.own.store === true;
   /** Input of the next request: the whole history, or what is new if OpenAI stores the rest. */
   #input: Fields[] = [];
@@ -45,15 +44,8 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
   /** Declarations of deferred tools for the next request. */
   readonly #additional: Fields[] = [];
 
-  protected prepareTools(opening: Opening, names: ToolNames): () => void {
-    const tools = declareTools(opening, names, this.isStrict);
-    return () => {
-      this.#tools = tools;
-    };
-  }
-
-  protected looseIn(opening: Opening): readonly string[] {
-    return looseTools(opening, true);
+  protected loose(): readonly string[] {
+    return looseTools(this.opening, true);
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
