@@ -112,6 +112,13 @@ const CORRECTED_REF = strictObjectSchema({
 const hasTerms = ({ sums, ...others }: { readonly sums?: Readonly<Record<string, number>> }): boolean =>
   Object.keys(sums ?? others).length > 0;
 
+/** A record in the words of this package. `at` is when it was made. */
+const noted = <Type extends string, Fields extends z.core.$ZodLooseShape>(type: Type, fields: Fields) =>
+  strictObjectSchema({ type: z.literal(type), ...fields, at });
+/** A record with words of others, which may be redacted. */
+const said = <Type extends string, Fields extends z.core.$ZodLooseShape>(type: Type, fields: Fields) =>
+  noted(type, { redacted, ...fields });
+
 /** Schemas of records by type, and of headers by kind. The types of `record.ts` are derived from them. */
 export const RECORD_SCHEMAS = {
   "header (program)": strictObjectSchema({
@@ -164,17 +171,15 @@ export const RECORD_SCHEMAS = {
     /** JSON text; empty if it is longer than `inputBytes`, and the call was refused for it. */
     input: text,
   }),
-  claim: strictObjectSchema({
-    type: z.literal("claim"),
+  claim: noted("claim", {
     driver: name.min(1),
     /** How long the driver holds the execution before it renews its lease, in milliseconds: a day at most, as in the options of a runtime. */
     leaseMs: z.int().nonnegative().max(86_400_000),
     /** Span in which the driver drives it. */
     trace,
-    at,
   }),
-  hand: strictObjectSchema({ type: z.literal("hand"), to: z.enum(["program", "host"]), at }),
-  alive: strictObjectSchema({ type: z.literal("alive"), driver: name.min(1), at }),
+  hand: noted("hand", { to: z.enum(["program", "host"]) }),
+  alive: noted("alive", { driver: name.min(1) }),
   turn: strictObjectSchema({
     type: z.literal("turn"),
     redacted,
@@ -183,42 +188,29 @@ export const RECORD_SCHEMAS = {
     /** What the program has used up to the turn's end, by all its drivers. */
     usage,
   }),
-  message: strictObjectSchema({
-    type: z.literal("message"),
-    redacted,
+  message: said("message", {
     from: z.enum(["model", "host", "user"]),
     /** JSON text, without the provider's `opaque` state. */
     message: text,
     /** The provider's opaque state after this turn: JSON text that is sent back to the provider and shown nowhere else. */
     opaque: text.optional(),
-    at,
   }),
-  rest: strictObjectSchema({
-    type: z.literal("rest"),
-    redacted,
+  rest: said("rest", {
     /** JSON text of the ending; missing after one turn alone, whose calls are for the host to answer. */
     ending: text.optional(),
-    at,
   }),
-  model: strictObjectSchema({
-    type: z.literal("model"),
+  model: noted("model", {
     /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
     model: text,
     /** The new model's system text, as in the header. */
     instructions: text.optional(),
-    at,
   }),
-  tools: strictObjectSchema({ type: z.literal("tools"), tools, shown, at }),
-  compact: strictObjectSchema({
-    type: z.literal("compact"),
-    redacted,
+  tools: noted("tools", { tools, shown }),
+  compact: said("compact", {
     /** JSON text: which turns are kept, and what was said and answered in them. */
     history: text,
-    at,
   }),
-  retry: strictObjectSchema({
-    type: z.literal("retry"),
-    redacted,
+  retry: said("retry", {
     /** Id of the call whose handler failed; missing for a request to a provider. */
     call: name.optional(),
     /** Number of the attempt that failed, from 1. */
@@ -227,11 +219,8 @@ export const RECORD_SCHEMAS = {
     reason: text,
     /** Milliseconds until the next attempt. */
     delayMs: amount,
-    at,
   }),
-  call: strictObjectSchema({
-    type: z.literal("call"),
-    redacted,
+  call: said("call", {
     call: name,
     tool: text,
     caller: text,
@@ -251,11 +240,9 @@ export const RECORD_SCHEMAS = {
     earlier: PARENT_REF.optional(),
     /** When the answer was made that a `reused` call is given, in milliseconds since 1970. */
     answeredAt: amount.optional(),
-    at,
   }),
-  earlier: strictObjectSchema({
-    type: z.literal("earlier"),
-    redacted,
+  /** Its `at` is when the change had its answer. */
+  earlier: said("earlier", {
     /** The call that made the change. */
     earlier: PARENT_REF,
     tool: text,
@@ -277,12 +264,8 @@ export const RECORD_SCHEMAS = {
       by: text.optional(),
       note: text.optional(),
     }).optional(),
-    /** When it had its answer. */
-    at,
   }),
-  decision: strictObjectSchema({
-    type: z.literal("decision"),
-    redacted,
+  decision: said("decision", {
     call: name,
     allow: z.boolean(),
     /** Name of the approver. */
@@ -317,24 +300,16 @@ export const RECORD_SCHEMAS = {
     remembered: name.optional(),
     /** JSON text of the result, if the call had already been done. */
     done: text.optional(),
-    at,
   }).refine(({ allow, grant, granted }) => allow || !(grant ?? granted), "a refusal has no grant"),
-  result: z
-    .strictObject({
-      type: z.literal("result"),
-      redacted,
-      call: name,
-      /** JSON text. */
-      value: text.optional(),
-      error: text.optional(),
-      /** By it a server knows the client's words again. Keyed: what was redacted cannot be found by it. */
-      mark: z.int().nonnegative().optional(),
-      at,
-    })
-    .refine(({ value, error }) => (value === undefined) !== (error === undefined), "expected either value or error"),
-  answered: strictObjectSchema({
-    type: z.literal("answered"),
-    redacted,
+  result: said("result", {
+    call: name,
+    /** JSON text. */
+    value: text.optional(),
+    error: text.optional(),
+    /** By it a server knows the client's words again. Keyed: what was redacted cannot be found by it. */
+    mark: z.int().nonnegative().optional(),
+  }).refine(({ value, error }) => (value === undefined) !== (error === undefined), "expected either value or error"),
+  answered: said("answered", {
     call: name,
     ok: z.boolean(),
     /** Code of a failure. */
@@ -357,11 +332,8 @@ export const RECORD_SCHEMAS = {
     partsLeftOut: amount.optional(),
     /** Digests of the addresses that the result named: SHA-256 of the source and the address, its first 22 characters in base64url. */
     named: z.array(digest).optional(),
-    at,
   }),
-  artifact: strictObjectSchema({
-    type: z.literal("artifact"),
-    redacted,
+  artifact: said("artifact", {
     name,
     /** JSON text. */
     value: text,
@@ -376,13 +348,10 @@ export const RECORD_SCHEMAS = {
      * a model's call, `call_2/value` or `value` for the large value of a program.
      */
     call: name,
-    at,
   }),
-  violation: strictObjectSchema({ type: z.literal("violation"), redacted, detail: text, at }),
-  restart: strictObjectSchema({ type: z.literal("restart"), redacted, detail: text, at }),
-  egress: strictObjectSchema({
-    type: z.literal("egress"),
-    redacted,
+  violation: said("violation", { detail: text }),
+  restart: said("restart", { detail: text }),
+  egress: said("egress", {
     /** Host name as given by the program; empty if it was invalid. */
     host: text,
     port: amount,
@@ -394,16 +363,12 @@ export const RECORD_SCHEMAS = {
     outcome: z.enum(["done", "refused", "failed", "cut"]),
     /** The reason if the outcome is not `done`. */
     detail: text,
-    at,
   }),
-  outcome: strictObjectSchema({
-    type: z.literal("outcome"),
-    redacted,
+  outcome: said("outcome", {
     /** JSON text of the ending, with the value of a completed call. A completed program's value is in the last turn instead. */
     outcome: text,
     /** The runtime's notes on the ending, for the reader of the result. */
     notes: z.array(text).optional(),
     usage,
-    at,
   }),
 };
