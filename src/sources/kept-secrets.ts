@@ -1,7 +1,6 @@
 import { occurrences, Pace } from "../base/index.ts";
 import { encodedStrictly } from "./request-text.ts";
 
-/** What stands in the place of a secret. */
 const REPLACEMENT = "[secret]";
 /** Matches that are replaced at once in a long text. */
 const SLICE_MATCHES = 4096;
@@ -92,47 +91,11 @@ function sharedBySuffix(one: string, other: string): number {
   return 0;
 }
 
-/** The secret as it is, and as it stands in JSON, in addresses and forms, in HTML, and in base64. */
+/** The secret as it is, and as it stands in JSON, and in addresses and forms. */
 function formsOf(value: string): readonly string[] {
   const json = JSON.stringify(value).slice(1, -1);
   const encoded = encodeURIComponent(value.toWellFormed());
   const inAddresses = [encoded, encodedStrictly(value)].flatMap((one) => [one, one.replaceAll("%20", "+")]);
-  return [
-    value,
-    json,
-    json.replaceAll("/", "\\/"),
-    ...inAddresses,
-    ...inAddresses.map((one) => one.replaceAll(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase())),
-    inHtml(value, "&#39;", "&quot;"),
-    inHtml(value, "&#x27;", "&#34;"),
-    ...base64Of(value),
-  ];
-}
-
-function inHtml(value: string, apostrophe: string, quote: string): string {
-  const marks: Readonly<Record<string, string>> = {
-    "&": "&amp;",
-    "<": "&lt;",
-    ">": "&gt;",
-    "'": apostrophe,
-    '"': quote,
-  };
-  return value.replaceAll(/[&<>'"]/g, (mark) => marks[mark] ?? mark);
-}
-
-/**
- * Without padding, which not all servers write, and as a part of a longer text, like `Bearer ` and the secret. Three bytes
- * are four characters, so within a longer text the secret has three forms: it may begin at each of three bytes.
- */
-function base64Of(value: string): readonly string[] {
-  const bytes = Buffer.from(value);
-  const whole = bytes.toString("base64").replaceAll("=", "");
-  const coded = [whole, ...[0, 1, 2].map((place) => base64Within(bytes, place))];
-  return coded.flatMap((one) => [one, one.replaceAll("+", "-").replaceAll("/", "_")]);
-}
-
-/** The characters that these bytes alone decide, if as many bytes come before them. */
-function base64Within(bytes: Buffer, before: number): string {
-  const coded = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
-  return coded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
+  const inSmallLetters = inAddresses.map((one) => one.replaceAll(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()));
+  return [value, json, json.replaceAll("/", "\\/"), ...inAddresses, ...inSmallLetters];
 }

@@ -119,7 +119,6 @@ export class McpSource implements AsyncDisposable {
 
   /** The tools that a caller may call, by the latest list of the server. A runtime keeps the tools that it was given. */
   get tools(): readonly Tool[] {
-    this.#renew();
     return this.#tools.list.tools;
   }
 
@@ -222,11 +221,6 @@ export class McpSource implements AsyncDisposable {
     }
   }
 
-  /** Has a list read again that no longer holds. It is used until then; a list that is not used is not read. */
-  #renew(): void {
-    if (this.#tools.isStale) this.#listAgain.notify();
-  }
-
   async #readListAgain(): Promise<void> {
     // A new connection lists the tools. A connection that is being made may have listed them before the change.
     const session = await (this.#connecting?.catch(() => undefined) ?? this.#session);
@@ -255,7 +249,6 @@ export class McpSource implements AsyncDisposable {
     let isAsked = false;
     for (let attempt = 1; ; attempt += 1) {
       const session = await this.#connectedFor(name, signal);
-      this.#renew();
       this.#tools.refuseChanged(original, name, listed.digest);
       try {
         const result = await session.call(request, {

@@ -6,15 +6,6 @@ import { after, cancel, monotonic, type Timer } from "../../base/index.ts";
  */
 const LIST_AGAIN_MS = { least: 1000, most: 60_000, perReading: 20 } as const;
 
-/** For how long a list holds at least and at most, in milliseconds: packages for servers say 0 of lists of which nothing is known. */
-const HOLDS_MS = { least: 30_000, most: 24 * 3_600_000 } as const;
-
-/** The shorter of two spans for which the pages of a list hold. The second is as a server sent it; what is no span says nothing. */
-export function shorterSpan(known: number | undefined, sent: unknown): number | undefined {
-  if (typeof sent !== "number" || !(sent >= 0)) return known;
-  return Math.min(known ?? HOLDS_MS.most, Math.max(HOLDS_MS.least, sent));
-}
-
 /** Decides when a list is read again: its server may report changes at any time, and as often as it likes. */
 export class ListAgain {
   readonly #read: () => Promise<void>;

@@ -1,4 +1,4 @@
-import { monotonic, PortcullisError } from "../../base/index.ts";
+import { PortcullisError } from "../../base/index.ts";
 import type { ReadServer } from "./mcp-options.ts";
 import type { Session } from "./session.ts";
 import { type ListReader, type McpPolicies, type ToolList, ToolListBuilder } from "./make-tools.ts";
@@ -22,8 +22,6 @@ export class SourceTools {
   problem: string | undefined;
   /** Definitions of the first list, by the server's own name of the tool. */
   #pinned: ReadonlyMap<string, string> | undefined;
-  /** When the list no longer holds, by the clock of `performance`. */
-  #staleAt = Number.POSITIVE_INFINITY;
   /** Readings of the list so far. If two are under way, the later reading counts. */
   #readings = 0;
 
@@ -35,11 +33,6 @@ export class SourceTools {
 
   get list(): ToolList {
     return this.#list;
-  }
-
-  /** Whether the list has been held for as long as its server says. */
-  get isStale(): boolean {
-    return monotonic() >= this.#staleAt;
   }
 
   get problems(): readonly string[] {
@@ -58,16 +51,12 @@ export class SourceTools {
       known: this.#list.known,
       ...this.#source,
     });
-    const { problem, holdsMs = Number.POSITIVE_INFINITY } = await session.listTools(signal, (entries) =>
-      builder.add(entries),
-    );
-    const staleAt = monotonic() + holdsMs;
+    const problem = await session.listTools(signal, (entries) => builder.add(entries));
     if (resources && session.hasResources) builder.addReader();
     const list = await builder.finish();
     if (reading !== this.#readings) return;
     const isFirst = this.#pinned === undefined;
     this.#pinned ??= new Map([...list.listed].map(([original, { digest }]) => [original, digest]));
-    this.#staleAt = staleAt;
     const before = this.#list;
     this.#list = pin ? withoutChanged(list, this.#pinned) : list;
     this.problem = resources && !session.hasResources ? (problem ?? NO_RESOURCES) : problem;

@@ -6,7 +6,6 @@ import { readAnswers, type Reply } from "./elicitation.ts";
 import { type Access, HttpRefusal, HttpWire, SessionEnded } from "./wire/http-wire.ts";
 import { type McpPackage, ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 import type { ReadServer } from "./mcp-options.ts";
-import { shorterSpan } from "./list-again.ts";
 import type { ServerRequest } from "./protocol-method.ts";
 import { LargeList } from "./wire/large-messages.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
@@ -42,14 +41,6 @@ export interface Opening {
   /** Called when the server says that its list of tools has changed. */
   readonly onListChanged: () => void;
   readonly signal: AbortSignal;
-}
-
-/** What became of reading a list. */
-export interface ListRead {
-  /** Why it is not whole. */
-  readonly problem?: string;
-  /** For how long it holds, in milliseconds; undefined if the server does not say. */
-  readonly holdsMs?: number | undefined;
 }
 
 /** One connection to a server, after the handshake. */
@@ -144,22 +135,21 @@ export class Session {
 
   /**
    * Lists the tools: each page is taken before the next page is asked for. An endless list is cut off. Resolves with why
-   * the list is not whole, if it is not, and for how long it holds, if the server says so.
+   * the list is not whole, if it is not.
    */
-  async listTools(signal: AbortSignal, take: (entries: readonly unknown[]) => Promise<void>): Promise<ListRead> {
-    if (!this.#client.getServerCapabilities()?.tools) return { problem: "The server says that it has no tools." };
+  async listTools(
+    signal: AbortSignal,
+    take: (entries: readonly unknown[]) => Promise<void>,
+  ): Promise<string | undefined> {
+    if (!this.#client.getServerCapabilities()?.tools) return "The server says that it has no tools.";
     const cursors = new Set<string>();
     let cursor: string | undefined;
     let missing: number = LIST.tools;
-    let holdsMs: number | undefined;
-    const cut = (how: string) => ({ problem: `The list of tools is cut off ${how}.`, holdsMs });
+    const cut = (how: string) => `The list of tools is cut off ${how}.`;
     let room = LIST.megabytes * 1024 * 1024;
     for (let pages = 0; pages < LIST.pages; pages += 1) {
-      const params = cursor === undefined ? {} : { cursor };
       const options = { signal, limits: LIST.page, envelope: this.#envelope };
-      const { tools = [], nextCursor, ttlMs } = await this.#request("tools/list", params, options);
-      // Older versions of the protocol know no such field.
-      if (this.#envelope) holdsMs = shorterSpan(holdsMs, ttlMs);
+      const { tools = [], nextCursor } = await this.#request("tools/list", { cursor }, options);
       const listed = tools instanceof LargeList ? await tools.entries(missing + 1) : tools;
       if (!Array.isArray(listed)) throw new MalformedMessage("Its list of tools is no list.");
       const taken = listed.slice(0, missing) as unknown[];
@@ -170,7 +160,7 @@ export class Session {
       const isCut = listed.length > missing || (listed.length === missing && typeof nextCursor === "string");
       if (isCut) return cut(`after ${LIST.tools} tools`);
       missing -= listed.length;
-      if (typeof nextCursor !== "string") return { holdsMs };
+      if (typeof nextCursor !== "string") return undefined;
       if (cursors.has(nextCursor)) return cut("where the server gave the same cursor again");
       cursors.add(nextCursor);
       cursor = nextCursor;

@@ -1,7 +1,7 @@
 import { ConnectionLost, type MessageId } from "./wire.ts";
 
 /** Wait before a broken stream is asked for again, in milliseconds. A call does not wait for a server that wants more. */
-export const RESUME_MS = { least: 100, most: 60_000 } as const;
+export const RESUME_MS = { least: 100, ofNotifications: 1000, most: 60_000 } as const;
 /** How often the stream of one call is resumed: in all, and one time after the other without any event. */
 const RESUMES = { most: 1000, quiet: 5 } as const;
 

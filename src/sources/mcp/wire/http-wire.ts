@@ -1,15 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import {
-  after,
-  ByteList,
-  cancel,
-  EventCutter,
-  monotonic,
-  pause,
-  PortcullisError,
-  type Timer,
-} from "../../../base/index.ts";
+import { after, ByteList, cancel, EventCutter, pause, PortcullisError, type Timer } from "../../../base/index.ts";
 import { NoAccess, wordsIn, wordsOf } from "../auth/no-access.ts";
 import { Exchange, type Refusal, RESUME_MS } from "./exchange.ts";
 import {
@@ -30,8 +21,6 @@ import { LargeMessages, asPackageReads } from "./large-messages.ts";
 const ERROR_BODY_BYTES = 64 * 1024;
 /** How long a server may take to hear that its session is over, in milliseconds. */
 const GOODBYE_MS = 500;
-/** Least time between two requests for a stream of notifications, in milliseconds. A server says itself when to ask again. */
-const STREAM_AGAIN_MS = 1000;
 /** Of a wire that is not open. */
 const NOTHING = { bytes: 0, values: 0, largeValues: 0 } as const;
 /** Statuses by which a server says that it has taken a message and will not answer it. */
@@ -81,8 +70,6 @@ export class HttpWire implements Wire {
   /** Whether a stream that broke off is resumed. */
   #resumes = true;
   readonly #resuming = new Set<Timer>();
-  /** When the next stream of notifications may be asked for. */
-  #nextStreamAt = 0;
 
   constructor(mcp: McpPackage, { url, headers = {}, access }: HttpAddress) {
     this.#mcp = mcp;
@@ -166,9 +153,7 @@ export class HttpWire implements Wire {
     const headers = new Headers(init.headers);
     const isGoodbye = init.method === "DELETE";
     const exchange = isGoodbye ? undefined : this.#exchanges.getStore();
-    const isStreamAsked = init.method === "GET";
-    const isResume = isStreamAsked && exchange?.id !== undefined;
-    if (isStreamAsked && !isResume) await this.#turnOfStream(init.signal);
+    const isResume = init.method === "GET" && exchange?.id !== undefined;
     // The package forgets the id of a stream whose rest broke off before another one.
     const lastEvent = headers.get("last-event-id") ?? (isResume ? exchange.lastEvent : "");
     if (lastEvent !== "") headers.set("last-event-id", lastEvent);
@@ -225,20 +210,14 @@ export class HttpWire implements Wire {
       this.#events?.onFailed(exchange.id, exchange.lost);
       return () => {};
     }
-    const waitMs = Math.min(RESUME_MS.most, Math.max(RESUME_MS.least, delayMs));
+    const leastMs = isRequest ? RESUME_MS.least : RESUME_MS.ofNotifications;
+    const waitMs = Math.min(RESUME_MS.most, Math.max(leastMs, delayMs));
     const timer = after(waitMs, () => {
       this.#resuming.delete(timer);
       reconnect();
     }).unref();
     this.#resuming.add(timer);
     return () => cancel(timer);
-  }
-
-  async #turnOfStream(signal: AbortSignal | null | undefined): Promise<void> {
-    const now = monotonic();
-    const waitMs = Math.max(0, this.#nextStreamAt - now);
-    this.#nextStreamAt = now + waitMs + STREAM_AGAIN_MS;
-    if (waitMs > 0) await pause(waitMs, { signal, ref: false });
   }
 
   /** The reply, which ends with an error if a message in it is too large. */
