@@ -1,4 +1,5 @@
 import { isNumbers, isUnusual } from "./json-form.ts";
+import { JsonText } from "./json-text.ts";
 
 /** Maximum depth that is weighed. Deeper values weigh nothing; the serialiser handles them. */
 export const MAX_DEPTH = 1000;
@@ -12,25 +13,21 @@ export function hasJson(value: unknown): value is { toJSON(name: string): unknow
   return typeof (value as { toJSON?: unknown }).toJSON === "function";
 }
 
-/** A lower bound of the bytes of a value's JSON, but a `toJSON` counts as `toJsonBytes`. Stops beyond `enough`. */
-export function weigh(value: unknown, enough: number, toJsonBytes = TO_JSON_BYTES): number {
-  return weighOn(newScale(enough, toJsonBytes), value);
+/** A lower bound of the bytes of a value's JSON, but a `toJSON` counts as some. Stops beyond `enough`. A `JsonText` outweighs all. */
+export function weigh(value: unknown, enough: number): number {
+  return weighOn(newScale(enough), value);
 }
 
 /** How a value is weighed, and what was seen of it. */
 export interface Scale {
   readonly enough: number;
-  readonly toJsonBytes: number;
-  /** Whether a value was seen of which plain `JSON.stringify` would lose something. */
+  /** Whether a value was seen of which plain `JSON.stringify` would lose something, or one that was not walked. */
   unusual: boolean;
+  /** Values that were seen: all, if none was unusual. */
   values: number;
-  /** Whether `values` counts all values of the JSON; false if a part of the value was not walked. */
-  isCounted: boolean;
 }
 
-export function newScale(enough: number, toJsonBytes = TO_JSON_BYTES): Scale {
-  return { enough, toJsonBytes, unusual: false, values: 0, isCounted: true };
-}
+export const newScale = (enough: number): Scale => ({ enough, unusual: false, values: 0 });
 
 /** Like `weigh`, on a scale that also notes whether the value is unusual. */
 export function weighOn(scale: Scale, value: unknown): number {
@@ -48,18 +45,17 @@ function add(bytes: number, value: unknown, scale: Scale, depth: number): number
   if (depth < MAX_DEPTH && isPlain(value) && !hasJson(value)) return addPlainFields(bytes, value, scale, depth);
   if (isNumbers(value)) {
     scale.unusual = true;
-    scale.isCounted = false;
     return bytes + value.length * 2;
   }
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) scale.unusual = true;
     return bytes + DATE_BYTES;
   }
+  if (value instanceof JsonText) return Number.POSITIVE_INFINITY;
   if (hasJson(value) || depth === MAX_DEPTH) {
-    scale.isCounted = false;
     // The value that `toJSON` gives is not known yet.
-    if (hasJson(value)) scale.unusual = true;
-    return depth === MAX_DEPTH ? bytes : bytes + scale.toJsonBytes;
+    scale.unusual = true;
+    return depth === MAX_DEPTH ? bytes : bytes + TO_JSON_BYTES;
   }
   if (Array.isArray(value)) {
     let sum = bytes + 2 + Math.max(0, value.length - 1);
@@ -69,7 +65,6 @@ function add(bytes: number, value: unknown, scale: Scale, depth: number): number
   }
   if (isUnusual(value)) {
     scale.unusual = true;
-    scale.isCounted = false;
     if (value instanceof Map || value instanceof Set) return addEntries(bytes, value, scale, depth);
   }
   return addFields(bytes, value, scale, depth);
