@@ -98,8 +98,6 @@ export class ProgramCheck {
   readonly #checking: Promise<Checked>;
   #warnings: readonly Finding[] = [];
   isJudged = false;
-  /** Whether the compiler has checked the program. */
-  isMade = false;
 
   constructor(mode: ProgramCheckMode, checked: ProgramToCheck) {
     this.#mode = mode;
@@ -112,7 +110,6 @@ export class ProgramCheck {
     this.isJudged = true;
     const { findings, ms } = await this.#checking;
     if (!findings) return { verdict: "not_made", findings: 0, ms };
-    this.isMade = true;
     const told = { findings: findings.length, ms };
     const first = this.#mode === "refuse" ? findings.find(({ about }) => about === "call") : undefined;
     if (first) {

@@ -14,7 +14,6 @@ import { heldAllowance } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
 import { approverOfProgram, type ExecutionState, PROGRAM_CALL, usageOf } from "../from-journal/execution-state.ts";
 import type { Past } from "../from-journal/past-execution.ts";
-import { unknownFieldNotes } from "./unknown-fields.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import type { Scope } from "../scope.ts";
 import { Driver, type Work } from "./drive.ts";
@@ -124,22 +123,8 @@ async function driveProgram(scope: Scope, log: TrackedLog, work: Work, session: 
   const driven = unapproved
     ? { ...NOT_DRIVEN, ...usageOf(log.state), ending: unapproved }
     : await new Driver(scope, log, session, work).run();
-  if (driven.ending.type === "waiting") return driven;
-  // Where the compiler has checked the program, nothing is guessed.
-  const isUnchecked = driven.ending.type === "completed" && !work.check?.isMade;
-  const unknown = isUnchecked ? unknownFieldsOf(scope, log, session) : [];
-  return { ...driven, notes: [...driven.notes, ...(note === undefined ? [] : [note]), ...unknown] };
-}
-
-function unknownFieldsOf(
-  { gate, language, observed }: Scope,
-  { state: { header } }: TrackedLog,
-  { lines }: GateSession,
-): readonly string[] {
-  if (header?.kind !== "program") return [];
-  const names = new Set(lines.flatMap(({ tool, outcome }) => (outcome.type === "value" ? [tool] : [])));
-  const called = [...names].flatMap((name) => gate.tools.get(name) ?? []);
-  return unknownFieldNotes(header.source, language, observed ? called.map(observed.shown) : called);
+  if (driven.ending.type === "waiting" || note === undefined) return driven;
+  return { ...driven, notes: [...driven.notes, note] };
 }
 
 async function leaveFailed(log: TrackedLog, session: GateSession, error: unknown): Promise<void> {

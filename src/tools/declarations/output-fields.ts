@@ -32,12 +32,6 @@ export function missingFieldAdvice(field: string, tools: readonly Tool[]): strin
   return `${subjectOf(only.tool)} has no field ${shown(field)}${byNow(only.tool)}. It has ${told.join(", ")}${more}.`;
 }
 
-/** Whether a result of the tool may have fields that nothing is known of. */
-export function mayHaveOtherFields(tool: Tool): boolean {
-  const { all, isOpen } = outputFieldsOf(tool);
-  return all.size === 0 || isOpen;
-}
-
 function shown(name: string): string {
   return JSON.stringify(oneLine(name, NAME_LENGTH));
 }
@@ -57,28 +51,13 @@ function outputFieldsOf(tool: Tool) {
   const schema = shownOutput(tool) ?? {};
   const open: unknown[] = [schema];
   let read = 0;
-  let isOpen = false;
   for (let part = open.pop(); part !== undefined && read < PARTS_READ; part = open.pop(), read += 1) {
     if (typeof part !== "object" || part === null) continue;
     for (const name of propertiesOf(part)) all.add(name);
-    isOpen ||= isOpenPart(part);
     open.push(...Object.values(part).slice(0, PARTS_READ));
   }
   // A schema that was not read to its end may have the field.
-  return read < PARTS_READ
-    ? { top: propertiesOf(schema), all, isOpen }
-    : { top: [], all: new Set<string>(), isOpen: true };
-}
-
-/** Whether values have fields that the schema does not name: of any name, or of objects of which it says nothing. */
-function isOpenPart(part: object): boolean {
-  const { additionalProperties, properties, type } = part as Readonly<Record<string, unknown>>;
-  const isObject = type === "object" || (Array.isArray(type) && type.includes("object"));
-  return (
-    additionalProperties === true ||
-    (typeof additionalProperties === "object" && additionalProperties !== null) ||
-    (isObject && properties === undefined && additionalProperties !== false)
-  );
+  return read < PARTS_READ ? { top: propertiesOf(schema), all } : { top: [], all: new Set<string>() };
 }
 
 function propertiesOf(schema: object): readonly string[] {

@@ -75,12 +75,6 @@ test("a field that no result has is a note of a program that has completed, and 
   ]);
 });
 
-test("of a program that was checked no field is guessed to be missing: only what was not checked is", async () => {
-  const program = "const copy = JSON.parse(JSON.stringify(await tools.list({}))); return copy?.total ?? 0;";
-  expect(await run(program, "off")).toMatchObject({ notes: [expect.stringContaining('The program reads "total"')] });
-  expect(await run(program, "refuse")).toMatchObject({ checked: ["right"], notes: [] });
-});
-
 test("with warn the calls are made, and what is wrong is in the notes", async () => {
   const { outcome, notes, checked } = await run(WRONG_CALLS, "warn");
   expect(outcome).toMatchObject({ type: "failed", fault: { code: "input_invalid" } });
