@@ -8,27 +8,22 @@ import { GuestLink } from "./guest/guest-link.ts";
 import { type Limits, limitsOf, narrowedLimits } from "./limits.ts";
 import { type CountBytes, type Replayed, replayTurns, turnsOf } from "./guest/replay-turns.ts";
 
-/** The records of an execution, which are read twice. */
-export type ReplayedRecords = readonly JournalRecord[] | (() => AsyncIterable<JournalRecord>);
-
 /**
  * Runs a journalled execution again in a fresh guest, with the recorded events, and compares its turns byte for byte.
  * No handler runs: the answers of tools are in the journal. Only a part of the records is held in memory at a time. The
- * guest may run for `cpuMs`. `count` is called with the bytes that the replay holds. `allowed` narrows the limits that
- * the journal names. `from` splits the replay in two, as if a driver had taken the execution over there: the first `from`
- * turns are replayed before the others are sent. Resolves with `unreplayable` if the program used state that a replay cannot reproduce. Rejects with
+ * guest may run for `cpuMs`. `records` are read twice. `count` is called with the bytes that the replay holds. `allowed`
+ * narrows the limits that the journal names. Resolves with `unreplayable` if the program used state that a replay cannot reproduce. Rejects with
  * `journal_invalid` or `journal_version` for records that cannot be read, as the source of the records does, and with
  * the signal's reason.
  */
 export async function replay(
-  records: ReplayedRecords,
+  records: () => AsyncIterable<JournalRecord> | Iterable<JournalRecord>,
   sandbox: Sandbox,
   signal: AbortSignal,
-  from = 0,
   count?: CountBytes,
   allowed?: Limits,
 ): Promise<Replayed> {
-  const { state, header } = await foldAll(records);
+  const { state, header } = await foldAll(records());
   const {
     unreplayable,
     end: { settled },
@@ -57,9 +52,8 @@ export async function replay(
   clocks.begin();
   clocks.replay();
   try {
-    await using turns = turnsOf(allOf(records));
-    const first = await replayTurns(link, taken(turns, from), 0, count);
-    const replayed = first.type === "identical" ? await replayTurns(link, turns, from, count) : first;
+    await using turns = turnsOf(records());
+    const replayed = await replayTurns(link, turns, count);
     signal.throwIfAborted();
     if (replayed.type === "identical" && settled) link.release();
     return replayed;
@@ -69,13 +63,13 @@ export async function replay(
   }
 }
 
-async function foldAll(records: ReplayedRecords) {
+async function foldAll(records: AsyncIterable<JournalRecord> | Iterable<JournalRecord>) {
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { RecordsParser } = await import("../journal/reading/parse-records.ts");
   const parser = new RecordsParser();
   const state = new ExecutionState();
   const lane = new Lane("");
-  for await (const value of allOf(records)) {
+  for await (const value of records) {
     const record = parser.next(value);
     await lane.work(applySliced(state, record));
     if (record.type === "header" && record.kind !== "program")
@@ -87,17 +81,4 @@ async function foldAll(records: ReplayedRecords) {
       );
   }
   return { state, header: parser.end() as ProgramHeader };
-}
-
-function allOf(records: ReplayedRecords): AsyncIterable<JournalRecord> | Iterable<JournalRecord> {
-  return typeof records === "function" ? records() : records;
-}
-
-/** The next items, as many as `count`, without ending their source. */
-async function* taken<Item>(items: AsyncGenerator<Item, void, undefined>, count: number): AsyncGenerator<Item> {
-  for (let index = 0; index < count; index += 1) {
-    const { done, value } = await items.next();
-    if (done) return;
-    yield value;
-  }
 }

@@ -160,7 +160,7 @@ export class ExecutionHandle<Context = unknown> {
     const { replay } = await import("../executions/replay.ts");
     await findOwn(base, this.id);
     const records = () => readRecords(journal, this.id, { tenant, mayWait: true });
-    return replay(records, sandbox, signal, 0, (bytes) => gate.held.count(bytes), limits);
+    return replay(records, sandbox, signal, (bytes) => gate.held.count(bytes), limits);
   }
 
   #statusOf({ ended, ...facts }: ExecutionFacts): ExecutionStatus {

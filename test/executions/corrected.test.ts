@@ -117,7 +117,7 @@ test("the journal of the corrected program is complete: it replays, and is repor
   const alone = createMemoryJournal();
   await alone.create(records[0] as never);
   await alone.append(execution, 1, records.slice(1));
-  expect(await replay(records, sandbox, new AbortController().signal)).toEqual({ type: "identical" });
+  expect(await replay(() => records, sandbox, new AbortController().signal)).toEqual({ type: "identical" });
   const other = await open({}, { journal: alone });
   expect(await other.runtime.execution(execution).status()).toMatchObject({
     report: { outcome: { value: 10 }, calls },

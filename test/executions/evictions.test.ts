@@ -18,12 +18,12 @@ import { manualClock, patientClock, workingClock } from "../support/clock.ts";
 
 describeOfAll("evicted at every wait, programs in JavaScript do", () => {
   const sandbox = evicting(createMemorySandbox());
-  executeSuite("javascript", sandbox, sandbox, "whole");
+  executeSuite("javascript", sandbox);
 });
 
 describeOfAll.skipIf(PYTHON.missing)("evicted at every wait, programs in Python do", () => {
   const sandbox = evicting(createForkedPythonSandbox());
-  executeSuite("python", sandbox, sandbox, "whole");
+  executeSuite("python", sandbox);
 });
 
 /** Programs whose journal does not depend on when their calls are answered. */
@@ -120,7 +120,7 @@ test(
         expect(comparable(ran)).toEqual(expected[index]);
         expect(ran.report.usage.evictions).toBe(sandbox.evicted());
         expect(sandbox.opened).toHaveLength(1 + sandbox.evicted());
-        expect(await replay(ran.records, createMemorySandbox(), new AbortController().signal)).toEqual({
+        expect(await replay(() => ran.records, createMemorySandbox(), new AbortController().signal)).toEqual({
           type: "identical",
         });
       }),

@@ -1,36 +1,22 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { Language } from "../../bridge/frames.ts";
-import type { TurnRecord } from "../../src/journal/record.ts";
 import type { Report } from "../../src/executions/output/report.ts";
-import { replay } from "../../src/executions/replay.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
-import { ALL_TESTS } from "../support/all-tests.ts";
 import { patientClock } from "../support/clock.ts";
 import { broken, echo, later, signal, tool } from "../support/tools.ts";
 import { LANGUAGE_CASES } from "./language-cases.ts";
 
-/** Of the prefixes, the quick run replays from one in so many. */
-const STEP = ALL_TESTS ? 1 : 100;
-
 const hang = () => new Promise(() => {});
 
-/**
- * What executing programs promises in every language, on any sandbox. Executions that are replayed run on `recorded` first,
- * and are replayed from every prefix, or only as a whole.
- */
-export function executeSuite(
-  language: Language,
-  sandbox: Sandbox,
-  recorded: Sandbox = sandbox,
-  prefixes: "every" | "whole" = "every",
-): void {
+/** What executing programs promises in every language, on any sandbox. Those that are replayed are recorded on another one. */
+export function executeSuite(language: Language, sandbox: Sandbox, recorded: Sandbox = sandbox): void {
   afterAll(() => Promise.all([sandbox[Symbol.asyncDispose](), recorded[Symbol.asyncDispose]()]));
   const cases = LANGUAGE_CASES[language];
   const start = (...tools: readonly Tool[]) => createRuntime({ sandbox, tools: [echo, later, broken, ...tools] });
 
-  describe("ordinary programs complete, and replay from every prefix", () => {
+  describe("ordinary programs complete, and replay", () => {
     test.each(cases.ordinary)("a program that $does", { timeout: 120_000 }, async ({ program, returns }) => {
       const { outcome } = await executeAndReplay(program);
       expect(outcome).toEqual({ type: "completed", value: returns });
@@ -208,27 +194,21 @@ export function executeSuite(
     expect(output.cut).toEqual({ valueBytes: 9891 });
   });
 
-  test(`${cases.mixed.calls} mixed calls replay from every prefix`, { timeout: 300_000 }, async () => {
+  test(`${cases.mixed.calls} mixed calls replay`, { timeout: 300_000 }, async () => {
     const { calls, program } = cases.mixed;
     const { outcome, usage } = await executeAndReplay(program);
     expect(outcome).toMatchObject({ type: "completed", value: { calls } });
     expect(usage.calls).toBe(calls);
   });
 
-  /** Runs a program. Its journal, cut after every turn, leads to the same commands in new guests, byte for byte. */
+  /** Runs a program. Its journal leads to the same commands in a new guest, byte for byte. */
   async function executeAndReplay(program: string): Promise<Report> {
     // On a machine with much else to do, the longest of these programs needs more than the default.
     const limits = { cpuMs: 60_000 };
     await using runtime = await createRuntime({ sandbox: recorded, tools: [echo, later, broken], limits });
     const report = await runtime.execute(program, { language });
-    const records = await Array.fromAsync(runtime.journal.read(report.execution));
-    const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
-    const before =
-      prefixes === "every" ? Array.from({ length: Math.ceil(turns / STEP) }, (_, index) => index * STEP) : [];
-    for (const from of [...before, turns])
-      expect(await replay(records, sandbox, AbortSignal.timeout(limits.cpuMs), from)).toEqual({
-        type: "identical",
-      });
+    await using replaying = await createRuntime({ sandbox, tools: [], journal: runtime.journal, limits });
+    expect(await replaying.execution(report.execution).replay()).toEqual({ type: "identical" });
     return report;
   }
 }

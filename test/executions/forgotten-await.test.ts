@@ -1,6 +1,4 @@
 import { afterAll, describe, expect, test } from "vitest";
-import type { TurnRecord } from "../../src/journal/record.ts";
-import { replay } from "../../src/executions/replay.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
@@ -135,10 +133,7 @@ describe.each(someOf(SANDBOXES, 1))("on the %s sandbox", (_name, sandbox) => {
     expect(outcome).toEqual({ type: "completed", value: returns });
     expect(remarks).toEqual([]);
     expect(notes.join()).not.toMatch(/did not await it/);
-    const records = await Array.fromAsync(runtime.journal.read(execution));
-    const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
-    for (let from = 0; from <= turns; from += 1)
-      expect(await replay(records, sandbox, AbortSignal.timeout(60_000), from)).toEqual({ type: "identical" });
+    expect(await runtime.execution(execution).replay()).toEqual({ type: "identical" });
   });
 
   test.each(["race", "any"])(
@@ -226,8 +221,7 @@ describe("a promise of the program's own that is rejected", () => {
     expect(remarks[0]).toContain("A promise was rejected");
     expect(remarks[0]).toContain(remark);
     expect(output.text).toContain(remark);
-    const records = await Array.fromAsync(runtime.journal.read(execution));
-    expect(await replay(records, sandbox, AbortSignal.timeout(60_000))).toEqual({ type: "identical" });
+    expect(await runtime.execution(execution).replay()).toEqual({ type: "identical" });
   });
 
   test("is not told of where the program handles it in time", async () => {

@@ -85,7 +85,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
       type: "completed",
       value: { sum: 316, seen: `${"ra".repeat(24)}rrrrrrrrhandler_failed` },
     });
-    expect(await replay(records, sandbox, new AbortController().signal)).toEqual({ type: "identical" });
+    expect(await replay(() => records, sandbox, new AbortController().signal)).toEqual({ type: "identical" });
 
     const batches = cutsWhere(records, (_, last) => handsItems(last));
     const points = {
@@ -122,7 +122,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
             : { items: streamed.items, last: rowsOf(tool, streamed.items).at(-1) },
         );
       }
-      expect(await replay(second.records, sandbox, new AbortController().signal), `after record ${cut}`).toEqual({
+      expect(await replay(() => second.records, sandbox, new AbortController().signal), `after record ${cut}`).toEqual({
         type: "identical",
       });
     }

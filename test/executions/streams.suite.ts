@@ -2,7 +2,6 @@ import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import type { Language } from "../../bridge/frames.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { replay } from "../../src/executions/replay.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { testOfAll } from "../support/all-tests.ts";
@@ -39,9 +38,7 @@ export function streamsSuite(language: Language, sandbox: Sandbox, guests?: "con
     const journal = createMemoryJournal();
     await using runtime = await createRuntime({ sandbox, journal, tools: [rows, double] });
     const report = await runtime.execute(program, { language, id: "one" });
-    const records = () => journal.read("one");
-    const replayed = await replay(records, sandbox, new AbortController().signal);
-    expect(replayed).toEqual({ type: "identical" });
+    expect(await runtime.execution("one").replay()).toEqual({ type: "identical" });
     const calls = report.calls.map(({ tool, items }) => [tool, items]);
     return { ...report, ended, calls };
   }

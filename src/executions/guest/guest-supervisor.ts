@@ -307,7 +307,7 @@ export class GuestSupervisor implements AsyncDisposable {
     const { clocks, log, share, onEnding } = this.#options;
     await log.hand("program");
     clocks.replay();
-    const replayed = await replayTurns(link, log.turns(), 0, (bytes) => share.count(bytes));
+    const replayed = await replayTurns(link, log.turns(), (bytes) => share.count(bytes));
     clocks.wait();
     void log.hand("host");
     if (replayed.type === "ended") return replayed.end;

@@ -36,18 +36,16 @@ const OVERHEAD_BYTES = 256;
 export type CountBytes = (bytes: number) => void;
 
 /**
- * Sends recorded events to a guest and compares its commands with the recorded commands, byte for byte. `recorded`
- * starts at turn `from` of the execution, and the guest must already be in the state before that turn. Held are the
+ * Sends recorded events to a guest and compares its commands with the recorded commands, byte for byte. Held are the
  * turns whose commands it waits for, and the turn after them: a few megabytes, or a single larger turn.
  */
 export async function replayTurns(
   link: GuestLink,
   recorded: AsyncIterable<TurnRecord> | Iterable<TurnRecord>,
-  from = 0,
   count: CountBytes = () => {},
 ): Promise<Replayed> {
   await using turns = new TurnWindow(recorded, count);
-  let done = from;
+  let done = 0;
   for (;;) {
     const events = await turns.fill();
     if (turns.isEmpty) return { type: "identical" };
