@@ -6,6 +6,8 @@ export interface Position {
 
 /** What ends a line in JavaScript, for V8 and for acorn. */
 const LINE_ENDS = /\r\n|[\n\r\u2028\u2029]/g;
+/** What ends a line for the stripper of types, and in its source maps. */
+export const MAP_LINE_ENDS = /\r\n|[\n\r]/g;
 
 export function linesOf(text: string): readonly string[] {
   return text.split(LINE_ENDS);

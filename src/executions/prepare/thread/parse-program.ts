@@ -1,6 +1,6 @@
 import { type AnyNode, type FunctionDeclaration, type Options, parse, type Statement, tokenizer } from "acorn";
-import { linesOf, LineStarts, placeAt, type Position } from "../../guest/source-lines.ts";
-import { beforeRewriting, type RewrittenPlaces } from "../../guest/source-map.ts";
+import { linesOf, MAP_LINE_ENDS, placeAt, type Position } from "../../guest/source-lines.ts";
+import { beforeRewriting, type Rewriting } from "../../guest/source-map.ts";
 import { asFunction, bodyOf, OPENING, placeInBody, placeOf } from "./function-body.ts";
 import { type ParsedProgram, syntaxFault, type UnparsedProgram } from "./parsed-program.ts";
 import { unwrapExports } from "./unwrap-exports.ts";
@@ -64,7 +64,7 @@ function isTooDeep(code: string): boolean {
 }
 
 /** Parses a program. A last line `{ total, n }`, which is a block or none, is read as an object to return. */
-function tryParse(code: string, rewritten?: RewrittenPlaces): ParsedProgram | UnparsedProgram {
+function tryParse(code: string, rewritten?: Rewriting): ParsedProgram | UnparsedProgram {
   const parsed = parseOnce(code, rewritten);
   const last = "body" in parsed ? parsed.body.findLast(({ type }) => type !== "EmptyStatement") : undefined;
   if ("body" in parsed && !isObjectAsBlock(last)) return parsed;
@@ -94,7 +94,7 @@ function isObjectAsBlock(statement: Statement | undefined): boolean {
   return parts.every(({ type }) => type === "Identifier");
 }
 
-function parseOnce(code: string, rewritten?: RewrittenPlaces): ParsedProgram | UnparsedProgram {
+function parseOnce(code: string, rewritten?: Rewriting): ParsedProgram | UnparsedProgram {
   const toCode = (position: Position) => beforeRewriting(rewritten, position);
   const text = asFunction(code);
   try {
@@ -112,25 +112,22 @@ function parseOnce(code: string, rewritten?: RewrittenPlaces): ParsedProgram | U
 
 interface Untyped {
   readonly code: string;
-  readonly rewritten: RewrittenPlaces | undefined;
+  readonly rewritten: Rewriting | undefined;
 }
 
 async function stripTypes(code: string): Promise<Untyped | UnparsedProgram> {
-  const text = asFunction(code);
-  const stripped = await runStripper(text);
+  const stripped = await runStripper(asFunction(code));
   if ("error" in stripped) return unstripped(code, stripped.error);
   const { map } = stripped;
-  return {
-    code: bodyOf(stripped.code.trimEnd()),
-    rewritten: map === undefined ? undefined : readMappings(map, text, stripped.code),
-  };
+  const program = bodyOf(stripped.code.trimEnd());
+  return { code: program, rewritten: map === undefined ? undefined : { map, code, program } };
 }
 
 function unstripped(code: string, { code: kind, message = "", startLine, startColumn }: StripError): UnparsedProgram {
   const position =
     startLine === undefined || startColumn === undefined
       ? undefined
-      : placeInBody(code, { line: startLine, column: startColumn }, STRIPPER_LINE_ENDS);
+      : placeInBody(code, { line: startLine, column: startColumn }, MAP_LINE_ENDS);
   if (kind === "InvalidSyntax") {
     if (message.startsWith("await isn't allowed"))
       return { fault: syntaxFault(NOT_ASYNC, "await_not_async"), position };
@@ -185,56 +182,6 @@ function moduleFault(code: string): UnparsedProgram | undefined {
     fault: syntaxFault(isImport ? NO_IMPORTS : NO_EXPORTS, "program_is_module"),
     position: { line: line + 1, column: 1 },
   };
-}
-
-const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/** What ends a line for the stripper: fewer characters than for V8 and acorn. */
-const STRIPPER_LINE_ENDS = /\r\n|[\n\r]/g;
-
-/** The places that a source map gives, ready to be searched. The texts of the map are programs wrapped in a function. */
-function readMappings(map: string, original: string, rewritten: string): RewrittenPlaces {
-  const { mappings } = JSON.parse(map) as { readonly mappings: string };
-  const code = bodyOf(original);
-  const [from, fromIn] = [new LineStarts(code), new LineStarts(original, STRIPPER_LINE_ENDS)];
-  const [to, toIn] = [new LineStarts(rewritten), new LineStarts(rewritten, STRIPPER_LINE_ENDS)];
-  const places: number[] = [];
-  // Each segment has the differences to the segment before it.
-  let originalLine = 0;
-  let originalColumn = 0;
-  for (const [line, segments] of mappings.split(";").entries()) {
-    let column = 0;
-    for (const segment of segments.split(",")) {
-      const [columns, , originalLines, originalColumns] = readNumbers(segment);
-      column += columns ?? 0;
-      if (originalLines === undefined || originalColumns === undefined) continue;
-      originalLine += originalLines;
-      originalColumn += originalColumns;
-      const offset = fromIn.offsetOf({ line: originalLine + 1, column: originalColumn + 1 }) - OPENING.length;
-      const place = from.placeAt(Math.min(offset, code.length));
-      const rewrittenPlace = to.placeAt(toIn.offsetOf({ line: line + 1, column: column + 1 }));
-      // The function's opening has a line of its own.
-      places.push(rewrittenPlace.line - 1, rewrittenPlace.column, place.line, place.column);
-    }
-  }
-  return Int32Array.from(places);
-}
-
-/** The numbers of a segment. Each number is written in digits of five bits, the lowest first; a sixth bit is set if another digit follows. */
-function readNumbers(segment: string): number[] {
-  const numbers: number[] = [];
-  let value = 0;
-  let shift = 0;
-  for (const character of segment) {
-    const digit = DIGITS.indexOf(character);
-    value += (digit & 31) << shift;
-    shift += 5;
-    if (digit & 32) continue;
-    numbers.push(value & 1 ? -(value >> 1) : value >> 1);
-    value = 0;
-    shift = 0;
-  }
-  return numbers;
 }
 
 // ---- texts that are no program ----------------------------------------------------------------------------------

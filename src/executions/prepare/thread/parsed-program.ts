@@ -1,7 +1,7 @@
 import type { Statement } from "acorn";
 import type { Fault } from "../../outcome.ts";
 import type { Position } from "../../guest/source-lines.ts";
-import type { Insertion, PreparedText, RewrittenPlaces } from "../../guest/source-map.ts";
+import type { Insertion, PreparedText, Rewriting } from "../../guest/source-map.ts";
 
 export type Read = { readonly ok: true; readonly text: PreparedText } | { readonly ok: false; readonly fault: Fault };
 
@@ -13,7 +13,7 @@ export interface ParsedProgram {
   /** Maps a position in the body of `text` to a position in the code that was read. */
   readonly toCode: (position: Position) => Position;
   /** What `toCode` reads, if the program was written anew. */
-  readonly rewritten: RewrittenPlaces | undefined;
+  readonly rewritten: Rewriting | undefined;
   /** What was added before a last object. */
   readonly inserted?: Insertion;
 }

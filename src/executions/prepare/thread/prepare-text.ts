@@ -8,7 +8,7 @@ import { parseProgram } from "./parse-program.ts";
 import type { ParsedProgram, Read, UnparsedProgram } from "./parsed-program.ts";
 import { CALLING_FUNCTIONS } from "../../../tools/tool-name.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "../refuse-text.ts";
-import { beginsWithFence, readOpening, stripFence } from "./strip-fence.ts";
+import { beginsWithFence, stripFence } from "./strip-fence.ts";
 import { nameOf } from "./syntax-nodes.ts";
 import { isStripperSpent } from "./types/stripper.ts";
 
@@ -192,9 +192,9 @@ function surround(text: string, statement: ExpressionStatement | Expression, bef
 
 // ---- Python -----------------------------------------------------------------------------------------------------
 
-/** The start of a Python string or comment. */
-const STRING_OR_COMMENT = /"""|'''|["'#]/g;
-const LINE_END = /[\n\r\u2028\u2029]/g;
+/** Python's strings and comments. */
+const STRING_OR_COMMENT =
+  /"""(?:[^"\\]|\\[^]|"(?!""))*"""|'''(?:[^'\\]|\\[^]|'(?!''))*'''|(["'])(?:(?!\1)[^\\\n]|\\[^])*\1?|#[^\n\r\u2028\u2029]*/g;
 
 /** Line terminators in JavaScript that do not end a line in Python. They are replaced in the text that fault positions refer to. */
 const OTHER_LINE_BREAKS = /[\u2028\u2029]/g;
@@ -202,64 +202,28 @@ const OTHER_LINE_BREAKS = /[\u2028\u2029]/g;
 /** Removes the Markdown around a Python program; lines stay. The guest does the rest, with Python's own parser. */
 export function preparePython(written: string): Read {
   const source = withLineBreaks(written, "python") ?? written;
-  const stripped = hasFence(source) ? stripFence(source, "python") : undefined;
-  if (stripped?.type === "several") return { ok: false, fault: severalPrograms(stripped.count) };
-  const program = stripped?.type === "code" ? stripped.code : source;
+  const stripped = stripFence(source, "python", withoutStrings(source));
+  if (stripped.type === "several") return { ok: false, fault: severalPrograms(stripped.count) };
+  const program = stripped.type === "code" ? stripped.code : source;
   if (program.trim() === "") return { ok: false, fault: PROGRAM_EMPTY };
   const lines = source.replaceAll(OTHER_LINE_BREAKS, " ");
   return { ok: true, text: { source: lines, program, insertions: [], rewritten: undefined } };
 }
 
-/** Whether the text has a fence outside of strings. Valid Python has none there; a string may contain Markdown. */
-function hasFence(source: string): boolean {
-  return withoutStrings(source)
-    .split("\n")
-    .some((line) => readOpening(line) !== undefined);
-}
-
 /**
- * The text with each character of its strings and comments replaced by x. An apostrophe in a line of prose starts a
- * string too, but that string ends with its line: only triple-quoted strings span lines.
+ * The text with each character of its strings and comments replaced by x: a string may contain Markdown. An apostrophe in a
+ * line of prose starts a string too, but that string ends with its line: only triple-quoted strings span lines, if they end.
  */
 function withoutStrings(source: string): string {
-  const parts: string[] = [];
-  let at = 0;
-  STRING_OR_COMMENT.lastIndex = 0;
-  for (let found = STRING_OR_COMMENT.exec(source); found; found = STRING_OR_COMMENT.exec(source)) {
-    const [marks] = found;
-    const end = marks === "#" ? endOfLine(source, found.index) : endOfString(source, found.index + marks.length, marks);
-    parts.push(source.slice(at, found.index), source.slice(found.index, end).replaceAll(/[^\n]/g, "x"));
-    at = end;
-    STRING_OR_COMMENT.lastIndex = end;
-  }
-  return parts.join("") + source.slice(at);
+  return source.replaceAll(STRING_OR_COMMENT, (found) => found.replaceAll(/[^\n]/g, "x"));
 }
 
-function endOfLine(source: string, start: number): number {
-  LINE_END.lastIndex = start;
-  return LINE_END.exec(source)?.index ?? source.length;
-}
-
-/** The index after a string's closing quotes; for a single-quoted string at the latest the index after its line. */
-function endOfString(source: string, start: number, marks: string): number {
-  for (let at = start; at < source.length; at += 1) {
-    if (source[at] === "\\") at += 1;
-    else if (source.startsWith(marks, at)) return at + marks.length;
-    else if (source[at] === "\n" && marks.length === 1) return at + 1;
-  }
-  return source.length;
-}
-
-/** What is kept as it is: strings, templates and comments. A comment of a text in one line ends where its line was to end. */
+/** What is kept as it is: strings, templates and comments. A comment of the last line ends where its line was to end. */
 const KEPT: Readonly<Record<Language, RegExp>> = {
   javascript:
-    /"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|`(?:[^`\\]|\\.?)*(?:`|$)|\/\*[^]*?\*\/|\/\/(?:(?!\\n).)*|(?:\\r)?\\n|\\t/g,
+    /"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|`(?:[^`\\]|\\.?)*(?:`|$)|\/\*[^]*?\*\/|\/\/(?:.*(?=\n)|(?:(?!\\n).)*)|(?:\\r)?\\n|\\t/g,
   python: /"""[^]*?"""|'''[^]*?'''|"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|#(?:(?!\\n).)*|(?:\\r)?\\n|\\t/g,
 };
-
-/** The same for JavaScript in several lines. */
-const KEPT_IN_LINES =
-  /"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|`(?:[^`\\]|\\.?)*(?:`|$)|\/\*[^]*?\*\/|\/\/.*|(?:\\r)?\\n|\\t/g;
 
 /**
  * A program with line breaks where its model wrote `\n` between the lines: no program has a backslash there. Undefined for a
@@ -267,9 +231,8 @@ const KEPT_IN_LINES =
  */
 function withLineBreaks(source: string, language: Language): string | undefined {
   const text = source.trim();
-  const isOneLine = !/[\r\n]/.test(text);
-  if (!text.includes("\\n") || (language === "python" && !isOneLine)) return undefined;
-  const broken = text.replaceAll(isOneLine ? KEPT[language] : KEPT_IN_LINES, (found) => {
+  if (!text.includes("\\n") || (language === "python" && /[\r\n]/.test(text))) return undefined;
+  const broken = text.replaceAll(KEPT[language], (found) => {
     if (found === "\\t") return "\t";
     return found === "\\n" || found === "\\r\\n" ? "\n" : found;
   });

@@ -7,7 +7,7 @@ interface Opening {
 }
 
 /** Parses a line that opens a block; undefined for any other line. It scans by hand, because one pattern for the whole line would backtrack over spaces. */
-export function readOpening(line: string): Opening | undefined {
+function readOpening(line: string): Opening | undefined {
   const start = endOf(" \t", line, 0);
   const character = line[start] ?? "";
   if (character !== "`" && character !== "~") return undefined;
@@ -50,11 +50,12 @@ export type Stripped =
 
 /**
  * Removes the Markdown around a program: the lines of its fenced block stay where they were, all other lines become
- * empty. Blocks in other languages are ignored if there is a block in `language`.
+ * empty. Blocks in other languages are ignored if there is a block in `language`. `outline` is the text without what no
+ * fence stands in.
  */
-export function stripFence(source: string, language: Language): Stripped {
+export function stripFence(source: string, language: Language, outline = source): Stripped {
   const lines = source.split("\n");
-  const blocks = blocksOf(lines, language);
+  const blocks = blocksOf(outline.split("\n"));
   const programs = blocks.filter(({ mark }) => MARKS[language].has(mark.toLowerCase()));
   const written = programs.filter(({ open, close }) => lines.slice(open + 1, close).some((line) => line.trim() !== ""));
   if (written.length > 1) return { type: "several", count: written.length };
@@ -74,61 +75,18 @@ export function beginsWithFence(source: string): boolean {
   return readOpening(source.trimStart().split("\n", 1)[0] ?? "") !== undefined;
 }
 
-function blocksOf(lines: readonly string[], language: Language): Block[] {
+function blocksOf(lines: readonly string[]): Block[] {
   const blocks: Block[] = [];
-  // Set to false after the first string without an end: searching for it again in each block would take quadratic time.
-  let readsStrings = language === "python";
   for (let open = 0; open < lines.length; open += 1) {
     const opening = readOpening(lines[open] ?? "");
     if (!opening) continue;
     const { fence, mark } = opening;
-    const from = open + 1;
-    let close: number | undefined;
-    if (readsStrings && MARKS.python.has(mark.toLowerCase())) {
-      close = closeOf(lines, from, { fence, readsStrings });
-      readsStrings = close !== undefined;
-    }
-    close ??= closeOf(lines, from, { fence, readsStrings: false }) ?? lines.length;
+    const length = lines.slice(open + 1).findIndex((line) => closes(line.trim(), fence));
+    const close = length < 0 ? lines.length : open + 1 + length;
     blocks.push({ mark, open, close });
     open = close;
   }
   return blocks;
-}
-
-function closeOf(
-  lines: readonly string[],
-  from: number,
-  { fence, readsStrings }: { readonly fence: string; readonly readsStrings: boolean },
-): number | undefined {
-  let string: string | undefined;
-  for (let index = from; index < lines.length; index += 1) {
-    const line = lines[index] ?? "";
-    if (string === undefined && closes(line.trim(), fence)) return index;
-    if (readsStrings) string = stringBehind(line, string);
-  }
-  return undefined;
-}
-
-/** The quotes of the Python string open at a line's end. `before`: those of the string open at its start. */
-function stringBehind(line: string, before: string | undefined): string | undefined {
-  let string = before;
-  let at = 0;
-  while (at < line.length) {
-    if (string === undefined) {
-      if (line[at] === "#") return undefined;
-      string = ['"""', "'''", '"', "'"].find((marks) => line.startsWith(marks, at));
-      at += string?.length ?? 1;
-    } else if (line[at] === "\\") {
-      at += 2;
-    } else if (line.startsWith(string, at)) {
-      at += string.length;
-      string = undefined;
-    } else {
-      at += 1;
-    }
-  }
-  // A single-quoted string continues only after a backslash at the line's end.
-  return string?.length === 1 && at === line.length ? undefined : string;
 }
 
 /** Whether a line closes a block: it has at least as many of the fence's characters and nothing else. */

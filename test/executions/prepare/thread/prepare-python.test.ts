@@ -30,7 +30,6 @@ test.each([
   "report = '''it's \\''' \"\n~~~\n'''\nreturn report",
   'a = "it\\"s" # don\'t "\nb = """\n```\n"""\nreturn b',
   'x = "```"\nreturn x',
-  '"""never closed\n```\n',
 ])("the program %j is not Markdown and is unchanged; the guest decides whether it is Python", async (source) => {
   expect(await prepared(source)).toBe(source);
 });
