@@ -72,6 +72,12 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** What ends the messages of errors with these codes: the call that says more. A door has its own way in its place. */
+export const REMEDIES = {
+  execution_unknown: "List what it holds, and of whom, with: runtime.executions.list()",
+  call_unknown: "Look at its calls, and at what it waits for, with: runtime.execution(id).status()",
+} as const satisfies Partial<Record<ErrorCode, string>>;
+
 /** Identifies the class across copies of this package. */
 const BRAND = Symbol.for("portcullis.error");
 

@@ -8,7 +8,7 @@ import { standardStreams, type Streams, useStreams, writeStderr } from "./termin
 import { version } from "./package-json.ts";
 import { completeHint, type Given } from "./terminal/executions/waiting-hints.ts";
 import { oneLine } from "./terminal/one-line.ts";
-import { insetText } from "../base/index.ts";
+import { insetText, PortcullisError } from "../base/index.ts";
 
 export const program = new PortcullisCommand("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
@@ -213,7 +213,8 @@ export async function main(args: readonly string[], streams: Streams): Promise<n
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     const failure = failureOf(error);
-    return printFailure(new Failure(failure.exitCode, completeHint(failure.message, given), failure));
+    const message = PortcullisError.is(error) ? completeHint(error, given) : failure.message;
+    return printFailure(new Failure(failure.exitCode, message, failure));
   }
 }
 

@@ -13,6 +13,7 @@ import {
   optionError,
   parsedJson,
   PortcullisError,
+  REMEDIES,
   type SlicedWork,
   text,
   wholeNumber,
@@ -147,7 +148,7 @@ function* recordsSliced(
     if (!call)
       throw new PortcullisError(
         "call_unknown",
-        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}: it has been answered, or there was none. Look at what the execution waits for: runtime.execution(${JSON.stringify(execution)}).status()`,
+        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}: it has been answered, or there was none. ${REMEDIES.call_unknown}`,
       );
     if (!isExpired(header, call)) return call;
     throw new PortcullisError(

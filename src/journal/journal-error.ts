@@ -1,10 +1,10 @@
-import { PortcullisError } from "../base/index.ts";
+import { PortcullisError, REMEDIES } from "../base/index.ts";
 import type { Head, Lease } from "./journal.ts";
 
 /** The errors that every store rejects with. */
 
 /** Also for an execution of another tenant, in the same words. */
-export function executionUnknown(execution: string, why: string): PortcullisError {
+export function executionUnknown(execution: string, why: string = REMEDIES.execution_unknown): PortcullisError {
   return new PortcullisError(
     "execution_unknown",
     `The journal holds no execution ${JSON.stringify(execution)}. ${why}`,

@@ -1,4 +1,4 @@
-import { given, PortcullisError } from "../../base/index.ts";
+import { PortcullisError } from "../../base/index.ts";
 import { buildImage as build, checkImage, Daemon, IMAGE } from "../../sandboxes/docker/index.ts";
 import type { CommandOptions, IMAGE as IMAGE_OPTIONS } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
@@ -8,7 +8,7 @@ import { tellWork, writeStdout } from "../terminal/standard-streams.ts";
 export async function buildImage({ network, base }: CommandOptions<typeof IMAGE_OPTIONS>): Promise<number> {
   const daemon = new Daemon();
   try {
-    await build(daemon, { image: IMAGE, ...given({ network, base }), onProgress: tellWork });
+    await build(daemon, { image: IMAGE, network, base, onProgress: tellWork });
     await checkImage(daemon, IMAGE);
   } catch (error) {
     throw PortcullisError.is(error) ? daemon.unavailable(error) : notBuilt(daemon, error);

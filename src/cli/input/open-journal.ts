@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { POSTGRES_URL } from "../../fleet/postgres/connection/address.ts";
 import { createPostgresJournal, type PostgresJournal } from "../../fleet/postgres/postgres-journal.ts";
 import { createSqliteJournal, type SqliteJournal } from "../../journal/sqlite/sqlite-journal.ts";
-import { given, optionError } from "../../base/index.ts";
+import { optionError } from "../../base/index.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 
@@ -27,7 +27,7 @@ export function journalPathOf(path = process.env[VARIABLE]): string | undefined 
 export function optionalJournal(named?: string, unavailableMs?: number): OpenJournal | undefined {
   const path = journalPathOf(named);
   if (path === undefined) return undefined;
-  if (POSTGRES_URL.test(path)) return createPostgresJournal({ url: path, ...given({ unavailableMs }) });
+  if (POSTGRES_URL.test(path)) return createPostgresJournal({ url: path, unavailableMs });
   return createSqliteJournal({ path });
 }
 

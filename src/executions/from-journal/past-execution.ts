@@ -4,6 +4,7 @@ import {
   Lane,
   parsedJson,
   PortcullisError,
+  REMEDIES,
   readPlainData,
   type SlicedWork,
   textOf,
@@ -169,7 +170,7 @@ export async function findOwn(
 function executionUnknown(execution: ExecutionId, tenant: string): PortcullisError {
   return new PortcullisError(
     "execution_unknown",
-    `The journal holds no execution ${JSON.stringify(execution)} of tenant ${JSON.stringify(tenant)}. List what it holds, and of whom, with: runtime.executions.list()`,
+    `The journal holds no execution ${JSON.stringify(execution)} of tenant ${JSON.stringify(tenant)}. ${REMEDIES.execution_unknown}`,
   );
 }
 

@@ -316,5 +316,5 @@ class DatabaseJournal implements PostgresJournal {
 }
 
 function unknown(execution: string): never {
-  throw executionUnknown(execution, "List what it holds, with: runtime.executions.list()");
+  throw executionUnknown(execution);
 }

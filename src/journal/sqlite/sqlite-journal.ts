@@ -289,7 +289,7 @@ class FileJournal implements SqliteJournal {
 
   #get(execution: string): ExecutionRow {
     const row = this.#find(execution);
-    if (!row) throw executionUnknown(execution, "List what it holds, with: runtime.executions.list()");
+    if (!row) throw executionUnknown(execution);
     return row;
   }
 }

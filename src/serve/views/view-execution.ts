@@ -1,4 +1,4 @@
-import { type ExecutionId, PortcullisError, fieldTexts, textOf } from "../../base/index.ts";
+import { type ExecutionId, PortcullisError, REMEDIES, fieldTexts, textOf } from "../../base/index.ts";
 import type { Journal, ExecutionSummary } from "../../journal/journal.ts";
 import { readHeader, readRecords } from "../../journal/reading/index.ts";
 import type { Header, CallHeader, OutcomeRecord } from "../../journal/record.ts";
@@ -82,7 +82,7 @@ export async function viewCall(
 function callUnknown(execution: ExecutionId, id: string): PortcullisError {
   return new PortcullisError(
     "call_unknown",
-    `Execution ${JSON.stringify(execution)} has no call ${JSON.stringify(id)}. Its calls are listed by: runtime.execution(${JSON.stringify(execution)}).status()`,
+    `Execution ${JSON.stringify(execution)} has no call ${JSON.stringify(id)}. ${REMEDIES.call_unknown}`,
   );
 }
 

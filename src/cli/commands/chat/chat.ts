@@ -1,4 +1,4 @@
-import { counted, given, monotonic, PortcullisError } from "../../../base/index.ts";
+import { counted, monotonic, PortcullisError } from "../../../base/index.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
 import { agentEndingText } from "../../../conversations/index.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
@@ -36,7 +36,7 @@ export async function chat(options: ChatOptions): Promise<number> {
   await using journal =
     conversation === undefined ? optionalJournal(options.journal) : existingJournal(options.journal);
   const past = conversation === undefined || !journal ? undefined : await readPastChat(journal, conversation, options);
-  const models = { stream, ...given({ baseUrl }) };
+  const models = { stream, baseUrl };
   const model = await chatModel(options.model, past, models);
   const fallbacks = await loadFallbacks(options.fallback, models);
   const control = new ControlC();
@@ -50,7 +50,7 @@ export async function chat(options: ChatOptions): Promise<number> {
     approvePrograms: approveProgram,
     approve: (request) => approve(request),
     logger: { error: (entry, message) => opened.screen?.show(() => printFailures.error(entry, message)) },
-    ...given({ tenant }),
+    tenant,
   });
   const { runtime, signal } = open;
   const over = AbortSignal.any([signal, control.ended]);
@@ -75,7 +75,7 @@ export async function chat(options: ChatOptions): Promise<number> {
       allowChangedTools: allowChangedTools === true,
     }),
     ...(open.approve && { approve }),
-    ...given({ instructions }),
+    instructions,
     onEvent: (event: AgentEvent) => show(event),
   });
   const isInset = standardStreams().stdout.isTTY;

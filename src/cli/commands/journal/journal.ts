@@ -80,7 +80,7 @@ export async function checkJournal(options: CommandOptions<typeof CHECK>): Promi
   let problems = 0;
   for await (const { execution, problem } of journal.check()) {
     problems += 1;
-    if (options.json) printJson({ ...(execution === undefined ? {} : { execution }), problem });
+    if (options.json) printJson({ execution, problem });
     else writeStdout(`${oneLine(execution === undefined ? problem : `${execution}: ${problem}`)}\n`);
   }
   writeStderr(problems === 0 ? "The journal is whole.\n" : `${counted(problems, "problem")}.\n`);

@@ -1,4 +1,4 @@
-import { type ExecutionId, given, monotonic, pause, PortcullisError } from "../../../base/index.ts";
+import { type ExecutionId, monotonic, pause, PortcullisError } from "../../../base/index.ts";
 import { type ListedExecution, listExecutions } from "../../../runtime/executions/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readHeader, readRecords } from "../../../journal/reading/index.ts";
@@ -39,7 +39,7 @@ export async function show(named: string | undefined, options: CommandOptions<ty
 async function list(journal: Journal, { open, tenant, json }: CommandOptions<typeof SHOW>): Promise<number> {
   const onDamaged = ({ message }: PortcullisError) => writeStderr(`${message} It is not listed.\n`);
   let isEmpty = true;
-  for await (const row of listExecutions(journal, { ...given({ open, tenant }), onDamaged })) {
+  for await (const row of listExecutions(journal, { open, tenant, onDamaged })) {
     isEmpty = false;
     if (json) printJson(row);
     else await printLines([listLine(row, await titleFor(journal, row))]);

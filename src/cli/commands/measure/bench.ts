@@ -1,4 +1,4 @@
-import { now, count, given } from "../../../base/index.ts";
+import { now, count } from "../../../base/index.ts";
 import { compare, type Comparison } from "../../../comparison/compare.ts";
 import { type BenchReport, lossesFirst, reportNotes, reportTable } from "../../../comparison/report.ts";
 import { createRuntime } from "../../../runtime/create-runtime.ts";
@@ -92,7 +92,7 @@ function readLive({ model: name = "", baseUrl, maxTokens }: CommandOptions<typeo
       EXIT.usage,
       "--live needs --max-tokens: the tokens that it may take, like 500000. They cost money.",
     );
-  return { model: parseModel(name, given({ baseUrl })), maxTokens };
+  return { model: parseModel(name, { baseUrl }), maxTokens };
 }
 
 /** `portcullis bench --live`: a real model does the tasks in both modes, several times. Resolves with the exit code. */

@@ -3,7 +3,6 @@ import type { CommandOptions, ASK } from "../../command-options.ts";
 import { needsJournal, optionalJournal } from "../../input/open-journal.ts";
 import { loadFallbacks, loadModel } from "../../input/load-model.ts";
 import { showConversation } from "../../terminal/executions/conversation-lines.ts";
-import { given } from "../../../base/index.ts";
 import { INHERIT } from "../../../conversations/as-tools/agent-as-tool.ts";
 import { type AgentFile, readAgentFile } from "../../../conversations/files/agent-file.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -17,13 +16,13 @@ import { openRuntime } from "./open-runtime.ts";
 export async function ask(task: string, options: CommandOptions<typeof ASK>): Promise<number> {
   const { stream, baseUrl, id, tenant, approveProgram = false } = options;
   needsJournal("--id", id, options.journal);
-  const models = { stream, ...given({ baseUrl }) };
+  const models = { stream, baseUrl };
   const file = await agentFile(options);
   const instructions = file?.requiredText("what the agent is told before its task") ?? options.instructions;
   const model = await loadModel(modelName(options.model, file), models);
   const fallbacks = await loadFallbacks(options.fallback, models);
   await using journal = optionalJournal(options.journal);
-  const more = { tellsCalls: true, limits: options.limit, approvePrograms: approveProgram, ...given({ tenant }) };
+  const more = { tellsCalls: true, limits: options.limit, approvePrograms: approveProgram, tenant };
   await using open = await openRuntime(options, journal, more);
   const { runtime, signal, screen } = open;
   const { context: documents, set, answer } = options;
@@ -34,8 +33,11 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
     task,
     documents,
     signal,
-    ...given({ id, instructions, answer, tools: file?.narrow(open.tools) }),
-    ...given({ onEvent: options.json ? undefined : showConversation(screen) }),
+    id,
+    instructions,
+    answer,
+    tools: file?.narrow(open.tools),
+    onEvent: options.json ? undefined : showConversation(screen),
   });
   return await open.end(open.printAgent(report), report.artifacts);
 }

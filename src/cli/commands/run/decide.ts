@@ -1,4 +1,4 @@
-import { given, optionError } from "../../../base/index.ts";
+import { optionError } from "../../../base/index.ts";
 import { decide as noteDecision } from "../../../runtime/executions/index.ts";
 import type { Decision } from "../../../executions/decide.ts";
 import type { CommandOptions, DECIDE } from "../../command-options.ts";
@@ -21,9 +21,11 @@ export async function decide(named: string, call: string, options: CommandOption
   if (answers !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", answers);
   const decision: Decision = {
     ...(done === undefined ? { allow } : { done: { value: done } }),
-    ...given({ hold, by, note }),
-    ...(remember ? { remember: "execution" } : {}),
-    ...(grant === undefined ? {} : { grant: grant as NonNullable<Decision["grant"]> }),
+    hold,
+    by,
+    note,
+    remember: remember ? "execution" : undefined,
+    grant: grant as Decision["grant"],
   };
   await using journal = existingJournal(options.journal);
   const execution = await findExecution(journal, named, tenant);

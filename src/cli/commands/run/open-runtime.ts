@@ -1,7 +1,6 @@
 import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import type { Header } from "../../../journal/record.ts";
-import { given } from "../../../base/index.ts";
 import type { Report } from "../../../executions/output/index.ts";
 import { createRuntime } from "../../../runtime/create-runtime.ts";
 import type { RunningOptions } from "../../command-options.ts";
@@ -56,7 +55,9 @@ export async function openRuntime(
       sandbox,
       logger: operator,
       approve,
-      ...given({ journal, policy, onEvent: json || tellsCalls ? undefined : tellHeld }),
+      journal,
+      policy,
+      onEvent: json || tellsCalls ? undefined : tellHeld,
       ...more,
     }),
   );

@@ -1,4 +1,4 @@
-import { given, PortcullisError } from "../../../base/index.ts";
+import { PortcullisError } from "../../../base/index.ts";
 import { readPastConversation, standingOfConversation } from "../../../conversations/from-journal/index.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
@@ -28,15 +28,15 @@ export async function resume(named: string | undefined, options: CommandOptions<
   await using journal = existingJournal(options.journal);
   await using open = await openRuntime(options, journal);
   const { runtime, signal, approve } = open;
-  const about = { results, allowChangedTools, signal, ...given({ approve }) };
+  const about = { results, allowChangedTools, signal, approve };
   const execution = await findExecution(journal, named, tenant ?? "default");
-  const handle = runtime.execution(execution, given({ tenant }));
+  const handle = runtime.execution(execution, { tenant });
   const header = await readHeader(journal, execution, HOST);
   if (header?.kind !== "conversation") {
-    const report = await handle.resume({ ...about, ...given({ result: options.resultSchema }) });
+    const report = await handle.resume({ ...about, result: options.resultSchema });
     return await open.end(open.print(report, header), report.artifacts);
   }
-  const models = { stream, ...given({ baseUrl }) };
+  const models = { stream, baseUrl };
   const fallbacks = await loadFallbacks(fallback, models);
   const past = await readPastConversation(journal, execution, header.tenant);
   const answering = past.answering.model;
@@ -69,7 +69,7 @@ async function recover(options: CommandOptions<typeof RESUME>): Promise<number> 
       EXIT.usage,
       "resume: --result, --result-schema, --artifacts and --allow-changed-tools are for one execution: give its id.",
     );
-  const models = { stream, ...given({ baseUrl }) };
+  const models = { stream, baseUrl };
   const loaded = options.model === undefined ? [] : [await loadModel(options.model, models)];
   const fallbacks = await loadFallbacks(options.fallback, models);
   const model = ({ model: name, execution }: RecoveredConversation) => {

@@ -1,4 +1,3 @@
-import { given } from "../../../base/index.ts";
 import type { CommandOptions, RUN } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
@@ -27,15 +26,15 @@ export async function run(file: string, options: CommandOptions<typeof RUN>): Pr
   await using open = await openRuntime(options, journal, {
     limits: options.limit,
     approvePrograms: approveProgram,
-    ...given({ tenant }),
+    tenant,
   });
   const { runtime, signal } = open;
   const corrects =
     options.corrects === undefined || !journal
       ? undefined
       : await findExecution(journal, options.corrects, tenant ?? "default");
-  const corrected = given({ corrects, maxAgeMs });
-  const report = await runtime.execute(program, { language, signal, ...given({ result, id }), ...corrected });
+  const corrected = { corrects, maxAgeMs };
+  const report = await runtime.execute(program, { language, signal, result, id, ...corrected });
   return await open.end(open.print(report), report.artifacts);
 }
 

@@ -1,4 +1,4 @@
-import { count, given, insetText, every } from "../../../base/index.ts";
+import { count, insetText, every } from "../../../base/index.ts";
 import type { Runtime } from "../../../runtime/create-runtime.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
 import {
@@ -56,12 +56,13 @@ export async function openHttpServer(
   const onError = (error: unknown) => tell(reasonOf(error));
   const server = await createServer(runtime, {
     ...more,
-    ...given({ keys, decideCommand: decideCommandOf(journalPathOf(options.journal)) }),
+    keys,
+    decideCommand: decideCommandOf(journalPathOf(options.journal)),
     hostNames: hostName,
-    ...(log ? { onRequest: logRequest } : {}),
+    onRequest: log ? logRequest : undefined,
     onError,
   });
-  const { url } = await server.listen({ port, ...given({ host }) });
+  const { url } = await server.listen({ port, host });
   void server.recover().then(tellRecovered, () => {});
   const stack = new AsyncDisposableStack();
   stack.use(outlastErrors(tellStray));

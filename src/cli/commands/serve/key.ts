@@ -1,4 +1,4 @@
-import { given, PortcullisError } from "../../../base/index.ts";
+import { PortcullisError } from "../../../base/index.ts";
 import { type Key, parseKeys, type Scope, SCOPES } from "../../../serve/http/keys.ts";
 import type { CommandOptions, KEY_ADD } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -28,9 +28,9 @@ export function keyAdd(id: string, options: CommandOptions<typeof KEY_ADD>): num
   const key = addKey(keys, {
     id,
     tenant,
-    ...(scope.length === 0 ? {} : { scopes: scope as readonly Scope[] }),
-    ...(allowTool.length === 0 ? {} : { tools: allowTool }),
-    ...given({ expires }),
+    scopes: scope.length === 0 ? undefined : (scope as readonly Scope[]),
+    tools: allowTool.length === 0 ? undefined : allowTool,
+    expires,
   });
   if (json) printJson({ id, tenant, key });
   else writeStdout(`${key}\n`);

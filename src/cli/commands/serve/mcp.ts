@@ -1,4 +1,4 @@
-import { given, pause } from "../../../base/index.ts";
+import { pause } from "../../../base/index.ts";
 import { STDIO_ID } from "../../../serve/principal.ts";
 import { loadServer } from "../../../serve/mcp/load-server.ts";
 import { McpDoor } from "../../../serve/mcp/mcp-door.ts";
@@ -55,9 +55,10 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
     const runtime = await openServed(stack, options, (journal) => ({
       sandbox,
       ...(journal && { approve: () => "later" }),
-      ...given({ executions: settings && { concurrency: AT_ONCE, ...places }, tenant: options.tenant }),
+      executions: settings && { concurrency: AT_ONCE, ...places },
+      tenant: options.tenant,
     }));
-    const more = { ...given({ patienceMs }), ...(mode === "ask" ? {} : { approve: approver.approve }) };
+    const more = { patienceMs, approve: mode === "ask" ? undefined : approver.approve };
     if (settings) {
       // The server with the routes of MCP alone.
       const { server, url } = stack.use(await openHttpServer(runtime, settings, drain, { ...more, routes: "mcp" }));

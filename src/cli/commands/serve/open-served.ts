@@ -1,5 +1,4 @@
 import type { Journal } from "../../../journal/journal.ts";
-import { given } from "../../../base/index.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../../runtime/create-runtime.ts";
 import type { ServedOptions } from "../../command-options.ts";
 import { reasonOf } from "../../failure.ts";
@@ -23,10 +22,8 @@ export async function openServed(
   const { limit: limits, policy } = options;
   const tools = () => open.tools;
   const fleet = journal && (await fleetOf(stack, journal));
-  const where = fleet ? { fleet } : given({ journal });
-  return stack.use(
-    await createRuntime({ tools, limits, logger: printFailures, ...where, ...given({ policy }), ...more(journal) }),
-  );
+  const where = fleet ? { fleet } : { journal };
+  return stack.use(await createRuntime({ tools, limits, logger: printFailures, ...where, policy, ...more(journal) }));
 }
 
 /** The fleet of a journal in PostgreSQL; undefined for a journal in a file, which other machines do not reach. */

@@ -1,4 +1,4 @@
-import { given, pause, PortcullisError } from "../../../base/index.ts";
+import { pause, PortcullisError } from "../../../base/index.ts";
 import { fleetJournalOf, journalPathOf } from "../../input/open-journal.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, SERVE } from "../../command-options.ts";
@@ -23,8 +23,8 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
   const settings = readHttpSettings(options, options.port);
   const { baseUrl, sandbox, workers, webhooks, drain = CLOSE_RULES.drainMs.default } = options;
   const { concurrency = AT_ONCE, perTenant, queued, ...set } = options.set;
-  const executions = { concurrency, ...given({ perTenant, queued }) };
-  const model = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
+  const executions = { concurrency, perTenant, queued };
+  const model = await Promise.all(options.model.map((text) => loadModel(text, { baseUrl })));
   keepStdout();
   using cancelling = cancelOnSignal();
   const stack = new AsyncDisposableStack();
@@ -37,7 +37,8 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
     if (cancelling.signal.aborted) return EXIT.completed;
     await using listening = await openHttpServer(runtime, settings, drain, {
       ...set,
-      ...given({ workers, webhooks }),
+      workers,
+      webhooks,
       concurrency,
       ...(model.length === 0 ? {} : { model, ...secretsOf(options.journal) }),
     });

@@ -1,4 +1,4 @@
-import { count, given, pause } from "../../../base/index.ts";
+import { count, pause } from "../../../base/index.ts";
 import { namedDatabase } from "../../../fleet/postgres/connection/address.ts";
 import type { RecoveredConversation } from "../../../runtime/executions/index.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
@@ -22,7 +22,7 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
   const { leaseMs, ...set } = options.set;
   const url = fleetJournalOf(options.journal, "A worker");
   const settings = metricsSettings(options);
-  const models = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
+  const models = await Promise.all(options.model.map((text) => loadModel(text, { baseUrl })));
   const model = ({ model: name }: RecoveredConversation) => models.find((one) => one.name === name);
   keepStdout();
   using cancelling = cancelOnSignal();
@@ -32,7 +32,7 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
     const runtime = await openServed(stack, options, () => ({
       sandbox,
       approve: () => "later",
-      ...given({ leaseMs }),
+      leaseMs,
     }));
     const onError = (error: unknown) => tell(reasonOf(error));
     const started = await runtime.fleet!.work(runtime, { model, onError, ...set });

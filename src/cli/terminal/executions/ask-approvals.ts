@@ -119,7 +119,7 @@ function grantIn(text: string): NonNullable<ApprovalDecision["grant"]> | undefin
     /^g\s*(?<calls>[1-9]\d{0,5})(?:\s+(?<pointer>\/\S{1,200})=(?<sum>\d{1,15}(?:\.\d{1,6})?))?$/i.exec(text)?.groups ??
     {};
   if (calls === undefined) return undefined;
-  return { calls: Number(calls), ...(pointer === undefined ? {} : { sums: { [pointer]: Number(sum) } }) };
+  return { calls: Number(calls), sums: pointer === undefined ? undefined : { [pointer]: Number(sum) } };
 }
 
 class Asker {

@@ -16,7 +16,7 @@ export class OperatorLog implements Logger {
   readonly entries: OperatorEntry[] = [];
 
   error({ err, ...entry }: FailureEntry, message: string): void {
-    this.entries.push({ ...entry, message, ...(err === undefined ? {} : { error: thrownText(err) }) });
+    this.entries.push({ ...entry, message, error: err === undefined ? undefined : thrownText(err) });
   }
 
   /** Prints the entries on standard error. Their text comes from tools, so it is indented. */

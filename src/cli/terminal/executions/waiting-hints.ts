@@ -1,4 +1,4 @@
-import { counted } from "../../../base/index.ts";
+import { counted, type PortcullisError, REMEDIES } from "../../../base/index.ts";
 import type { Header } from "../../../journal/record.ts";
 import { POSTGRES_URL, withoutPassword } from "../../../fleet/postgres/connection/address.ts";
 import type { WaitingView } from "../../../serve/views/view.ts";
@@ -188,18 +188,17 @@ export interface Given {
   readonly journal?: string | undefined;
 }
 
-/**
- * The sentence of an error, with the command in place of the runtime's call at its end: errors of the runtime do not know the
- * command line, nor the file of the journal.
- */
-export function completeHint(message: string, { execution, journal }: Given): string {
-  const one = execution === undefined ? "" : ` ${shown(execution)}`;
-  return message
-    .replace(/: runtime\.executions\.list\(\)$/, () => `: portcullis show${flags({ journal })}`)
-    .replace(
-      /: runtime\.execution\("[^"]{1,1000}"\)\.status\(\)$/,
-      () => `: portcullis show${one}${flags({ journal })}`,
-    );
+/** What a person at a terminal does in place of the library's remedies. */
+const REMEDIES_HERE: Readonly<Record<keyof typeof REMEDIES, (given: Given) => string>> = {
+  execution_unknown: ({ journal }) => `List what it holds, and of whom, with: portcullis show${flags({ journal })}`,
+  call_unknown: ({ execution, journal }) =>
+    `Look at its calls, and at what it waits for, with: portcullis show ${shown(execution ?? "EXECUTION")}${flags({ journal })}`,
+};
+
+/** The sentence of an error, with the command in place of the library's remedy. */
+export function completeHint({ code, message }: Pick<PortcullisError, "code" | "message">, given: Given): string {
+  if (code !== "execution_unknown" && code !== "call_unknown") return message;
+  return message.replace(REMEDIES[code], () => REMEDIES_HERE[code](given));
 }
 
 /** An argument as a shell takes it. */

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
+import { REMEDIES } from "../../../../src/base/index.ts";
 import { completeHint, resumeCommand, waitingHints } from "../../../../src/cli/terminal/executions/waiting-hints.ts";
 
 /** Words that a shell reads of the lines below the hints. */
@@ -100,14 +101,11 @@ test.each(["https://me:key@host/v1", "https://key@host/v1", "https://host/v1?key
   },
 );
 
-test("an error that names a call of the library names the command in its place, with the journal of this command", () => {
+test("an error that ends with a call of the library names the command in its place, with the journal of this command", () => {
   const given = { execution: "e", journal: "a.db" };
-  expect(completeHint('Look at it: runtime.execution("e").status()', given)).toBe(
-    "Look at it: portcullis show e --journal a.db",
-  );
-  expect(completeHint("List them, with: runtime.executions.list()", given)).toBe(
-    "List them, with: portcullis show --journal a.db",
-  );
+  const hintOf = (code: keyof typeof REMEDIES) => completeHint({ code, message: `Not here. ${REMEDIES[code]}` }, given);
+  expect(hintOf("call_unknown")).toMatch(/^Not here\. .*: portcullis show e --journal a\.db$/);
+  expect(hintOf("execution_unknown")).toMatch(/^Not here\. .*: portcullis show --journal a\.db$/);
 });
 
 test("who has to decide a call of a program is told of the page, if a server without keys would show it", () => {
