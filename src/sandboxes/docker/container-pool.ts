@@ -6,7 +6,6 @@ import { countNames, type InLine, WaitingLine } from "../../base/index.ts";
 import { ContainerGuest } from "./container/container-guest.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
-import { noteLeft, removeLeft } from "./leftovers.ts";
 import type { PoolOptions } from "./docker-options.ts";
 
 /** Kinds of containers that are kept warm at once: two, so that alternating between two languages keeps both warm. */
@@ -74,7 +73,7 @@ export class ContainerPool {
     const guest = this.#takeIdle(key, tenant) ?? (await this.#startNow(plan, owner, signal));
     guest.setOfferListener((offer) => this.#noteOffer(guest, tenant, offer));
     if (this.#all.has(guest)) this.#tenants.set(guest, tenant);
-    guest.ref();
+    guest.hold(true);
     this.#kinds = [key, ...this.#kinds.filter((kind) => kind !== key)].slice(0, WARM_KINDS);
     for (const idle of this.#idle.filter((other) => !this.#kinds.includes(other.key)))
       idle.guest.kill("it is not needed any more");
@@ -90,7 +89,6 @@ export class ContainerPool {
     await Promise.allSettled(this.#starting);
     for (const guest of this.#all) guest.kill(CLOSED);
     await Promise.all([...this.#all].map((guest) => guest.removed));
-    await removeLeft(this.#daemon);
   }
 
   /** How many containers each tenant has or will soon have. */
@@ -184,7 +182,7 @@ export class ContainerPool {
     try {
       const guest = await this.#start(plan);
       if (guest.ended) return;
-      guest.unref();
+      guest.hold(false);
       this.#idle.push({ key, guest });
       this.#makeRoom();
     } finally {
@@ -193,7 +191,7 @@ export class ContainerPool {
   }
 
   #start(plan: ContainerPlan, tenant?: string): Promise<ContainerGuest> {
-    const starting = ContainerGuest.start(this.#daemon, plan, (id) => noteLeft(this.#daemon, id));
+    const starting = ContainerGuest.start(this.#daemon, plan);
     this.#starting.add(starting);
     if (tenant !== undefined) this.#tenants.set(starting, tenant);
     const started = () => {
@@ -216,17 +214,14 @@ export class ContainerPool {
   #keep(guest: ContainerGuest, tenant: string | undefined): void {
     this.#all.add(guest);
     if (tenant !== undefined) this.#tenants.set(guest, tenant);
-    // A container has started, so the daemon works.
-    void removeLeft(this.#daemon);
     void guest.exit.then(() => {
       this.#idle = this.#idle.filter((idle) => idle.guest !== guest);
     });
-    void guest.removed.then((removed) => {
+    void guest.removed.then(() => {
       const owner = this.#tenants.get(guest);
       if (owner !== undefined) this.#waiting.comesLast(owner);
       this.#all.delete(guest);
       this.#tenants.delete(guest);
-      if (!removed) noteLeft(this.#daemon, guest.id);
       this.#makeRoom();
     });
     if (this.#closing.isOver) guest.kill(CLOSED);

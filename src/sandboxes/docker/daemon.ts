@@ -107,6 +107,12 @@ export class Daemon {
     this.#shares = Promise.resolve(false);
   }
 
+  /** The error for a daemon of this machine that cannot mount a folder which egress needs. The bridge does without. */
+  noMount(folder: string, cause: Error): PortcullisError {
+    const sentence = `The Docker daemon at ${this.address} cannot mount the folder ${folder}, and egress needs a socket in it: use another daemon, or egress "none".`;
+    return new PortcullisError("sandbox_unavailable", sentence, { cause });
+  }
+
   async #isHere(): Promise<boolean> {
     if (process.platform !== "linux" || !this.address.startsWith("unix://")) return false;
     const info = await this.info();

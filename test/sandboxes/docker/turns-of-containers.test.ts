@@ -26,7 +26,7 @@ const CHANGE_MS = 700;
 class FakeGuest {
   readonly frames = [];
   readonly #exit = Promise.withResolvers<unknown>();
-  readonly #removed = Promise.withResolvers<boolean>();
+  readonly #removed = Promise.withResolvers<void>();
   readonly exit = this.#exit.promise;
   readonly removed = this.#removed.promise;
   readonly id = "fake";
@@ -38,7 +38,7 @@ class FakeGuest {
     this.onOffer = listener;
   }
 
-  ref(): void {}
+  hold(): void {}
 
   evict(): void {
     this.#end("evicted");
@@ -55,7 +55,7 @@ class FakeGuest {
     // As the container does it: what has ended offers nothing.
     this.onOffer(undefined);
     this.#exit.resolve({ type: how });
-    queueMicrotask(() => this.#removed.resolve(true));
+    queueMicrotask(() => this.#removed.resolve());
   }
 }
 

@@ -13,7 +13,7 @@ import {
   UsageReading,
 } from "../../sandbox.ts";
 import type { FramePieces } from "../../unsent-frames.ts";
-import { Container, MountRefused } from "./container.ts";
+import { Container } from "./container.ts";
 import type { ContainerPlan } from "../container-options.ts";
 import type { Daemon } from "../daemon.ts";
 
@@ -33,8 +33,8 @@ export class ContainerGuest implements Guest {
   readonly frames = this.#channel.frames;
   readonly #exited = Promise.withResolvers<Exit>();
   readonly exit = this.#exited.promise;
-  readonly #gone = Promise.withResolvers<boolean>();
-  /** Resolves with true once the container is removed, or with false if the daemon did not remove it. */
+  readonly #gone = Promise.withResolvers<void>();
+  /** Resolves once the container is removed, or the daemon did not remove it. */
   readonly removed = this.#gone.promise;
   readonly #greeted = Promise.withResolvers<void>();
   #watch: Timer | undefined;
@@ -47,9 +47,9 @@ export class ContainerGuest implements Guest {
   #offered: Offer | undefined;
   #onOffer: (offer: Offer | undefined) => void = () => {};
 
-  private constructor(container: Container) {
+  private constructor(container: Container, stream: Socket) {
     this.#container = container;
-    const { stream, pipes } = container;
+    const { pipes } = container;
     const attached = new AttachedStream(
       (chunk) => this.#receiveFrom(stream, stream, chunk),
       (chunk) => this.#noteStderr(chunk),
@@ -64,26 +64,25 @@ export class ContainerGuest implements Guest {
 
   /**
    * Creates and starts a container. Resolves when its guest has sent `ready` or has ended. Rejects with the daemon's
-   * error after removing the container; `onLeft` gets its name if it may remain.
+   * error after removing the container. A daemon on this machine that cannot mount its folders starts one without pipes.
    */
-  static async start(
-    daemon: Daemon,
-    plan: ContainerPlan,
-    onLeft: (id: string) => void = () => {},
-  ): Promise<ContainerGuest> {
+  static async start(daemon: Daemon, plan: ContainerPlan): Promise<ContainerGuest> {
+    const container = new Container(daemon, plan);
     let guest: ContainerGuest | undefined;
     try {
-      const container = await Container.make(daemon, plan, onLeft);
-      guest = new ContainerGuest(container);
+      guest = new ContainerGuest(container, await container.create());
       await container.start();
       await Promise.all([container.findProcessorTime(), guest.#greeting()]);
       return guest;
     } catch (error) {
       // A container that started in spite of the error ends with its connection.
       guest?.kill("it could not be started");
-      if (!(error instanceof MountRefused)) throw error;
+      container.close();
+      await (guest?.removed ?? container.remove());
+      if (!container.isMountRefused(error)) throw error;
+      if (container.door) throw daemon.noMount(container.door.folder, error);
       daemon.disableMounts();
-      return ContainerGuest.start(daemon, plan, onLeft);
+      return ContainerGuest.start(daemon, plan);
     }
   }
 
@@ -110,12 +109,9 @@ export class ContainerGuest implements Guest {
     this.#onOffer = listener;
   }
 
-  ref(): void {
-    this.#container.ref();
-  }
-
-  unref(): void {
-    this.#container.unref();
+  /** Whether it keeps the host alive. */
+  hold(isHeld: boolean): void {
+    this.#container.hold(isHeld);
   }
 
   sendPieces(frames: readonly FramePieces[]): void {
@@ -184,9 +180,9 @@ export class ContainerGuest implements Guest {
     this.frames.end();
     // The exit of a guest whose program has nothing to run does not wait for the container's removal.
     if (exit.type === "released" || exit.type === "evicted") this.#exited.resolve(exit);
-    void this.#container.remove().then((removed) => {
+    void this.#container.remove().then(() => {
       this.#exited.resolve(exit);
-      this.#gone.resolve(removed);
+      this.#gone.resolve();
     });
   }
 

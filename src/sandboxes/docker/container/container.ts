@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { Socket } from "node:net";
 import type { ContainerCreateOptions } from "dockerode";
-import { countOf, fieldOf, PortcullisError } from "../../../base/index.ts";
+import { countOf, fieldOf } from "../../../base/index.ts";
 import { died, type Exit, MEMORY_ABORT } from "../../sandbox.ts";
 import { containerOptions, type ContainerPlan } from "../container-options.ts";
-import { type Daemon, DaemonTimeout, type Failure } from "../daemon.ts";
+import type { Daemon } from "../daemon.ts";
 import { EgressDoor } from "../egress/egress-door.ts";
 import { ProcessorTime } from "./processor-time.ts";
 import { execFile } from "node:child_process";
@@ -17,102 +17,78 @@ import { makeMountedFolder, removeMountedFolder } from "./mounted-folder.ts";
 const ENDING_MS = 2000;
 const MOUNT_ERROR = /bind source|invalid mount|mounting/i;
 
-/** The daemon is on this machine but cannot mount its folders. */
-export class MountRefused extends Error {}
-
-/** What the host has made for a container so far. */
-interface Made {
-  readonly daemon: Daemon;
-  /** Its name. The host chooses it, so that the container can be removed even if the daemon's answer was lost. */
-  readonly id: string;
-  /** Gets the name of a container that did not start and may remain. */
-  readonly onLeft: (id: string) => void;
-  stream?: Socket;
-  pipes?: BridgePipes | undefined;
-  door?: EgressDoor;
-}
-
 /** One container from creation to removal, with its pipes and its egress proxy on the host. */
 export class Container {
-  readonly id: string;
+  /** Its name. The host chooses it, so that the container can be removed even if the daemon's answer was lost. */
+  readonly id = `portcullis-${randomUUID()}`;
   readonly plan: ContainerPlan;
-  /** Its standard streams. */
-  readonly stream: Socket;
-  readonly pipes: BridgePipes | undefined;
-  readonly door: EgressDoor | undefined;
+  readonly #daemon: Daemon;
+  /** Its standard streams, once it is created. */
+  stream: Socket | undefined;
+  pipes: BridgePipes | undefined;
+  door: EgressDoor | undefined;
   /** Counts the processor time of the running container; undefined if the system does not report it. */
   processor: ProcessorTime | undefined;
-  readonly #made: Made;
 
-  private constructor(plan: ContainerPlan, stream: Socket, made: Made) {
-    this.id = made.id;
+  constructor(daemon: Daemon, plan: ContainerPlan) {
+    this.#daemon = daemon;
     this.plan = plan;
-    this.stream = stream;
-    this.pipes = made.pipes;
-    this.door = made.door;
-    this.#made = made;
   }
 
-  /**
-   * Creates a container and connects to its streams, without starting it. Rejects with the daemon's error or a
-   * `MountRefused`, after removing the container; `onLeft` gets its name if it may remain.
-   */
-  static async make(daemon: Daemon, plan: ContainerPlan, onLeft: (id: string) => void): Promise<Container> {
-    const made: Made = { daemon, id: `portcullis-${randomUUID()}`, onLeft, pipes: await makePipes(daemon, plan) };
-    try {
-      if (plan.egress) made.door = await EgressDoor.open(plan.egress);
-      await create(daemon, made.id, containerOptions(plan, { pipes: made.pipes?.folder, egress: made.door?.folder }));
-      made.stream = await attach(daemon, made.id);
-      return new Container(plan, made.stream, made);
-    } catch (error) {
-      return await giveUp(made, error);
-    }
+  /** Creates the container and connects to its streams, without starting it. Rejects with the daemon's error. */
+  async create(): Promise<Socket> {
+    const { plan } = this;
+    this.pipes = await makePipes(this.#daemon, plan);
+    if (plan.egress) this.door = await EgressDoor.open(plan.egress);
+    await create(
+      this.#daemon,
+      this.id,
+      containerOptions(plan, { pipes: this.pipes?.folder, egress: this.door?.folder }),
+    );
+    this.stream = await attach(this.#daemon, this.id);
+    return this.stream;
   }
 
-  /** Starts the container. Rejects like `make`, also after removing it. */
   async start(): Promise<void> {
-    const { daemon, id } = this.#made;
-    try {
-      await daemon.ask((docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
-    } catch (error) {
-      await giveUp(this.#made, error);
-    }
+    await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).start({ abortSignal }));
   }
 
   async findProcessorTime(): Promise<void> {
-    this.processor = await ProcessorTime.of(this.#made.daemon, this.id).catch(() => undefined);
+    this.processor = await ProcessorTime.of(this.#daemon, this.id).catch(() => undefined);
+  }
+
+  /** Whether a start failed because the daemon is on this machine and cannot mount its folders. */
+  isMountRefused(error: unknown): error is Error {
+    return this.pipes !== undefined && error instanceof Error && MOUNT_ERROR.test(error.message);
   }
 
   /** Closes the streams, the pipes and the egress proxy, which reports the connections that it ends. */
   close(): void {
-    closeAll(this.#made);
+    this.stream?.destroy();
+    this.pipes?.close();
+    this.door?.close();
   }
 
-  /** Ends and removes the container. Resolves with false if the daemon did not remove it. */
-  remove(): Promise<boolean> {
-    return removeContainer(this.#made.daemon, this.id);
+  /** Ends and removes the container. If that fails, the next host finds it by its label. */
+  remove(): Promise<void> {
+    return removeContainer(this.#daemon, this.id);
   }
 
   readMemory(): Promise<number> {
-    return readMemory(this.#made.daemon, this.id).catch(() => 0);
+    return readMemory(this.#daemon, this.id).catch(() => 0);
   }
 
-  ref(): void {
-    for (const handle of this.#handles) handle?.ref?.();
-  }
-
-  unref(): void {
-    for (const handle of this.#handles) handle?.unref?.();
+  /** Whether it keeps the host alive. The stream of a daemon that is reached over ssh has no `ref`. */
+  hold(isHeld: boolean): void {
+    const handles = [this.stream, this.pipes?.fromGuest, this.pipes?.toGuest, this.door?.proxy];
+    for (const handle of handles) handle?.[isHeld ? "ref" : "unref"]?.();
   }
 
   /** Why the container ended by itself. `stderrTail` is the end of its standard error. */
   async causeOfDeath(stderrTail: string): Promise<Exit> {
     try {
-      await this.#made.daemon.ask(
-        (docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }),
-        ENDING_MS,
-      );
-      const { oomKilled, exitCode } = await inspectState(this.#made.daemon, this.id);
+      await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }), ENDING_MS);
+      const { oomKilled, exitCode } = await inspectState(this.#daemon, this.id);
       if (oomKilled || this.#endedByHeap(exitCode, stderrTail))
         return { type: "memory", seenBytes: this.plan.limits.heapBytes };
       return died(`the container ended with exit code ${exitCode}`, stderrTail);
@@ -132,35 +108,6 @@ export class Container {
     const mayBeHeap = this.plan.language === "javascript" && (exitCode === 1 || exitCode > 128);
     return mayBeHeap && MEMORY_ABORT.test(stderrTail);
   }
-
-  /** The stream of a daemon that is reached over ssh has no `ref`. */
-  get #handles(): readonly ({ ref?(): void; unref?(): void } | undefined)[] {
-    return [this.stream, this.pipes?.fromGuest, this.pipes?.toGuest, this.door?.proxy];
-  }
-}
-
-function closeAll({ stream, pipes, door }: Made): void {
-  stream?.destroy();
-  pipes?.close();
-  door?.close();
-}
-
-/**
- * Removes a container that did not start, and throws why. After a timeout the daemon may still create it, so it may
- * remain. Recognizes a daemon on this machine that cannot mount its temporary folder: egress needs a mount, the bridge
- * does not.
- */
-async function giveUp(made: Made, error: unknown): Promise<never> {
-  const { daemon, id, pipes, door, onLeft } = made;
-  closeAll(made);
-  if (!(await removeContainer(daemon, id)) || error instanceof DaemonTimeout) onLeft(id);
-  if (pipes === undefined || !(error instanceof Error && MOUNT_ERROR.test(error.message))) throw error;
-  if (!door) throw new MountRefused(error.message, { cause: error });
-  throw new PortcullisError(
-    "sandbox_unavailable",
-    `The Docker daemon at ${daemon.address} cannot mount the folder ${door.folder}, and egress needs a socket in it: use another daemon, or egress "none".`,
-    { cause: error },
-  );
 }
 
 /** Without pipes the container's standard streams are the bridge. gVisor, for example, cannot open a host's pipe. */
@@ -199,14 +146,11 @@ async function inspectState(daemon: Daemon, id: string) {
   return { oomKilled: oomKilled === true, exitCode };
 }
 
-/** Ends and removes a container. Resolves with false if that failed; `removeLeftovers` later finds the container by its label. */
-export async function removeContainer(daemon: Daemon, id: string): Promise<boolean> {
-  try {
-    await daemon.ask((docker, abortSignal) => docker.getContainer(id).remove({ force: true, v: true, abortSignal }));
-    return true;
-  } catch (error) {
-    return (error as Failure).statusCode === 404;
-  }
+/** Ends and removes a container. If that fails, `removeLeftovers` of a later host finds it by its label. */
+export async function removeContainer(daemon: Daemon, id: string): Promise<void> {
+  await daemon
+    .ask((docker, abortSignal) => docker.getContainer(id).remove({ force: true, v: true, abortSignal }))
+    .catch(() => {});
 }
 
 /** Memory of a container with an idle guest, in bytes; about the same for node and python. */
