@@ -24,7 +24,9 @@ function notBuilt(daemon: Daemon, cause: unknown): PortcullisError {
     ? "its base has another version of Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim"
     : /apt-get/.test(message)
       ? "Debian's packages could not be installed in it. If the Docker daemon gives builds no network: portcullis image build --network host"
-      : undefined;
+      : /manifest|pull|registry|dial tcp/i.test(message)
+        ? "its base is not on the Docker daemon and cannot be pulled. Name another one: portcullis image build --base …"
+        : undefined;
   if (why === undefined) return daemon.unavailable(cause);
   return new PortcullisError("sandbox_unavailable", `The image cannot be built: ${why}`, { cause });
 }

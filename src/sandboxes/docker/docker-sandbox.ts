@@ -14,7 +14,7 @@ import { ContainerPool } from "./container-pool.ts";
 import { Daemon } from "./daemon.ts";
 import { DOCKER_RULES, type DockerSandboxOptions } from "./docker-options.ts";
 import { planEgress, USUAL_WAY } from "./egress/egress-plan.ts";
-import { checkImage, originOf } from "./image/image.ts";
+import { checkImage } from "./image/image.ts";
 import { hostLabels, removeLeftovers } from "./leftovers.ts";
 import { makeMountedFolder, removeMountedFolder } from "./container/mounted-folder.ts";
 
@@ -100,11 +100,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
       }
     },
     /** None of what is checked is needed if no program runs in a container. */
-    diagnose: async () => [
-      await daemonFinding(daemon),
-      ...(await imageFinding(daemon, image)),
-      ...(await mountsFinding(daemon).catch(() => [])),
-    ],
+    diagnose: async () => [await daemonFinding(daemon), ...(await mountsFinding(daemon).catch(() => []))],
     [Symbol.asyncDispose]: () => pool.close(),
   };
 }
@@ -117,19 +113,6 @@ async function daemonFinding(daemon: Daemon): Promise<Finding> {
   } catch (error) {
     return { what: "docker", state: "weak", detail: daemon.unavailable(error).message };
   }
-}
-
-/** Reports what the image was built from, if it exists: the age of its packages shows nowhere else. */
-async function imageFinding(daemon: Daemon, image: string): Promise<readonly Finding[]> {
-  const origin = await originOf(daemon, image).catch(() => undefined);
-  if (!origin) return [];
-  const { base, baseDigest, node } = origin;
-  const pinned = base.includes("@sha256:");
-  const detail = `node ${node} on ${base}${pinned ? "" : `, then ${baseDigest}`}`;
-  // An id without a digest cannot be pulled from a registry.
-  const again =
-    !pinned && baseDigest.includes("@") ? `; to build the same again: portcullis image build --base ${baseDigest}` : "";
-  return [{ what: "image", state: "good", detail: `${detail}${again}` }];
 }
 
 /** Reports why containers cannot have pipes and egress, if they cannot. Programs still run without them. */

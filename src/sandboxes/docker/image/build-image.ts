@@ -3,10 +3,9 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type Docker from "dockerode";
-import type { ImageInspectInfo } from "dockerode";
 import { ByteList, deadline, optionError, PortcullisError, textOf } from "../../../base/index.ts";
-import type { Daemon, Failure } from "../daemon.ts";
-import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels, originLabels } from "./image.ts";
+import type { Daemon } from "../daemon.ts";
+import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels } from "./image.ts";
 import { makeMountedFolder, removeMountedFolder } from "../container/mounted-folder.ts";
 
 export interface BuildOptions {
@@ -46,8 +45,7 @@ export async function buildImage(
   const folder = makeMountedFolder();
   try {
     const { Architecture: processor } = await daemon.info();
-    const baseDigest = await digestOfBase(daemon, base, onProgress);
-    const node = await gather(folder, PROCESSORS[processor] ?? processor, onProgress);
+    await gather(folder, PROCESSORS[processor] ?? processor, onProgress);
     const src = [
       "Dockerfile",
       ...IMAGE_SCRIPTS,
@@ -55,77 +53,37 @@ export async function buildImage(
       "isolated-vm.tgz",
       ...guestFiles().map((name) => `guest/${name}`),
     ];
-    await followed(daemon, onProgress, (docker, abortSignal) =>
-      docker.buildImage(
+    await daemon.ask(async (docker, abortSignal) => {
+      const options = { t: image, labels: imageLabels(), buildargs: { BASE: base }, forcerm: true };
+      const stream = await docker.buildImage(
         { context: folder, src },
-        {
-          t: image,
-          labels: { ...imageLabels(), ...originLabels({ base, baseDigest, node }) },
-          buildargs: { BASE: base },
-          abortSignal,
-          forcerm: true,
-          ...(network === undefined ? {} : { networkmode: network }),
-        },
-      ),
-    );
+        { ...options, abortSignal, ...(network === undefined ? {} : { networkmode: network }) },
+      );
+      await followed(docker, stream, onProgress);
+    }, BUILD_MS);
   } finally {
     removeMountedFolder(folder);
   }
 }
 
-/** Waits for a long operation of the daemon and reports its steps. */
-async function followed(
-  daemon: Daemon,
-  onProgress: (line: string) => void,
-  begin: (docker: Docker, signal: AbortSignal) => Promise<NodeJS.ReadableStream>,
-): Promise<void> {
-  await daemon.ask(async (docker, signal) => {
-    const stream = await begin(docker, signal);
-    await new Promise<void>((resolve, reject) => {
-      docker.modem.followProgress(
-        stream,
-        (error: Error | null, events: readonly unknown[]) => {
-          // A failed step is reported as an event, and the stream still ends without an error.
-          const failed = events.flatMap((event) => textOf(event, "error") ?? []);
-          if (error !== null || failed.length > 0) reject(error ?? new Error(failed[0]));
-          else resolve();
-        },
-        ({ stream: line = "" }: { readonly stream?: string }) => line.startsWith("Step ") && onProgress(line.trim()),
-      );
-    });
-  }, BUILD_MS);
-}
-
-/** Identifies the base image independently of its name: by its digest in its registry, or by its id if it has no digest. */
-async function digestOfBase(daemon: Daemon, base: string, onProgress: (line: string) => void): Promise<string> {
-  const inspect = () => daemon.ask((docker): Promise<ImageInspectInfo> => docker.getImage(base).inspect());
-  let found = await inspect().catch((error: unknown) => {
-    if ((error as Failure).statusCode === 404) return undefined;
-    throw error;
-  });
-  if (!found) {
-    onProgress(`Pulling ${base}`);
-    await followed(daemon, onProgress, (docker, abortSignal) => docker.pull(base, { abortSignal })).catch(
-      (cause: unknown) => {
-        const { code, message = String(cause) } = cause as Failure;
-        // `unavailable` explains a failed connection.
-        if (code !== undefined) throw cause;
-        throw new PortcullisError(
-          "sandbox_unavailable",
-          `The base of the image, ${base}, is not on the Docker daemon and cannot be pulled: ${message.replace(/\s+/g, " ").trim().slice(0, 300)}. Name another base: portcullis image build --base …`,
-          { cause },
-        );
+/** Waits for the end of a build, and reports its steps. */
+function followed(docker: Docker, stream: NodeJS.ReadableStream, onProgress: (line: string) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    docker.modem.followProgress(
+      stream,
+      (error: Error | null, events: readonly unknown[]) => {
+        // A failed step is reported as an event, and the stream still ends without an error.
+        const failed = events.flatMap((event) => textOf(event, "error") ?? []);
+        if (error !== null || failed.length > 0) reject(error ?? new Error(failed[0]));
+        else resolve();
       },
+      ({ stream: line = "" }: { readonly stream?: string }) => line.startsWith("Step ") && onProgress(line.trim()),
     );
-    found = await inspect();
-  }
-  const { Id: id, RepoDigests: digests } = found;
-  if (typeof id !== "string") throw daemon.unexpectedAnswer("about the base of the image");
-  return (Array.isArray(digests) ? digests : []).find((digest) => typeof digest === "string") ?? id;
+  });
 }
 
-/** Collects all files that the Dockerfile names in one folder, and returns node's version. */
-async function gather(folder: string, processor: string, onProgress: (line: string) => void): Promise<string> {
+/** Collects all files that the Dockerfile names in one folder. */
+async function gather(folder: string, processor: string, onProgress: (line: string) => void): Promise<void> {
   for (const name of ["Dockerfile", ...IMAGE_SCRIPTS]) copyFileSync(join(imageFolder(), name), join(folder, name));
   mkdirSync(join(folder, "guest"));
   for (const name of guestFiles()) copyFileSync(join(guestFolder(), name), join(folder, "guest", name));
@@ -133,7 +91,6 @@ async function gather(folder: string, processor: string, onProgress: (line: stri
     string,
     Record<string, Download>
   >;
-  let node = "";
   for (const [name, byProcessor] of Object.entries(downloads)) {
     const download = byProcessor[processor] ?? byProcessor.any;
     if (!download)
@@ -142,9 +99,7 @@ async function gather(folder: string, processor: string, onProgress: (line: stri
         `There is no ${name} for this Docker daemon's processor, ${processor}: use a daemon on x64 or arm64.`,
       );
     writeFileSync(join(folder, name), await fetchOnce(download, onProgress));
-    if (name === "node.tgz") node = /-(\d+\.\d+\.\d+)\.tgz$/.exec(download.url)?.[1] ?? "";
   }
-  return node;
 }
 
 /** Downloads a file, or reads it from the cache of an earlier build. The returned bytes themselves are checked against `integrity`. */

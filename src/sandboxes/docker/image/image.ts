@@ -9,13 +9,6 @@ export const IMAGE = "portcullis-sandbox";
 
 const PROTOCOL = "portcullis.protocol";
 const CONTENTS = "portcullis.contents";
-const ORIGIN = {
-  /** The name that was given to the build. */
-  base: "portcullis.base",
-  /** Its digest in its registry, or its id if it has no digest. */
-  baseDigest: "portcullis.base.digest",
-  node: "portcullis.node",
-};
 
 export const imageFolder = () => dirname(packageFile("#sandbox-image/Dockerfile"));
 export const guestFolder = () => dirname(packageFile("#guest/guest.js"));
@@ -26,20 +19,6 @@ export const IMAGE_SCRIPTS: readonly string[] = ["run-javascript.js", "egress-fo
 /** Labels of an image that this version of the package has built. */
 export function imageLabels(): Readonly<Record<string, string>> {
   return { [PROTOCOL]: String(PROTOCOL_VERSION), [CONTENTS]: contentsDigest() };
-}
-
-export type ImageOrigin = Readonly<typeof ORIGIN>;
-
-export function originLabels(origin: ImageOrigin): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(ORIGIN).map(([name, label]) => [label, origin[name as keyof ImageOrigin]]));
-}
-
-/** Reads from an image's labels what it was built from. Undefined if a label is missing. */
-export async function originOf(daemon: Daemon, image: string): Promise<ImageOrigin | undefined> {
-  const labels = (await labelsOf(daemon, image)) ?? {};
-  const [base, baseDigest, node] = Object.values(ORIGIN).map((label) => labels[label]);
-  if (base === undefined || baseDigest === undefined || node === undefined) return undefined;
-  return { base, baseDigest, node };
 }
 
 export function guestFiles(): readonly string[] {
