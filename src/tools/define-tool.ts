@@ -12,7 +12,7 @@ import {
   type Resolved,
 } from "../base/index.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
-import { isLazy, isSchema, type Schema, schemaFault } from "./schema.ts";
+import { isLazy, type Schema, schemaFault } from "./schema.ts";
 import {
   type CallContext,
   type Effect,
@@ -150,7 +150,6 @@ function readToolOptions(options: unknown, maker?: string) {
   const given = isFields(options) ? options : {};
   const place = placeOf(given.name, maker);
   try {
-    refuseForeignWords(place, given);
     refuseSchemas(place, given);
     const read = readOptions(place, options, TOOL_RULES);
     const { retry, rate, ...others } = read;
@@ -202,40 +201,6 @@ function refuseStream(
 
 function isAsyncGenerator(handler: unknown): boolean {
   return Object.prototype.toString.call(handler) === "[object AsyncGeneratorFunction]";
-}
-
-/** What other libraries call the options of a tool. */
-const FOREIGN_WORDS: Readonly<Record<string, keyof typeof TOOL_RULES>> = {
-  handler: "execute",
-  run: "execute",
-  func: "execute",
-  parameters: "inputSchema",
-  input: "inputSchema",
-  output: "outputSchema",
-  needsApproval: "approval",
-};
-
-/** Refuses options that are written as in other libraries, and says at once how each is written here. */
-function refuseForeignWords(place: OptionPlace, given: Fields): void {
-  const faults = [
-    ...Object.entries(FOREIGN_WORDS).flatMap(([word, own]) =>
-      Object.hasOwn(given, word) && given[own] === undefined ? [`\`${word}\` is called \`${own}\` here`] : [],
-    ),
-    ...(["inputSchema", "outputSchema"] as const).flatMap((side) =>
-      isShape(given[side])
-        ? [`\`${side}\` is an object of schemas, not a schema: write ${side}: z.object({ … }) around it`]
-        : [],
-    ),
-    ...(typeof given.approval === "boolean" ? [`write approval: "${given.approval ? "always" : "never"}"`] : []),
-  ];
-  if (faults.length > 0) throw new PortcullisError("tool_invalid", `${place.subject}: ${faults.join("; ")}.`);
-}
-
-/** Whether a value is the raw shape of an object: schemas by the names of fields. */
-function isShape(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || isSchema(value) || "~standard" in value) return false;
-  const fields = Object.values(value);
-  return fields.length > 0 && fields.every((field) => isSchema(field));
 }
 
 /** Refuses what is nearly a schema, and says what it lacks. The rules of the options refuse the rest. */

@@ -288,34 +288,16 @@ export function isSchema(value: unknown): value is Schema {
   return standard !== undefined && "validate" in standard && hasJsonSchema(standard);
 }
 
-const JSON_SCHEMA_BY: Readonly<Record<string, string>> = {
-  zod: 'Import zod 4.2 or newer from "zod" (zod/mini and zod/v3 give none)',
-  valibot: "Wrap it: toStandardJsonSchema(schema) of the package @valibot/to-json-schema",
-  arktype: "Use arktype 2.1.28 or newer",
-  effect: "Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4",
-};
-
 /** What a value that is nearly a schema lacks, and what to do. Undefined for a schema, and for a value of another kind. */
 export function schemaFault(value: unknown): string | undefined {
   const standard = standardOf(value);
   if (standard === undefined) {
-    if (!isObject(value)) return undefined;
-    if ("~effect/Schema/Schema" in value)
-      return `a schema of effect gives no JSON Schema by itself. ${JSON_SCHEMA_BY.effect}.`;
-    const isPlainJson = "$schema" in value || ("type" in value && "properties" in value);
+    const isPlainJson = isObject(value) && ("$schema" in value || ("type" in value && "properties" in value));
     return isPlainJson ? "this is a plain JSON Schema. Wrap it: jsonSchema(schema)." : undefined;
   }
-  const vendor = "vendor" in standard ? standard.vendor : undefined;
-  if (typeof vendor !== "string") return undefined;
-  const lacks = [
-    ...("validate" in standard ? [] : ["no validation"]),
-    ...(hasJsonSchema(standard) ? [] : ["no JSON Schema"]),
-  ];
-  if (lacks.length === 0) return undefined;
-  const advice = Object.hasOwn(JSON_SCHEMA_BY, vendor)
-    ? JSON_SCHEMA_BY[vendor]
-    : `Use a version or a package of ${vendor} that implements Standard JSON Schema, or jsonSchema() with a plain JSON Schema`;
-  return `this schema of ${vendor} gives ${lacks.join(" and ")}. ${advice}.`;
+  if (isSchema(value) || !("vendor" in standard)) return undefined;
+  const lacks = "validate" in standard ? "gives no JSON Schema" : "does not validate";
+  return `this schema of ${String(standard.vendor)} ${lacks}. docs/tools-and-callers.md says how schemas of each library are passed ("Schema libraries").`;
 }
 
 function standardOf(value: unknown): object | undefined {

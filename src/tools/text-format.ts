@@ -1,10 +1,10 @@
 import { isFields, option, type OptionPlace, PortcullisError, withDefault } from "../base/index.ts";
 import { compileSchema } from "./json-schema/compile-schema.ts";
 import { compiledBy } from "./json-schema/compiled-schemas.ts";
+import { evaluate } from "./json-schema/evaluate.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { LinearPattern } from "./json-schema/patterns/linear-pattern.ts";
 import { parsePattern, PatternRefused } from "./json-schema/patterns/parse-pattern.ts";
-import { Steps } from "./json-schema/steps.ts";
 import { keepCompiledForm, type Schema } from "./schema.ts";
 
 /** What a text tool takes: any text, or a text that a regular expression matches as a whole. */
@@ -36,9 +36,8 @@ export function textSchema(place: OptionPlace, format: TextFormat, maxSteps: num
       validate(value) {
         const text = textIn(value);
         if (text === undefined) return { issues: [{ message: "expected one text" }] };
-        const { pattern } = compiled().root;
-        const fault = pattern && faultOf(pattern, text, new Steps(maxSteps));
-        return fault === undefined ? { value: text } : { issues: [{ message: fault }] };
+        const failure = evaluate(compiled(), text, maxSteps);
+        return failure ? { issues: [{ message: failure.last.message() }] } : { value: text };
       },
       jsonSchema: { input: json, output: json },
     },
@@ -87,24 +86,4 @@ function refuseUnmatched({ at }: OptionPlace, regex: string): void {
       `${at("format")}: the regex ${error.message}. It must be one that can be checked in linear time.`,
     );
   }
-}
-
-/** Why a text does not match, with its line and column; undefined if it does. */
-function faultOf(pattern: LinearPattern, text: string, steps: Steps): string | undefined {
-  if (pattern.test(text, steps)) return undefined;
-  const { line, column, next } = placeIn(text, pattern.reach(text, steps));
-  const what = next === undefined ? "the text ends too early" : `${JSON.stringify(next)} does not fit`;
-  return `line ${line}, column ${column}: ${what}`;
-}
-
-/** The line and the column of a place in a text, from 1, and the character there. */
-function placeIn(text: string, place: number) {
-  let [line, column, at] = [1, 1, 0];
-  while (at < place) {
-    const isEnd = text[at] === "\n";
-    at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
-    [line, column] = isEnd ? [line + 1, 1] : [line, column + 1];
-  }
-  const next = text.codePointAt(at);
-  return { line, column, next: next === undefined ? undefined : String.fromCodePoint(next) };
 }

@@ -124,7 +124,7 @@ export const TOOL_RULES = {
   /** Schema of the input: an object with named fields. */
   inputSchema: required(
     option<Schema>(
-      "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() around a plain one)",
+      "a schema that can give its JSON Schema (z.object() of zod 4, arktype, or jsonSchema() around a plain one)",
       isSchema,
     ),
   ),

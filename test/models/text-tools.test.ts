@@ -73,7 +73,7 @@ describe.each(ALL)("with %s", (_, wire) => {
     },
   );
 
-  test("S18: a text that does not match is told to the model by line and column, and nothing runs", async () => {
+  test("S18: the model is told what a text has to match that does not, and nothing runs", async () => {
     const { tool, texts } = query();
     const { calls, served } = await run(
       [{ calls: [called("SELECT a FROM t\nLIMIT x"), called("SELECT"), called("DROP é🜁")] }, { text: "No." }],
@@ -81,9 +81,7 @@ describe.each(ALL)("with %s", (_, wire) => {
     );
     expect(texts).toEqual([]);
     expect(calls.map(codeOf)).toEqual(["input_invalid", "input_invalid", "input_invalid"]);
-    const sent = JSON.stringify(bodyOf(served, 1));
-    for (const fault of ["line 2, column 7", "line 1, column 7: the text ends too early", "line 1, column 1"])
-      expect(sent).toContain(fault);
+    expect(JSON.stringify(bodyOf(served, 1)).split("expected text that matches")).toHaveLength(4);
   });
 
   test("S18: the choice of a text tool forces it, and a conversation with it alone is strict where the form is held", async () => {

@@ -62,26 +62,19 @@ const faultOf = (tool: Tool, value: unknown) => {
   return validated.ok ? undefined : validated.issues[0]?.message;
 };
 
-test.each<[string, string, string | undefined]>([
-  ["SELECT \\w+", "SELECT a", undefined],
-  ["SELECT \\w+", "SELECT a;", 'line 1, column 9: ";" does not fit'],
-  ["SELECT \\w+", "xSELECT a", 'line 1, column 1: "x" does not fit'],
-  ["SELECT \\w+", "SELECT ", "line 1, column 8: the text ends too early"],
-  ["SELECT \\w+", "", "line 1, column 1: the text ends too early"],
-  ["a\\nb\\nc", "a\nb\nd", 'line 3, column 1: "d" does not fit'],
-  ["🜁é+", "🜁éx", 'line 1, column 3: "x" does not fit'],
-  ["(a|b)*", "abab", undefined],
-  ["a|bc", "b", "line 1, column 2: the text ends too early"],
-  ["(?=a)\\w+", "b", 'line 1, column 1: "b" does not fit'],
-  [".*", "a\nb", 'line 1, column 2: "\\n" does not fit'],
-])("the whole text must match /%s/: %j", (regex, text, fault) => {
-  const told = faultOf(withRegex(regex), text);
-  if (fault === undefined) expect(told).toBeUndefined();
-  else expect(told).toContain(fault);
-});
-
 test("a regular expression decides as V8's own would, whatever the text", () => {
-  const regexes = ["(a|b)*c?", "a{2,3}b", "[^a]+", "(?:ab)+|c", "a?a?a?aaa", "(a+)+b", "\\d+(\\.\\d+)?"];
+  const regexes = [
+    "(a|b)*c?",
+    "a{2,3}b",
+    "[^a]+",
+    "a|bc",
+    "(?=a)\\w+",
+    ".*",
+    "(?:ab)+|c",
+    "a?a?a?aaa",
+    "(a+)+b",
+    "\\d+(\\.\\d+)?",
+  ];
   fc.assert(
     fc.property(
       fc.constantFrom(...regexes),
@@ -94,7 +87,7 @@ test("a regular expression decides as V8's own would, whatever the text", () => 
 });
 
 test("a text on which a backtracking matcher would never end is checked at once", () => {
-  expect(faultOf(withRegex("(a+)+b"), "a".repeat(50_000))).toContain("the text ends too early");
+  expect(faultOf(withRegex("(a+)+b"), "a".repeat(50_000))).toContain('expected text that matches "^(?:(a+)+b)$"');
 });
 
 test("functions have one field where calls have fields, and the digest changes with the regular expression", () => {
@@ -112,7 +105,7 @@ test("a format that is changed after the definition changes nothing", () => {
   const format = { regex: "a" };
   const tool = defineTextTool({ ...options, format });
   format.regex = ".*";
-  expect([faultOf(tool, "b"), tool.textFormat]).toEqual([expect.stringContaining("column 1"), { regex: "a" }]);
+  expect([faultOf(tool, "b"), tool.textFormat]).toEqual([expect.any(String), { regex: "a" }]);
 });
 
 describe.each([
@@ -132,9 +125,9 @@ describe.each([
     expect((await run('await tools.db.query("SELECT 1")')).text).toBe("8");
   });
 
-  test.skipIf(isMissing)("is told where a text does not match, and nothing runs", async () => {
+  test.skipIf(isMissing)("is told what a text has to match, and nothing runs", async () => {
     const { text, calls } = await run('await tools.db.query("a\\nx")', withRegex("a\\nb"));
-    expect(text).toContain('The input of db.query does not fit: line 2, column 1: "x" does not fit');
+    expect(text).toContain('The input of db.query does not fit: expected text that matches "^(?:a\\\\nb)$"');
     expect(text).toContain("/^(?:a\\nb)$/");
     expect(calls).toMatchObject([{ outcome: { code: "input_invalid" } }]);
   });

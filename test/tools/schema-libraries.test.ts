@@ -27,7 +27,6 @@ const effect = INTEGRATIONS
       const struct = Effect.Struct({ sku: Effect.String, units: Effect.optionalKey(Effect.Number) });
       const validating = Effect.toStandardSchemaV1(struct);
       return {
-        struct,
         validating,
         described: Effect.toStandardJSONSchemaV1(struct),
         both: Effect.toStandardJSONSchemaV1(validating),
@@ -55,65 +54,37 @@ test.each<[string, Schema]>([
   });
 });
 
+const ADVICE = 'docs/tools-and-callers.md says how schemas of each library are passed ("Schema libraries").';
 test.each<[string, unknown, string]>([
-  [
-    "valibot alone",
-    v.object({ sku: v.string() }),
-    "this schema of valibot gives no JSON Schema. Wrap it: toStandardJsonSchema(schema) of the package @valibot/to-json-schema.",
-  ],
+  ["valibot alone", v.object({ sku: v.string() }), `this schema of valibot gives no JSON Schema. ${ADVICE}`],
   ...(effect
     ? ([
-        [
-          "effect alone",
-          effect.struct,
-          "a schema of effect gives no JSON Schema by itself. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
-        ],
-        [
-          "effect without its JSON Schema",
-          effect.validating,
-          "this schema of effect gives no JSON Schema. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
-        ],
-        [
-          "effect without its validation",
-          effect.described,
-          "this schema of effect gives no validation. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
-        ],
+        ["effect alone", effect.validating, `this schema of effect gives no JSON Schema. ${ADVICE}`],
+        ["effect without its validation", effect.described, `this schema of effect does not validate. ${ADVICE}`],
       ] as [string, unknown, string][])
     : []),
-  [
-    "zod/mini",
-    mini.object({ sku: mini.string() }),
-    'this schema of zod gives no JSON Schema. Import zod 4.2 or newer from "zod" (zod/mini and zod/v3 give none).',
-  ],
-  [
-    "zod/v3",
-    z3.object({ sku: z3.string() }),
-    'this schema of zod gives no JSON Schema. Import zod 4.2 or newer from "zod" (zod/mini and zod/v3 give none).',
-  ],
-  [
-    "another library",
-    { "~standard": { version: 1, vendor: "other", validate: () => ({ value: 1 }) } },
-    "this schema of other gives no JSON Schema. Use a version or a package of other that implements Standard JSON Schema, or jsonSchema() with a plain JSON Schema.",
-  ],
+  ["zod/mini", mini.object({ sku: mini.string() }), `this schema of zod gives no JSON Schema. ${ADVICE}`],
+  ["zod/v3", z3.object({ sku: z3.string() }), `this schema of zod gives no JSON Schema. ${ADVICE}`],
   [
     "a plain JSON Schema",
     { type: "object", properties: {} },
     "this is a plain JSON Schema. Wrap it: jsonSchema(schema).",
   ],
+  ["a raw shape", { sku: z.string() }, "expected a schema that can give its JSON Schema (z.object() of zod 4, arktype"],
 ])("a schema of %s is refused, and it is said what to use", (_, schema, sentence) => {
-  const refused = (side: string) =>
+  const refused = (side: string, said: string) =>
     expect.objectContaining({
       code: "tool_invalid",
-      message: `defineTool({ name: "shop.find", ${side} }): ${sentence}`,
+      message: expect.stringContaining(`defineTool({ name: "shop.find", ${side} }): ${said}`) as string,
     });
-  expect(() => toolWith(schema)).toThrow(refused("inputSchema"));
-  expect(() => toolWith(z.object({}), schema)).toThrow(refused("outputSchema"));
+  expect(() => toolWith(schema)).toThrow(refused("inputSchema", sentence));
+  expect(() => toolWith(z.object({}), schema)).toThrow(refused("outputSchema", sentence.replace(/ \(z\..*/, "")));
 });
 
 test("a tool of the AI SDK whose schema gives no JSON Schema is refused, and not taken for a JSON Schema", () => {
   const find = { inputSchema: v.object({ sku: v.string() }), execute: () => null };
   expect(() => fromAiSdk({ find }, { allowedCallers: ["programmatic"], effect: "read" })).toThrow(
-    "toStandardJsonSchema(schema) of the package @valibot/to-json-schema",
+    "this schema of valibot gives no JSON Schema",
   );
 });
 

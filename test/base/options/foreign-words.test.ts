@@ -1,47 +1,13 @@
 import { describe, expect, test, vi } from "vitest";
-import { z } from "zod";
 import {
   agentAsTool,
   createRuntime,
   createSqliteJournal,
-  defineTool,
   fromMcpConfig,
   redactSecrets,
   type Runtime,
 } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
-
-const TOOL = {
-  name: "crm.find",
-  description: "Finds",
-  inputSchema: z.object({ id: z.string() }),
-  allowedCallers: ["direct"],
-  effect: "read",
-  execute: () => 1,
-};
-
-const { execute: _execute, inputSchema: _inputSchema, ...NEITHER } = TOOL;
-
-test.each<[string, object, readonly string[]]>([
-  [
-    "`handler` and `parameters`",
-    { ...NEITHER, handler: () => 1, parameters: TOOL.inputSchema },
-    ["`handler` is called `execute` here", "`parameters` is called `inputSchema` here"],
-  ],
-  ["`input`", { ...NEITHER, execute: () => 1, input: TOOL.inputSchema }, ["`input` is called `inputSchema` here"]],
-  ["a raw shape", { ...TOOL, inputSchema: { id: z.string() } }, ["write inputSchema: z.object({ … }) around it"]],
-  [
-    "a raw shape of the output",
-    { ...TOOL, outputSchema: { n: z.number() } },
-    ["write outputSchema: z.object({ … }) around it"],
-  ],
-  ["approval: true", { ...TOOL, approval: true }, ['write approval: "always"']],
-])("a tool in the words of other libraries is told those of this one: %s", (_what, options, sentences) => {
-  for (const sentence of sentences)
-    expect(() => defineTool(options as never)).toThrow(
-      expect.objectContaining({ code: "tool_invalid", message: expect.stringContaining(sentence) }),
-    );
-});
 
 test("a journal that is the path of a file is told what to write", async () => {
   await expect(createRuntime({ tools: [], journal: "x.db" as never })).rejects.toMatchObject({
@@ -78,12 +44,6 @@ describe("a model that is a name, as on the command line,", () => {
     for (const name of ["gpt-5", "opnai:gpt-5", "openai:", ":x", "constructor:x"])
       await expect(call(runtime, name as never)).rejects.toMatchObject({ code: "option_invalid" });
   });
-});
-
-test("an option that is undefined counts as missing where another library's word for it is given", () => {
-  expect(() => defineTool({ ...TOOL, execute: undefined, handler: () => 1 } as never)).toThrow(
-    "`handler` is called `execute` here",
-  );
 });
 
 test("redactSecrets that was not called is told so, before a text is left out", async () => {

@@ -60,22 +60,10 @@ export class LinearPattern {
   }
 
   test(text: string, steps: Steps): boolean {
-    return this.#machine.isFound(this.#read(text, steps), steps);
-  }
-
-  /**
-   * The place in a text up to which a match from its start could begin: where the first character is that fits nowhere, or
-   * the length of the text if more of it is missing. For a text that a pattern with `^` and `$` does not match.
-   */
-  reach(text: string, steps: Steps): number {
-    return this.#machine.reach(this.#read(text, steps), steps);
-  }
-
-  #read(text: string, steps: Steps): Text {
     const read: Text = { text, looks: [] };
     for (const { machine, behind } of this.#looks.values())
       read.looks.push(machine.placesOf(read, behind ? 1 : -1, steps));
-    return read;
+    return this.#machine.run(read, 1, steps, () => true);
   }
 }
 
@@ -105,12 +93,6 @@ function statesOf(pattern: Pattern): number {
   }
 }
 
-interface Listeners {
-  readonly onAccept: (at: number) => boolean;
-  /** Called at each place that is reached by some state. */
-  readonly onPlace?: (at: number) => void;
-}
-
 class Machine {
   readonly #states: State[] = [];
   readonly #looks: Map<Pattern, Look>;
@@ -126,36 +108,19 @@ class Machine {
     this.#start = this.#build(pattern, this.#add({ kind: "accept", next: -1 }));
   }
 
-  isFound(text: Text, steps: Steps): boolean {
-    return this.#run(text, 1, steps, { onAccept: () => true });
-  }
-
-  reach(text: Text, steps: Steps): number {
-    let reached = 0;
-    this.#run(text, 1, steps, {
-      onAccept: () => false,
-      onPlace: (at) => {
-        reached = at;
-      },
-    });
-    return reached;
-  }
-
   /** Marks the places of a text where a match ends, for a machine that runs in the given direction. */
   placesOf(text: Text, direction: 1 | -1, steps: Steps): Uint8Array {
     steps.spend(text.text.length / STATES_A_STEP);
     const places = new Uint8Array(text.text.length + 1);
-    this.#run(text, direction, steps, {
-      onAccept: (at) => {
-        places[at] = 1;
-        return false;
-      },
+    this.run(text, direction, steps, (at) => {
+      places[at] = 1;
+      return false;
     });
     return places;
   }
 
   /** Runs all states at once over the text, with a new start at each place. Ends when `onAccept` returns true. */
-  #run(whole: Text, direction: 1 | -1, steps: Steps, { onAccept, onPlace }: Listeners): boolean {
+  run(whole: Text, direction: 1 | -1, steps: Steps, onAccept: (at: number) => boolean): boolean {
     const { text } = whole;
     const states = this.#states;
     steps.spend(states.length / STATES_A_STEP);
@@ -169,7 +134,6 @@ class Machine {
     for (let at = direction === 1 ? 0 : text.length, read = 0; ; read += 1) {
       if (read === 0 || !this.#anchored || direction === -1) open.push(this.#start);
       if (open.size === 0 && running.size === 0) return false;
-      onPlace?.(at);
       const point = pointBeside(text, at, direction);
       let accepted = false;
       let spent = 1;
