@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/conversations/event.ts";
-import { strictProviders } from "../../src/models/strict-providers.ts";
 import type { Opening } from "../../src/models/model.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
@@ -99,13 +98,6 @@ test("an event names them for a fallback that takes over", async () => {
     onEvent: (event) => event.type === "tools_not_strict" && events.push(event.tools),
   });
   expect(events).toEqual([["loose"]]);
-});
-
-test("the column of the list of tools has the providers that hold each tool", () => {
-  const object = (properties: object, more = {}) => ({ type: "object", properties, ...more });
-  expect(strictProviders(object({ k: { type: "number" } }))).toEqual(["anthropic", "openai", "openai-chat", "gemini"]);
-  expect(strictProviders(object({ k: { type: "number", minimum: 1 } }))).toEqual(["openai", "openai-chat", "gemini"]);
-  expect(strictProviders(object({}, { additionalProperties: { type: "string" } }))).toEqual(["gemini"]);
 });
 
 test("Anthropic holds twenty tools, and the others are named", async () => {

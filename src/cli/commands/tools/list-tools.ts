@@ -1,5 +1,3 @@
-import { PROVIDERS } from "../../../models/provider/providers.ts";
-import { inputChanges, strictProviders } from "../../../models/strict-providers.ts";
 import { cleanText, count, counted } from "../../../base/index.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
 import { declareTools } from "../../../tools/declarations/declarations.ts";
@@ -52,8 +50,6 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
     return {
       ...toolFacts(tool),
       ...(allowedCallers.includes("direct") && {
-        /** The providers that can hold direct calls to the schema. */
-        strict: strictProviders(schema),
         /** In the form that providers take for direct calls. */
         jsonTokens: countTokens(JSON.stringify({ name, description, input_schema: schema })),
       }),
@@ -62,34 +58,31 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
   });
   if (json) return printJson(rows);
   const text = (tokens: number | undefined) => (tokens === undefined ? "–" : count(tokens));
-  const cells = rows.map(({ name, callers, effect, approval, place, strict, jsonTokens, stubTokens }) => [
+  const cells = rows.map(({ name, callers, effect, approval, place, jsonTokens, stubTokens }) => [
     name,
     callers.join(", "),
     effect,
     approval,
     place,
-    strict === undefined ? "–" : strict.length === PROVIDERS.size ? "all" : strict.join(", "),
     text(jsonTokens),
     text(stubTokens),
   ]);
   const sumOf = (name: "jsonTokens" | "stubTokens") => count(rows.reduce((sum, row) => sum + (row[name] ?? 0), 0));
-  const total = [counted(rows.length, "tool"), "", "", "", "", "", sumOf("jsonTokens"), sumOf("stubTokens")];
+  const total = [counted(rows.length, "tool"), "", "", "", "", sumOf("jsonTokens"), sumOf("stubTokens")];
   const tokens = ["tokens as JSON", "tokens as stub"];
-  printTable(["tool", "callers", "effect", "approval", "runs", "strict", ...tokens], [...cells, total], tokens);
+  printTable(["tool", "callers", "effect", "approval", "runs", ...tokens], [...cells, total], tokens);
 }
 
 /**
- * `portcullis tools --check`: lists the MCP servers, and the tools of servers that no caller may call, each with the line to add, what could
- * not be taken over, and of which inputs models are told otherwise.
+ * `portcullis tools --check`: lists the MCP servers, and the tools of servers that no caller may call, each with the line to add, and
+ * what could not be taken over.
  */
 function checkTools(open: OpenTools, json: boolean): void {
   const { tools, problems } = open;
   const servers = serversOf(open);
   const documents = documentsOf(open);
   const unassigned = open.unassigned.map(unassignedLine);
-  const inputs = inputsOf(tools);
-  if (json)
-    return printJson({ tools: tools.map(({ name }) => name), servers, documents, unassigned, problems, inputs });
+  if (json) return printJson({ tools: tools.map(({ name }) => name), servers, documents, unassigned, problems });
   printServers(servers);
   printDocuments(documents);
   writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
@@ -100,19 +93,6 @@ function checkTools(open: OpenTools, json: boolean): void {
     );
   if (problems.length > 0)
     writeStdout(`\nLeft out, or not checked:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n`);
-  const rows = inputs.map(({ tool, providers, told }) => [tool, providers.join(", "), told]);
-  if (rows.length > 0)
-    writeStdout(
-      `\nProviders are told of these inputs otherwise than their schemas say, by which calls are checked:\n\n${table(["tool", "provider", "told"], rows, [])}\n`,
-    );
-}
-
-/** The inputs of which a provider cannot be told as their schemas say. */
-function inputsOf(tools: readonly Tool[]) {
-  return tools.flatMap((tool) => {
-    const { $schema: _, ...schema } = inputSchemaOf(tool);
-    return inputChanges(schema).map((change) => ({ tool: tool.name, ...change }));
-  });
 }
 
 /** The MCP servers, each with the version of the protocol and with what it calls itself. */
